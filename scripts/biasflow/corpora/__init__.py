@@ -1,0 +1,1 @@
+"""Readers of the corpora in their real file formats, and their download and verification."""

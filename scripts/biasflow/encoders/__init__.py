@@ -1,0 +1,1 @@
+"""Encoders: loading, pre-training, named places (taps), edits, and many edits in one pass (sweep)."""

@@ -1,0 +1,5 @@
+"""The one exception that is meant for the user's eyes."""
+
+
+class BiasflowError(Exception):
+    """An error that a user can mend: its message is one line that names the key, file, row or model and says what to do."""

@@ -1,0 +1,1 @@
+"""The embedded corpus: English with a known amount of gender bias."""

@@ -1,0 +1,1 @@
+"""Text operations: gender swapping, sentence pairs."""
