@@ -2,4 +2,4 @@
 
 
 class BiasflowError(Exception):
-    """An error that a user can mend: its message is one line that names the key, file, row or model and says what to do."""
+    """An error that a user can mend: its message is one line: which key, file, row or model, and what to do."""

@@ -16,7 +16,9 @@ def _explain(error: OSError, path: Path) -> BiasflowError | OSError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return BiasflowError(f"{path}: no space left on the disk; nothing was written. Free some space and run again.")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return BiasflowError(f"{path}: the folder {path.parent} cannot be written; nothing was changed. Check its rights.")
+        return BiasflowError(
+            f"{path}: the folder {path.parent} cannot be written; nothing was changed. Check its rights."
+        )
     return error
 
 
