@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import torch
 from torch import nn
-from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
 
 from scripts.biasflow.encoders.batches import encode, length_sorted
 from scripts.biasflow.encoders.interventions import Setting, Subspaces
 from scripts.biasflow.encoders.sweep import Reports, check_reports, sweep
 from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.progress import progress
 
 IS_NEXT = 0  # index of "sentence B follows sentence A" in BERT's next-sentence head
 
@@ -48,11 +48,13 @@ def next_sentence_probabilities(
     p = np.empty((len(settings), len(pairs)))
     reports: Reports = {}
     batches = length_sorted(encoded, tokenizer, batch_size=batch_size, device=device)
-    for rows, batch in tqdm(batches, total=-(-len(pairs) // batch_size), desc="next sentences", disable=None):
+    for rows, batch in progress(batches, total=-(-len(pairs) // batch_size), description="next sentences"):
         logits = sweep(model, batch, settings, subspaces, reports)
         if logits.shape[-1] != 2:
             raise BiasflowError(f"the head has {logits.shape[-1]} classes; a next-sentence head has 2")
         p[:, rows] = logits.double().softmax(-1)[..., IS_NEXT].cpu().numpy()
+    if np.isnan(p).any():
+        raise BiasflowError("next-sentence probabilities are NaN; check the encoder's weights")
     named = [
         pairs.drop(columns=["first", "second"]).assign(level=s.level, settings=s.settings, p=p[i])
         for i, s in enumerate(settings)

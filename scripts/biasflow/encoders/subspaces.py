@@ -8,7 +8,6 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
-from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
 
 from scripts.biasflow.encoders import taps
@@ -27,6 +26,7 @@ from scripts.biasflow.encoders.interventions import (
 from scripts.biasflow.erasers.eraser import Eraser
 from scripts.biasflow.erasers.registry import ERASERS
 from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.progress import progress
 
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
 
@@ -72,6 +72,7 @@ class PairStates:
 
 def available(model: nn.Module) -> list[str]:
     """The subspaces that can be fitted in this model: those whose place it has."""
+
     def has(subspace: str) -> bool:
         try:
             taps.tap(model, PLACES[subspace])
@@ -111,7 +112,10 @@ def fit_subspaces(
 
     # Earlier places first: the edits before LAST and POOLED use the subspaces fitted before them.
     for name in (name for name in (BEFORE, LAST, POOLED) if name in names):
-        for upstream, setting in tqdm(_upstreams(name).items(), desc=f"fit {name} in sequence", disable=None):
+        upstreams = _upstreams(name)
+        for upstream, setting in progress(
+            upstreams.items(), total=len(upstreams), description=f"fit {name} in sequence"
+        ):
             edits = edits_of(setting, Subspaces(fitted, sequential=True))
             fitted[name, upstream] = fit(name, states.at([PLACES[name]], edits)[PLACES[name]])
     return Subspaces(fitted, sequential=True)

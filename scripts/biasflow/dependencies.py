@@ -1,0 +1,44 @@
+"""Which modules of this project a script imports: the inputs that make its rule run again when one of them changes."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+PACKAGE = "scripts"
+
+
+def code_files(script: str | Path, root: str | Path) -> list[Path]:
+    """`script` and every module of the package `scripts` that it imports, directly or through others; sorted.
+
+    Found by reading the import statements, without running anything. Standard and installed modules are left out:
+    the software environment stands for them."""
+    root = Path(root)
+    found: set[Path] = set()
+    waiting = [Path(script)]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += _imported(path, root)
+    return sorted(found)
+
+
+@cache
+def _imported(path: Path, root: Path) -> tuple[Path, ...]:
+    names: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(file for name in names for file in _files(name, root))
+
+
+def _files(name: str, root: Path) -> list[Path]:
+    """The module `name` and the __init__.py of the packages around it, as far as they are files of the project."""
+    parts = name.split(".")
+    if parts[0] != PACKAGE:
+        return []
+    packages = [root.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)]
+    candidates = [*packages, root.joinpath(*parts).with_suffix(".py")]
+    return [file for file in candidates if file.is_file()]

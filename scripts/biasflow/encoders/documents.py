@@ -1,0 +1,46 @@
+"""Corpora on disk: BERT's old pre-training format, one sentence per line and an empty line between documents."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.files import whole_file
+
+
+def check_documents(documents: Sequence[Sequence[str]], source: str) -> None:
+    """BiasflowError naming `source` unless next-sentence pairs can be drawn: two documents of two sentences or more."""
+    usable = sum(len(document) >= 2 for document in documents)
+    if usable < 2:
+        raise BiasflowError(
+            f"{source}: has {len(documents)} documents, {usable} of them of two sentences or more; next-sentence "
+            "prediction needs at least 2. Write one sentence per line and an empty line between documents."
+        )
+
+
+def read_documents(path: str | Path) -> list[list[str]]:
+    """The documents of a corpus file, each a list of sentences; BiasflowError for one that no encoder can learn from."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BiasflowError(f"{path}: cannot be read as UTF-8 text ({error}).") from error
+    documents: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if sentence := line.strip():
+            documents[-1].append(sentence)
+        elif documents[-1]:
+            documents.append([])
+    if not documents[-1]:
+        documents.pop()
+    check_documents(documents, str(path))
+    return documents
+
+
+def write_documents(documents: Iterable[Sequence[str]], path: str | Path) -> None:
+    """Write the documents so that `read_documents` gives them back; inner line breaks and runs of spaces become one
+    space, empty sentences and documents are left out. Whole or absent."""
+    cleaned = [[" ".join(sentence.split()) for sentence in document] for document in documents]
+    cleaned = [kept for document in cleaned if (kept := [sentence for sentence in document if sentence])]
+    check_documents(cleaned, str(path))
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.write("\n\n".join("\n".join(document) for document in cleaned) + "\n")

@@ -1,0 +1,80 @@
+"""Small random models of every family, and random subspaces for them."""
+
+import os
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import pytest
+import torch
+from transformers import (
+    BertConfig,
+    BertForNextSentencePrediction,
+    BertForPreTraining,
+    BertForSequenceClassification,
+    DistilBertConfig,
+    DistilBertForSequenceClassification,
+    RobertaConfig,
+    RobertaForSequenceClassification,
+)
+
+from scripts.biasflow.encoders.interventions import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Subspaces
+from scripts.biasflow.erasers.eraser import Eraser
+
+HIDDEN, HEADS, VOCABULARY = 32, 4, 100
+SIZES = {
+    "hidden_size": HIDDEN,
+    "num_hidden_layers": 3,
+    "num_attention_heads": HEADS,
+    "intermediate_size": 64,
+    "vocab_size": VOCABULARY,
+    "initializer_range": 0.3,
+}
+DISTILBERT = {"dim": HIDDEN, "n_layers": 3, "n_heads": HEADS, "hidden_dim": 64, "vocab_size": VOCABULARY}
+
+MODELS = {
+    "bert-next-sentence": lambda: BertForNextSentencePrediction(BertConfig(**SIZES)),
+    "bert-pretraining": lambda: BertForPreTraining(BertConfig(**SIZES)),
+    "bert-classification": lambda: BertForSequenceClassification(BertConfig(**SIZES, num_labels=3)),
+    "roberta": lambda: RobertaForSequenceClassification(RobertaConfig(**SIZES, num_labels=3)),
+    "distilbert": lambda: DistilBertForSequenceClassification(
+        DistilBertConfig(**DISTILBERT, initializer_range=0.3, num_labels=3)
+    ),
+}
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    torch.manual_seed(0)
+    return MODELS[request.param]().eval()
+
+
+@pytest.fixture
+def bert():
+    torch.manual_seed(0)
+    return MODELS["bert-next-sentence"]().eval()
+
+
+def random_eraser(components: int, dimension: int, heads: tuple[int, ...] = ()) -> Eraser:
+    basis = torch.linalg.qr(torch.randn(*heads, dimension, components))[0].transpose(-1, -2).contiguous()
+    return Eraser(basis, torch.rand(*heads, components))
+
+
+def random_subspaces(hidden: int = HIDDEN, heads: int = HEADS) -> Subspaces:
+    erasers = {(name, "plain"): random_eraser(2, hidden) for name in (POOLED, LAST, BEFORE)}
+    erasers[SENTENCE_DEBIAS, "plain"] = random_eraser(1, hidden)
+    erasers |= {(part, "plain"): random_eraser(1, hidden // heads, (heads,)) for part in ATTENTION}
+    return Subspaces(erasers)
+
+
+def random_batch(model, *, rows: int = 5, tokens: int = 9) -> dict[str, torch.Tensor]:
+    """Token ids with padding of different lengths."""
+    ids = torch.randint(5, VOCABULARY, (rows, tokens))
+    mask = torch.ones_like(ids)
+    for row in range(rows):
+        mask[row, tokens - row :] = 0
+    ids[mask == 0] = model.config.pad_token_id
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+def logits_of(output) -> torch.Tensor:
+    return output.seq_relationship_logits if "seq_relationship_logits" in output else output.logits
