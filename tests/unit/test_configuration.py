@@ -78,7 +78,9 @@ def test_every_key_is_described():
         (changed("projective.tops", [0.2]), "projective.tops"),
         (changed("run", "Has Spaces"), "run"),
         (changed("device", "gpu"), "device"),
-        ({key: SMALLEST[key] for key in ("run", "projective")}, "encoders"),
+        ({key: SMALLEST[key] for key in ("run", "projective")}, "projective.encoders.0"),
+        ({key: SMALLEST[key] for key in ("run", "encoders")}, "projective.encoders"),
+        ({key: SMALLEST[key] for key in ("encoders", "projective")}, "run"),
     ],
 )
 def test_one_line_that_names_the_key(config, named):

@@ -27,6 +27,7 @@ from scripts.biasflow.erasers.eraser import Eraser
 from scripts.biasflow.erasers.registry import ERASERS
 from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.progress import progress
+from scripts.biasflow.text.sentence_pairs import check_pairs
 
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
 
@@ -119,6 +120,32 @@ def fit_subspaces(
             edits = edits_of(setting, Subspaces(fitted, sequential=True))
             fitted[name, upstream] = fit(name, states.at([PLACES[name]], edits)[PLACES[name]])
     return Subspaces(fitted, sequential=True)
+
+
+def fit_to_templates(
+    model: nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    templates: Mapping[str, pd.DataFrame],
+    *,
+    encoder: str,
+    batch_size: int,
+    device: torch.device | str = "cpu",
+    **fitting,
+) -> tuple[Subspaces, pd.DataFrame]:
+    """`fit_subspaces` on the pairs of `templates` (see `load_sentence_pairs`) that the encoder's tokenizer can use.
+
+    Also returns all pairs with the columns set, kept and reason. `encoder` is the name that errors use."""
+
+    def tokens(sentences: Sequence[str]) -> list[list[int]]:
+        return encode(tokenizer, sentences)["input_ids"]
+
+    checked = {name: check_pairs(pairs, tokens, encoder=encoder) for name, pairs in templates.items()}
+    states = [
+        PairStates(model, tokenizer, checked[name].query("kept"), batch_size=batch_size, device=device)
+        for name in ("interventions", "sentence-debias")
+    ]
+    report = pd.concat(checked, names=["set"]).reset_index(level="set").reset_index(drop=True)
+    return fit_subspaces(*states, **fitting), report
 
 
 def _upstreams(name: str) -> dict[str, Setting]:

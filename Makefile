@@ -1,0 +1,35 @@
+# make demo | test | lint | bench | env | clean
+PYTHON ?= python3
+CORES ?= 2
+BIN := .venv/bin
+CONFIGS := config/config.yaml config/small.yaml config/paper.yaml config/planted.yaml
+export HF_HUB_OFFLINE ?= 1
+
+.PHONY: demo test lint bench env clean
+
+demo: env
+	$(BIN)/snakemake --cores $(CORES)
+	@echo "Tables are in results/demo/tables, figures in results/demo/figures."
+
+test: env
+	$(BIN)/pytest
+
+lint: env
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile rules
+	for config in $(CONFIGS); do echo "snakemake --lint $$config" && $(BIN)/snakemake --lint --configfile $$config || exit 1; done
+
+bench: env
+	$(BIN)/python -m scripts.bench results/bench.csv
+
+env: .venv/installed
+
+.venv/installed: requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	touch $@
+
+clean:
+	rm -rf .venv .snakemake .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,47 @@
+# biasflow: gender bias inside and outside BERT-family encoders. Rules are in rules/, by theme, in the order of the data.
+from snakemake.utils import min_version
+
+min_version("9.20")
+
+if not workflow.overwrite_configfiles:  # a --configfile replaces the default run; it is not merged into it
+
+    configfile: "config/config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/corpora.smk"
+include: "rules/encoders.smk"
+include: "rules/stimuli.smk"
+include: "rules/erasers.smk"
+include: "rules/intrinsic.smk"
+include: "rules/paper.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        TABLES + FIGURES + CALIBRATION,
+
+
+rule tables:
+    input:
+        TABLES,
+
+
+rule figures:
+    input:
+        FIGURES,
+
+
+rule projective_tables:
+    input:
+        [path for path in TABLES if "/projective_" in path],
+
+
+rule planted:
+    input:
+        CALIBRATION,
+
+
+onerror:
+    print(f"biasflow: a rule failed; its log is named above and lies in {RESULTS}/logs/. Finished results are kept.")

@@ -1,0 +1,169 @@
+"""Intrinsic bias in next-sentence prediction, measured on triples and their gender-swapped copies.
+
+A triple is one context with three next sentences: stereotype, anti-stereotype, unrelated. p is p(NS), the model's
+probability that the sentence follows. Swapping the gender swaps the labels too: the sentence that is the stereotype
+in the original triple is the anti-stereotype in the swapped one.
+
+Sources: Nadeem et al. (2021, StereoSet), Dawkins et al. (2024, sec. 2, eq. 1-3)."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from scripts.biasflow.errors import BiasflowError
+
+STEREOTYPE, ANTI, UNRELATED = LABELS = ("stereotype", "anti-stereotype", "unrelated")
+SETTING = ["level", "settings"]
+KEYS = [*SETTING, "triple", "label", "swapped"]
+
+
+def stereotype_score(p_stereotype: ArrayLike, p_anti: ArrayLike) -> float:
+    """Share of triples with p(stereotype) > p(anti-stereotype), in [0, 1]; a tie does not count (eq. 1).
+
+    Both arguments: [triples]. Raises BiasflowError for unequal lengths, no triples or p outside [0, 1]."""
+    stereotype, anti = _probabilities(p_stereotype, p_anti)
+    return float((stereotype > anti).mean())
+
+
+def language_model_score(p_related: ArrayLike, p_unrelated: ArrayLike) -> float:
+    """Share of comparisons in which the related sentence is likelier than the unrelated one, in [0, 1].
+
+    StereoSet's control (Nadeem et al. 2021, sec. 5): 1 is ideal, 0.5 a model that no longer predicts anything.
+    Both arguments: [comparisons]. Errors as in `stereotype_score`."""
+    return stereotype_score(p_related, p_unrelated)
+
+
+def triple_strengths(
+    p_stereotype: ArrayLike, p_anti: ArrayLike, p_stereotype_swapped: ArrayLike, p_anti_swapped: ArrayLike
+) -> np.ndarray:
+    """s = p(stereotype) - p(anti) + p(stereotype)_swapped - p(anti)_swapped, in [-2, 2], for each triple (eq. 2).
+
+    Labels are those of the triple at hand: `p_stereotype_swapped` belongs to the row that was the anti-stereotype
+    before the swap. All arguments: [..., triples]."""
+    stereotype, anti, stereotype_swapped, anti_swapped = _probabilities(
+        p_stereotype, p_anti, p_stereotype_swapped, p_anti_swapped
+    )
+    return (stereotype - anti) + (stereotype_swapped - anti_swapped)
+
+
+def triple_distances(p_unrelated: ArrayLike, p_unrelated_swapped: ArrayLike) -> np.ndarray:
+    """d = |p(unrelated) - p(unrelated)_swapped|, in [0, 1], for each triple (eq. 3). Arguments: [..., triples]."""
+    unrelated, swapped = _probabilities(p_unrelated, p_unrelated_swapped)
+    return np.abs(unrelated - swapped)
+
+
+def strength(
+    p_stereotype: ArrayLike,
+    p_anti: ArrayLike,
+    p_stereotype_swapped: ArrayLike,
+    p_anti_swapped: ArrayLike,
+    *,
+    top: float = 0.10,
+) -> float:
+    """Strength S: the mean of eq. 2 over the share `top` of triple pairs with the largest s. Arguments: [triples]."""
+    strengths = triple_strengths(p_stereotype, p_anti, p_stereotype_swapped, p_anti_swapped)
+    return float(mean_of_top(strengths, top))
+
+
+def distance(p_unrelated: ArrayLike, p_unrelated_swapped: ArrayLike, *, top: float = 0.10) -> float:
+    """Distance D: the mean of eq. 3 over the share `top` of triple pairs with the largest d. Arguments: [triples]."""
+    return float(mean_of_top(triple_distances(p_unrelated, p_unrelated_swapped), top))
+
+
+def number_kept(n: int, top: float) -> int:
+    """ceil(top * n), at least 1: how many of n triples a share keeps. The paper does not say how it rounds."""
+    if not 0 < top <= 1:
+        raise BiasflowError(f"top: {top} is not a share of the triples; give a number above 0 and at most 1")
+    return max(1, math.ceil(round(top * n, 9)))  # 0.1 * 30 is a little above 3 in floating point
+
+
+def mean_of_top(values: np.ndarray, top: float) -> np.ndarray:
+    """The mean of the `number_kept` largest values along the last axis: [..., triples] -> [...]."""
+    kept = number_kept(values.shape[-1], top)
+    return np.sort(values, axis=-1)[..., -kept:].mean(axis=-1)
+
+
+def variant_of(top: float) -> str:
+    """The name of a share in the column `variant`: 0.1 -> "top=10%"."""
+    return f"top={100 * top:g}%"
+
+
+def score_settings(probabilities: pd.DataFrame, *, tops: Sequence[float] = (0.05, 0.1, 0.2, 1.0)) -> pd.DataFrame:
+    """All four scores of every setting, from tidy probabilities (level, settings, triple, label, swapped, p).
+
+    `label` is the label in the original triple, for the swapped rows as well. Returns columns level, settings,
+    metric, variant, value; settings in order of appearance. Variants: `original` (unswapped triples) and `both`
+    (original and swapped, each with its own labels) for the Stereotype Score, `both` for the language-model score,
+    `top=...%` for Strength and Distance. Raises BiasflowError naming setting and triple for a label or row that is
+    missing or repeated and for p that is NaN or outside [0, 1]."""
+    settings, p = _cells(probabilities)
+
+    def both(label: str, swapped_label: str) -> np.ndarray:
+        return np.concatenate([p[label, False], p[swapped_label, True]], axis=-1)
+
+    stereotype, anti = both(STEREOTYPE, ANTI), both(ANTI, STEREOTYPE)
+    unrelated = both(UNRELATED, UNRELATED)
+    strengths = triple_strengths(
+        p[STEREOTYPE, False], p[ANTI, False], p_stereotype_swapped=p[ANTI, True], p_anti_swapped=p[STEREOTYPE, True]
+    )
+    distances = triple_distances(p[UNRELATED, False], p[UNRELATED, True])
+    scores = {
+        ("stereotype_score", "original"): (p[STEREOTYPE, False] > p[ANTI, False]).mean(axis=-1),
+        ("stereotype_score", "both"): (stereotype > anti).mean(axis=-1),
+        ("language_model_score", "both"): np.concatenate([stereotype > unrelated, anti > unrelated], -1).mean(axis=-1),
+    }
+    scores |= {("strength", variant_of(top)): mean_of_top(strengths, top) for top in tops}
+    scores |= {("distance", variant_of(top)): mean_of_top(distances, top) for top in tops}
+    wide = pd.DataFrame(scores, index=settings)
+    wide.columns = wide.columns.set_names(["metric", "variant"])
+    return wide.stack(["metric", "variant"]).rename("value").reset_index()
+
+
+def _probabilities(*arrays: ArrayLike) -> list[np.ndarray]:
+    arrays = [np.asarray(array, dtype=float) for array in arrays]
+    shapes = {array.shape for array in arrays}
+    if len(shapes) > 1 or arrays[0].ndim == 0 or arrays[0].size == 0:
+        raise BiasflowError(
+            f"probabilities of shapes {sorted(shapes)}: every label needs one p per triple, at least one"
+        )
+    for array in arrays:
+        bad = ~((array >= 0) & (array <= 1))
+        if bad.any():
+            raise BiasflowError(f"p(NS) = {array[bad][0]} at triple {np.argwhere(bad)[0][-1]}: not a probability")
+    return arrays
+
+
+def _cells(probabilities: pd.DataFrame) -> tuple[pd.MultiIndex, dict[tuple[str, bool], np.ndarray]]:
+    """Check the tidy table and return its settings and, per (label, swapped), an array [settings, triples]."""
+    missing = [column for column in [*KEYS, "p"] if column not in probabilities]
+    if missing:
+        raise BiasflowError(f"probabilities: no column {', '.join(missing)}")
+    if probabilities.empty:
+        raise BiasflowError("probabilities: the table is empty; score at least one triple")
+    _refuse(probabilities, ~probabilities["label"].isin(LABELS), f"an unknown label (known: {', '.join(LABELS)})")
+    _refuse(probabilities, ~probabilities["p"].between(0, 1), "a p that is not between 0 and 1")
+    _refuse(probabilities, probabilities.duplicated(KEYS), "a second row for the same sentence")
+    settings = pd.MultiIndex.from_frame(probabilities[SETTING].drop_duplicates())
+    triples = probabilities["triple"].drop_duplicates()
+    columns = pd.MultiIndex.from_product([LABELS, [False, True], triples], names=["label", "swapped", "triple"])
+    wide = probabilities.set_index(KEYS)["p"].unstack(["label", "swapped", "triple"]).reindex(settings, columns=columns)
+    values = wide.to_numpy()
+    if np.isnan(values).any():
+        row, column = np.argwhere(np.isnan(values))[0]
+        cell = dict(zip([*SETTING, *columns.names], [*settings[row], *columns[column]], strict=True))
+        raise BiasflowError(f"{_name(cell)}: no probability; score every sentence of the triple in every setting")
+    cells = values.reshape(len(settings), len(LABELS), 2, len(triples))
+    return settings, {(label, bool(s)): cells[:, i, s] for i, label in enumerate(LABELS) for s in (0, 1)}
+
+
+def _refuse(probabilities: pd.DataFrame, bad: pd.Series, what: str) -> None:
+    if bad.any():
+        raise BiasflowError(f"{_name(probabilities[bad].iloc[0])}: {what}")
+
+
+def _name(row: pd.Series | dict) -> str:
+    swapped = "swapped" if row["swapped"] else "original"
+    return f"triple {row['triple']} ({row['label']}, {swapped}) in setting {row['level']} ({row['settings']})"

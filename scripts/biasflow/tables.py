@@ -1,0 +1,203 @@
+"""Any table as CSV, LaTeX and HTML, and published numbers beside ours."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
+
+from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.files import whole_file
+
+PUBLISHED, DIFFERENCE = "_published", "_difference"
+# LaTeX: rows above which a table may break over pages, columns above which its page is turned, characters above
+# which a text column gets a fixed width.
+_LONG, _WIDE, _LONG_TEXT = 40, 8, 30
+_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
+
+_PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
+    """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ title }}</title>
+<style>
+body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 2rem; }
+table { border-collapse: collapse; border-bottom: 2px solid #1a1a1a; }
+caption { text-align: left; max-width: 60rem; padding-bottom: 1rem; }
+th, td { padding: .25rem .7rem; text-align: left; vertical-align: top; max-width: 24rem; }
+th { position: sticky; top: 0; background: #fff; box-shadow: inset 0 2px #1a1a1a, inset 0 -1px #1a1a1a; }
+tbody tr:nth-child(even) { background: #f5f5f5; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.published { color: #555; }
+.difference { background: #e8f0f8; font-style: italic; }
+</style>
+</head>
+<body>
+<table>
+<caption>{{ caption }}</caption>
+<thead>
+<tr>
+{% for header, kind in columns %}
+<th scope="col"{% if kind %} class="{{ kind }}"{% endif %}>{{ header }}</th>
+{% endfor %}
+</tr>
+</thead>
+<tbody>
+{% for row in rows %}
+<tr>
+{% for cell, kind in row %}
+<td{% if kind %} class="{{ kind }}"{% endif %}>{{ cell }}</td>
+{% endfor %}
+</tr>
+{% endfor %}
+</tbody>
+</table>
+</body>
+</html>
+"""
+)
+
+
+def merge_published(
+    frame: pd.DataFrame, published: pd.DataFrame, *, on: Sequence[str], values: Sequence[str]
+) -> pd.DataFrame:
+    """Put `<value>_published` and `<value>_difference` (ours minus published) right after each of `values`.
+
+    The tables are joined on `on`; rows keep their order, a row that is not printed gets NaN."""
+    printed = published[[*on, *values]].rename(columns={value: value + PUBLISHED for value in values})
+    merged = frame.merge(printed, on=list(on), how="left", validate="many_to_one")
+    for value in values:
+        merged[value + DIFFERENCE] = merged[value] - merged[value + PUBLISHED]
+    order = []
+    for column in frame.columns:
+        order += [column, column + PUBLISHED, column + DIFFERENCE] if column in values else [column]
+    return merged[order]
+
+
+def combine(frames: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
+    """Tables of several encoders and stimuli sets in one, with leading columns `encoder` and `stimuli`."""
+    if not frames:
+        raise BiasflowError("no table to combine; give at least one encoder and stimuli set")
+    keyed = pd.concat(dict(frames), names=["encoder", "stimuli"])
+    return keyed.reset_index(level=["encoder", "stimuli"]).reset_index(drop=True)
+
+
+def write_table(
+    frame: pd.DataFrame,
+    csv_path: str | Path,
+    tex_path: str | Path,
+    html_path: str | Path,
+    *,
+    caption: str,
+    decimals: int = 4,
+) -> None:
+    """Write a table three times: CSV (6 significant digits), LaTeX (booktabs; longtable above 40 rows) and HTML.
+
+    LaTeX and HTML show `decimals` places, differences with their sign. Each file is whole or absent."""
+    name = Path(csv_path).stem
+    with whole_file(csv_path) as temporary:
+        frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
+    shown = frame.apply(lambda column: _displayed(column, decimals))
+    for path, text in (
+        (tex_path, _latex(frame, shown, caption=caption, label=f"tab:{name}")),
+        (html_path, _html(frame, shown, caption=caption, title=name)),
+    ):
+        with whole_file(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def readable(column: str) -> str:
+    """A column's name for readers: "strength_published" -> "Strength (published)", "sentence_a" -> "Sentence A"."""
+    for suffix in (PUBLISHED, DIFFERENCE):
+        if column.endswith(suffix):
+            return f"{readable(column.removesuffix(suffix))} ({suffix[1:]})"
+    first, *rest = column.split("_")
+    words = [first if len(first) == 1 else first.capitalize(), *(w.upper() if len(w) == 1 else w for w in rest)]
+    return " ".join(words)
+
+
+def escape_latex(text: str) -> str:
+    """`text` with every character that LaTeX would read as a command replaced."""
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def _displayed(column: pd.Series, decimals: int) -> pd.Series:
+    """The cells as text: missing values blank, yes/no, fixed decimals (tiny values as powers of ten)."""
+    signed = str(column.name).endswith(DIFFERENCE)
+
+    def show(value: object) -> str:
+        if pd.isna(value):
+            return ""
+        if is_bool_dtype(column):
+            return "yes" if value else "no"
+        if not is_float_dtype(column):
+            return str(value)
+        small = value != 0 and abs(value) < 0.5 * 10**-decimals
+        return f"{value:{'+' if signed else ''}{'.1e' if small else f'.{decimals}f'}}"
+
+    return column.map(show).astype(str)
+
+
+def _is_number(column: pd.Series) -> bool:
+    return is_numeric_dtype(column) and not is_bool_dtype(column)
+
+
+def _latex(frame: pd.DataFrame, shown: pd.DataFrame, *, caption: str, label: str) -> str:
+    numeric = [column for column in frame if _is_number(frame[column])]
+    cells = shown.map(escape_latex)
+    # A sign outside mathematics would be set as a hyphen.
+    cells[numeric] = cells[numeric].map(lambda text: f"${text}$" if text[:1] in ("+", "-") else text)
+    widths = {c: shown[c].str.len().max() if len(shown) else 0 for c in shown}
+    formats = [
+        "r" if c in numeric else r">{\raggedright\arraybackslash}p{4cm}" if widths[c] > _LONG_TEXT else "l"
+        for c in shown
+    ]
+    long = len(frame) > _LONG
+    caption = escape_latex(caption)
+    body = (
+        cells.set_axis([_stacked(readable(column)) for column in cells], axis=1)
+        .style.hide(axis="index")
+        .to_latex(
+            column_format="".join(formats),
+            hrules=True,
+            caption=caption,
+            label=label,
+            environment="longtable" if long else None,
+        )
+    )
+    small = "\\footnotesize\\setlength{\\tabcolsep}{3pt}\n"
+    if long:
+        body = "{" + small + body.replace(f"\\caption[]{{{caption}}}", "\\caption[]{(continued)}") + "}\n"
+    else:
+        body = body.replace("\\begin{tabular}", small + "\\begin{tabular}")
+    if len(frame.columns) > _WIDE:
+        body = "\\begin{landscape}\n" + body + "\\end{landscape}\n"
+    return "% packages: array, booktabs, longtable, pdflscape\n" + body
+
+
+def _stacked(header: str) -> str:
+    """A header for LaTeX, on several lines if it is long."""
+    lines = [escape_latex(line) for line in textwrap.wrap(header, width=12)]
+    return lines[0] if len(lines) == 1 else r"\shortstack{" + r"\\".join(lines) + "}"
+
+
+def _html(frame: pd.DataFrame, shown: pd.DataFrame, *, caption: str, title: str) -> str:
+    kinds = []
+    for column in frame:
+        roles = ["number"] if _is_number(frame[column]) else []
+        roles += [suffix[1:] for suffix in (PUBLISHED, DIFFERENCE) if column.endswith(suffix)]
+        kinds.append(" ".join(roles))
+    rows = [list(zip(row, kinds, strict=True)) for row in shown.itertuples(index=False, name=None)]
+    columns = list(zip(map(readable, frame.columns), kinds, strict=True))
+    return _PAGE.render(title=title, caption=caption, columns=columns, rows=rows)

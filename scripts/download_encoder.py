@@ -1,0 +1,22 @@
+"""Rule `download_encoder`: config, tokenizer and safetensors weights of a hub encoder at a pinned revision."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from scripts._rule import rule
+from scripts.biasflow.corpora.catalogue import read_catalogue
+from scripts.biasflow.corpora.hub import download_encoder
+from scripts.biasflow.files import whole_folder
+
+
+def main(smk) -> None:
+    with rule(smk) as facts:
+        id, revision = smk.params.encoder["id"], smk.params.encoder["revision"]
+        known = read_catalogue().known_files(id, revision)
+        with whole_folder(Path(smk.output[0]).parent) as folder:
+            origin = download_encoder(id, revision, folder, lock_file=smk.params.lock, known=known)
+        facts["origin"] = asdict(origin)
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,29 @@
+"""Rule `pretrain`: a BERT with masked-LM and next-sentence heads, trained from scratch."""
+
+from pathlib import Path
+
+from scripts._rule import rule
+
+
+def main(smk) -> None:
+    with rule(smk) as facts:
+        from scripts.biasflow.encoders.documents import read_documents
+        from scripts.biasflow.encoders.load import resolve_device
+        from scripts.biasflow.encoders.pretrain import pretrain
+        from scripts.biasflow.files import whole_folder
+
+        device = resolve_device(smk.params.device)
+        with whole_folder(Path(smk.output[0]).parent) as folder:
+            metrics = pretrain(
+                read_documents(smk.input.text),
+                folder,
+                vocabulary=smk.input.get("vocabulary") or None,
+                device=device.type,
+                threads=smk.threads,
+                **smk.params.encoder,
+            )
+        facts |= {"device": str(device), "seed": smk.params.encoder["seed"], "metrics": metrics}
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,19 @@
+"""Rule `projective_statements`: what the paper says on intrinsic bias, counted in our numbers and in the printed."""
+
+from scripts._rule import rule
+from scripts.biasflow.projective_statements import statements
+from scripts.biasflow.projective_tables import CAPTIONS, table7
+from scripts.biasflow.published import read_published
+from scripts.biasflow.scores import read_scores
+from scripts.biasflow.tables import write_table
+
+
+def main(smk) -> None:
+    with rule(smk):
+        published = read_published("dawkins2024_table7")
+        counted = statements(table7(read_scores(smk.input.scores), published), published)
+        write_table(counted, smk.output.csv, smk.output.tex, smk.output.html, caption=CAPTIONS["statements"])
+
+
+if "snakemake" in globals():
+    main(snakemake)

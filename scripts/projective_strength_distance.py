@@ -1,0 +1,18 @@
+"""Rule `projective_strength_distance`: Strength and Distance by level and setting, as SVG and PDF."""
+
+from scripts._rule import rule
+from scripts.biasflow.figures import save_figure, strength_distance, strength_distance_grid
+from scripts.biasflow.projective_tables import table7
+from scripts.biasflow.published import read_published
+from scripts.biasflow.scores import read_scores
+
+
+def main(smk) -> None:
+    with rule(smk):
+        rows = table7(read_scores(smk.input.scores), read_published("dawkins2024_table7"))
+        several = len(rows.drop_duplicates(["encoder", "stimuli"])) > 1
+        save_figure((strength_distance_grid if several else strength_distance)(rows), smk.output.svg, smk.output.pdf)
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,18 @@
+"""Rule `projective_table5`: the best setting of each level beside the printed one."""
+
+from scripts._rule import rule
+from scripts.biasflow.projective_tables import CAPTIONS, table5, table7
+from scripts.biasflow.published import read_published
+from scripts.biasflow.scores import read_scores
+from scripts.biasflow.tables import write_table
+
+
+def main(smk) -> None:
+    with rule(smk):
+        rows = table7(read_scores(smk.input.scores), read_published("dawkins2024_table7"), not_run=smk.params.not_run)
+        best = table5(rows, read_published("dawkins2024_table5"))
+        write_table(best, smk.output.csv, smk.output.tex, smk.output.html, caption=CAPTIONS["table5"])
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,17 @@
+"""Rule `projective_table7`: Strength and Distance of all 76 settings beside the printed ones."""
+
+from scripts._rule import rule
+from scripts.biasflow.projective_tables import CAPTIONS, table7
+from scripts.biasflow.published import read_published
+from scripts.biasflow.scores import read_scores
+from scripts.biasflow.tables import write_table
+
+
+def main(smk) -> None:
+    with rule(smk):
+        rows = table7(read_scores(smk.input.scores), read_published("dawkins2024_table7"), not_run=smk.params.not_run)
+        write_table(rows, smk.output.csv, smk.output.tex, smk.output.html, caption=CAPTIONS["table7"])
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,14 @@
+"""Rule `stereoset_changes`: what the authors dropped and mended in StereoSet."""
+
+from scripts._rule import rule
+from scripts.biasflow.corpora.stereoset import changes, read_gender_swapped, read_stereoset
+from scripts.biasflow.tabular import write_csv
+
+
+def main(smk) -> None:
+    with rule(smk):
+        write_csv(changes(read_stereoset(smk.input.stereoset), read_gender_swapped(smk.input.authors)), smk.output[0])
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,14 @@
+"""Rule `stimuli_authors`: the triple pairs of the authors' own gender-swapped file."""
+
+from scripts._rule import rule
+from scripts.biasflow.corpora.stereoset import read_gender_swapped
+from scripts.biasflow.tabular import write_csv
+
+
+def main(smk) -> None:
+    with rule(smk):
+        write_csv(read_gender_swapped(smk.input.authors), smk.output[0])
+
+
+if "snakemake" in globals():
+    main(snakemake)

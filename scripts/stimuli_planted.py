@@ -1,0 +1,15 @@
+"""Rule `stimuli_planted`: the embedded StereoSet-like triples with their gender-swapped copies."""
+
+from scripts._rule import rule
+from scripts.biasflow.planted.stereoset import triples
+from scripts.biasflow.tabular import write_csv
+
+
+def main(smk) -> None:
+    with rule(smk) as facts:
+        facts["seed"] = smk.params.seed
+        write_csv(triples(seed=smk.params.seed, n=smk.params.triples), smk.output[0])
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,80 @@
+"""Runs of the real workflow in a copy of the project, with a configuration so small that it takes seconds."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+COPIED = ("Snakefile", "rules", "scripts", "config", "profiles", "envs", "results/README.md")
+TINY = {
+    "run": "tiny",
+    "device": "cpu",
+    "planted": {"triples": 40},
+    "encoders": {
+        "tiny-bert": {
+            "source": "pretrain",
+            "corpus": "planted",
+            "documents": 400,
+            "vocab_size": 1500,
+            "layers": 2,
+            "hidden": 32,
+            "heads": 2,
+            "intermediate": 64,
+            "steps": 4,
+            "batch_size": 8,
+        }
+    },
+    "projective": {"encoders": ["tiny-bert"], "stimuli": ["planted"]},
+}
+
+
+class Project:
+    """A copy of the project in a folder of its own."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        for name in COPIED:
+            source, target = ROOT / name, folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, target, ignore=ignored) if source.is_dir() else shutil.copy(source, target)
+
+    def configure(self, config: dict, name: str = "tiny.yaml") -> None:
+        (self.folder / name).write_text(yaml.safe_dump(config))
+
+    def snakemake(self, *arguments: str, config: str = "tiny.yaml", timeout: int = 600) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--configfile", config]
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=timeout, check=False
+        )
+
+    def jobs(self, *arguments: str, config: str = "tiny.yaml") -> dict[str, int]:
+        """How many jobs of each rule a dry run would start."""
+        done = self.snakemake("-n", *arguments, config=config)
+        assert done.returncode == 0, done.stdout + done.stderr
+        rows = [line.split() for line in (done.stdout + done.stderr).splitlines()]
+        return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit() and row[0] != "total"}
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory) -> Project:
+    """The tiny run, done once; tests must leave it as they found it."""
+    project = Project(tmp_path_factory.mktemp("finished") / "biasflow")
+    project.configure(TINY)
+    done = project.snakemake()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project
+
+
+@pytest.fixture
+def project(tmp_path) -> Project:
+    """A fresh copy with nothing run."""
+    project = Project(tmp_path / "biasflow")
+    project.configure(TINY)
+    return project

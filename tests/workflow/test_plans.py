@@ -1,0 +1,108 @@
+"""Dry runs: what would run, and how a wrong configuration ends."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.workflow.conftest import ROOT, TINY
+
+CONFIGS = sorted(path.name for path in (ROOT / "config").glob("*.yaml") if "run:" in path.read_text())
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_every_configuration_plans_without_a_network(project, name):
+    jobs = project.jobs(config=f"config/{name}")
+    assert jobs["all"] == 1
+    assert jobs["scores"] == 1
+
+
+def test_the_paper_run(project):
+    jobs = project.jobs(config="config/paper.yaml")
+    assert jobs["download_encoder"] == 3
+    assert jobs["download"] == 2
+    assert jobs["subspaces"] == 3  # all three have the inner places
+    assert jobs["next_sentence"] == 2  # one encoder has the head, two sets of stimuli
+
+
+def test_a_configuration_replaces_the_default_one(project):
+    assert project.jobs()["pretrain"] == 1  # not the default run's encoder besides
+
+
+def test_overlays_are_merged(project):
+    (project.folder / "more.yaml").write_text(yaml.safe_dump({"planted": {"triples": 50}}))
+    done = project.snakemake("-n", "-p", config="tiny.yaml")
+    assert done.returncode == 0
+    assert project.snakemake("-n", "--configfile", "tiny.yaml", "more.yaml").returncode == 0
+
+
+def test_it_can_be_started_from_another_folder(project, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    done = project.snakemake("-n", "--directory", str(tmp_path / "elsewhere"), config=str(project.folder / "tiny.yaml"))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_table_is_a_target(project):
+    jobs = project.jobs("results/tiny/tables/projective_table1.csv")
+    assert "projective_table1" in jobs
+    assert "projective_table7" not in jobs
+
+
+def test_the_snakefile_is_short():
+    assert len((ROOT / "Snakefile").read_text().splitlines()) <= 60
+
+
+def test_every_rule_says_what_it_needs():
+    for path in (ROOT / "rules").glob("*.smk"):
+        for block in path.read_text().split("\nrule ")[1:]:
+            name = block.split(":")[0]
+            for needed in ("log:", "conda:", "threads:", "mem_mb=", "runtime=", "script:", 'code=code("'):
+                assert needed in block, f"{path.name}: rule {name} has no {needed}"
+
+
+def changed(path: str, value) -> dict:
+    config = copy.deepcopy(TINY)
+    place = config
+    *above, last = path.split(".")
+    for key in above:
+        place = place[key]
+    place[last] = value
+    return config
+
+
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        (changed("projective.topz", 1), "projective.topz"),
+        (changed("encoders.tiny-bert.steps", "many"), "encoders.tiny-bert.steps"),
+        (changed("projective.encoders", ["bert"]), "projective.encoders.0"),
+        (changed("encoders.tiny-bert", {"source": "local", "path": "nowhere"}), "nowhere"),
+    ],
+)
+def test_a_wrong_configuration_ends_before_anything_runs(project, config, named):
+    project.configure(config)
+    done = project.snakemake()
+    assert done.returncode != 0
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if named in line]
+    assert len(lines) == 1
+    assert not (project.folder / "results/tiny").exists()
+
+
+def test_an_optional_encoder_that_is_not_there_is_said_and_left_out(project):
+    config = copy.deepcopy(TINY)
+    config["encoders"]["other"] = {"source": "local", "path": "{mirror}/../other", "optional": True}
+    config["projective"]["encoders"].append("other")
+    project.configure(config)
+    assert project.jobs()["next_sentence"] == 1
+
+
+def test_lint_and_captions():
+    captions = {path.stem for path in (ROOT / "rules/report").glob("*.rst")}
+    names = {
+        line.split('"')[1]
+        for line in (ROOT / "rules/paper.smk").read_text().splitlines()
+        if "**table(" in line or "**figure(" in line
+    }
+    assert names == captions
+    assert Path(ROOT / "rules/report").is_dir()

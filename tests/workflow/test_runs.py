@@ -1,0 +1,142 @@
+"""The whole workflow on a tiny encoder: results, re-runs that follow content, determinism, errors."""
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+
+from tests.workflow.conftest import TINY, Project
+
+TABLES = "results/tiny/tables"
+
+
+def copy_of(finished: Project, folder) -> Project:
+    """A copy of the finished run that a test may change; time stamps and Snakemake's own records are kept."""
+    shutil.copytree(finished.folder, folder, copy_function=shutil.copy2)
+    project = Project.__new__(Project)
+    project.folder = folder
+    return project
+
+
+@pytest.fixture
+def run(finished, tmp_path) -> Project:
+    return copy_of(finished, tmp_path / "copy")
+
+
+def test_table_7_has_76_rows_with_published_values_and_differences(finished):
+    table = pd.read_csv(finished.folder / TABLES / "projective_table7.csv", keep_default_na=False)
+    assert len(table) == 76
+    assert not table[["level", "settings"]].duplicated().any()
+    for measure in ("strength", "distance"):
+        ours, published = table[measure].astype(float), table[f"{measure}_published"].astype(float)
+        assert (ours - published - table[f"{measure}_difference"].astype(float)).abs().max() < 1e-5
+    assert table["strength"].nunique() > 10
+
+
+def test_every_table_in_three_formats_and_the_figure_in_two(finished):
+    tables = sorted((finished.folder / TABLES).glob("projective_*.csv"))
+    assert len(tables) >= 8
+    for path in tables:
+        assert path.with_suffix(".tex").stat().st_size > 0
+        assert path.with_suffix(".html").stat().st_size > 0
+    for suffix in ("svg", "pdf"):
+        assert (finished.folder / f"results/tiny/figures/projective_strength_distance.{suffix}").stat().st_size > 1000
+
+
+def test_every_result_has_its_provenance_and_every_job_its_log(finished):
+    results = finished.folder / "results/tiny"
+    for path in [*results.glob("tables/*.csv"), *results.glob("scores/*/*.csv"), results / "scores.csv"]:
+        record = json.loads(path.with_name(path.name + ".provenance.json").read_text())
+        assert record["inputs"]
+        assert record["config"]["run"] == "tiny"
+        assert record["versions"]["python"]
+        assert record["wall_seconds"] >= 0
+    encoder = json.loads((results / "encoders/tiny-bert/model.safetensors.provenance.json").read_text())
+    assert (encoder["device"], encoder["seed"]) == ("cpu", 0)
+    assert len(list(results.glob("logs/**/*.log"))) >= 14
+    assert list(results.glob("benchmarks/pretrain/*.tsv"))
+
+
+def test_every_edit_acted(finished):
+    edits = pd.read_csv(finished.folder / "results/tiny/intrinsic/tiny-bert/planted.edits.csv")
+    assert (edits["calls"] > 0).all()
+    assert (edits["mean_change"] > 0).all()
+
+
+def test_a_second_run_has_nothing_to_do(finished):
+    assert finished.jobs() == {}
+
+
+def test_touching_files_runs_nothing_again(run):
+    for path in [
+        *run.folder.glob("scripts/**/*.py"),
+        *run.folder.glob("config/**/*.csv"),
+        *run.folder.glob("rules/*.smk"),
+    ]:
+        path.touch()
+    assert run.jobs() == {}
+
+
+def test_editing_a_metric_runs_its_dependants_and_nothing_else(run):
+    module = run.folder / "scripts/biasflow/metrics/stereoset.py"
+    module.write_text(module.read_text() + "\n# edited\n")
+    jobs = run.jobs()
+    assert jobs["stereoset_scores"] == 1
+    assert {"scores", "projective_table7"} <= set(jobs)
+    assert not {
+        "pretrain",
+        "planted_text",
+        "stimuli_planted",
+        "subspaces",
+        "next_sentence",
+        "projective_subspaces",
+    } & set(jobs)
+
+
+def test_editing_the_training_runs_everything_after_it(run):
+    module = run.folder / "scripts/biasflow/encoders/pretrain.py"
+    module.write_text(module.read_text() + "\n# edited\n")
+    jobs = run.jobs()
+    assert {"pretrain", "subspaces", "next_sentence", "stereoset_scores"} <= set(jobs)
+    assert not {"planted_text", "stimuli_planted"} & set(jobs)
+
+
+def test_a_changed_key_runs_only_the_rules_that_use_it(run):
+    run.configure({**TINY, "projective": {**TINY["projective"], "tops": [0.1, 0.5]}})
+    jobs = run.jobs()
+    assert "stereoset_scores" in jobs
+    assert not {"pretrain", "subspaces", "next_sentence"} & set(jobs)
+
+
+def test_the_same_configuration_from_scratch_gives_the_same_bytes(finished, project):
+    done = project.snakemake()
+    assert done.returncode == 0, done.stdout + done.stderr
+    for folder in ("tables", "figures"):
+        first = {path.name: path.read_bytes() for path in (finished.folder / "results/tiny" / folder).iterdir()}
+        second = {path.name: path.read_bytes() for path in (project.folder / "results/tiny" / folder).iterdir()}
+        results = [name for name in first if not name.endswith(".provenance.json")]
+        assert results
+        assert [name for name in results if first[name] != second.get(name)] == []
+
+
+def test_the_report_builds(run):
+    done = run.snakemake("--report", "report.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (run.folder / "report.html").read_text()
+    assert "projective_table7" in page
+    assert "Projective debiasing" in page
+
+
+def test_a_truncated_weights_file_is_one_clear_line_and_earlier_results_stay(run):
+    weights = run.folder / "results/tiny/encoders/tiny-bert/model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    (run.folder / "results/tiny/intrinsic/tiny-bert/planted.parquet").unlink()
+    table = (run.folder / TABLES / "projective_table7.csv").read_bytes()
+    done = run.snakemake("results/tiny/intrinsic/tiny-bert/planted.parquet", "--rerun-triggers", "input")
+    assert done.returncode != 0
+    lines = [line for line in done.stderr.splitlines() if line.startswith("biasflow: rule")]
+    assert len(lines) == 1
+    assert "tiny-bert" in lines[0]
+    assert (run.folder / TABLES / "projective_table7.csv").read_bytes() == table
+    assert not (run.folder / "results/tiny/intrinsic/tiny-bert/planted.parquet").exists()
