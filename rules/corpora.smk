@@ -24,7 +24,7 @@ rule download:
     params:
         mirror=config["mirror"],
         lock=f"{CORPORA}/lock.json",
-        local=lambda wildcards: config["files"].get(wildcards.file),
+        files=config["files"],
         wanted=external_files(),
     script:
         "../scripts/download.py"

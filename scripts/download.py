@@ -16,7 +16,7 @@ def main(smk) -> None:
             catalogue.entry(smk.wildcards.file),
             target,
             lock_file=smk.params.lock,
-            local_files={smk.wildcards.file: smk.params.local} if smk.params.local else None,
+            local_files=smk.params.files,
             mirror=smk.params.mirror,
             wanted={catalogue.entry(name): target.parent / name for name in smk.params.wanted},
         )

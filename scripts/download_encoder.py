@@ -6,15 +6,13 @@ from pathlib import Path
 from scripts._rule import rule
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.corpora.hub import download_encoder
-from scripts.biasflow.files import whole_folder
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
         id, revision = smk.params.encoder["id"], smk.params.encoder["revision"]
         known = read_catalogue().known_files(id, revision)
-        with whole_folder(Path(smk.output[0]).parent) as folder:
-            origin = download_encoder(id, revision, folder, lock_file=smk.params.lock, known=known)
+        origin = download_encoder(id, revision, Path(smk.output[0]).parent, lock_file=smk.params.lock, known=known)
         facts["origin"] = asdict(origin)
 
 

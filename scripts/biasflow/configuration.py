@@ -76,6 +76,10 @@ def _explain(error: ValidationError, schema: Mapping) -> str:
 def _cross_check(config: Mapping) -> None:
     """What a schema cannot say: names that refer to one another."""
     encoders = config["encoders"]
+    if not config["projective"]["encoders"] and not config.get("calibration"):
+        raise BiasflowError(
+            "config: key 'projective.encoders' is empty, and there is no calibration: nothing to measure"
+        )
     for position, name in enumerate(config["projective"]["encoders"]):
         if name not in encoders:
             key = f"projective.encoders.{position}"

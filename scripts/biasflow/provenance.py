@@ -36,8 +36,7 @@ def rule_log(path: str | Path, *, rule: str) -> Iterator[logging.Logger]:
     except Exception as error:
         logger.exception("rule %s failed", rule)
         message = str(error) if isinstance(error, BiasflowError) else f"{type(error).__name__}: {error}"
-        one_line = " ".join(message.split())
-        print(f"biasflow: rule {rule}: {one_line} (traceback in {path})", file=sys.stderr, flush=True)
+        print(f"biasflow: rule {rule}: {message} (traceback in {path})", file=sys.stderr, flush=True)
         raise SystemExit(1) from error
     finally:
         root.removeHandler(handler)

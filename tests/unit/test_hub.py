@@ -177,5 +177,5 @@ def test_other_files_must_be_as_first_seen(download, hub, tmp_path):
     lock = tmp_path / "lock.json"
     name = f"{ID}@{REVISION}/config.json"
     lock.write_text(json.dumps({name: {"sha256": "0" * 64, "bytes": 1, "url": name}}))
-    with pytest.raises(BiasflowError, match="config.json.*0{64}"):
+    with pytest.raises(BiasflowError, match=r"config\.json.*0{64}"):
         download()

@@ -297,29 +297,14 @@ def test_a_triple_without_counterpart_is_named(tables):
 
 def test_every_change_is_listed(tables):
     found = changes(*tables)
-    assert found.to_dict("records") == [
-        {
-            "triple": "b",
-            "authors_triple": "1",
-            "change": "sentence mended",
-            "label": "unrelated",
-            "original": "Sentence unrelated on the baker.",
-            "authors": "Sentence unrelated on the baker. It was mended.",
-        },
-        {
-            "triple": "c",
-            "authors_triple": "2",
-            "change": "context mended",
-            "label": "",
-            "original": "Here comes the clown.",
-            "authors": "Here come the clowns.",
-        },
-        {
-            "triple": "d",
-            "authors_triple": "",
-            "change": "dropped",
-            "label": "",
-            "original": "Here comes the dancer.",
-            "authors": "",
-        },
+    assert found[["triple", "authors_triple", "change", "label"]].values.tolist() == [
+        ["b", "1", "mended", "unrelated"],
+        *(["c", "2", "mended", label] for label in LABELS),
+        *(["d", "", "dropped", label] for label in LABELS),
     ]
+    assert found.loc[0, ["original_next_sentence", "authors_next_sentence"]].tolist() == [
+        "Sentence unrelated on the baker.",
+        "Sentence unrelated on the baker. It was mended.",
+    ]
+    assert (found["original_context"] == found["authors_context"]).tolist() == [True] + 6 * [False]
+    assert set(found.loc[found["change"] == "dropped", "authors_next_sentence"]) == {""}

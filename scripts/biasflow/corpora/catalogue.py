@@ -1,0 +1,91 @@
+"""The catalogue of external files (config/corpora.yaml), checked against its schema."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from scripts.biasflow.errors import BiasflowError
+
+CONFIG = Path(__file__).parents[3] / "config"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One external file.
+
+    url: upstream address. bytes, sha256: of the upstream file, None where unknown. mirror_path: the file's place in
+    a mirror folder. mirror_exact: whether a mirror's copy must be byte-equal to upstream."""
+
+    name: str
+    url: str
+    licence: str
+    mirror_path: str
+    mirror_exact: bool
+    bytes: int | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class HubEncoder:
+    """One pretrained encoder on the hub; sha256 maps file names of its repository to digests."""
+
+    id: str
+    revision: str
+    licence: str
+    sha256: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    files: Mapping[str, Entry]
+    encoders: Mapping[str, HubEncoder]
+
+    def entry(self, name: str) -> Entry:
+        """The file of that name; BiasflowError with the known names when there is none."""
+        if name not in self.files:
+            raise BiasflowError(f"{name}: no such file in config/corpora.yaml; it names {', '.join(self.files)}.")
+        return self.files[name]
+
+    def known_files(self, id: str, revision: str) -> Mapping[str, str]:
+        """The known sha256 by file name of a hub encoder at a revision; empty where the catalogue has none."""
+        encoder = self.encoders.get(id)
+        return encoder.sha256 if encoder is not None and encoder.revision == revision else {}
+
+
+def read_catalogue(
+    path: str | Path = CONFIG / "corpora.yaml", schema: str | Path = CONFIG / "schema" / "corpora.schema.yaml"
+) -> Catalogue:
+    """Read and check the catalogue; BiasflowError names the file and the key that is wrong."""
+    try:
+        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise BiasflowError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    validator = jsonschema.Draft202012Validator(yaml.safe_load(Path(schema).read_text(encoding="utf-8")))
+    error = jsonschema.exceptions.best_match(validator.iter_errors(data))
+    if error is not None:
+        raise BiasflowError(f"{path}: key {'/'.join(map(str, error.absolute_path)) or '(top)'}: {error.message}.")
+    return Catalogue(
+        files={name: _entry(name, keys) for name, keys in data["files"].items()},
+        encoders={id: HubEncoder(id=id, **keys) for id, keys in data["encoders"].items()},
+    )
+
+
+def _entry(name: str, keys: dict) -> Entry:
+    return Entry(
+        name=name,
+        url=keys["url"] if "url" in keys else _hub_url(**keys["hub"]),
+        licence=keys["licence"],
+        mirror_path=keys["mirror"]["path"],
+        mirror_exact=keys["mirror"]["exact"],
+        bytes=keys["bytes"],
+        sha256=keys["sha256"],
+    )
+
+
+def _hub_url(dataset: str, revision: str, path: str) -> str:
+    endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+    return f"{endpoint}/datasets/{dataset}/resolve/{revision}/{path}"

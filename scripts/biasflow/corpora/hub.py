@@ -1,0 +1,125 @@
+"""Pretrained encoders from the Hugging Face hub: one pinned revision, safetensors weights only, every file verified."""
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from scripts.biasflow.corpora.lock import agree
+from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.files import sha256, whole_folder
+
+TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json")  # any one of them makes a tokenizer
+WEIGHTS_INDEX = "model.safetensors.index.json"
+# Never pickle weights (*.bin, *.pt), never code (*.py).
+FILES = (
+    "config.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "merges.txt",
+    *TOKENIZER,
+    "model*.safetensors",
+    WEIGHTS_INDEX,
+)
+
+
+@dataclass(frozen=True)
+class HubOrigin:
+    """Which files of which repository and revision; files maps names to {sha256, bytes, url}."""
+
+    id: str
+    revision: str
+    files: Mapping[str, Mapping]
+
+
+def download_encoder(
+    id: str, revision: str, folder: str | Path, *, lock_file: str | Path, known: Mapping[str, str] | None = None
+) -> HubOrigin:
+    """Put an encoder of the hub into `folder`: config, tokenizer and safetensors weights, nothing else.
+
+    revision: full commit hash. known: sha256 by file name (config/corpora.yaml); the other files are guarded by the
+    lock file. The hub's own cache (HF_HOME) is used and filled, so a complete cache works with HF_HUB_OFFLINE=1.
+    BiasflowError in one line: no network, unknown id or revision, no safetensors weights, an altered file."""
+    if not re.fullmatch("[0-9a-f]{40}", revision):
+        raise BiasflowError(
+            f"{id}: revision {revision!r} is not a full commit hash (40 hex digits), so it is not pinned."
+        )
+    snapshot = _snapshot(id, revision)
+    names = sorted(path.name for path in snapshot.iterdir() if any(fnmatchcase(path.name, known) for known in FILES))
+    _check_complete(id, revision, snapshot, names)
+    with whole_folder(folder) as part:
+        for name in names:
+            shutil.copyfile(snapshot / name, part / name)
+        files = {name: _describe(part / name, f"{id}@{revision}/{name}") for name in names}
+        _verify(id, files, known=known or {}, lock_file=lock_file)
+    return HubOrigin(id=id, revision=revision, files=files)
+
+
+def _snapshot(id: str, revision: str) -> Path:
+    """The folder of the hub's cache that holds the revision, downloaded when needed."""
+    # Imported here: the module is slow to load, and reads HF_HOME, HF_HUB_OFFLINE and HF_ENDPOINT when it is.
+    from huggingface_hub import errors, snapshot_download, utils
+
+    if not sys.stderr.isatty():
+        utils.disable_progress_bars()
+    try:
+        return Path(snapshot_download(id, revision=revision, allow_patterns=list(FILES)))
+    except errors.HFValidationError as error:
+        raise BiasflowError(f"{id}: not a hub id: {_line(error)}") from error
+    except errors.RevisionNotFoundError as error:
+        raise BiasflowError(
+            f"{id}: the hub has no revision {revision}; name a full commit hash of its history."
+        ) from error
+    except errors.RepositoryNotFoundError as error:
+        raise BiasflowError(
+            f"{id}: the hub has no such model, or it is private or gated for you; check the id."
+        ) from error
+    except errors.LocalEntryNotFoundError as error:
+        raise BiasflowError(
+            f"{id}: revision {revision} is not (wholly) in the local cache and the hub cannot be reached. Where there "
+            f"is a network, run `hf download {id} --revision {revision}` and copy the cache (HF_HOME), "
+            "or name a local folder as the encoder's source."
+        ) from error
+    except Exception as error:  # of the hub's HTTP and Xet clients, whose kinds change from version to version
+        raise BiasflowError(f"{id}: revision {revision} cannot be downloaded: {_line(error)}") from error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _check_complete(id: str, revision: str, snapshot: Path, names: list[str]) -> None:
+    """config.json, a tokenizer and all weights must be there (a cache may hold a part of the revision only)."""
+    if "config.json" not in names:
+        raise BiasflowError(f"{id}: revision {revision} has no config.json: not an encoder of transformers.")
+    if not any(name in names for name in TOKENIZER):
+        raise BiasflowError(f"{id}: revision {revision} has no tokenizer ({', '.join(TOKENIZER)}).")
+    if not any(name.endswith(".safetensors") for name in names):
+        raise BiasflowError(
+            f"{id}: revision {revision} has no safetensors weights, and pickle weights are never loaded; name a "
+            "revision that has model.safetensors, or convert the model and name its folder."
+        )
+    if WEIGHTS_INDEX in names:
+        shards = set(json.loads((snapshot / WEIGHTS_INDEX).read_text(encoding="utf-8"))["weight_map"].values())
+        if shards - set(names):
+            raise BiasflowError(f"{id}: revision {revision} lacks {', '.join(sorted(shards - set(names)))}.")
+
+
+def _describe(path: Path, url: str) -> dict:
+    return {"sha256": sha256(path), "bytes": path.stat().st_size, "url": url}
+
+
+def _verify(id: str, files: Mapping[str, dict], *, known: Mapping[str, str], lock_file: str | Path) -> None:
+    for name, digest in known.items():
+        came = files.get(name, {}).get("sha256")
+        if came != digest:
+            raise BiasflowError(
+                f"{id}: {name}: expected sha256 {digest}, came {came or 'no such file'}. Nothing was kept; remove the "
+                "model from the hub's cache (`hf cache rm`) and run again."
+            )
+    agree(lock_file, {came["url"]: came for name, came in files.items() if name not in known})

@@ -1,0 +1,248 @@
+"""StereoSet's inter-sentence triples and their gender-swapped version: readers, and what the swap's authors changed."""
+
+import csv
+import io
+import json
+import logging
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import pandas as pd
+
+from scripts.biasflow.errors import BiasflowError
+
+log = logging.getLogger(__name__)
+
+LABELS = ("stereotype", "anti-stereotype", "unrelated")
+GENDERS = ("F", "M")
+# The CSV's columns and ours. Upstream's test.csv spells one of them `gender_swapped_conext`.
+COLUMNS = {
+    "context_id": "triple",
+    "label": "label",
+    "gender": "gender",
+    "context": "context",
+    "next_sentence": "next_sentence",
+    "gender_swapped_context": "swapped_context",
+    "gender_swapped_next_sentence": "swapped_next_sentence",
+}
+MISSPELT = {"gender_swapped_conext": "gender_swapped_context"}
+
+
+def read_stereoset(path: str | Path, *, bias_type: str = "gender") -> pd.DataFrame:
+    """Read the inter-sentence triples of one bias type from StereoSet's dev.json (Nadeem et al. 2021).
+
+    Returns one row per sentence, three per triple (in the order of LABELS): triple (StereoSet's context id), label,
+    context, next_sentence, target. BiasflowError names the file, the item (its position in data.intersentence, from 1,
+    and its id) and the field."""
+    items = _json_items(Path(path))
+    rows: list[dict] = []
+    seen: dict[str, str] = {}
+    for position, item in enumerate(items, start=1):
+        where = f"{path}: inter-sentence item {position}"
+        if _field(where, item, "bias_type") != bias_type:
+            continue
+        triple = _field(where, item, "id")
+        where += f" (id {triple})"
+        triple_rows = _triple_rows(where, item)
+        text = "\n".join([triple_rows[0]["context"], *(row["next_sentence"] for row in triple_rows)])
+        for name, value in (("id", triple), ("context and sentences", text)):
+            if value in seen:
+                raise BiasflowError(f"{where}: field {name}: the same as in {seen[value]}; remove one of the two.")
+            seen[value] = f"item {position}"
+        target = _field(where, item, "target")
+        rows += [{"triple": triple, **row, "target": target} for row in triple_rows]
+    if not rows:
+        raise BiasflowError(f"{path}: field bias_type: no inter-sentence item of type {bias_type!r}; check the file.")
+    return pd.DataFrame(rows, dtype="str")
+
+
+def read_gender_swapped(path: str | Path) -> pd.DataFrame:
+    """Read the authors' gender-swapped triples (Dawkins et al. 2024, dev.csv or test.csv) as a stimuli table.
+
+    Returns one row per sentence, three per triple (in the order of LABELS): triple, label (in the original triple),
+    gender (F or M, of the original), context, next_sentence, swapped_context, swapped_next_sentence.
+    BiasflowError names the file, the line (from 1, the header's) and the column."""
+    triples: dict[str, dict[str, tuple[int, dict]]] = {}
+    for line, row in _csv_rows(Path(path)):
+        where = f"{path}: line {line}"
+        _check_row(where, row)
+        rows = triples.setdefault(row["context_id"], {})
+        if rows:
+            _check_same_triple(where, row, *next(iter(rows.values())))
+        if row["label"] in rows:
+            raise BiasflowError(
+                f"{where}: column label: a second {row['label']} of triple {row['context_id']} "
+                f"(first on line {rows[row['label']][0]})."
+            )
+        rows[row["label"]] = (line, row)
+    for triple, rows in triples.items():
+        lacking = [label for label in LABELS if label not in rows]
+        if lacking:
+            last = max(line for line, _ in rows.values())
+            raise BiasflowError(f"{path}: line {last}: column label: triple {triple} has no {', '.join(lacking)}.")
+    if not triples:
+        raise BiasflowError(f"{path}: line 2: no triples.")
+    table = pd.DataFrame([rows[label][1] for rows in triples.values() for label in LABELS], dtype="str")
+    return table.rename(columns=COLUMNS)[list(COLUMNS.values())]
+
+
+def align(original: pd.DataFrame, authors: pd.DataFrame, *, least: float = 0.8) -> pd.DataFrame:
+    """Link the authors' triples to StereoSet's by their text (context and three sentences).
+
+    original: read_stereoset; authors: read_gender_swapped. Equal texts are linked first, the others to the most similar
+    text that is left (difflib's ratio, at least `least`). Returns one row per authors' triple, in their order: triple
+    (StereoSet's id), authors_triple, similarity in [least, 1]. BiasflowError names a triple that has no counterpart."""
+    ours, theirs = _texts(original), _texts(authors)
+    by_text = {text: triple for triple, text in ours.items()}
+    links = {mine: (by_text[text], 1.0) for mine, text in theirs.items() if text in by_text}
+    free = [triple for triple in ours if triple not in {triple for triple, _ in links.values()}]
+    matcher = SequenceMatcher(autojunk=False)
+    candidates = []
+    for mine in theirs:
+        if mine in links:
+            continue
+        matcher.set_seq2(theirs[mine])
+        for triple in free:
+            matcher.set_seq1(ours[triple])
+            candidates.append((-matcher.ratio(), mine, triple))
+    for ratio, mine, triple in sorted(candidates):
+        if -ratio >= least and mine not in links and triple in free:
+            links[mine] = (triple, -ratio)
+            free.remove(triple)
+    lost = [mine for mine in theirs if mine not in links]
+    if lost:
+        raise BiasflowError(
+            f"Gender-swapped triple {lost[0]} has no counterpart in StereoSet ({len(lost)} such triples)."
+        )
+    return pd.DataFrame(
+        [(links[mine][0], mine, links[mine][1]) for mine in theirs], columns=["triple", "authors_triple", "similarity"]
+    )
+
+
+def changes(original: pd.DataFrame, authors: pd.DataFrame) -> pd.DataFrame:
+    """The sentence pairs of StereoSet that the authors dropped or mended (the paper's table 2), in StereoSet's order.
+
+    One row per changed pair: triple, authors_triple ("" if dropped), change (dropped | mended), label,
+    original_context, original_next_sentence, authors_context, authors_next_sentence (both "" if dropped)."""
+    links = align(original, authors)[["triple", "authors_triple"]]
+    texts = ["context", "next_sentence"]
+    theirs = authors.rename(columns={"triple": "authors_triple"}).merge(links, on="authors_triple")
+    both = original[["triple", "label", *texts]].rename(columns={text: f"original_{text}" for text in texts})
+    both = both.merge(
+        theirs[["triple", "authors_triple", "label", *texts]].rename(
+            columns={text: f"authors_{text}" for text in texts}
+        ),
+        on=["triple", "label"],
+        how="left",
+        validate="one_to_one",
+    )
+    dropped = both["authors_triple"].isna()
+    differs = pd.concat([both[f"original_{text}"] != both[f"authors_{text}"] for text in texts], axis=1).any(axis=1)
+    both.insert(2, "change", dropped.map({True: "dropped", False: "mended"}))
+    order = [
+        "triple",
+        "authors_triple",
+        "change",
+        "label",
+        *(f"{of}_{text}" for of in ("original", "authors") for text in texts),
+    ]
+    return both.loc[differs, order].fillna("").reset_index(drop=True)
+
+
+def _texts(table: pd.DataFrame) -> dict[str, str]:
+    """Each triple's context and sentences (in the order of LABELS, as the readers give them) as one text."""
+    return {
+        triple: "\n".join([rows["context"].iloc[0], *rows["next_sentence"]])
+        for triple, rows in table.groupby("triple", sort=False)
+    }
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BiasflowError(f"{path}: byte {error.start + 1}: not UTF-8; save the file as UTF-8.") from error
+    except OSError as error:
+        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+    if not text.strip():
+        raise BiasflowError(f"{path}: the file is empty.")
+    return text
+
+
+def _field(where: str, item: object, name: str, kind: type = str):
+    """A field of a JSON object: there, of the right kind and not empty."""
+    if not isinstance(item, dict) or name not in item:
+        raise BiasflowError(f"{where}: field {name}: missing.")
+    value = item[name]
+    if not isinstance(value, kind):
+        raise BiasflowError(f"{where}: field {name}: a {kind.__name__} is expected, not {type(value).__name__}.")
+    if not (value.strip() if isinstance(value, str) else value):
+        raise BiasflowError(f"{where}: field {name}: empty.")
+    return value
+
+
+def _json_items(path: Path) -> list:
+    try:
+        data = json.loads(_text(path))
+    except json.JSONDecodeError as error:
+        raise BiasflowError(
+            f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}."
+        ) from error
+    return _field(f"{path}: data", _field(f"{path}", data, "data", dict), "intersentence", list)
+
+
+def _triple_rows(where: str, item: dict) -> list[dict]:
+    """The three rows (label, context, next_sentence) of one item, in the order of LABELS."""
+    context = _field(where, item, "context")
+    sentences: dict[str, str] = {}
+    for number, sentence in enumerate(_field(where, item, "sentences", list), start=1):
+        place = f"{where}: sentence {number}"
+        label = _field(place, sentence, "gold_label")
+        if label not in LABELS:
+            raise BiasflowError(f"{place}: field gold_label: {label!r} is none of {', '.join(LABELS)}.")
+        if label in sentences:
+            raise BiasflowError(f"{place}: field gold_label: a second {label} sentence in this item.")
+        sentences[label] = _field(place, sentence, "sentence")
+    lacking = [label for label in LABELS if label not in sentences]
+    if lacking:
+        raise BiasflowError(f"{where}: field sentences: no {', '.join(lacking)} sentence.")
+    return [{"label": label, "context": context, "next_sentence": sentences[label]} for label in LABELS]
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict]]:
+    """Each record with the line that it starts on (a quoted field may hold line breaks); blank lines are skipped."""
+    lines = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    start = 1
+    try:
+        header = [MISSPELT.get(name, name) for name in next(lines)]
+        wrong = sorted(set(COLUMNS) ^ set(header)) or [name for name in COLUMNS if header.count(name) > 1]
+        if wrong:
+            raise BiasflowError(f"{path}: line 1: column {wrong[0]}: the header must be {','.join(COLUMNS)}.")
+        start = lines.line_num + 1
+        for record in lines:
+            if record and len(record) != len(header):
+                raise BiasflowError(f"{path}: line {start}: {len(record)} columns instead of {len(header)}.")
+            if record:
+                yield start, dict(zip(header, record, strict=True))
+            start = lines.line_num + 1
+    except csv.Error as error:
+        raise BiasflowError(f"{path}: line {start}: not valid CSV: {error}.") from error
+
+
+def _check_row(where: str, row: dict) -> None:
+    for column, value in row.items():
+        if not value.strip():
+            raise BiasflowError(f"{where}: column {column}: empty.")
+    for column, allowed in (("label", LABELS), ("gender", GENDERS)):
+        if row[column] not in allowed:
+            raise BiasflowError(f"{where}: column {column}: {row[column]!r} is none of {', '.join(allowed)}.")
+
+
+def _check_same_triple(where: str, row: dict, first_line: int, first: dict) -> None:
+    for column in ("context", "gender"):
+        if row[column] != first[column]:
+            raise BiasflowError(f"{where}: column {column}: differs from line {first_line} of the same triple.")
+    column = "gender_swapped_context"  # a slip of the swap, which the authors' own files have
+    if row[column] != first[column]:
+        log.warning("%s: column %s: differs from line %d of the same triple; kept as it is.", where, column, first_line)

@@ -1,0 +1,87 @@
+"""The readers and the mirror on the real files of the folder that BIASFLOW_DATA names."""
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from scripts.biasflow.corpora.catalogue import read_catalogue
+from scripts.biasflow.corpora.download import fetch
+from scripts.biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
+from scripts.biasflow.corpora.wikitext import read_wikitext
+
+pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return Path(os.environ["BIASFLOW_DATA"])
+
+
+@pytest.fixture(scope="module")
+def original(data):
+    return read_stereoset(data / "stereoset/dev.json")
+
+
+@pytest.fixture(scope="module")
+def authors(data):
+    return read_gender_swapped(data / "stereoset/gender_swapped_dev.csv")
+
+
+@pytest.fixture(scope="module")
+def valid(data):
+    return read_wikitext(data / "wikitext-2/wiki.valid.tokens")
+
+
+def test_stereoset_has_242_gender_triples(original):
+    assert original["triple"].nunique() == 242 and len(original) == 3 * 242
+    assert list(original["label"]) == [*LABELS] * 242
+
+
+def test_the_authors_have_234_triples(authors):
+    assert authors["triple"].nunique() == 234
+    assert authors["gender"].value_counts().to_dict() == {"M": 363, "F": 339}
+
+
+def test_the_authors_context_id_is_the_position_among_stereosets_gender_triples(original, authors):
+    position = {triple: place for place, triple in enumerate(original["triple"].unique())}
+    links = align(original, authors)
+    assert len(links) == 234
+    assert [position[triple] for triple in links["triple"]] == [int(id) for id in links["authors_triple"]]
+
+
+def test_the_authors_dropped_8_triples_and_edited_22_rows(original, authors):
+    found = changes(original, authors)
+    assert found["change"].value_counts().to_dict() == {"dropped": 24, "mended": 22}
+    assert found.loc[found["change"] == "dropped", "triple"].nunique() == 8
+    assert found.loc[found["change"] == "mended", "triple"].nunique() == 17
+    links = align(original, authors)[["triple", "authors_triple"]]
+    theirs = authors.rename(columns={"triple": "authors_triple"}).merge(links, on="authors_triple")
+    same = theirs.merge(original, on=["triple", "label", "context", "next_sentence"])
+    assert (len(theirs), len(same)) == (702, 680)
+
+
+def test_wikitext_2_has_60_articles_of_natural_text(data, valid):
+    sentences = [sentence for document in valid for sentence in document]
+    assert len(valid) == 60 and len(sentences) > 2000
+    assert not any(mark in sentence for sentence in sentences for mark in ("<unk>", " @-@ ", " @.@ ", " , ", " ."))
+
+
+def test_wikitext_2_as_the_hub_has_it_gives_the_same(data, valid, tmp_path):
+    lines = (data / "wikitext-2/wiki.valid.tokens").read_text(encoding="utf-8").split("\n")
+    rows = [f"{line}\n" if line.strip() else "" for line in lines[:-1]]
+    pa.parquet.write_table(pa.table({"text": rows}), tmp_path / "valid.parquet")
+    assert len(rows) == 3760  # as the hub states
+    assert read_wikitext(tmp_path / "valid.parquet") == valid
+
+
+@pytest.mark.parametrize("name", list(read_catalogue().files))
+def test_the_mirror_agrees_with_its_manifest_and_the_catalogue(data, tmp_path, name):
+    entry = read_catalogue().entry(name)
+    if not (data / entry.mirror_path).exists():
+        pytest.skip(f"the mirror has no {entry.mirror_path}")
+    origin = fetch(entry, tmp_path / name, lock_file=tmp_path / "lock.json", mirror=data)
+    assert origin.source == "mirror" and origin.byte_equal_to_upstream is entry.mirror_exact
+    assert origin.bytes == (tmp_path / name).stat().st_size
