@@ -1,6 +1,7 @@
 # What all rules share: the checked configuration, paths, and helpers that find inputs. No rules here.
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(workflow.basedir)
@@ -55,17 +56,6 @@ def project_folder(path):
 
 PLANTED_WORLD = project_folder("config/planted")
 GENDER_LEXICON = project_folder("config/gender")
-EXTERNAL_FILES = {  # stimuli set -> the files of config/corpora.yaml that it is made of
-    "stereoset-authors": ["gender-swapped-dev"],
-    "stereoset-swapped": ["stereoset-dev"],
-}
-
-
-def external_files():
-    """The names of all external files that this run reads."""
-    names = [name for stimuli in PROJECTIVE["stimuli"] for name in EXTERNAL_FILES.get(stimuli, [])]
-    texts = [encoder["corpus"] for encoder in ENCODERS.values() if encoder["source"] == "pretrain"]
-    return names + (["wikitext-2-train"] if "wikitext-2" in texts else [])
 
 
 def encoder_files(wildcards):

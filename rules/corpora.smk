@@ -6,10 +6,11 @@ localrules:
     wikitext,
 
 
+# The code is no input here: what a file must be is checked against its sha256, and an edit must not fetch it again.
+# Nor is the mirror a parameter: a verified file stays good when the mirror is gone.
 rule download:
     input:
-        code=code("download"),
-        catalogue=project_file("config/corpora.yaml"),
+        own=lambda wildcards: config["files"].get(wildcards.file, []),
     output:
         f"{CORPORA}/{{file}}",
     log:
@@ -22,10 +23,8 @@ rule download:
         runtime=60,
         downloads=1,
     params:
-        mirror=config["mirror"],
+        entry=lambda wildcards: asdict(CATALOGUE.entry(wildcards.file)),
         lock=f"{CORPORA}/lock.json",
-        files=config["files"],
-        wanted=external_files(),
     script:
         "../scripts/download.py"
 

@@ -4,21 +4,21 @@ from dataclasses import asdict
 from pathlib import Path
 
 from scripts._rule import rule
-from scripts.biasflow.corpora.catalogue import read_catalogue
+from scripts.biasflow.corpora.catalogue import Entry, files_of_run, read_catalogue
 from scripts.biasflow.corpora.download import fetch
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        catalogue = read_catalogue(smk.input.catalogue)
         target = Path(smk.output[0])
+        catalogue = read_catalogue()
         origin = fetch(
-            catalogue.entry(smk.wildcards.file),
+            Entry(**smk.params.entry),
             target,
             lock_file=smk.params.lock,
-            local_files=smk.params.files,
-            mirror=smk.params.mirror,
-            wanted={catalogue.entry(name): target.parent / name for name in smk.params.wanted},
+            local_files=smk.config["files"],
+            mirror=smk.config["mirror"],
+            wanted={catalogue.entry(name): target.parent / name for name in files_of_run(smk.config)},
         )
         facts["origin"] = asdict(origin)
 

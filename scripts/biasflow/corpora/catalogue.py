@@ -89,3 +89,20 @@ def _entry(name: str, keys: dict) -> Entry:
 def _hub_url(dataset: str, revision: str, path: str) -> str:
     endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
     return f"{endpoint}/datasets/{dataset}/resolve/{revision}/{path}"
+
+
+# Stimuli set or pre-training corpus -> the external files that it is made of.
+FILES_OF = {
+    "stereoset-authors": ("gender-swapped-dev",),
+    "stereoset-swapped": ("stereoset-dev",),
+    "wikitext-2": ("wikitext-2-train",),
+}
+
+
+def files_of_run(config: Mapping) -> list[str]:
+    """The names of all external files that a run with this (resolved) configuration reads."""
+    texts = [encoder["corpus"] for encoder in config["encoders"].values() if encoder["source"] == "pretrain"]
+    if "calibration" in config:
+        texts.append(config["calibration"]["encoder"]["corpus"])
+    used = [*config["projective"]["stimuli"], *texts]
+    return sorted({file for name in used for file in FILES_OF.get(name, ())})

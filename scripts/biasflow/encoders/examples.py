@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 IGNORED = -100  # label of a position that the masked-LM loss leaves out
 IS_NEXT, IS_RANDOM = 0, 1  # transformers' labels of the next-sentence head
 SPECIAL_TOKENS_PER_PAIR = 3
+BLOCK = 50  # batches that are sorted by length together
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,8 @@ class Sentences:
     @classmethod
     def from_ids(cls, sentences: Sequence[Sequence[int]], documents: Sequence[int]) -> "Sentences":
         """From the token ids of all sentences and the number of sentences of each document."""
-        ids = np.fromiter((token for sentence in sentences for token in sentence), dtype=np.int32)
-        lengths = np.fromiter((len(sentence) for sentence in sentences), dtype=np.int64, count=len(sentences))
+        ids = np.fromiter(chain.from_iterable(sentences), dtype=np.int32)
+        lengths = np.array([len(sentence) for sentence in sentences])
         return cls(ids, np.concatenate([[0], np.cumsum(lengths)]), np.concatenate([[0], np.cumsum(documents)]))
 
 
@@ -57,6 +59,20 @@ def draw_pairs(sentences: Sentences, *, n: int, max_length: int, rng: np.random.
         passes.append(_one_pass(sentences, max_length, rng))
     a, b, label = (np.concatenate(parts)[:n] for parts in zip(*passes, strict=True))
     return Pairs(a, b, label)
+
+
+def by_length(pairs: Pairs, *, batch_size: int, rng: np.random.Generator) -> Pairs:
+    """The same pairs, so ordered that each run of batch_size has similar lengths (little padding), the runs shuffled.
+
+    Sorted within blocks of BLOCK batches: what is in a batch still depends mostly on chance. A rest that does not fill
+    a batch comes last."""
+    order = np.arange(len(pairs))
+    blocks = np.array_split(order, range(BLOCK * batch_size, len(pairs), BLOCK * batch_size))
+    order = np.concatenate([block[np.argsort(pairs.lengths[block], kind="stable")] for block in blocks])
+    full = len(pairs) // batch_size * batch_size
+    batches = rng.permutation(order[:full].reshape(-1, batch_size)).ravel()
+    order = np.concatenate([batches, order[full:]])
+    return Pairs(pairs.a[order], pairs.b[order], pairs.label[order])
 
 
 def _one_pass(sentences: Sentences, max_length: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:

@@ -1,0 +1,79 @@
+"""StereoSet-like triples from the planted world, with exact gender-swapped copies."""
+
+import numpy as np
+import pandas as pd
+
+from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.planted.corpus import fillers, held_out, person_weights, scenery_fillers
+from scripts.biasflow.planted.frames import ITEM_SLOTS, Theme, sentence, slots
+from scripts.biasflow.planted.world import Person, World, load_world
+
+ASSOCIATED = 0.25  # a share of women up to this makes an item a man's, from 1 - this a woman's
+SWAPPED = {"F": "M", "M": "F"}
+COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
+
+
+def triples(*, seed: int, n: int, world: World | None = None) -> pd.DataFrame:
+    """n triples, 3 rows each (stereotype, anti-stereotype, unrelated), in the format of the stimuli table.
+
+    The context names a woman or a man, turn by turn. Stereotype and anti-stereotype are the same continuation with an
+    item that the world gives mostly to the context's gender, and one that it gives mostly to the other; unrelated is a
+    sentence of scenery, where nothing has a gender. The swapped columns say the same of a person of the other gender.
+    The combinations of opening, continuation and person are those that `corpus.held_out` keeps out of every
+    pre-training corpus. The triples do not depend on the bias: all encoders are judged by the same ones."""
+    world = world or load_world()
+    rng = np.random.default_rng(seed)
+    themes = [theme for theme in world.themes if theme.items and not slots(theme.opening[0]) & ITEM_SLOTS]
+    scenery = [theme for theme in world.themes if theme.is_scenery]
+    if not themes or not scenery:
+        raise BiasflowError("planted: the frames leave no triples: they need a theme with items and one of scenery.")
+    drawn = [_reserved(world, theme, -(-n // len(themes)), rng) for theme in themes]
+    rows = []
+    for k in range(n):
+        theme = themes[k % len(themes)]
+        opening, continuation, person = drawn[k % len(themes)][k // len(themes)]
+        frames = theme.opening[opening], theme.continuations[continuation]
+        gender = "FM"[(k + k // len(themes)) % 2]
+        items = _pair_of_items(world, theme, gender, rng)
+        unrelated = scenery[rng.integers(len(scenery))]
+        off_topic = sentence(rng.choice(unrelated.continuations), scenery_fillers(unrelated, rng))
+        rows += _rows(f"planted-{k:04d}", gender, frames, world.persons[person], items, off_topic)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _reserved(world: World, theme: Theme, n: int, rng: np.random.Generator) -> np.ndarray:
+    """n different held-out combinations [n, (opening, continuation, person)] of the theme, persons by their weight."""
+    shape = len(theme.opening), len(theme.neutral), len(world.persons)
+    combinations = np.indices(shape).reshape(3, -1)
+    combinations = combinations[:, held_out(*combinations)]
+    if combinations.shape[1] < n:
+        raise BiasflowError(
+            f"planted: theme '{theme.name}' has no {n} combinations for triples; ask for fewer triples."
+        )
+    weights = person_weights(world)[combinations[2]]
+    chosen = rng.choice(combinations.shape[1], size=n, replace=False, p=weights / weights.sum())
+    return combinations[:, chosen].T
+
+
+def _pair_of_items(world: World, theme: Theme, gender: str, rng: np.random.Generator) -> tuple[str, str]:
+    """An item of the gender and one of the other gender, both clearly so in the world."""
+    women = [item for item in world.items[theme.items] if world.shares[item] >= 1 - ASSOCIATED]
+    men = [item for item in world.items[theme.items] if world.shares[item] <= ASSOCIATED]
+    own, other = (women, men) if gender == "F" else (men, women)
+    return str(rng.choice(own)), str(rng.choice(other))
+
+
+def _rows(
+    triple: str, gender: str, frames: tuple[str, str], person: Person, items: tuple[str, str], off_topic: str
+) -> list[dict[str, str]]:
+    """The three rows of a triple; `items` are the stereotype's and the anti-stereotype's."""
+    opening, continuation = frames
+    rows = []
+    for label, item in zip(("stereotype", "anti-stereotype", "unrelated"), (*items, None), strict=True):
+        row = {"triple": triple, "label": label, "gender": gender}
+        for prefix, of in (("", gender), ("swapped_", SWAPPED[gender])):
+            words = fillers(of, person, item or "")
+            row[f"{prefix}context"] = sentence(opening, words)
+            row[f"{prefix}next_sentence"] = off_topic if item is None else sentence(continuation, words)
+        rows.append(row)
+    return rows

@@ -1,0 +1,222 @@
+"""The words, names and cues by which sentences are gender-swapped, read from CSV files and checked."""
+
+import csv
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.biasflow.errors import BiasflowError
+
+DEFAULT_FOLDER = Path(__file__).resolve().parents[3] / "config" / "gender"
+
+COLUMNS = {
+    "words.csv": ("masculine", "feminine", "direction", "when"),
+    "names.csv": ("masculine", "feminine", "ordinary_word"),
+    "fixed_phrases.csv": ("phrase", "kind"),
+    "cues.csv": ("cue", "word"),
+}
+DIRECTIONS = ("both", "to_feminine", "to_masculine")
+# In which spelling a word counts: "title" is Capitalised before another Capitalised word (Miss Smith, not: I miss her).
+WHENS = ("title", "capitalised", "lower", "any")
+ORDINARY = ("", "masculine", "feminine", "both")
+# Which lists of words the rules look up; gender_pronouns and gender_swap say what each is for.
+CUES = (
+    *("not_possessed", "rarely_possessed", "noun_too", "predicate", "not_adverb", "bare_verb", "made_thing", "gift"),
+    *("possessed", "gives", "gives_freely", "lets", "makes", "sees", "moves", "calls", "participle_after"),
+    *("preposition", "after_name", "place_before", "surname_before"),
+)
+WORD = re.compile(r"(\w+)")  # digits and _ belong to a word, so that HER2 or her_name is not taken for her
+BY_RULE = ("her", "his")  # these two have two counterparts each: gender_pronouns tells which
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a word becomes: `target` in lower case, the `gender` (M or F) of the word itself, and `when` it counts."""
+
+    target: str
+    gender: str
+    when: str = "any"
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Several words that count as one: `pieces` are its words and what stands between them; no entry: left as it is."""
+
+    pieces: tuple[str, ...]
+    entry: Entry | None = None
+
+
+@dataclass(frozen=True)
+class Name:
+    """A first name: its `partner` of the other gender, its own `gender`, and whether it is an `ordinary` word too."""
+
+    partner: str
+    gender: str
+    ordinary: bool
+
+
+@dataclass(frozen=True)
+class Head:
+    """All that may start at a word: phrases (longest first), the word's own entries (the pickiest first), a name."""
+
+    phrases: tuple[Phrase, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    name: Name | None = None
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """`heads`: lower-case word -> what may start there. `cues`: name of a list -> the lower-case words in it."""
+
+    heads: Mapping[str, Head]
+    cues: Mapping[str, frozenset[str]]
+
+    def name(self, word: str) -> Name | None:
+        """The first name spelt `word` (in any case), or None."""
+        head = self.heads.get(word.lower())
+        return head.name if head else None
+
+
+@functools.cache
+def default_lexicon() -> Lexicon:
+    """The project's own lexicon (config/gender), read once."""
+    return load_lexicon(DEFAULT_FOLDER)
+
+
+def load_lexicon(folder: str | Path) -> Lexicon:
+    """Read a lexicon from the four files of `folder`; every column named here must be there.
+
+    words.csv          masculine, feminine, direction (both | to_feminine | to_masculine), when (any | lower |
+                       capitalised | title), and any further columns, such as a note. A word or a phrase is the source
+                       of at most one row for each `when`. her and his are swapped by rule: targets only here.
+    names.csv          masculine, feminine, ordinary_word (which of the two is an ordinary word as well: empty |
+                       masculine | feminine | both). A name stands in one row only: swapping twice gives it back.
+    fixed_phrases.csv  phrase, kind: left as they are. A capital letter in the file is asked of the text.
+    cues.csv           cue, word: the lists that the rules consult.
+
+    Raises BiasflowError that names file and row for a missing file or column, an empty file or cell, an unknown
+    direction, when, ordinary_word or cue, and for a source word, name, phrase or cue word that is given twice.
+    """
+    folder = Path(folder)
+    tables = {name: list(_rows(folder / name, columns)) for name, columns in COLUMNS.items()}
+    entries, swapped_phrases = _entries(tables["words.csv"])
+    names = _names(tables["names.csv"], entries)
+    phrases = swapped_phrases + _fixed_phrases(tables["fixed_phrases.csv"], swapped_phrases)
+    phrases.sort(key=lambda phrase: -len(phrase.pieces))
+    starting: dict[str, list[Phrase]] = {}
+    for phrase in phrases:
+        starting.setdefault(phrase.pieces[0].lower(), []).append(phrase)
+    heads = {
+        word: Head(tuple(starting.get(word, ())), tuple(entries.get(word, ())), names.get(word))
+        for word in {*entries, *names, *starting}
+    }
+    return Lexicon(heads, _cues(tables["cues.csv"]))
+
+
+def split_pieces(text: str) -> tuple[str, ...]:
+    """Words and what stands between them, with one kind of space and of apostrophe: "King's  son" -> King ' s _ son."""
+    return tuple(plain_gap(piece) for piece in WORD.split(text) if piece)
+
+
+def plain_gap(gap: str) -> str:
+    """What stands between two words, with one kind of space and of apostrophe; words come back as they are."""
+    return " " if gap.isspace() else gap.replace("’", "'")
+
+
+def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield ("file row n", row) for every row of a CSV file."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream)
+            missing = [column for column in columns if column not in (reader.fieldnames or ())]
+            if missing:
+                raise BiasflowError(f"{path}: row 1: no column {missing[0]!r}; the columns are {', '.join(columns)}.")
+            empty = True
+            for row in reader:
+                empty = False
+                where = f"{path}: row {reader.line_num}"
+                row = {column: (row[column] or "").strip() for column in columns}
+                blank = [column for column in columns if not row[column] and column != "ordinary_word"]
+                if blank:
+                    raise BiasflowError(f"{where}: nothing in column {blank[0]!r}; fill it in or delete the row.")
+                yield where, row
+    except FileNotFoundError as error:
+        raise BiasflowError(f"{path}: no such file; a gender lexicon needs {', '.join(COLUMNS)}.") from error
+    if empty:
+        raise BiasflowError(f"{path}: no rows; a gender lexicon needs at least one in each file.")
+
+
+def _known(where: str, column: str, value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise BiasflowError(f"{where}: {column} {value!r} is none of {', '.join(map(repr, known))}.")
+    return value
+
+
+def _once(seen: dict, key: object, where: str, what: str) -> None:
+    """Raise if `key` was seen before; `seen` remembers where."""
+    if key in seen:
+        raise BiasflowError(f"{where}: {what} was given before ({seen[key]}); keep one of the two.")
+    seen[key] = where
+
+
+def _entries(rows: list[tuple[str, dict[str, str]]]) -> tuple[dict[str, list[Entry]], list[Phrase]]:
+    entries: dict[str, list[Entry]] = {}
+    phrases: list[Phrase] = []
+    seen: dict = {}
+    for where, row in rows:
+        masculine, feminine = row["masculine"].lower(), row["feminine"].lower()
+        direction = _known(where, "direction", row["direction"], DIRECTIONS)
+        when = _known(where, "when", row["when"], WHENS)
+        swaps = []
+        if direction != "to_masculine":
+            swaps.append((masculine, Entry(feminine, "M", when)))
+        if direction != "to_feminine":
+            swaps.append((feminine, Entry(masculine, "F", when)))
+        for source, entry in swaps:
+            if source in BY_RULE:
+                raise BiasflowError(f"{where}: {source!r} is swapped by rule; give the other direction only.")
+            _once(seen, (source, when), where, f"the word {source!r} (when: {when})")
+            pieces = split_pieces(source)
+            if len(pieces) > 1:
+                phrases.append(Phrase(pieces, entry))
+            else:
+                entries.setdefault(source, []).append(entry)
+    for found in entries.values():
+        found.sort(key=lambda entry: WHENS.index(entry.when))
+    return entries, phrases
+
+
+def _names(rows: list[tuple[str, dict[str, str]]], entries: Mapping[str, list[Entry]]) -> dict[str, Name]:
+    names: dict[str, Name] = {}
+    seen: dict = {}
+    for where, row in rows:
+        ordinary = _known(where, "ordinary_word", row["ordinary_word"], ORDINARY)
+        for side, other, gender in (("masculine", "feminine", "M"), ("feminine", "masculine", "F")):
+            name = row[side].lower()
+            _once(seen, name, where, f"the name {row[side]!r}")
+            if name in entries or name in BY_RULE:
+                raise BiasflowError(f"{where}: the name {row[side]!r} is a word in words.csv too; keep one of the two.")
+            names[name] = Name(row[other], gender, ordinary in (side, "both"))
+    return names
+
+
+def _fixed_phrases(rows: list[tuple[str, dict[str, str]]], swapped: list[Phrase]) -> list[Phrase]:
+    seen = {tuple(piece.lower() for piece in phrase.pieces): "words.csv" for phrase in swapped}
+    phrases = []
+    for where, row in rows:
+        pieces = split_pieces(row["phrase"])
+        _once(seen, tuple(piece.lower() for piece in pieces), where, f"the phrase {row['phrase']!r}")
+        phrases.append(Phrase(pieces))
+    return phrases
+
+
+def _cues(rows: list[tuple[str, dict[str, str]]]) -> dict[str, frozenset[str]]:
+    words: dict[str, set[str]] = {cue: set() for cue in CUES}
+    seen: dict = {}
+    for where, row in rows:
+        cue, word = _known(where, "cue", row["cue"], CUES), row["word"].lower()
+        _once(seen, (cue, word), where, f"{word!r} as {cue!r}")
+        words[cue].add(word)
+    return {cue: frozenset(found) for cue, found in words.items()}

@@ -1,0 +1,233 @@
+"""Swap the gender of English sentences: she -> he, her -> his or him, stepmother -> stepfather, Jessica -> Jacob.
+
+What is swapped: pronouns, words for women and men, kinship, titles, ranks, callings, first names, from the lexicon in
+config/gender. What stays: words for a trait (masculine, girly, effeminate), since a sentence about a person is swapped
+by swapping the person; set phrases and well-known people (mother tongue, George Washington); names of both genders
+(Jordan, Casey); a surname after a title or a first name; a name in lower case. Everything between the words, and the
+case of each word, is kept byte for byte. Names are paired one to one, so a name has the same partner everywhere.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.text.gender_lexicon import (
+    WORD,
+    Entry,
+    Head,
+    Lexicon,
+    Name,
+    Phrase,
+    default_lexicon,
+    load_lexicon,
+    plain_gap,
+)
+from scripts.biasflow.text.gender_pronouns import swap_her, swap_his
+
+__all__ = ["Lexicon", "gender_of", "load_lexicon", "swap_gender", "swap_stimuli", "swap_triple"]
+
+TRIPLE_COLUMNS = ["triple", "label", "context", "next_sentence"]
+STIMULI_COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """`parts[start:stop]` of a split sentence becomes `text`; `gender` (M or F) is that of the words replaced."""
+
+    start: int
+    stop: int
+    text: str
+    gender: str
+    is_name: bool = False
+
+
+def swap_gender(sentence: str, lexicon: Lexicon | None = None) -> str:
+    """The sentence with every gendered word and first name replaced by its counterpart of the other gender.
+
+    A name that is an ordinary word too (Mark, Grace, Will) is swapped where it is a name beyond doubt: Capitalised
+    inside a sentence, or at its start before a verb (Mark is, but not: Mark my words). Swapping twice gives the sentence
+    back where each word in it has one counterpart (direction `both` in words.csv).
+
+    lexicon: one of your own, from load_lexicon; default: config/gender.
+    """
+    return _swap(sentence, lexicon or default_lexicon(), frozenset())
+
+
+def swap_triple(sentences: Sequence[str], lexicon: Lexicon | None = None) -> list[str]:
+    """The sentences of one triple, swapped together: a name seen beyond doubt in one is known as a name in all.
+
+    Same as swap_gender one by one otherwise: names are paired one to one, so a name changes alike throughout.
+    """
+    lexicon = lexicon or default_lexicon()
+    known = _known_names(sentences, lexicon)
+    return [_swap(sentence, lexicon, known) for sentence in sentences]
+
+
+def gender_of(sentences: Sequence[str], lexicon: Lexicon | None = None) -> str | None:
+    """M or F, by majority of the gendered words (names apart) of the first sentence; None where nothing is gendered.
+
+    Even counts and none at all are settled by the sentences after it, then by the first gendered word, then by names.
+    """
+    lexicon = lexicon or default_lexicon()
+    words: list[str] = []
+    names: list[str] = []
+    for sentence in sentences:
+        for edit in _edits(WORD.split(sentence), lexicon, frozenset()):
+            (names if edit.is_name else words).append(edit.gender)
+        counts = Counter(words)
+        if counts["M"] != counts["F"]:
+            return "M" if counts["M"] > counts["F"] else "F"
+    return next(iter(words + names), None)
+
+
+def swap_stimuli(triples: pd.DataFrame, lexicon: Lexicon | None = None) -> pd.DataFrame:
+    """Pair every triple with its gender-swapped copy.
+
+    triples: columns triple, label, context, next_sentence; others are dropped. The sentences of a triple (its rows, in
+    their order) are swapped together. Returns the stimuli table: triple, label, gender (M or F of the original, from
+    its contexts first), context, next_sentence, swapped_context, swapped_next_sentence; label is that of the original.
+    `gender` is missing exactly for the triples in which nothing is gendered, which equal their copy: report or drop them.
+
+    Raises BiasflowError for a missing column or an empty cell.
+    """
+    for column in TRIPLE_COLUMNS:
+        if column not in triples:
+            raise BiasflowError(f"triples: no column {column!r}; the columns are {', '.join(TRIPLE_COLUMNS)}.")
+        if triples[column].isna().any():
+            row = int(triples[column].isna().to_numpy().argmax())
+            raise BiasflowError(f"triples: nothing in column {column!r} of row {row}; fill it in or drop the row.")
+    lexicon = lexicon or default_lexicon()
+    stimuli = triples[TRIPLE_COLUMNS].reset_index(drop=True)
+    new = pd.DataFrame(
+        index=stimuli.index, columns=["gender", "swapped_context", "swapped_next_sentence"], dtype=object
+    )
+    for _, rows in stimuli.groupby("triple", sort=False):
+        contexts, following = list(rows["context"]), list(rows["next_sentence"])
+        swapped = swap_triple(contexts + following, lexicon)
+        new.loc[rows.index, "gender"] = gender_of([*dict.fromkeys(contexts), *following], lexicon)
+        new.loc[rows.index, "swapped_context"] = swapped[: len(rows)]
+        new.loc[rows.index, "swapped_next_sentence"] = swapped[len(rows) :]
+    return stimuli.join(new)[STIMULI_COLUMNS]
+
+
+def _swap(sentence: str, lexicon: Lexicon, known: frozenset[str]) -> str:
+    parts = WORD.split(sentence)
+    edits = list(_edits(parts, lexicon, known))
+    for edit in reversed(edits):
+        parts[edit.start : edit.stop] = [edit.text]
+    return "".join(parts)
+
+
+def _known_names(sentences: Sequence[str], lexicon: Lexicon) -> frozenset[str]:
+    """The names, in lower case, that are swapped in at least one of the sentences."""
+    found = set()
+    for sentence in sentences:
+        parts = WORD.split(sentence)
+        found.update(parts[edit.start].lower() for edit in _edits(parts, lexicon, frozenset()) if edit.is_name)
+    return frozenset(found)
+
+
+def _edits(parts: Sequence[str], lexicon: Lexicon, known: frozenset[str]) -> Iterator[Edit]:
+    """The edits that swap a sentence, from left to right. parts: gaps (even places) and words (odd places) in turn."""
+    heads, cues = lexicon.heads, lexicon.cues
+    done = 0  # parts before this one are settled
+    after_name = -1  # the place at which a word would stand right behind a first name
+    for at in range(1, len(parts), 2):
+        word = parts[at].lower()
+        if word == "her" or word == "his":
+            if at >= done:
+                target = swap_her(parts, at, cues) if word == "her" else swap_his(parts, at, cues)
+                yield Edit(at, at + 1, _like(parts[at], target), "F" if word == "her" else "M")
+            continue
+        head = heads.get(word)
+        if head is None or at < done:
+            continue
+        phrase = _phrase(head, parts, at)
+        if phrase is not None:
+            done = at + len(phrase.pieces)
+            if phrase.entry:
+                yield Edit(at, done, _phrase_like(parts[at:done], phrase.entry), phrase.entry.gender)
+            continue
+        is_surname = at == after_name and parts[at - 1].isspace() and _is_capitalised(parts[at])
+        if is_surname:
+            continue
+        if head.name and _is_name(parts, at, head.name, cues, known):
+            after_name = at + 2
+            yield Edit(at, at + 1, _like(parts[at], head.name.partner), head.name.gender, is_name=True)
+        for entry in head.entries:
+            if _counts(entry, parts, at):
+                yield Edit(at, at + 1, _like(parts[at], entry.target), entry.gender)
+                break
+
+
+def _phrase(head: Head, parts: Sequence[str], at: int) -> Phrase | None:
+    """The longest phrase of the lexicon that starts at `parts[at]`."""
+    for phrase in head.phrases:
+        found = parts[at : at + len(phrase.pieces)]
+        if len(found) == len(phrase.pieces) and all(map(_piece_matches, phrase.pieces, found)):
+            return phrase
+    return None
+
+
+def _piece_matches(piece: str, found: str) -> bool:
+    if piece.islower():
+        return piece == found.lower()
+    if piece[0].isupper():  # a capital in the lexicon is asked of the text
+        return found[0].isupper() and piece.lower() == found.lower()
+    return piece == plain_gap(found)
+
+
+def _counts(entry: Entry, parts: Sequence[str], at: int) -> bool:
+    """Is the word spelt as its entry asks?"""
+    word = parts[at]
+    if entry.when == "any":
+        return True
+    if entry.when == "lower":
+        return word.islower()
+    if entry.when == "capitalised":
+        return _is_capitalised(word)
+    return _is_capitalised(word) and parts[at + 1].isspace() and at + 2 < len(parts) and parts[at + 2][0].isupper()
+
+
+def _is_name(parts: Sequence[str], at: int, name: Name, cues: dict[str, frozenset[str]], known: frozenset[str]) -> bool:
+    word, gap = parts[at], parts[at - 1]
+    if not word[0].isupper():
+        return False
+    before = parts[at - 2].lower() if at > 1 and gap.strip(".").isspace() else ""
+    if before in cues["place_before"] or before in cues["surname_before"]:  # St. Mary, Hurricane Harvey, Mr. James
+        return False
+    if not name.ordinary:
+        return True
+    if not _is_capitalised(word):  # MARK: anything in capitals
+        return False
+    inside = at > 1 and not any(sign in gap for sign in '.!?:;\n"“(')
+    if inside or word.lower() in known:
+        return True
+    follower = parts[at + 2].lower() if at + 2 < len(parts) else ""
+    return follower in cues["after_name"] and (parts[at + 1].isspace() or (follower == "s" and parts[at + 1] in "'’"))
+
+
+def _is_capitalised(word: str) -> bool:
+    """Mary, but neither mary nor MARY."""
+    return word[0].isupper() and not (len(word) > 1 and word.isupper())
+
+
+def _like(word: str, target: str) -> str:
+    """`target` in the case of `word`: capitals, a capital first letter, or as the lexicon has it."""
+    if len(word) > 1 and word.isupper():
+        return target.upper()
+    return target[0].upper() + target[1:] if word[0].isupper() else target
+
+
+def _phrase_like(found: Sequence[str], entry: Entry) -> str:
+    """The target phrase in the case of the found one: word by word, where both have as many words."""
+    words, target = found[::2], WORD.split(entry.target)
+    pieces = target[1::2]
+    models = words if len(words) == len(pieces) else [words[0]] + [words[-1]] * (len(pieces) - 1)
+    target[1::2] = [_like(model, piece) for model, piece in zip(models, pieces, strict=True)]
+    if len(words) == len(pieces):  # keep the text's own apostrophes and spaces
+        target[2:-1:2] = found[1::2]
+    return "".join(target)
