@@ -3,7 +3,7 @@
 import csv
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,12 +21,31 @@ DIRECTIONS = ("both", "to_feminine", "to_masculine")
 # In which spelling a word counts: "title" is Capitalised before another Capitalised word (Miss Smith, not: I miss her).
 WHENS = ("title", "capitalised", "lower", "any")
 ORDINARY = ("", "masculine", "feminine", "both")
-# Which lists of words the rules look up; gender_pronouns and gender_swap say what each is for.
-CUES = (
-    *("not_possessed", "rarely_possessed", "noun_too", "predicate", "not_adverb", "bare_verb", "made_thing", "gift"),
-    *("possessed", "gives", "gives_freely", "lets", "makes", "sees", "moves", "calls", "participle_after"),
-    *("preposition", "after_name", "place_before", "surname_before"),
-)
+# The lists of words that the rules look up. "her x": x stands right after her; "v her": v stands right before it.
+CUES = {
+    "not_possessed": "her x: x cannot follow a possessive, so her is him, and his is hers (prepositions, articles ...)",
+    "rarely_possessed": "her x: x seldom follows a possessive her; of a given his it says nothing (adverbs, doing ...)",
+    "noun_too": "her x: in not_possessed, but after a preposition a noun (in her past)",
+    "predicate": "her x: said of an object where no noun follows (made her happy)",
+    "not_adverb": "her x: ends in -ly, but is no adverb (family)",
+    "bare_verb": "her x: an infinitive after lets and makes (let her sleep)",
+    "made_thing": "her x: what one makes, in spite of bare_verb (made her move)",
+    "gift": "her x: what one is given without an article (gives her advice)",
+    "possessed": "her x: what nearly always is somebody's own (gave her hand)",
+    "gives": "v her: takes two objects (told her lies)",
+    "gives_freely": "v her: so often takes two objects that any noun may be the second (gave her flowers)",
+    "lets": "v her: takes an object and an infinitive (saw her leave)",
+    "makes": "v her: as lets, and takes a plain object often",
+    "sees": "v her: takes an object and an -ing form (saw her crying)",
+    "moves": "v her: takes an object and back or home (called her back)",
+    "calls": "v her: takes an object and a name (called her Mary)",
+    "participle_after": "v her: takes an object and an -ed form (had her killed)",
+    "preposition": "v her: v is a preposition",
+    "after_name": "Mark x: at the start of a sentence x tells that Mark is a name (Mark is, not: Mark my words)",
+    "place_before": "x Mary: the name of a place or a storm (St. Mary's)",
+    "surname_before": "x James: a surname, unless another one follows (Mr. James, not: Mr. James Smith)",
+    "also_surname": "Stephen x: a surname where it is Capitalised right after a first name (King)",
+}
 WORD = re.compile(r"(\w+)")  # digits and _ belong to a word, so that HER2 or her_name is not taken for her
 BY_RULE = ("her", "his")  # these two have two counterparts each: gender_pronouns tells which
 
@@ -115,9 +134,12 @@ def load_lexicon(folder: str | Path) -> Lexicon:
     return Lexicon(heads, _cues(tables["cues.csv"]))
 
 
-def split_pieces(text: str) -> tuple[str, ...]:
-    """Words and what stands between them, with one kind of space and of apostrophe: "King's  son" -> King ' s _ son."""
-    return tuple(plain_gap(piece) for piece in WORD.split(text) if piece)
+def _pieces(where: str, text: str) -> tuple[str, ...]:
+    """Words and what stands between them, with one kind of space and of apostrophe."""
+    pieces = WORD.split(text)
+    if pieces[0] or pieces[-1]:
+        raise BiasflowError(f"{where}: {text!r} must start and end with a letter; leave the sign away.")
+    return tuple(map(plain_gap, pieces[1:-1]))
 
 
 def plain_gap(gap: str) -> str:
@@ -148,7 +170,7 @@ def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str,
         raise BiasflowError(f"{path}: no rows; a gender lexicon needs at least one in each file.")
 
 
-def _known(where: str, column: str, value: str, known: tuple[str, ...]) -> str:
+def _known(where: str, column: str, value: str, known: Collection[str]) -> str:
     if value not in known:
         raise BiasflowError(f"{where}: {column} {value!r} is none of {', '.join(map(repr, known))}.")
     return value
@@ -178,7 +200,7 @@ def _entries(rows: list[tuple[str, dict[str, str]]]) -> tuple[dict[str, list[Ent
             if source in BY_RULE:
                 raise BiasflowError(f"{where}: {source!r} is swapped by rule; give the other direction only.")
             _once(seen, (source, when), where, f"the word {source!r} (when: {when})")
-            pieces = split_pieces(source)
+            pieces = _pieces(where, source)
             if len(pieces) > 1:
                 phrases.append(Phrase(pieces, entry))
             else:
@@ -195,6 +217,8 @@ def _names(rows: list[tuple[str, dict[str, str]]], entries: Mapping[str, list[En
         ordinary = _known(where, "ordinary_word", row["ordinary_word"], ORDINARY)
         for side, other, gender in (("masculine", "feminine", "M"), ("feminine", "masculine", "F")):
             name = row[side].lower()
+            if not WORD.fullmatch(name):
+                raise BiasflowError(f"{where}: the name {row[side]!r} is not a single word; split or delete it.")
             _once(seen, name, where, f"the name {row[side]!r}")
             if name in entries or name in BY_RULE:
                 raise BiasflowError(f"{where}: the name {row[side]!r} is a word in words.csv too; keep one of the two.")
@@ -206,7 +230,7 @@ def _fixed_phrases(rows: list[tuple[str, dict[str, str]]], swapped: list[Phrase]
     seen = {tuple(piece.lower() for piece in phrase.pieces): "words.csv" for phrase in swapped}
     phrases = []
     for where, row in rows:
-        pieces = split_pieces(row["phrase"])
+        pieces = _pieces(where, row["phrase"])
         _once(seen, tuple(piece.lower() for piece in pieces), where, f"the phrase {row['phrase']!r}")
         phrases.append(Phrase(pieces))
     return phrases

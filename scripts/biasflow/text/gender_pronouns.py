@@ -1,10 +1,10 @@
 """Is *her* possessive (his) or objective (him), does *his* stand before a noun (her) or alone (hers)?
 
-Told from the words around it, by lists (cues.csv) and no tagger. Two facts carry most of it: a possessive stands before
-a noun phrase, so that what cannot start one after a possessive (a preposition, an article, an auxiliary ...: cue
-`not_possessed`) or the end of the clause leaves only the other reading; and all else is possessive far more often than
-not. The remaining rules are for objects that are followed by something more: told her *twice*, gave her *flowers*, made
-her *happy*, saw her *crying*, let her *sleep*, called her *back*.
+Told from the words around it, by lists (cues.csv; gender_lexicon.CUES says what each holds) and no tagger. Two facts
+carry most of it. A possessive stands before a noun phrase: the end of the clause, or a word that cannot start one after
+a possessive (a preposition, an article, an auxiliary), leaves only the other reading. All else is possessive far more
+often than not. The remaining rules are for objects that are followed by something more: told her *twice*, gave her
+*flowers*, made her *happy*, saw her *crying*, let her *sleep*, called her *back*.
 """
 
 import re
@@ -55,7 +55,7 @@ def _other_of_two(parts: Sequence[str], at: int, joints: tuple[str, ...]) -> int
 
 
 def swap_her(parts: Sequence[str], at: int, cues: Cues) -> str:
-    """ "his" or "him" for the *her* at `parts[at]`; `parts` are gaps (even places) and words (odd places) in turn."""
+    """What *her* at `parts[at]` becomes: his or him. parts: gaps (even places) and words (odd places) in turn."""
     second = _other_of_two(parts, at, ("or",))
     if second is not None:  # her or his book: what holds of the second holds of the first
         is_possessive = parts[second].lower() == "his" and swap_his(parts, second, cues) == "her"
@@ -64,7 +64,7 @@ def swap_her(parts: Sequence[str], at: int, cues: Cues) -> str:
 
 
 def swap_his(parts: Sequence[str], at: int, cues: Cues) -> str:
-    """ "her" or "hers" for the *his* at `parts[at]`; `parts` as in swap_her."""
+    """What *his* at `parts[at]` becomes: her or hers; `parts` as in swap_her."""
     second = _other_of_two(parts, at, ("or", "and"))
     if second is not None:
         return "her" if parts[second].lower() == "her" and swap_her(parts, second, cues) == "his" else "hers"

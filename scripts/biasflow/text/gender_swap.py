@@ -25,7 +25,7 @@ from scripts.biasflow.text.gender_lexicon import (
     load_lexicon,
     plain_gap,
 )
-from scripts.biasflow.text.gender_pronouns import swap_her, swap_his
+from scripts.biasflow.text.gender_pronouns import Cues, swap_her, swap_his
 
 __all__ = ["Lexicon", "gender_of", "load_lexicon", "swap_gender", "swap_stimuli", "swap_triple"]
 
@@ -48,8 +48,8 @@ def swap_gender(sentence: str, lexicon: Lexicon | None = None) -> str:
     """The sentence with every gendered word and first name replaced by its counterpart of the other gender.
 
     A name that is an ordinary word too (Mark, Grace, Will) is swapped where it is a name beyond doubt: Capitalised
-    inside a sentence, or at its start before a verb (Mark is, but not: Mark my words). Swapping twice gives the sentence
-    back where each word in it has one counterpart (direction `both` in words.csv).
+    inside a sentence, or at its start before a verb (Mark is, but not: Mark my words). Swapping twice gives the
+    sentence back where each word in it has one counterpart (direction `both` in words.csv).
 
     lexicon: one of your own, from load_lexicon; default: config/gender.
     """
@@ -89,7 +89,8 @@ def swap_stimuli(triples: pd.DataFrame, lexicon: Lexicon | None = None) -> pd.Da
     triples: columns triple, label, context, next_sentence; others are dropped. The sentences of a triple (its rows, in
     their order) are swapped together. Returns the stimuli table: triple, label, gender (M or F of the original, from
     its contexts first), context, next_sentence, swapped_context, swapped_next_sentence; label is that of the original.
-    `gender` is missing exactly for the triples in which nothing is gendered, which equal their copy: report or drop them.
+    `gender` is missing exactly for the triples in which nothing is gendered; they equal their copy: report or drop
+    them.
 
     Raises BiasflowError for a missing column or an empty cell.
     """
@@ -151,8 +152,7 @@ def _edits(parts: Sequence[str], lexicon: Lexicon, known: frozenset[str]) -> Ite
             if phrase.entry:
                 yield Edit(at, done, _phrase_like(parts[at:done], phrase.entry), phrase.entry.gender)
             continue
-        is_surname = at == after_name and parts[at - 1].isspace() and _is_capitalised(parts[at])
-        if is_surname:
+        if (head.name or word in cues["also_surname"]) and _is_surname(parts, at, after_name, cues):
             continue
         if head.name and _is_name(parts, at, head.name, cues, known):
             after_name = at + 2
@@ -189,15 +189,18 @@ def _counts(entry: Entry, parts: Sequence[str], at: int) -> bool:
         return word.islower()
     if entry.when == "capitalised":
         return _is_capitalised(word)
-    return _is_capitalised(word) and parts[at + 1].isspace() and at + 2 < len(parts) and parts[at + 2][0].isupper()
+    return _is_title(parts, at)
 
 
-def _is_name(parts: Sequence[str], at: int, name: Name, cues: dict[str, frozenset[str]], known: frozenset[str]) -> bool:
+def _is_title(parts: Sequence[str], at: int) -> bool:
+    """Capitalised, and before another word that starts with a capital."""
+    is_followed = at + 2 < len(parts) and parts[at + 1].isspace()
+    return is_followed and _is_capitalised(parts[at]) and parts[at + 2][0].isupper()
+
+
+def _is_name(parts: Sequence[str], at: int, name: Name, cues: Cues, known: frozenset[str]) -> bool:
     word, gap = parts[at], parts[at - 1]
-    if not word[0].isupper():
-        return False
-    before = parts[at - 2].lower() if at > 1 and gap.strip(".").isspace() else ""
-    if before in cues["place_before"] or before in cues["surname_before"]:  # St. Mary, Hurricane Harvey, Mr. James
+    if not word[0].isupper() or _before(parts, at) in cues["place_before"]:  # mary; St. Mary, Hurricane Harvey
         return False
     if not name.ordinary:
         return True
@@ -208,6 +211,20 @@ def _is_name(parts: Sequence[str], at: int, name: Name, cues: dict[str, frozense
         return True
     follower = parts[at + 2].lower() if at + 2 < len(parts) else ""
     return follower in cues["after_name"] and (parts[at + 1].isspace() or (follower == "s" and parts[at + 1] in "'’"))
+
+
+def _is_surname(parts: Sequence[str], at: int, after_name: int, cues: Cues) -> bool:
+    """Stephen King; Mr. King and Mr. James, but not Mr. James Smith."""
+    if not _is_capitalised(parts[at]):
+        return False
+    if at == after_name and parts[at - 1].isspace():
+        return True
+    return _before(parts, at) in cues["surname_before"] and not _is_title(parts, at)
+
+
+def _before(parts: Sequence[str], at: int) -> str:
+    """The word before `parts[at]` in lower case, past spaces and the full stop of an abbreviation."""
+    return parts[at - 2].lower() if at > 1 and parts[at - 1].strip(".").isspace() else ""
 
 
 def _is_capitalised(word: str) -> bool:

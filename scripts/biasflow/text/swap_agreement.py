@@ -1,4 +1,4 @@
-"""How far our gender swap agrees with the authors' of Gender-Swapped StereoSet (Dawkins et al. 2024), sentence by sentence.
+"""How far our gender swap agrees with that of Gender-Swapped StereoSet (Dawkins et al. 2024), sentence by sentence.
 
 Two swaps of a sentence are equal when they are equal byte for byte, first names apart: at each place where they differ,
 both must have a first name of the same gender (which name stands for Bob is a free choice).
@@ -45,10 +45,11 @@ def compare(
     justification of those set aside, and the three texts. Its digest is what an entry of the list needs. After them
     every entry of the list that has gone stale: "stale: now equal" or "stale: not in the stimuli" (no texts).
 
-    summary: one row per `unit`: "distinct sentences" (a sentence with the authors' swap of it, once per triple: contexts
-    once, next sentences once per row), "sentences" (two per row) and "rows" (equal when both sentences are; set aside
-    when all that differs is). Columns: n; n_equal, of which n_equal_but_names (first names apart); n_set_aside;
-    share_equal = n_equal / n, with nothing set aside; share_equal_after = n_equal / (n - n_set_aside); n_stale entries.
+    summary: one row per `unit`: "distinct sentences" (a sentence with the authors' swap of it, once per triple:
+    contexts once, next sentences once per row), "sentences" (two per row) and "rows" (equal when both sentences are;
+    set aside when all that differs is). Columns: n; n_equal, of which n_equal_but_names (first names apart);
+    n_set_aside; share_equal = n_equal / n, with nothing set aside; share_equal_after = n_equal / (n - n_set_aside);
+    n_stale, the entries of the list that are stale.
 
     Raises BiasflowError for an entry with an unknown part or reason, an empty cell, or given twice.
     """

@@ -1,0 +1,78 @@
+"""The workflow on the real StereoSet and a real-text encoder beside the mirror folder."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.workflow.conftest import Project
+
+DATA = os.environ.get("BIASFLOW_DATA")
+ENCODER = Path(DATA or ".").parent / "models/litwiki-bert"
+
+pytestmark = [
+    pytest.mark.skipif(DATA is None, reason="BIASFLOW_DATA names no folder of real files"),
+    pytest.mark.skipif(not (ENCODER / "config.json").is_file(), reason=f"no encoder in {ENCODER}"),
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    project = Project(tmp_path_factory.mktemp("real") / "biasflow")
+    project.configure(
+        {
+            "run": "real",
+            "device": "cpu",
+            "mirror": DATA,
+            "encoders": {
+                "litwiki-bert": {"source": "local", "path": "{mirror}/../models/litwiki-bert"},
+                "absent": {"source": "local", "path": "{mirror}/../models/absent", "optional": True},
+            },
+            "projective": {
+                "encoders": ["litwiki-bert", "absent"],
+                "stimuli": ["stereoset-authors", "stereoset-swapped"],
+            },
+        }
+    )
+    done = project.snakemake()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project.folder / "results/real"
+
+
+def table(run: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(run / f"tables/projective_{name}.csv", keep_default_na=False)
+
+
+def test_76_rows_for_each_set_of_stimuli_and_an_absent_encoder_is_said(run):
+    rows = table(run, "table7")
+    measured = rows[rows["encoder"] == "litwiki-bert"]
+    assert measured.groupby("stimuli").size().to_dict() == {"stereoset-authors": 76, "stereoset-swapped": 76}
+    assert (measured["status"] == "run").all()
+    assert rows.loc[rows["encoder"] == "absent", "status"].str.startswith("not run").all()
+
+
+def test_the_interventions_act_on_a_real_encoder(run):
+    rows = table(run, "table7").query("encoder == 'litwiki-bert' and stimuli == 'stereoset-authors'")
+    strength = rows.set_index(["level", "settings"])["strength"].astype(float)
+    assert 0.05 < strength["base", ""] < 1
+    assert strength["sent", "0"] < strength["base", ""]
+
+
+def test_the_printed_examples_are_found_by_their_ids(run):
+    for name in ("table3", "table4"):
+        examples = table(run, name).query("stimuli == 'stereoset-authors'")
+        assert (examples["chosen"] == "printed").all()
+        assert (examples["p_published"] != "").any()
+
+
+def test_what_the_authors_dropped_and_mended(run):
+    changed = table(run, "table2")
+    assert changed["change"].value_counts().to_dict() == {"dropped": 24, "mended": 22}
+    assert (changed["p_original"] != "").all()
+
+
+def test_the_two_sets_of_stimuli_rank_the_settings_alike(run):
+    agreement = table(run, "rank_agreement").query("comparison == 'stimuli'")
+    assert len(agreement) == 2
+    assert (agreement["spearman"].astype(float) > 0.8).all()
