@@ -40,11 +40,11 @@ CAPTIONS = {
     "rank_agreement": "Do the ranks of the settings depend on the share of triple pairs, or on the stimuli? Spearman "
     "correlation over all settings with a 95 % bootstrap interval. The paper says that the choice of share leaves the "
     "relative ranks unchanged; the verdict counts the pairs of settings that change order.",
-    "swap_agreement": "How often our gender swapper gives the sentence of the authors' gender-swapped file; any name of "
-    "the other gender counts as equal. What is set aside, entry by entry with its reason, is in config/gender.",
-    "subspaces": "The gender subspaces on the untouched encoder: the share of variance that each direction explains (v_i of "
-    "equation 5; mean and range over the heads in attention), and how many sentence pairs the encoder's tokenizer could "
-    "use. The paper prints none of these.",
+    "swap_agreement": "How often our gender swapper gives the sentence of the authors' gender-swapped file; any name "
+    "of the other gender counts as equal. What is set aside, entry by entry with its reason, is in config/gender.",
+    "subspaces": "The gender subspaces on the untouched encoder: the share of variance that each direction explains "
+    "(v_i of equation 5; mean and range over the heads in attention), and how many sentence pairs the encoder's "
+    "tokenizer could use. The paper prints none of these.",
     "statements": "What section 5 of the paper says on intrinsic bias, counted in our table 7 and in the printed one.",
 }
 

@@ -18,7 +18,7 @@ def check_documents(documents: Sequence[Sequence[str]], source: str) -> None:
 
 
 def read_documents(path: str | Path) -> list[list[str]]:
-    """The documents of a corpus file, each a list of sentences; BiasflowError for one that no encoder can learn from."""
+    """The documents of a corpus file, lists of sentences; BiasflowError for one that no encoder can learn from."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")

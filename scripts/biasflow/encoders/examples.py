@@ -32,7 +32,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Next-sentence examples as spans of Sentences.ids: a and b [pairs, 2] (start, end), label [pairs] (0 = is next)."""
+    """Next-sentence examples as spans of Sentences.ids: a, b [pairs, 2] (start, end), label [pairs] (0 = is next)."""
 
     a: np.ndarray
     b: np.ndarray
@@ -115,7 +115,7 @@ def _last_within(starts: np.ndarray, position: int, budget: int) -> int:
 
 
 def _from_other_documents(document: np.ndarray, of: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """For each example in `of` an example of another document, drawn uniformly (again wherever the document is the same)."""
+    """For each example in `of` one of another document, drawn uniformly (again where the document is the same)."""
     other = rng.integers(len(document), size=len(of))
     while (same := document[other] == document[of]).any():
         other[same] = rng.integers(len(document), size=same.sum())
@@ -125,7 +125,7 @@ def _from_other_documents(document: np.ndarray, of: np.ndarray, rng: np.random.G
 def pack(
     sentences: Sentences, pairs: Pairs, chosen: np.ndarray, *, cls: int, sep: int, pad: int
 ) -> dict[str, np.ndarray]:
-    """Arrays [batch, longest] of the chosen pairs: input_ids `[CLS] a [SEP] b [SEP]`, token_type_ids, attention_mask."""
+    """Arrays [batch, longest] of the pairs: input_ids `[CLS] a [SEP] b [SEP]`, token_type_ids, attention_mask."""
     a, b = pairs.a[chosen], pairs.b[chosen]
     length_a, length_b = (a[:, 1] - a[:, 0])[:, None], (b[:, 1] - b[:, 0])[:, None]
     column = np.arange(int((length_a + length_b).max()) + SPECIAL_TOKENS_PER_PAIR)[None, :]

@@ -1,12 +1,15 @@
 """Encoders from local folders: always offline, always float32, never a head that was not trained."""
 
-import math
 from pathlib import Path
 from typing import Literal
 
 import torch
 from safetensors import SafetensorError
 from transformers import (
+    MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING,
+    MODEL_FOR_PRETRAINING_MAPPING,
+    MODEL_MAPPING,
     AutoConfig,
     AutoModel,
     AutoModelForMaskedLM,
@@ -17,6 +20,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers.utils import logging as transformers_logging
 
 from scripts.biasflow.errors import BiasflowError
 
@@ -28,12 +32,96 @@ CLASSES = {
     "none": AutoModel,
 }
 
+FAMILIES = {
+    "pretraining": MODEL_FOR_PRETRAINING_MAPPING,
+    "next_sentence": MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING,
+    "masked_lm": MODEL_FOR_MASKED_LM_MAPPING,
+    "none": MODEL_MAPPING,
+}
+
 
 def resolve_device(name: str) -> torch.device:
-    """The device called "auto" (the GPU where there is one), "cpu" or "cuda"; BiasflowError for a GPU that is absent."""
+    """The device "auto" (the GPU where there is one), "cpu" or "cuda"; BiasflowError for a GPU that is absent."""
     if name not in ("auto", "cpu", "cuda"):
         raise BiasflowError(f"device '{name}' is unknown; choose auto, cpu or cuda.")
     available = torch.cuda.is_available()
     if name == "cuda" and not available:
         raise BiasflowError("device 'cuda' was asked for, but torch finds no GPU here; choose cpu or auto.")
     return torch.device("cuda" if available and name != "cpu" else "cpu")
+
+
+def load_encoder(
+    folder: str | Path, *, head: Head, device: torch.device | str = "cpu"
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The encoder in `folder` with `head`, in float32 and evaluation mode, and its tokenizer; never the network.
+
+    BiasflowError, one line that names the folder: no folder or config.json; no safetensors weights (pickled ones are
+    refused); a truncated file; weights that lack the head, which transformers would fill in at random; NaN or infinite
+    weights; a tokenizer that is empty or larger than the embedding matrix."""
+    folder = Path(folder)
+    config = _config(folder)
+    if type(config) not in FAMILIES[head]:
+        raise BiasflowError(f"{folder}: a {config.model_type} encoder has no {head} head; use an encoder that has one.")
+    model, missing = _weights(folder, config, head)
+    if head == "none" and missing and all(name.startswith("pooler.") for name in missing):
+        model, missing = _weights(folder, config, head, add_pooling_layer=False)  # RoBERTa is published without one
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise BiasflowError(f"{folder}: the weights lack {missing[0]}{more}: the encoder has no trained {head} head.")
+    for name, parameter in model.named_parameters():
+        if not torch.isfinite(parameter).all():
+            raise BiasflowError(
+                f"{folder}: the weights hold NaN or infinite values (first in {name}); make the encoder again."
+            )
+    return model.to(device).eval(), _checked_tokenizer(folder, model)
+
+
+def _weights(folder: Path, config: PretrainedConfig, head: Head, **options) -> tuple[PreTrainedModel, list[str]]:
+    """The model, and the names of the weights that the folder does not hold."""
+    transformers_logging.set_verbosity_error()  # it lists weights that are not used; what is missing is checked here
+    transformers_logging.disable_progress_bar()
+    try:
+        model, info = CLASSES[head].from_pretrained(
+            folder,
+            config=config,
+            local_files_only=True,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+            **options,
+        )
+    except (SafetensorError, OSError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise BiasflowError(
+            f"{folder}: the weights cannot be read ({reason}); get or make the encoder again."
+        ) from error
+    return model, sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
+
+
+def _config(folder: Path) -> PretrainedConfig:
+    if not (folder / "config.json").is_file():
+        raise BiasflowError(f"{folder}: no encoder there (no config.json); name a folder saved by transformers.")
+    weights = [path.name for path in folder.iterdir()]
+    if not any(name.endswith(".safetensors") for name in weights):
+        pickled = any(name.endswith((".bin", ".pt", ".pth")) for name in weights)
+        hint = "pickled weights are never loaded: convert them to safetensors" if pickled else "the weights are missing"
+        raise BiasflowError(f"{folder}: no *.safetensors file; {hint}.")
+    try:
+        return AutoConfig.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise BiasflowError(f"{folder}: config.json is not that of a known encoder ({reason}).") from error
+
+
+def _checked_tokenizer(folder: Path, model: PreTrainedModel) -> PreTrainedTokenizerBase:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise BiasflowError(f"{folder}: the tokenizer cannot be read ({reason}); add its files.") from error
+    rows = model.get_input_embeddings().num_embeddings
+    if len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) == 0:
+        raise BiasflowError(f"{folder}: the tokenizer's vocabulary is empty; add its vocab.txt or tokenizer.json.")
+    if len(tokenizer) > rows:
+        raise BiasflowError(f"{folder}: the tokenizer has {len(tokenizer)} pieces, the embedding matrix {rows} rows.")
+    return tokenizer

@@ -306,7 +306,7 @@ def _evaluate(
     batch_size: int,
     max_length: int,
 ) -> dict[str, float]:
-    """Metrics on held-out pairs; drawn and masked with a generator of their own, the same for every seed of training."""
+    """Metrics on held-out pairs, drawn and masked with a generator of their own: the same for every training seed."""
     rng = np.random.default_rng(0)
     pairs = draw_pairs(sentences, n=HELD_OUT_PAIRS, max_length=max_length, rng=rng)
     collator = Collator(Examples(sentences, pairs), tokenizer, mask_share, rng)
