@@ -43,5 +43,9 @@ rule planted:
         CALIBRATION,
 
 
+onstart:
+    check_results_folder()
+
+
 onerror:
     print(f"biasflow: a rule failed; its log is named above and lies in {RESULTS}/logs/. Finished results are kept.")

@@ -15,6 +15,7 @@ from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.dependencies import code_files
 from scripts.biasflow.encoders.sources import calibration_encoders, local_files, not_run, without_next_sentence
 from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.files import check_writable
 
 try:
     config = resolve(config, load_schema(ROOT / "config/schema/config.schema.yaml"))
@@ -42,6 +43,14 @@ GPU = 0 if config["device"] == "cpu" else 1
 def code(name):
     """The script of a rule and the modules that it imports, so that an edited module runs its dependants again."""
     return [os.path.relpath(path) for path in code_files(ROOT / f"scripts/{name}.py", ROOT)]
+
+
+def check_results_folder():
+    """Stop before the first job if nothing can be written."""
+    try:
+        check_writable(RESULTS)
+    except BiasflowError as error:
+        raise WorkflowError(str(error)) from None
 
 
 def project_file(path):

@@ -12,14 +12,17 @@ from pathlib import Path
 from scripts.biasflow.errors import BiasflowError
 
 
-def _explain(error: OSError, path: Path) -> BiasflowError | OSError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+def _explain(error: Exception, path: Path) -> BiasflowError | None:
+    """What to tell the user if the disk is full or the folder cannot be written; None for any other error."""
+    number = getattr(error, "errno", None)
+    # safetensors reports a full disk as an exception of its own that only names the number
+    if number in (errno.ENOSPC, errno.EDQUOT) or f"(os error {errno.ENOSPC})" in str(error):
         return BiasflowError(f"{path}: no space left on the disk; nothing was written. Free some space and run again.")
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
         return BiasflowError(
             f"{path}: the folder {path.parent} cannot be written; nothing was changed. Check its rights."
         )
-    return error
+    return None
 
 
 @contextlib.contextmanager
@@ -37,8 +40,11 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         os.replace(temporary, path)
-    except OSError as error:
-        raise _explain(error, path) from error
+    except Exception as error:
+        explained = _explain(error, path)
+        if explained is None:
+            raise
+        raise explained from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -57,8 +63,11 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
         if path.is_dir():
             shutil.rmtree(path)
         os.replace(temporary, path)
-    except OSError as error:
-        raise _explain(error, path) from error
+    except Exception as error:
+        explained = _explain(error, path)
+        if explained is None:
+            raise
+        raise explained from error
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -68,6 +77,14 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def check_writable(folder: str | Path) -> None:
+    """BiasflowError unless files can be made in `folder`, or in the nearest folder above it that exists."""
+    folder = Path(folder).resolve()
+    existing = next(place for place in (folder, *folder.parents) if place.is_dir())
+    if not os.access(existing, os.W_OK):
+        raise BiasflowError(f"{existing} cannot be written; check its rights, or run with --directory FOLDER elsewhere")
 
 
 def sha256(path: str | Path) -> str:

@@ -38,7 +38,8 @@ caption { text-align: left; max-width: 60rem; padding-bottom: 1rem; }
 th, td { padding: .25rem .7rem; text-align: left; vertical-align: top; max-width: 24rem; }
 th { position: sticky; top: 0; background: #fff; box-shadow: inset 0 2px #1a1a1a, inset 0 -1px #1a1a1a; }
 tbody tr:nth-child(even) { background: #f5f5f5; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number, td.short { white-space: nowrap; }
 .published { color: #555; }
 .difference { background: #e8f0f8; font-style: italic; }
 </style>
@@ -158,9 +159,11 @@ def _latex(frame: pd.DataFrame, shown: pd.DataFrame, *, caption: str, label: str
     cells = shown.map(escape_latex)
     # A sign outside mathematics would be set as a hyphen.
     cells[numeric] = cells[numeric].map(lambda text: f"${text}$" if text[:1] in ("+", "-") else text)
-    widths = {c: shown[c].str.len().max() if len(shown) else 0 for c in shown}
+    wide = len(frame.columns) > _WIDE
+    width, size = ("2.7cm", "\\scriptsize") if wide else ("4cm", "\\footnotesize")
+    widths = _widths(shown)
     formats = [
-        "r" if c in numeric else r">{\raggedright\arraybackslash}p{4cm}" if widths[c] > _LONG_TEXT else "l"
+        "r" if c in numeric else rf">{{\raggedright\arraybackslash}}p{{{width}}}" if widths[c] > _LONG_TEXT else "l"
         for c in shown
     ]
     long = len(frame) > _LONG
@@ -176,14 +179,19 @@ def _latex(frame: pd.DataFrame, shown: pd.DataFrame, *, caption: str, label: str
             environment="longtable" if long else None,
         )
     )
-    small = "\\footnotesize\\setlength{\\tabcolsep}{3pt}\n"
+    small = size + "\\setlength{\\tabcolsep}{2pt}\n"
     if long:
         body = "{" + small + body.replace(f"\\caption[]{{{caption}}}", "\\caption[]{(continued)}") + "}\n"
     else:
         body = body.replace("\\begin{tabular}", small + "\\begin{tabular}")
-    if len(frame.columns) > _WIDE:
+    if wide:
         body = "\\begin{landscape}\n" + body + "\\end{landscape}\n"
     return "% packages: array, booktabs, longtable, pdflscape\n" + body
+
+
+def _widths(shown: pd.DataFrame) -> dict[str, int]:
+    """The most characters in a cell of each column."""
+    return {column: shown[column].str.len().max() if len(shown) else 0 for column in shown}
 
 
 def _stacked(header: str) -> str:
@@ -193,9 +201,9 @@ def _stacked(header: str) -> str:
 
 
 def _html(frame: pd.DataFrame, shown: pd.DataFrame, *, caption: str, title: str) -> str:
-    kinds = []
+    kinds, widths = [], _widths(shown)
     for column in frame:
-        roles = ["number"] if _is_number(frame[column]) else []
+        roles = ["number"] if _is_number(frame[column]) else ["short"] if widths[column] <= _LONG_TEXT else []
         roles += [suffix[1:] for suffix in (PUBLISHED, DIFFERENCE) if column.endswith(suffix)]
         kinds.append(" ".join(roles))
     rows = [list(zip(row, kinds, strict=True)) for row in shown.itertuples(index=False, name=None)]

@@ -11,7 +11,7 @@ import pytest
 
 from scripts.biasflow.dependencies import code_files
 from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import sha256, whole_file, whole_folder
+from scripts.biasflow.files import check_writable, sha256, whole_file, whole_folder
 from scripts.biasflow.provenance import rule_log, write_provenance
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +46,19 @@ def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.mkstemp", refuse)
     with pytest.raises(BiasflowError, match=str(tmp_path)), whole_file(tmp_path / "x.txt"):
         pass
+
+
+def test_a_full_disk_as_safetensors_reports_it(tmp_path):
+    with pytest.raises(BiasflowError, match=r"model.*space"), whole_folder(tmp_path / "model"):
+        raise RuntimeError("I/O error: No space left on device (os error 28)")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_results_folder_that_cannot_be_written(tmp_path, monkeypatch):
+    check_writable(tmp_path / "not" / "there" / "yet")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(BiasflowError, match=str(tmp_path)):
+        check_writable(tmp_path / "results")
 
 
 def test_a_folder_takes_the_place_of_the_old_one_only_when_whole(tmp_path):
