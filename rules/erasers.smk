@@ -5,7 +5,7 @@ rule subspaces:
     input:
         code=code("subspaces"),
         encoder=encoder_files,
-        sentence_pairs=PROJECTIVE["sentence_pairs"],
+        sentence_pairs=PROJECTIVE["sentence_pairs"] or project_file("config/sentence_pairs.yaml"),
     output:
         subspaces=f"{RESULTS}/erasers/{{encoder}}/subspaces.safetensors",
         variance=f"{RESULTS}/erasers/{{encoder}}/explained_variance.csv",

@@ -59,7 +59,11 @@ class Project:
         done = self.snakemake("-n", *arguments, config=config)
         assert done.returncode == 0, done.stdout + done.stderr
         rows = [line.split() for line in (done.stdout + done.stderr).splitlines()]
-        return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit() and row[0] != "total"}
+        return {
+            row[0]: int(row[1])
+            for row in rows
+            if len(row) == 2 and row[1].isdigit() and row[0] not in ("total", "jobid:")
+        }
 
 
 @pytest.fixture(scope="session")
