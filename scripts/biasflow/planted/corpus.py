@@ -8,6 +8,7 @@ from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.planted.frames import PRONOUNS, Theme, sentence
 from scripts.biasflow.planted.world import KINDS, Person, World, article, check_bias, load_world
 
+NEUTRAL = 0.7  # share of the continuations that name no gender, in themes with both kinds
 HELD_OUT = 8  # one in so many combinations of opening, continuation and person is kept for the StereoSet-like triples
 
 
@@ -76,14 +77,14 @@ def _draw(world: World, bias: float, rng: np.random.Generator, n: int) -> list[l
     weights = np.array([theme.weight for theme in world.themes])
     theme = rng.choice(len(world.themes), size=n, p=weights / weights.sum())
     person = rng.choice(len(world.persons), size=n, p=person_weights(world))
-    item, opening, continuation, woman = rng.random((4, n))
+    item, opening, continuation, neutral, woman = rng.random((5, n))
     documents = []
-    number = {
-        "opening": np.array([len(t.opening) for t in world.themes]),
-        "continuation": np.array([len(t.continuations) for t in world.themes]),
-    }
-    opening = (opening * number["opening"][theme]).astype(int)
-    continuation = (continuation * number["continuation"][theme]).astype(int)
+    n_opening, n_neutral, n_gendered = (
+        np.array([len(getattr(t, part)) for t in world.themes])[theme] for part in ("opening", "neutral", "gendered")
+    )
+    opening = (opening * n_opening).astype(int)
+    is_neutral = (n_gendered == 0) | ((n_neutral > 0) & (neutral < NEUTRAL))
+    continuation = np.where(is_neutral, continuation * n_neutral, n_neutral + continuation * n_gendered).astype(int)
     for k in np.flatnonzero(~held_out(opening, continuation, person)):
         chosen = world.themes[theme[k]]
         frames = chosen.opening[opening[k]], chosen.continuations[continuation[k]]

@@ -30,10 +30,11 @@ def triples(*, seed: int, n: int, world: World | None = None) -> pd.DataFrame:
     drawn = [_reserved(world, theme, -(-n // len(themes)), rng) for theme in themes]
     rows = []
     for k in range(n):
-        theme = themes[k % len(themes)]
-        opening, continuation, person = drawn[k % len(themes)][k // len(themes)]
+        turn, number = divmod(k, len(themes))
+        theme = themes[number]
+        opening, continuation, person = drawn[number][turn]
         frames = theme.opening[opening], theme.continuations[continuation]
-        gender = "FM"[(k + k // len(themes)) % 2]
+        gender = "FM"[(turn + number) % 2]
         items = _pair_of_items(world, theme, gender, rng)
         unrelated = scenery[rng.integers(len(scenery))]
         off_topic = sentence(rng.choice(unrelated.continuations), scenery_fillers(unrelated, rng))

@@ -14,7 +14,7 @@ from scripts.biasflow.planted.frames import Theme, load_themes
 FOLDER = Path(__file__).resolve().parents[3] / "config" / "planted"
 OCCUPATIONS = "work"  # the theme of items.csv that holds the occupations
 DETERMINERS = {"kin": ("my", "our"), "noun": ("the",), "name": ("",), "pronoun": ("",)}
-KINDS = {"name": 0.35, "kin": 0.25, "noun": 0.22, "title": 0.08, "pronoun": 0.10}  # how often a person is named by each
+KINDS = {"name": 0.2, "kin": 0.25, "noun": 0.27, "title": 0.08, "pronoun": 0.2}  # how often a person is named by each
 BALANCE = 0.01  # how far a theme's mean share of women may lie from one half
 
 
