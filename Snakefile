@@ -35,7 +35,7 @@ rule figures:
 
 rule projective_tables:
     input:
-        [path for path in TABLES if "/projective_" in path],
+        PROJECTIVE_TABLES,
 
 
 rule planted:

@@ -5,7 +5,8 @@ if {"stereoset-authors", "stereoset-swapped"} <= set(PROJECTIVE["stimuli"]):
 if "stereoset-authors" in PROJECTIVE["stimuli"]:
     TABLE_NAMES.append("swap_agreement")
 
-TABLES = expand(f"{RESULTS}/tables/projective_{{name}}.csv", name=TABLE_NAMES)
+PROJECTIVE_TABLES = expand(f"{RESULTS}/tables/projective_{{name}}.csv", name=TABLE_NAMES)
+TABLES = PROJECTIVE_TABLES
 FIGURES = [f"{RESULTS}/figures/projective_strength_distance.svg"]
 CALIBRATION = []
 if CALIBRATED:
