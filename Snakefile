@@ -15,8 +15,10 @@ include: "rules/stimuli.smk"
 include: "rules/erasers.smk"
 include: "rules/intrinsic.smk"
 include: "rules/finetuning.smk"
+include: "rules/probing.smk"
 include: "rules/extrinsic.smk"
 include: "rules/paper_densray.smk"
+include: "rules/paper_internal.smk"
 include: "rules/paper.smk"
 
 
@@ -44,6 +46,11 @@ rule projective_tables:
 rule densray_tables:
     input:
         DENSRAY_TABLES,
+
+
+rule internal_tables:
+    input:
+        INTERNAL_TABLES,
 
 
 rule planted:

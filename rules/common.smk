@@ -40,6 +40,7 @@ PROJECTIVE = config["projective"]
 NLI = config["nli"]
 DENSRAY = config["densray"]
 GLUE = DENSRAY["glue"]
+INTERNAL = config["internal"]
 NOT_SCORED = {  # encoder -> why it has no next-sentence scores; the tables say so
     name: reason
     for name, reason in {**without_next_sentence(config), **NOT_RUN}.items()
@@ -53,8 +54,11 @@ VIABILITY = NLI["viability"]
 FINETUNED = [name for name in NLI["encoders"] if name not in NOT_RUN]
 ERASED_NOT_RUN = {name: NOT_RUN[name] for name in DENSRAY["encoders"] if name in NOT_RUN}
 ERASED = [name for name in DENSRAY["encoders"] if name not in NOT_RUN]
+PROBED_NOT_RUN = {name: NOT_RUN[name] for name in INTERNAL["encoders"] if name in NOT_RUN}
+PROBED = [name for name in INTERNAL["encoders"] if name not in NOT_RUN]
 PAPER_A = "DensRay (Liang, Dufter and Schütze 2020)"
 PAPER_B = "Projective debiasing (Dawkins et al. 2024)"
+PAPER_C = "Debiasing and internal representations (Orgad, Goldfarb-Tarrant and Belinkov 2022)"
 GPU = 0 if config["device"] == "cpu" else 1
 
 
@@ -146,6 +150,52 @@ def corpus_of(wildcards):
     if corpus == "planted":
         return f"{RESULTS}/texts/{wildcards.encoder}.txt"
     return f"{RESULTS}/texts/wikitext-2.txt" if corpus == "wikitext-2" else corpus
+
+
+# The encoders that are probed, by their path: as pre-trained, never trained, and fine-tuned per strategy and seed.
+TUNED = [f"{strategy}/seed{seed}" for strategy in INTERNAL["strategies"] for seed in INTERNAL["seeds"]]
+RANDOM = [f"random/seed{seed}" for seed in INTERNAL["seeds"] if INTERNAL["random_encoders"]]
+PRETRAINED = "pretrained"
+MODELS = [PRETRAINED, *RANDOM, *TUNED]
+SCRUBBED = "scrubbing" in INTERNAL["strategies"]
+BIOGRAPHY_FILES = [] if INTERNAL["data"] == "planted" else INTERNAL["data"]["files"]
+BIOGRAPHIES = f"{RESULTS}/occupation/{'files' if BIOGRAPHY_FILES else 'planted'}"
+
+
+def texts_of_model(model):
+    """The test texts that a model is measured on: scrubbed ones too where scrubbing was, and for comparison with it."""
+    scrubbed = model.startswith("scrubbing/") or (SCRUBBED and model == PRETRAINED)
+    return ["raw", "scrubbed"] if scrubbed else ["raw"]
+
+
+def model_files(wildcards):
+    """The files of a probed encoder."""
+    if wildcards.model == PRETRAINED:
+        return encoder_files(wildcards)
+    kind = "encoders/random" if wildcards.model.startswith("random/") else "finetuned"
+    folder = f"{RESULTS}/{kind}/{wildcards.encoder}/occupation/{wildcards.model}"
+    return [f"{folder}/{name}" for name in ("config.json", "model.safetensors")]
+
+
+def representations_of(wildcards):
+    """The representations of the biographies by a probed encoder: one file per text."""
+    folder = f"{RESULTS}/representations/{wildcards.encoder}/{wildcards.model}"
+    return [f"{folder}/{text}.safetensors" for text in texts_of_model(wildcards.model)]
+
+
+def seeds_of_model(wildcards):
+    """The splits whose test biographies an encoder is probed on: its own, or all if it was not fine-tuned to any."""
+    if wildcards.model == PRETRAINED:
+        return INTERNAL["seeds"]
+    return [int(wildcards.model.rpartition("seed")[2])]
+
+
+def ceat_text(wildcards):
+    """The text in which the words of the association tests are looked for."""
+    text = INTERNAL["ceat"]["text"]
+    if text == "planted":
+        return f"{RESULTS}/texts/{wildcards.encoder}.txt"
+    return f"{RESULTS}/texts/wikitext-2.txt" if text == "wikitext-2" else text
 
 
 METHODS = list(DENSRAY["methods"])
@@ -257,6 +307,17 @@ def densray_scores():
 DENSRAY_SCORES = densray_scores()
 
 
+def internal_scores():
+    """The files of scores of paper C's measures."""
+    files = [f"occupation/{model}.csv" for model in [*TUNED, "frozen"]]
+    files += [f"compression/{model}.csv" for model in MODELS]
+    files += [f"ceat/{model}.csv" for model in MODELS if INTERNAL["ceat"]["tests"]]
+    return expand(f"{RESULTS}/scores/{{encoder}}/{{file}}", encoder=PROBED, file=files)
+
+
+INTERNAL_SCORES = internal_scores()
+
+
 def table(name, about):
     """The three files of a table; the HTML page goes into the report with its caption."""
     base = f"{RESULTS}/tables/{name}"
@@ -285,3 +346,6 @@ wildcard_constraints:
     task=one_of(GLUE["tasks"]),
     stage=one_of(STAGES),
     when=one_of(GLUE["when"]),
+    model=one_of(MODELS),
+    strategy=one_of(INTERNAL["strategies"]),
+    text="raw|scrubbed",

@@ -130,3 +130,93 @@ rule glue_scores:
         layers=lambda wildcards: LAYERS.get(wildcards.method, ""),
     script:
         "../scripts/glue_scores.py"
+
+
+rule occupation_scores:
+    input:
+        code=code("occupation_scores"),
+        biographies=f"{BIOGRAPHIES}/biographies.parquet",
+        professions=f"{BIOGRAPHIES}/professions.csv",
+        encoder=lambda wildcards: [
+            f"{RESULTS}/finetuned/{wildcards.encoder}/occupation/{wildcards.strategy}/seed{wildcards.seed}/{name}"
+            for name in ("head.safetensors", "training.json")
+        ],
+        representations=lambda wildcards: [
+            f"{RESULTS}/representations/{wildcards.encoder}/{wildcards.strategy}/seed{wildcards.seed}/{text}.safetensors"
+            for text in texts_of_model(f"{wildcards.strategy}/")
+        ],
+    output:
+        scores=f"{RESULTS}/scores/{{encoder}}/occupation/{{strategy}}/seed{{seed}}.csv",
+        counts=f"{RESULTS}/extrinsic/{{encoder}}/occupation/{{strategy}}/seed{{seed}}.counts.csv",
+        heads=f"{RESULTS}/extrinsic/{{encoder}}/occupation/{{strategy}}/seed{{seed}}.heads.safetensors",
+    log:
+        f"{RESULTS}/logs/occupation/{{encoder}}/{{strategy}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/occupation_scores/{{encoder}}/{{strategy}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=12000,
+        runtime=120,
+        gpu=GPU,
+    params:
+        device=config["device"],
+        heads=INTERNAL["heads"],
+        texts=lambda wildcards: texts_of_model(f"{wildcards.strategy}/"),
+    script:
+        "../scripts/occupation_scores.py"
+
+
+rule frozen_scores:
+    input:
+        code=code("frozen_scores"),
+        biographies=f"{BIOGRAPHIES}/biographies.parquet",
+        professions=f"{BIOGRAPHIES}/professions.csv",
+        representations=[
+            f"{RESULTS}/representations/{{encoder}}/{PRETRAINED}/{text}.safetensors"
+            for text in texts_of_model(PRETRAINED)
+        ],
+    output:
+        scores=f"{RESULTS}/scores/{{encoder}}/occupation/frozen.csv",
+        counts=f"{RESULTS}/extrinsic/{{encoder}}/occupation/frozen.counts.csv",
+        heads=f"{RESULTS}/extrinsic/{{encoder}}/occupation/frozen.heads.safetensors",
+    log:
+        f"{RESULTS}/logs/occupation/{{encoder}}/frozen.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/frozen_scores/{{encoder}}.tsv"
+    conda:
+        "../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=16000,
+        runtime=240,
+        gpu=GPU,
+    params:
+        device=config["device"],
+        heads=INTERNAL["frozen"],
+        strategies=INTERNAL["strategies"],
+        oversampling=INTERNAL["oversampling"],
+        texts=texts_of_model(PRETRAINED),
+    script:
+        "../scripts/frozen_scores.py"
+
+
+rule top_words:
+    input:
+        code=code("top_words"),
+        biographies=f"{BIOGRAPHIES}/biographies.parquet",
+    output:
+        f"{RESULTS}/occupation/top_words.csv",
+    log:
+        f"{RESULTS}/logs/occupation/top_words.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=120,
+    params:
+        **INTERNAL["top_words"],
+    script:
+        "../scripts/top_words.py"

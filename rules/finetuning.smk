@@ -184,3 +184,83 @@ rule finetune_masked_lm:
         max_length=DENSRAY["perplexity"]["max_length"],
     script:
         "../scripts/finetune_masked_lm.py"
+
+
+rule biographies:
+    input:
+        code=code("biographies"),
+        files=[corpus_file(name) for name in BIOGRAPHY_FILES],
+        labour=INTERNAL["labour"] or project_file("config/labour_statistics.csv"),
+        lexicon=GENDER_LEXICON,
+    output:
+        biographies=f"{RESULTS}/occupation/files/biographies.parquet",
+        professions=f"{RESULTS}/occupation/files/professions.csv",
+        sources=f"{RESULTS}/occupation/files/sources.csv",
+    log:
+        f"{RESULTS}/logs/occupation/biographies.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=60,
+    params:
+        data=INTERNAL["data"],
+        names=BIOGRAPHY_FILES,
+        scrubbing=INTERNAL["scrubbing"],
+    script:
+        "../scripts/biographies.py"
+
+
+rule biographies_planted:
+    input:
+        code=code("biographies_planted"),
+        world=PLANTED_WORLD,
+        lexicon=GENDER_LEXICON,
+    output:
+        biographies=f"{RESULTS}/occupation/planted/biographies.parquet",
+        professions=f"{RESULTS}/occupation/planted/professions.csv",
+    log:
+        f"{RESULTS}/logs/occupation/biographies_planted.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        planted=INTERNAL["planted"],
+        scrubbing=INTERNAL["scrubbing"],
+    script:
+        "../scripts/biographies_planted.py"
+
+
+# One thread: there are many of these, and they run beside each other.
+rule finetune_occupation:
+    input:
+        code=code("finetune_occupation"),
+        encoder=encoder_files,
+        biographies=f"{BIOGRAPHIES}/biographies.parquet",
+    output:
+        f"{RESULTS}/finetuned/{{encoder}}/occupation/{{strategy}}/seed{{seed}}/config.json",
+        f"{RESULTS}/finetuned/{{encoder}}/occupation/{{strategy}}/seed{{seed}}/model.safetensors",
+        f"{RESULTS}/finetuned/{{encoder}}/occupation/{{strategy}}/seed{{seed}}/head.safetensors",
+        f"{RESULTS}/finetuned/{{encoder}}/occupation/{{strategy}}/seed{{seed}}/training.json",
+    log:
+        f"{RESULTS}/logs/finetuned/{{encoder}}/occupation/{{strategy}}/seed{{seed}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/finetune_occupation/{{encoder}}/{{strategy}}/seed{{seed}}.tsv"
+    conda:
+        "../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=12000,
+        runtime=720,
+        gpu=GPU,
+    params:
+        device=config["device"],
+        recipe=INTERNAL["finetuning"],
+        oversampling=INTERNAL["oversampling"],
+        checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/occupation/{{strategy}}/seed{{seed}}",
+    script:
+        "../scripts/finetune_occupation.py"

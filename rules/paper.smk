@@ -10,8 +10,9 @@ if NLI["encoders"]:
     FIGURE_NAMES.append("strength_fairness")
 
 PROJECTIVE_TABLES = expand(f"{RESULTS}/tables/projective_{{name}}.csv", name=TABLE_NAMES)
-TABLES = PROJECTIVE_TABLES + DENSRAY_TABLES
-FIGURES = expand(f"{RESULTS}/figures/projective_{{name}}.svg", name=FIGURE_NAMES) + DENSRAY_FIGURES + DENSRAY_PAGES
+TABLES = PROJECTIVE_TABLES + DENSRAY_TABLES + INTERNAL_TABLES
+FIGURES = expand(f"{RESULTS}/figures/projective_{{name}}.svg", name=FIGURE_NAMES)
+FIGURES += DENSRAY_FIGURES + DENSRAY_PAGES + INTERNAL_FIGURES
 CALIBRATION = []
 if CALIBRATED:
     CALIBRATION = [f"{RESULTS}/tables/planted_calibration.csv", f"{RESULTS}/figures/planted_calibration.svg"]
@@ -24,6 +25,7 @@ rule scores:
         scores=per_encoder_and_stimuli("scores/{encoder}/{stimuli}.csv")
         + per_finetuning("scores/{encoder}/nli/{training}/seed{seed}.csv")
         + DENSRAY_SCORES
+        + INTERNAL_SCORES
         + expand(f"{RESULTS}/scores/{{encoder}}/occupation_log_odds.csv", encoder=CALIBRATED),
     output:
         f"{RESULTS}/scores.csv",

@@ -8,8 +8,9 @@ from scripts._rule import rule
 def main(smk) -> None:
     with rule(smk) as facts:
         from scripts.biasflow.densray_figures import ScoredSentence, sentences_page
+        from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.documents import read_sentences
-        from scripts.biasflow.encoders.load import load_encoder, resolve_device
+        from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.encoders.perplexity import sample_sentences
         from scripts.biasflow.erasers.eraser import load_erasers
         from scripts.biasflow.files import whole_file

@@ -7,7 +7,8 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.load import load_encoder, resolve_device
+        from scripts.biasflow.encoders.device import resolve_device
+        from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.encoders.next_sentence import edited_probabilities
         from scripts.biasflow.erasers.eraser import load_erasers
         from scripts.biasflow.intrinsic import methods_of

@@ -7,7 +7,7 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.load import resolve_device
+        from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.erasers.eraser import load_erasers
         from scripts.biasflow.files import whole_folder
         from scripts.biasflow.intrinsic import edits_of_method

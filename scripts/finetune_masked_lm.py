@@ -7,8 +7,8 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.documents import read_sentences
-        from scripts.biasflow.encoders.load import resolve_device
         from scripts.biasflow.files import whole_folder
         from scripts.biasflow.tasks.masked_lm import finetune_masked_lm
 

@@ -8,8 +8,8 @@ from scripts._rule import rule
 def main(smk) -> None:
     with rule(smk) as facts:
         from scripts.biasflow.corpora.nli import read_pairs
+        from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.interventions import setting_named
-        from scripts.biasflow.encoders.load import resolve_device
         from scripts.biasflow.files import whole_folder
         from scripts.biasflow.metrics.nli import CLASSES
         from scripts.biasflow.tasks.finetune import Recipe, finetune

@@ -8,8 +8,9 @@ from scripts._rule import rule
 def main(smk) -> None:
     with rule(smk) as facts:
         from scripts.biasflow.encoders.contexts import find_occurrences_for, gender_places, gender_shares, hidden_states
+        from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.documents import read_sentences
-        from scripts.biasflow.encoders.load import load_encoder, resolve_device
+        from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.scores import tidy, write_scores
         from scripts.biasflow.tabular import write_csv
         from scripts.biasflow.text.gendered_words import read_gendered_words

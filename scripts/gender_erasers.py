@@ -14,8 +14,9 @@ def main(smk) -> None:
             fit_layers_sequential,
             load_states,
         )
+        from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.documents import read_sentences
-        from scripts.biasflow.encoders.load import load_encoder, resolve_device
+        from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.erasers.eraser import save_erasers
         from scripts.biasflow.files import whole_file
         from scripts.biasflow.text.gendered_words import read_gendered_words

@@ -9,7 +9,8 @@ def main(smk) -> None:
     with rule(smk) as facts:
         import pandas as pd
 
-        from scripts.biasflow.encoders.load import load_encoder, resolve_device
+        from scripts.biasflow.encoders.device import resolve_device
+        from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.erasers.eraser import load_erasers
         from scripts.biasflow.intrinsic import edits_of_method
         from scripts.biasflow.metrics.glue import glue_scores

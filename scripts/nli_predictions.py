@@ -8,8 +8,9 @@ from scripts._rule import rule
 def main(smk) -> None:
     with rule(smk) as facts:
         from scripts.biasflow.corpora.nli import read_pairs
+        from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.interventions import all_settings, setting_named
-        from scripts.biasflow.encoders.load import load_encoder, resolve_device
+        from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.encoders.subspaces import load_subspaces
         from scripts.biasflow.files import whole_file
         from scripts.biasflow.tabular import write_csv

@@ -8,7 +8,8 @@ from scripts._rule import rule
 def main(smk) -> None:
     with rule(smk) as facts:
         from scripts.biasflow.corpora.densray_sets import read_occupation_sets
-        from scripts.biasflow.encoders.load import load_encoder, resolve_device
+        from scripts.biasflow.encoders.device import resolve_device
+        from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.erasers.eraser import load_erasers
         from scripts.biasflow.intrinsic import methods_of, occtmp_scores, one_layer_at_a_time
         from scripts.biasflow.scores import tidy, write_scores

@@ -9,7 +9,8 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.load import load_encoder, resolve_device
+        from scripts.biasflow.encoders.device import resolve_device
+        from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.encoders.masked import she_he_log_odds
         from scripts.biasflow.planted.judge import agreement_with_world
         from scripts.biasflow.planted.world import load_world

@@ -7,8 +7,9 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.documents import read_sentences
-        from scripts.biasflow.encoders.load import load_encoder, resolve_device
+        from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.encoders.perplexity import sample_sentences, sentences_that_fit
         from scripts.biasflow.erasers.eraser import load_erasers
         from scripts.biasflow.intrinsic import methods_of, perplexity_scores

@@ -7,8 +7,8 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.documents import read_documents
-        from scripts.biasflow.encoders.load import resolve_device
         from scripts.biasflow.encoders.pretrain import pretrain
         from scripts.biasflow.files import whole_folder
 

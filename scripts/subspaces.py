@@ -7,7 +7,8 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.load import load_encoder, resolve_device
+        from scripts.biasflow.encoders.device import resolve_device
+        from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.encoders.subspaces import fit_to_templates, save_subspaces, variance_table
         from scripts.biasflow.files import whole_file
         from scripts.biasflow.tabular import write_csv

@@ -11,6 +11,8 @@ from jsonschema.exceptions import ValidationError, best_match
 
 from scripts.biasflow.errors import BiasflowError
 
+PARTS = ("projective", "nli", "densray", "internal")  # of the configuration that list encoders
+
 
 def load_schema(path: str | Path) -> dict:
     """Read a JSON Schema (draft 2020-12) that is written as YAML."""
@@ -79,19 +81,16 @@ def _cross_check(config: Mapping) -> None:
     """What a schema cannot say: names that refer to one another."""
     encoders = config["encoders"]
     nli = config["nli"]
-    measured = [name for part in ("projective", "nli", "densray") for name in config[part]["encoders"]]
-    if not measured and not config.get("calibration"):
-        raise BiasflowError(
-            "config: keys 'projective.encoders', 'nli.encoders' and 'densray.encoders' are empty, and there is no "
-            "calibration: nothing to measure"
-        )
-    lists = [(part, "encoders") for part in ("projective", "nli", "densray")] + [("densray", "chinese")]
+    if not any(config[part]["encoders"] for part in PARTS) and not config.get("calibration"):
+        keys = ", ".join(f"'{part}.encoders'" for part in PARTS)
+        raise BiasflowError(f"config: keys {keys} are empty, and there is no calibration: nothing to measure")
+    lists = [(part, "encoders") for part in PARTS] + [("densray", "chinese")]
     for part, names in lists:
         for position, name in enumerate(config[part][names]):
             if name not in encoders:
                 key = f"{part}.{names}.{position}"
                 raise BiasflowError(f"config: key {key!r}: {name!r} is not one of the encoders: {', '.join(encoders)}")
-    _check_planted_texts(config["densray"], encoders)
+    _check_planted_texts(config, encoders)
     if nli["selection"] not in nli["selections"]:
         known = ", ".join(nli["selections"])
         raise BiasflowError(f"config: key 'nli.selection': {nli['selection']!r} is not one of the selections: {known}")
@@ -101,12 +100,12 @@ def _cross_check(config: Mapping) -> None:
             raise BiasflowError(f"config: key 'encoders.{name}.heads': {heads} heads do not divide hidden {hidden}")
 
 
-def _check_planted_texts(densray: Mapping, encoders: Mapping) -> None:
+def _check_planted_texts(config: Mapping, encoders: Mapping) -> None:
     """The embedded text is made for an encoder that was trained on such text."""
-    for part in ("contexts", "perplexity"):
-        for name in densray["encoders"]:
-            if densray[part]["text"] == "planted" and encoders[name].get("corpus") != "planted":
+    for paper, part in (("densray", "contexts"), ("densray", "perplexity"), ("internal", "ceat")):
+        for name in config[paper]["encoders"]:
+            if config[paper][part]["text"] == "planted" and encoders[name].get("corpus") != "planted":
                 raise BiasflowError(
-                    f"config: key 'densray.{part}.text': planted, but encoder {name} was not trained on the planted "
+                    f"config: key '{paper}.{part}.text': planted, but encoder {name} was not trained on the planted "
                     "corpus; name another text"
                 )

@@ -6,7 +6,8 @@ import pytest
 import torch
 from transformers import RobertaConfig, RobertaForMaskedLM
 
-from scripts.biasflow.encoders.load import load_encoder, resolve_device
+from scripts.biasflow.encoders.device import resolve_device
+from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.errors import BiasflowError
 from tests.unit.conftest import MODELS, SIZES, VOCABULARY
 from tests.unit.fake_tokenizer import word_tokenizer

@@ -126,6 +126,11 @@ def files_of_run(config: Mapping) -> list[str]:
             files |= {name for names in nli_files(nli["data"]).values() for name in names}
         if nli["occupations"] == "dev2020":
             files |= set(DEV2020_FILES.values())
+    internal = config["internal"]
+    if internal["encoders"] and internal["data"] != "planted":
+        files |= set(internal["data"]["files"])
+    if internal["encoders"] and internal["ceat"]["tests"]:
+        files |= set(FILES_OF.get(internal["ceat"]["text"], ()))
     known = read_catalogue().files
     return sorted(name for name in files | _files_of_densray(config["densray"]) if name in known)  # the rest are paths
 

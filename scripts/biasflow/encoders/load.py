@@ -49,16 +49,6 @@ FAMILIES = {
 NEW_WITH_A_HEAD = r"(^|\.)(classifier|pre_classifier|pooler)\."  # the layers of a classification head
 
 
-def resolve_device(name: str) -> torch.device:
-    """The device "auto" (the GPU where there is one), "cpu" or "cuda"; BiasflowError for a GPU that is absent."""
-    if name not in ("auto", "cpu", "cuda"):
-        raise BiasflowError(f"device '{name}' is unknown; choose auto, cpu or cuda.")
-    available = torch.cuda.is_available()
-    if name == "cuda" and not available:
-        raise BiasflowError("device 'cuda' was asked for, but torch finds no GPU here; choose cpu or auto.")
-    return torch.device("cuda" if available and name != "cpu" else "cpu")
-
-
 def load_encoder(
     folder: str | Path, *, head: Head, device: torch.device | str = "cpu"
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

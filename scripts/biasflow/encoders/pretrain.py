@@ -30,6 +30,7 @@ from transformers import (
     set_seed,
 )
 
+from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.documents import check_documents, read_documents, write_documents
 from scripts.biasflow.encoders.examples import (
     IGNORED,
@@ -40,7 +41,6 @@ from scripts.biasflow.encoders.examples import (
     mask_tokens,
     pack,
 )
-from scripts.biasflow.encoders.load import resolve_device
 from scripts.biasflow.errors import BiasflowError
 
 __all__ = ["pretrain", "read_documents", "train_vocabulary", "write_documents"]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
 
 ALTERNATIVES = ("greater", "less", "two-sided")
 TIES = ("strict", "inclusive")

@@ -24,8 +24,9 @@ from transformers import (
 )
 
 from scripts.biasflow.encoders.batches import grouped_by_length, longest_input
+from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import Edits, edited
-from scripts.biasflow.encoders.load import new_classifier, resolve_device
+from scripts.biasflow.encoders.load import new_classifier
 from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.files import sha256
 
@@ -38,7 +39,8 @@ COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on di
 class Recipe:
     """How to fine-tune. `keep`: the epoch with the best validation score (the first of equal ones), or the last.
 
-    The learning rate rises for the share `warmup` of the steps and then falls to 0 in a straight line.
+    The learning rate rises for the share `warmup` of the steps and then falls to 0 in a straight line (`schedule`
+    "linear") or stays ("constant"). `clip`: the largest norm of the gradient; 0 leaves it as it is.
     `checkpoint_steps`: a checkpoint is also written after so many steps within an epoch."""
 
     epochs: int
@@ -49,6 +51,9 @@ class Recipe:
     max_length: int
     keep: str
     checkpoint_steps: int
+    schedule: str = "linear"
+    adam_epsilon: float = 1e-8
+    clip: float = 1.0
 
 
 def finetune(
@@ -63,14 +68,16 @@ def finetune(
     recipe: Recipe,
     seed: int,
     device: str = "cpu",
+    new_model: Callable[..., tuple[nn.Module, PreTrainedTokenizerBase]] = new_classifier,
     edits: Callable[[nn.Module, PreTrainedTokenizerBase], Edits] = lambda model, tokenizer: (),
 ) -> dict:
     """Fine-tune the encoder in `source` with a new head for `labels`; fill `folder`; return what happened.
 
     train, validation: columns `label` and those named by `texts` (one text, or a pair). Loss: cross-entropy, and the
     validation score is accuracy; with labels=None the column `label` holds numbers, the loss is the mean squared error,
-    and the score is Pearson's correlation. AdamW; bf16 on a GPU; batches of similar length. `edits`, given the model
-    before training, returns interventions that are active in every forward pass, in training too.
+    and the score is Pearson's correlation. AdamW; bf16 on a GPU; batches of similar length. `new_model` makes the model
+    to be trained, as `new_classifier` does. `edits`, given the model before training, returns interventions that are
+    active in every forward pass, in training too.
 
     `work` is a folder for checkpoints, left where a killed run stopped; the next call with the same arguments goes on
     from there and ends with the same weights (same machine, same threads), and removes it at the end. BiasflowError:
@@ -82,7 +89,7 @@ def finetune(
     if absent:
         raise BiasflowError(f"training data: no example of class {absent[0]}; every class must occur in training.")
     work = Path(work)
-    model, tokenizer = new_classifier(source, labels, seed=seed, device=resolve_device(device))
+    model, tokenizer = new_model(source, labels, seed=seed, device=resolve_device(device))
     limit = min(recipe.max_length, longest_input(model, tokenizer))
     data = {
         name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit)
@@ -223,7 +230,9 @@ def _trainer(
         learning_rate=recipe.learning_rate,
         warmup_steps=round(recipe.warmup * steps),
         weight_decay=recipe.weight_decay,
-        lr_scheduler_type="linear",
+        adam_epsilon=recipe.adam_epsilon,
+        max_grad_norm=recipe.clip,
+        lr_scheduler_type="linear" if recipe.schedule == "linear" else "constant_with_warmup",
         bf16=on_gpu,
         seed=seed,
         full_determinism=on_gpu,  # on the processor torch is deterministic as it is

@@ -8,7 +8,8 @@ from datasets import Dataset
 from transformers import DataCollatorForLanguageModeling, PrinterCallback, Trainer, TrainingArguments
 
 from scripts.biasflow.encoders.batches import longest_input
-from scripts.biasflow.encoders.load import load_encoder, resolve_device
+from scripts.biasflow.encoders.device import resolve_device
+from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.encoders.perplexity import blocks_of
 
 BATCH, LEARNING_RATE, SHARE = 4, 5e-5, 0.15  # as run_language_modeling.py of transformers 2.8, which the paper ran

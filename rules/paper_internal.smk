@@ -1,0 +1,103 @@
+# Paper C's tables and figures, made of the run's scores, the table of professions, and the words that tell gender.
+INTERNAL_TABLES, INTERNAL_FIGURES = [], []
+if PROBED:
+    INTERNAL_NAMES = ["table1", "table2", "table3", "table4", "table5", "table6", "correlations"]
+    INTERNAL_TABLES = expand(
+        f"{RESULTS}/tables/internal_{{name}}.csv", name=[*INTERNAL_NAMES, "table9", "table10", "data"]
+    )
+    INTERNAL_FIGURES = expand(f"{RESULTS}/figures/internal_{{name}}.svg", name=["figure3", "figure5", "figure7"])
+
+
+for NAME in ["table1", "table2", "table3", "table4", "table5", "table6", "correlations"]:
+
+    rule:
+        name:
+            f"internal_{NAME}"
+        input:
+            code=code("internal_table"),
+            scores=f"{RESULTS}/scores.csv",
+            published=project_file("config/published/orgad2022.csv"),
+        output:
+            **table(f"internal_{NAME}", PAPER_C),
+        log:
+            f"{RESULTS}/logs/tables/internal_{NAME}.log",
+        conda:
+            "../envs/light.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime=20,
+        params:
+            table=NAME,
+            encoders=INTERNAL["encoders"],
+            not_run=PROBED_NOT_RUN,
+        script:
+            "../scripts/internal_table.py"
+
+
+for NAME, PART in {"table9": "all", "table10": INTERNAL["top_words"]["profession"]}.items():
+
+    rule:
+        name:
+            f"internal_{NAME}"
+        input:
+            code=code("internal_words"),
+            words=f"{RESULTS}/occupation/top_words.csv",
+            printed=project_file("config/published/orgad2022_words.csv"),
+        output:
+            **table(f"internal_{NAME}", PAPER_C),
+        log:
+            f"{RESULTS}/logs/tables/internal_{NAME}.log",
+        conda:
+            "../envs/light.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime=10,
+        params:
+            table=NAME,
+            part=PART,
+        script:
+            "../scripts/internal_words.py"
+
+
+rule internal_data:
+    input:
+        code=code("internal_data"),
+        professions=f"{BIOGRAPHIES}/professions.csv",
+    output:
+        **table("internal_data", PAPER_C),
+    log:
+        f"{RESULTS}/logs/tables/internal_data.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    script:
+        "../scripts/internal_data.py"
+
+
+for NAME in ["figure3", "figure5", "figure7"]:
+
+    rule:
+        name:
+            f"internal_{NAME}"
+        input:
+            code=code("internal_figure"),
+            scores=f"{RESULTS}/scores.csv",
+        output:
+            **figure(f"internal_{NAME}", PAPER_C),
+        log:
+            f"{RESULTS}/logs/tables/internal_{NAME}.log",
+        conda:
+            "../envs/light.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime=20,
+        params:
+            figure=NAME,
+        script:
+            "../scripts/internal_figure.py"

@@ -1,0 +1,104 @@
+"""The word sets of CEAT by the names that the configuration gives them, and the vectors of their words.
+
+C6, C7 and C8 are the sets 6, 7 and 8 of WEAT (Caliskan et al. 2017) with the roles of the code released with CEAT (Guo
+and Caliskan 2021): C6 has names as targets and career and family as attributes, C7 and C8 have math or science and
+arts as targets and gendered terms as attributes. "planted" is the test in the language of the planted corpus."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from scripts.biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
+from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.planted.association import PLANTED, planted_test
+from scripts.biasflow.tabular import read_text_csv
+
+WORDS = Path(__file__).resolve().parents[3] / "config" / "ceat_words.csv"
+COLUMNS = ("test", "role", "set_name", "word")
+LEAST = 2  # words of a set: one alone has no spread
+
+
+def read_ceat_sets(path: str | Path = WORDS) -> dict[str, AssociationTest]:
+    """The tests of a CSV file with the columns test, role (X, Y, A, B), set_name and word, a word a row: name -> test.
+
+    The words keep the file's order. BiasflowError names the file and what is wrong: a column that is missing, an empty
+    cell, a role that is none, a word twice in a test, two names of one set, a set with fewer than two words."""
+    table = read_text_csv(path)
+    missing = [column for column in COLUMNS if column not in table.columns]
+    if missing:
+        raise BiasflowError(f"{path}: has no column {', '.join(missing)}; it needs {', '.join(COLUMNS)}.")
+    # Line 1 is the header.
+    for line, row in enumerate(table[list(COLUMNS)].itertuples(index=False), start=2):
+        if not all(cell.strip() for cell in row):
+            raise BiasflowError(f"{path}: line {line}: an empty cell; every row needs {', '.join(COLUMNS)}.")
+        if row.role not in ROLES:
+            raise BiasflowError(f"{path}: line {line}: role {row.role!r}; it can be {', '.join(ROLES)}.")
+    repeated = table[table.duplicated(["test", "word"])]
+    if len(repeated):
+        first = repeated.iloc[0]
+        raise BiasflowError(
+            f"{path}: line {repeated.index[0] + 2}: {first['word']!r} is in test {first['test']} twice."
+        )
+    return {
+        name: AssociationTest(name, **{role: _set(path, name, role, rows) for role in ROLES})
+        for name, rows in table.groupby("test", sort=False)
+    }
+
+
+def ceat_tests(names: Sequence[str], path: str | Path = WORDS) -> dict[str, AssociationTest]:
+    """The tests of these names, from the file of word sets or, for "planted", from the planted corpus's world.
+
+    BiasflowError names a test that is unknown, and a word that is not a single one."""
+    known = read_ceat_sets(path) | {PLANTED: planted_test()}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise BiasflowError(
+            f"CEAT: test {unknown[0]!r} is unknown; choose from {', '.join(known)}, or add it to {path}"
+        )
+    tests = {name: known[name] for name in names}
+    for name, test in tests.items():
+        several = [word for word in words_of([test]) if len(word.split()) > 1]
+        if several:
+            raise BiasflowError(
+                f"CEAT: test {name}: {several[0]!r} is more than one word; contexts are of single words"
+            )
+    return tests
+
+
+def words_of(tests: Iterable[AssociationTest]) -> list[str]:
+    """The distinct words of the tests, in the order in which they come first."""
+    return list(dict.fromkeys(word for test in tests for role in ROLES for word in getattr(test, role).examples))
+
+
+def sets_of_vectors(
+    test: AssociationTest, vectors: Mapping[str, np.ndarray], *, missing: str = "error"
+) -> dict[str, list[np.ndarray]]:
+    """The vectors of a test's words by role, X, Y, A and B, as `metrics.association.ceat` takes them.
+
+    vectors: word -> [occurrences, d]. A word that has none is an error, or left out with missing="drop"; BiasflowError
+    if a set then has fewer than two words (naming test, set and words)."""
+    if missing not in ("error", "drop"):
+        raise BiasflowError(f"CEAT: missing is {missing!r}; it can be error, drop")
+    sets = {}
+    for role in ROLES:
+        words = getattr(test, role).examples
+        lacking = [word for word in words if word not in vectors or not len(vectors[word])]
+        left = len(words) - len(lacking)
+        if lacking and (missing == "error" or left < LEAST):
+            raise BiasflowError(
+                f"CEAT: test {test.name}, set {role} ({getattr(test, role).category}): no occurrence of "
+                f"{', '.join(lacking)}; {left} of {len(words)} words are left: give more text"
+            )
+        sets[role] = [vectors[word] for word in words if word not in lacking]
+    return sets
+
+
+def _set(path: str | Path, test: str, role: str, rows) -> ExampleSet:
+    members = rows[rows["role"] == role]
+    if len(members) < LEAST:
+        raise BiasflowError(f"{path}: test {test}: role {role} has {len(members)} word(s); give at least {LEAST}.")
+    names = members["set_name"].unique()
+    if len(names) > 1:
+        raise BiasflowError(f"{path}: test {test}: role {role} has two names, {names[0]!r} and {names[1]!r}; keep one.")
+    return ExampleSet(names[0], tuple(members["word"]))

@@ -1,0 +1,33 @@
+"""Rule `ceat_contexts`: where the words of the contextualised association tests occur, for an encoder's vocabulary."""
+
+from pathlib import Path
+
+from scripts._rule import rule
+
+
+def main(smk) -> None:
+    with rule(smk) as facts:
+        from scripts.biasflow.corpora.ceat_sets import ceat_tests, words_of
+        from scripts.biasflow.corpora.plain_text import read_texts
+        from scripts.biasflow.encoders.batches import longest_input
+        from scripts.biasflow.encoders.load import load_encoder
+        from scripts.biasflow.encoders.word_contexts import find_word_contexts
+        from scripts.biasflow.tabular import write_csv, write_parquet
+
+        model, tokenizer = load_encoder(Path(smk.input.encoder[0]).parent, head="none")
+        found = find_word_contexts(
+            tokenizer,
+            read_texts(smk.input.text),
+            words_of(ceat_tests(smk.params.tests, smk.input.words).values()),
+            per_word=smk.params.per_word,
+            seed=smk.params.seed,
+            max_length=min(128, longest_input(model, tokenizer)),
+            missing=smk.params.missing,
+        )
+        write_parquet(found.table, smk.output.contexts)
+        write_csv(found.counts, smk.output.counts)
+        facts |= {"seed": smk.params.seed, "texts": found.texts, "words_without_context": list(found.dropped)}
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,17 @@
+"""Rule `internal_data`: which professions the biographies have, which of them are used, and the labour statistics."""
+
+import pandas as pd
+
+from scripts._rule import rule
+from scripts.biasflow.internal_tables import CAPTIONS, data_table
+from scripts.biasflow.tables import write_table
+
+
+def main(smk) -> None:
+    with rule(smk):
+        rows = data_table(pd.read_csv(smk.input.professions))
+        write_table(rows, smk.output.csv, smk.output.tex, smk.output.html, caption=CAPTIONS["data"])
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,20 @@
+"""Rules `internal_table9` and `internal_table10`: words that tell gender after scrubbing, beside the printed ones."""
+
+import pandas as pd
+
+from scripts._rule import rule
+from scripts.biasflow.internal_tables import CAPTIONS, words_table
+from scripts.biasflow.tables import write_table
+from scripts.biasflow.tabular import read_text_csv
+
+
+def main(smk) -> None:
+    with rule(smk):
+        top = pd.read_csv(smk.input.words, keep_default_na=False)
+        number = smk.params.table.removeprefix("table")
+        rows = words_table(top[top["part"] == smk.params.part], read_text_csv(smk.input.printed), number)
+        write_table(rows, smk.output.csv, smk.output.tex, smk.output.html, caption=CAPTIONS[smk.params.table])
+
+
+if "snakemake" in globals():
+    main(snakemake)

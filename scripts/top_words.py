@@ -1,0 +1,32 @@
+"""Rule `top_words`: the words that tell gender in scrubbed biographies, and those that do once they are scrubbed too."""
+
+from scripts._rule import rule
+
+
+def main(smk) -> None:
+    with rule(smk):
+        import pandas as pd
+
+        from scripts.biasflow.tabular import read_parquet, write_csv
+        from scripts.biasflow.tasks.gender_classifier import top_words
+
+        biographies = read_parquet(smk.input.biographies)
+        options = {
+            "seeds": smk.params.seeds,
+            "iterations": smk.params.iterations,
+            "n": smk.params.words,
+            "min_texts": smk.params.least,
+        }
+        parts = {
+            "all": biographies,
+            smk.params.profession: biographies[biographies["profession"] == smk.params.profession],
+        }
+        tables = [
+            top_words(part["scrubbed"].tolist(), part["gender"].tolist(), **options).assign(part=name)
+            for name, part in parts.items()
+        ]
+        write_csv(pd.concat(tables, ignore_index=True), smk.output[0])
+
+
+if "snakemake" in globals():
+    main(snakemake)

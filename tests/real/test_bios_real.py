@@ -1,0 +1,68 @@
+"""The sample of Bias in Bios in the folder that BIASFLOW_DATA names: reading, scrubbing, splits and balance."""
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from scripts.biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
+from scripts.biasflow.corpora.catalogue import read_catalogue
+from scripts.biasflow.tasks.occupation_data import STRATEGIES, rows_of, shares_of_women, split
+from scripts.biasflow.text.scrub import gendered_nouns, scrubbed_texts
+
+pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+KEPT = ["accountant", "dentist", "nurse", "physician", "psychologist", "surgeon"]
+
+
+@pytest.fixture(scope="module")
+def collected():
+    path = Path(os.environ["BIASFLOW_DATA"]) / read_catalogue().entry("bias-in-bios-dev").mirror_path
+    return collect_bios({"bias-in-bios-dev": path})
+
+
+@pytest.fixture(scope="module")
+def kept(collected):
+    return keep_professions(collected[0], least=20, small="drop")
+
+
+def test_what_is_read_and_left_out(collected):
+    bios, summary = collected
+    assert summary.iloc[0].tolist() == ["bias-in-bios-dev", 8703, 737, 0, 0, 7966]
+    assert sorted(set(bios["profession"])) == list(PROFESSIONS)
+    assert bios["text"].is_unique and Counter(bios["gender"]) == {"M": 4238, "F": 3728}
+
+
+def test_professions_with_enough_of_both_genders(kept):
+    bios, table = kept
+    assert sorted(set(bios["profession"])) == KEPT == table.loc[table["kept"], "profession"].tolist()
+    counts = table.set_index("profession")
+    assert counts.loc["surgeon", ["women", "men"]].tolist() == [461, 3118]
+    assert counts.loc["software_engineer", ["women", "men", "kept"]].tolist() == [0, 10, False]
+
+
+@pytest.mark.parametrize("seed", [0, 5, 11, 26, 42, 46, 50, 63, 83, 90])
+def test_the_papers_seeds(kept, seed):
+    bios, _ = kept
+    parts = {strategy: rows_of(bios, strategy, seed) for strategy in STRATEGIES}
+    sizes = {strategy: len(rows.train) for strategy, rows in parts.items()}
+    assert sizes["none"] == sizes["scrubbing"] == pytest.approx(0.65 * len(bios), abs=2)
+    assert sizes["subsampling"] < sizes["none"] < sizes["oversampling"]
+    assert len({rows.test.tobytes() for rows in parts.values()}) == 1
+    genders = Counter(bios["gender"].to_numpy()[parts["none"].test])
+    assert genders["F"] == genders["M"]
+    shares = shares_of_women(bios["profession"], bios["gender"], split(bios["profession"], seed).train)
+    assert shares["nurse"] == pytest.approx(0.91, abs=0.02) and shares["surgeon"] == pytest.approx(0.13, abs=0.02)
+
+
+@pytest.mark.parametrize("terms", ["pronouns", "gendered"])
+def test_scrubbed_texts_tell_no_gender_by_these_words(kept, terms):
+    bios, _ = kept
+    scrubbed = scrubbed_texts(bios, terms=terms)
+    pronouns = {"He", "he", "She", "she", "His", "his", "Her", "her", "him", "himself", "herself", "Mr", "Mrs", "Ms"}
+    nouns = gendered_nouns()[0] if terms == "gendered" else set()
+    for text, original in zip(scrubbed, bios["text"], strict=True):
+        found = set(re.findall(r"\w+", text))
+        assert not found & pronouns and not {word.lower() for word in found} & nouns
+        assert len(re.findall(r"\w+", text)) == len(re.findall(r"\w+", original))

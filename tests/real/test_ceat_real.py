@@ -1,0 +1,104 @@
+"""CEAT of a small BERT on contexts from WikiText-2, and the words that tell gender in real biographies."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from transformers import BertTokenizer, RobertaTokenizer
+
+from scripts.biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, words_of
+from scripts.biasflow.corpora.plain_text import read_texts
+from scripts.biasflow.corpora.wikitext import read_wikitext
+from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.word_contexts import find_word_contexts, word_vectors
+from scripts.biasflow.metrics.association import ceat
+from scripts.biasflow.metrics.combined_effect import ceat_rows
+from scripts.biasflow.tasks.gender_classifier import top_words, words_by_seeds
+
+DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
+FOLDER = DATA.parent / "models" / "litwiki-bert"
+pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+with_encoder = pytest.mark.skipif(not FOLDER.is_dir(), reason="no models/litwiki-bert beside the folder BIASFLOW_DATA")
+
+TESTS = ceat_tests(["C6", "C7", "C8"])
+PRONOUNS = re.compile(r"\b(he|she|her|his|him|hers|himself|herself|mrs?|ms)\b", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    return [sentence for article in read_wikitext(DATA / "wikitext-2/wiki.train.tokens") for sentence in article]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return load_encoder(FOLDER, head="none")
+
+
+@pytest.fixture(scope="module")
+def contexts(encoder, sentences):
+    return find_word_contexts(
+        encoder[1], sentences, words_of(TESTS.values()), per_word=60, max_length=48, missing="drop"
+    )
+
+
+@with_encoder
+def test_most_words_occur_in_wikitext(contexts, sentences):
+    counts = contexts.counts.set_index("word")
+    assert contexts.texts == len(sentences)
+    assert set(contexts.dropped) == set(counts.index[counts["found"] == 0])
+    assert len(contexts.dropped) < 8 and "Einstein" in contexts.dropped
+    assert counts.loc[["he", "his", "her", "family"], "found"].min() > 300
+    assert (counts["used"] == counts["found"].clip(upper=60)).all()
+    for row in contexts.table.itertuples():
+        assert row.text[row.start : row.end].lower() == row.word.lower()
+
+
+@with_encoder
+@pytest.mark.parametrize("name", TESTS)
+def test_ceat_of_a_small_bert(encoder, contexts, name):
+    table = contexts.table[contexts.table["word"].isin(words_of([TESTS[name]]))]
+    vectors = word_vectors(*encoder, table, batch_size=64)
+    sets = sets_of_vectors(TESTS[name], vectors, missing="drop")
+    rows = ceat_rows(**sets, draws=500, seed=0)
+    assert np.isfinite(rows["value"]).all()
+    found = ceat(**sets, draws=500, seed=0)
+    assert abs(found.effect_size) < 2 and found.reason == ""
+    assert rows.query("metric == 'effect_size' and variant == 'weat-spread'")["value"].item() == found.effect_size
+
+
+@pytest.mark.parametrize(("kind", "name"), [(BertTokenizer, "bert-base-uncased"), (RobertaTokenizer, "roberta-base")])
+def test_words_of_real_vocabularies_end_with_their_last_piece(sentences, kind, name):
+    tokenizer = kind.from_pretrained(DATA / "tokenizers" / name, local_files_only=True)
+    words = ["he", "Shakespeare", "NASA", "his"]
+    found = find_word_contexts(tokenizer, sentences, words, per_word=50, max_length=16)
+    counts = found.counts.set_index("word")["found"]
+    for word in words:
+        flags = re.IGNORECASE if name == "bert-base-uncased" else 0
+        pattern = re.compile(rf"(?<!\w)[{word[0]}{word[0].upper()}]{word[1:]}(?!\w)", flags)
+        assert counts[word] == sum(len(pattern.findall(sentence)) for sentence in sentences)
+    encoded = tokenizer(found.table["text"].tolist())
+    assert max(map(len, encoded["input_ids"])) <= 16
+    for i, row in enumerate(found.table.itertuples()):
+        last = encoded.char_to_token(i, row.end - 1)
+        piece = tokenizer.convert_ids_to_tokens(encoded["input_ids"][i][last]).lstrip("Ġ#")
+        assert row.word.lower().endswith(piece.lower())
+
+
+def test_plain_text_of_wikipedia():
+    texts = list(read_texts(DATA / "wikipedia/eng_wikipedia_2016_10K-sentences.txt"))
+    assert len(texts) == 10_000
+
+
+def test_words_that_tell_gender_in_real_biographies():
+    rows = [
+        json.loads(line) for line in (DATA / "bios/bios_sample.jsonl").read_text(encoding="utf-8").split("\n") if line
+    ]
+    texts = [PRONOUNS.sub("_", row["hard_text"]) for row in rows]
+    top = top_words(texts, [row["gender"] for row in rows], seeds=[0], iterations=2, min_texts=5)
+    assert (top["accuracy"] > top["majority_share"] + 0.1).all()
+    words = words_by_seeds(top).set_index(["iteration", "gender"])["word"]
+    assert {"husband", "women"} <= set(words[1, "F"])  # as table 9 of the paper begins
+    assert not set(words[1, "F"]) & set(words[2, "F"])

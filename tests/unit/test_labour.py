@@ -1,0 +1,81 @@
+"""Labour statistics: the project's own table, and files that are wrong."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scripts.biasflow.corpora.labour import read_labour, read_labour_table
+from scripts.biasflow.errors import BiasflowError
+
+OWN = Path(__file__).parents[2] / "config" / "labour_statistics.csv"
+PROFESSIONS = """accountant architect attorney chiropractor comedian composer dentist dietitian dj filmmaker
+interior_designer journalist model nurse painter paralegal pastor personal_trainer photographer physician poet professor
+psychologist rapper software_engineer surgeon teacher yoga_teacher""".split()
+HEADER = "profession,bls_occupation,share_of_women,year,source,note\n"
+TEXT = HEADER + 'nurse,Registered nurses,0.874,2020,"BLS, table 11",\ndj,,,,,no share published\n'
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text):
+        path = tmp_path / "labour.csv"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_own_table_covers_the_28_professions():
+    table = read_labour_table(OWN)
+    assert table["profession"].tolist() == PROFESSIONS
+    unmapped = table[table["share_of_women"].isna()]
+    assert unmapped["profession"].tolist() == ["comedian", "dj", "model", "poet", "rapper", "yoga_teacher"]
+    assert (unmapped["note"] != "").all()
+    mapped = table.drop(unmapped.index)
+    assert not mapped["bls_occupation"].duplicated().any()
+    assert mapped[["year", "source"]].drop_duplicates().shape == (1, 2)
+
+
+def test_own_shares_are_of_the_right_occupations():
+    shares = read_labour(OWN)
+    assert shares["nurse"] > shares["paralegal"] > shares["physician"] > shares["surgeon"] > shares["software_engineer"]
+    assert 0.4 < shares["painter"] < 0.6  # of pictures; very few who paint walls are women
+    by_occupation = {0.988: 535, 0.796: 3371, 0.588: 963, 0.814: 332}
+    pooled = np.average(list(by_occupation), weights=list(by_occupation.values()))
+    assert shares["teacher"] == pytest.approx(pooled, abs=5e-4)
+
+
+def test_shares_by_profession(write):
+    expected = pd.Series([0.874, np.nan], index=pd.Index(["nurse", "dj"], name="profession"), name="share_of_women")
+    pd.testing.assert_series_equal(read_labour(write(TEXT)), expected)
+    assert read_labour(write(TEXT)).reindex(["plumber", "nurse"]).tolist() == pytest.approx(
+        [np.nan, 0.874], nan_ok=True
+    )
+
+
+@pytest.mark.parametrize("share", ["-0.1", "1.01", "87.4", "most", "nan", "inf"])
+def test_what_is_no_share_is_named(write, share):
+    with pytest.raises(BiasflowError, match=f"nurse.*{share}"):
+        read_labour(write(TEXT.replace("0.874", share)))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("", "labour.csv"),
+        (HEADER, "labour.csv"),
+        (TEXT.replace("note", "remark", 1), "remark"),
+        (TEXT.replace(",note", "", 1).replace("874,2020", "874").replace("dj,,", "dj,"), "note"),
+        (TEXT.replace("dj,", "nurse,"), "row 2: nurse"),
+        (TEXT.replace("dj,", " ,"), "row 2"),
+        (TEXT.replace("2020", ""), "nurse.*year"),
+        (TEXT.replace("Registered nurses", ""), "nurse.*bls_occupation"),
+        (TEXT.replace("no share published", ""), "dj"),
+        (TEXT.replace("dj,,", "dj,Disc jockeys,"), "dj"),
+    ],
+)
+def test_wrong_files_are_refused(write, text, named):
+    with pytest.raises(BiasflowError, match=named):
+        read_labour(write(text))
