@@ -1,4 +1,4 @@
-"""Rule `top_words`: the words that tell gender in scrubbed biographies, and those that do once they are scrubbed too."""
+"""Rule `top_words`: the words that tell gender in scrubbed biographies, and then those that still do."""
 
 from scripts._rule import rule
 

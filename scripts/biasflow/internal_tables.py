@@ -66,8 +66,8 @@ _INPUT = (
 _TESTS = (
     "p is the two-sided paired permutation test of the mean change from strategy none over seeds, exact up to 20 pairs "
     "and from 10,000 random sign patterns above. Its least value is 2 / 2^n for n pairs: no star can appear below six. "
-    "The Holm-corrected p counts the strategies (and test inputs) that are compared on one measure as one family. A star "
-    "is p < 0.05 before correction, as in print."
+    "The Holm-corrected p counts the strategies (and test inputs) that are compared on one measure as one family. A "
+    "star is p < 0.05 before correction, as in print."
 )
 _SEEDS = (
     "Mean and standard deviation (n - 1; none for a single seed) are over seeds with a defined value (n). Seeds whose "

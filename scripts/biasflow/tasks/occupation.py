@@ -59,7 +59,7 @@ def labelled_texts(
 
 @dataclass(frozen=True)
 class Scored:
-    """Rows of the table of scores; the counts they come from, without empty cells (COUNTS); the heads trained for it."""
+    """Rows of the table of scores; the counts they come from, without empty cells (COUNTS); the heads trained."""
 
     scores: pd.DataFrame
     counts: pd.DataFrame
