@@ -28,34 +28,20 @@ rule all:
         TABLES + FIGURES + CALIBRATION,
 
 
-rule tables:
-    input:
-        TABLES,
+for NAME, TARGETS in {
+    "tables": TABLES,
+    "figures": FIGURES,
+    "projective_tables": PROJECTIVE_TABLES,
+    "densray_tables": DENSRAY_TABLES,
+    "internal_tables": INTERNAL_TABLES,
+    "planted": CALIBRATION,
+}.items():
 
-
-rule figures:
-    input:
-        FIGURES,
-
-
-rule projective_tables:
-    input:
-        PROJECTIVE_TABLES,
-
-
-rule densray_tables:
-    input:
-        DENSRAY_TABLES,
-
-
-rule internal_tables:
-    input:
-        INTERNAL_TABLES,
-
-
-rule planted:
-    input:
-        CALIBRATION,
+    rule:
+        name:
+            NAME
+        input:
+            TARGETS,
 
 
 onstart:

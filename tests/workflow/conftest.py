@@ -50,6 +50,18 @@ TINY = {
             "finetuning": {"epochs": 1, "learning_rate": 1.0e-3},
         },
     },
+    "internal": {
+        "encoders": ["tiny-bert"],
+        "seeds": [0],
+        "strategies": ["none", "scrubbing"],
+        "planted": {"bias": 0.0, "biographies": 500},
+        "finetuning": {"epochs": 1, "learning_rate": 1.0e-3, "max_length": 24},
+        "heads": {"seeds": [0, 1], "epochs": 2},
+        "frozen": {"seeds": [0], "epochs": 2},
+        "probe": {"seeds": [0], "epochs": 2},
+        "ceat": {"per_word": 20, "draws": 50, "missing": "drop"},
+        "top_words": {"seeds": [0], "iterations": 1, "words": 3, "least": 1, "profession": "surgeon"},
+    },
 }
 
 

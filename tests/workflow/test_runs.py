@@ -101,6 +101,25 @@ def test_paper_a_has_a_row_for_every_eraser(finished):
     assert page.count("<tr>") == 41
 
 
+def test_paper_c_has_every_strategy_and_stage(finished):
+    def table(name: str) -> pd.DataFrame:
+        return pd.read_csv(finished.folder / TABLES / f"internal_{name}.csv", keep_default_na=False)
+
+    for name in ("table3", "table4", "table5"):
+        rows = table(name)
+        ours = rows[(rows["encoder"] == "tiny-bert") & (rows["measure"] == "Accuracy")]
+        found = set(zip(ours["strategy"], ours["setting"], strict=True))
+        assert found == {("none", "raw"), ("scrubbing", "raw"), ("scrubbing", "scrubbed")}
+        assert ours["mean"].astype(float).between(0, 1).all()
+    overview = table("table1")
+    assert {"random", "pretrained", "none", "scrubbing"} <= set(overview["model"])
+    assert set(table("table6")["status"].str.split(":").str[0]) == {"not run"}
+    assert len(table("data")) == 8
+    scores = pd.read_csv(finished.folder / "results/tiny/scores.csv", keep_default_na=False)
+    heads = scores[(scores["task"] == "occupation") & (scores["stage"] == "after") & (scores["metric"] == "accuracy")]
+    assert set(heads["head_seed"]) == {"0", "1"}
+
+
 def test_every_table_in_three_formats_and_the_figure_in_two(finished):
     tables = sorted((finished.folder / TABLES).glob("projective_*.csv"))
     assert len(tables) >= 8
