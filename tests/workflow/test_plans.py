@@ -106,7 +106,10 @@ def changed(path: str, value) -> dict:
         (changed("internal.data", {"small": "drop"}), "internal.data"),
         (changed("internal.finetuning", {"schedule": "cosine"}), "internal.finetuning.schedule"),
         (changed("encoders.tiny-bert.corpus", "own.txt"), "densray.contexts.text"),
-        (changed("encoders.tiny-bert", {"source": "local", "path": "nowhere"}) | {"densray": {}, "internal": {}}, "nowhere"),
+        (
+            changed("encoders.tiny-bert", {"source": "local", "path": "nowhere"}) | {"densray": {}, "internal": {}},
+            "nowhere",
+        ),
     ],
 )
 def test_a_wrong_configuration_ends_before_anything_runs(project, config, named):
