@@ -31,6 +31,7 @@ for NAME in ["table1", "table2", "table3", "table4", "table5", "table6", "correl
             table=NAME,
             encoders=INTERNAL["encoders"],
             not_run=PROBED_NOT_RUN,
+            measures_not_run={} if INTERNAL["ceat"]["tests"] else {"ceat": "internal.ceat.tests names no test"},
         script:
             "../scripts/internal_table.py"
 
