@@ -154,7 +154,8 @@ def corpus_of(wildcards):
 
 # The encoders that are probed, by their path: as pre-trained, never trained, and fine-tuned per strategy and seed.
 TUNED = [f"{strategy}/seed{seed}" for strategy in INTERNAL["strategies"] for seed in INTERNAL["seeds"]]
-RANDOM = [f"random/seed{seed}" for seed in INTERNAL["seeds"] if INTERNAL["random_encoders"]]
+RANDOM_SEEDS = INTERNAL["seeds"] if INTERNAL["random_encoders"] is None else INTERNAL["random_encoders"]
+RANDOM = [f"random/seed{seed}" for seed in RANDOM_SEEDS]
 PRETRAINED = "pretrained"
 MODELS = [PRETRAINED, *RANDOM, *TUNED]
 SCRUBBED = "scrubbing" in INTERNAL["strategies"]
