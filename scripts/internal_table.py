@@ -6,15 +6,23 @@ from scripts.biasflow.published import read_published
 from scripts.biasflow.scores import read_scores
 from scripts.biasflow.tables import write_table
 
-REPLICA = "deberta-base"  # of the paper; it has a row without values where no second encoder is run
+PAPERS_OWN = {"table2": "roberta-base", "table6": "deberta-base"}  # the printed values stand beside these
+NOT_LISTED = "it is not in internal.encoders"
 
 
-def rows_of(name: str, scores, published, *, encoders, **reasons):
-    """The rows of a table; those of R^2 show the first encoder (table 2) or the others (table 6)."""
+def rows_of(name: str, scores, published, *, encoders, not_run, measures_not_run):
+    """The rows of a table, with the paper's encoder and its printed values whether it was run or not.
+
+    Those of R^2 show the first encoder (table 2) or the others (table 6)."""
     if name == "correlations":
         return internal_correlations.correlations(scores)
-    if name in ("table2", "table6"):
-        shown = encoders[:1] if name == "table2" else encoders[1:] or [REPLICA]
+    own = PAPERS_OWN.get(name, PAPERS_OWN["table2"])
+    reasons = {"not_run": not_run, "measures_not_run": measures_not_run}
+    if own not in encoders:
+        reasons["not_run"] = not_run | {own: NOT_LISTED}
+    if name in PAPERS_OWN:
+        chosen = encoders[:1] if name == "table2" else encoders[1:]
+        shown = list(dict.fromkeys([*chosen, own]))
         return internal_correlations.r_squared_table(scores, published, encoders=shown, **reasons)
     return getattr(internal_tables, name)(scores, published, **reasons)
 
