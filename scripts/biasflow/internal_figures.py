@@ -46,9 +46,11 @@ def figure3(scores: pd.DataFrame, *, variant: str = COMPRESSION.variant) -> Figu
     Left: before retraining, a point per fine-tuned model; right: after, a box per fine-tuned encoder over its heads
     (quartiles; whiskers to the furthest head within 1.5 quartile ranges), at the encoder's compression. Colour:
     strategy. Line: least squares over all points (right: all heads), with R^2. `variant` of compression:
-    "mixed-last" (as printed), "bits-best" ... Raises BiasflowError where no encoder can be drawn."""
+    "mixed-last" (as printed), "bits-best" ... Raises BiasflowError where no encoder was scored."""
     measure, x = _MEASURES["TPR gap (P)"], _compression(variant)
     blocks = _blocks(scores, x, [measure])
+    if not blocks:
+        return _nothing_defined()
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(7.2, 0.7 + 2.6 * len(blocks)), layout="constrained")
         grid = figure.subplots(len(blocks), 2, sharey="row", squeeze=False)
@@ -67,7 +69,7 @@ def figure5(scores: pd.DataFrame, *, variant: str = COMPRESSION.variant) -> Figu
     """All extrinsic measures against compression: three rows of three measures per encoder, each before and after.
 
     A point per fine-tuned model (before) and per retrained head (after); line and R^2 as in `figure3`. The two panels
-    of a measure share its axis. Width 10.5 in: a landscape page. Raises BiasflowError where nothing can be drawn."""
+    of a measure share its axis. Width 10.5 in: a landscape page. Raises BiasflowError where nothing was scored."""
     return _small_multiples(scores, [[_MEASURES[label] for label in row] for row in _GRID], variant)
 
 
@@ -83,6 +85,8 @@ def figure7(scores: pd.DataFrame, *, variant: str = COMPRESSION.variant) -> Figu
 def _small_multiples(scores: pd.DataFrame, rows: list[list[Measure]], variant: str) -> Figure:
     x = _compression(variant)
     blocks = _blocks(scores, x, [measure for row in rows for measure in row])
+    if not blocks:
+        return _nothing_defined()
     with matplotlib.rc_context(_STYLE):
         figure = Figure(figsize=(10.5, 0.8 + 2.0 * len(rows) * len(blocks)), layout="constrained")
         grid = figure.subplots(len(rows) * len(blocks), 2 * _COLUMNS, squeeze=False)
@@ -113,7 +117,9 @@ def _compression(variant: str) -> str:
 
 
 def _blocks(scores: pd.DataFrame, x: str, measures: list[Measure]) -> dict[str, dict[str, pd.DataFrame]]:
-    """Encoder -> stage -> points, of the encoders with compression and one of the measures, before or after."""
+    """Encoder -> stage -> points, of the encoders with compression and one of the measures, before or after.
+
+    Empty where all values are undefined; a BiasflowError where they were not scored at all."""
     stages = {stage: points(scores, stage) for stage in _STAGES}
     names = {measure: column(*measure[1:]) for measure in measures}
 
@@ -125,11 +131,17 @@ def _blocks(scores: pd.DataFrame, x: str, measures: list[Measure]) -> dict[str, 
         name: {stage: table[table["encoder"] == name].reset_index(drop=True) for stage, table in stages.items()}
         for name in encoders
     }
-    blocks = {name: block for name, block in blocks.items() if any(map(drawable, block.values()))}
-    if not blocks:
+    if not any(x in table and set(names.values()) & set(table) for table in stages.values()):
         wanted = ", ".join(dict.fromkeys(names.values()))
         raise BiasflowError(f"figure: no encoder has both {x} and one of {wanted}; score one encoder first")
-    return blocks
+    return {name: block for name, block in blocks.items() if any(map(drawable, block.values()))}
+
+
+def _nothing_defined() -> Figure:
+    """What stands for a figure whose measures are undefined everywhere, as for models that learned nothing."""
+    figure = Figure(figsize=(7.2, 1.0))
+    figure.text(0.5, 0.5, "No model has a defined value to draw: see undefined cells in the tables.", ha="center")
+    return figure
 
 
 def _draw(

@@ -270,7 +270,13 @@ def test_an_interrupted_process_leaves_nothing_behind(tmp_path, server, number):
         f"fetch(Entry('words', {server.url!r}, 'MIT', 'words', True), 'out/target', lock_file='lock.json')"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # a shell's background jobs ignore SIGINT
+    )
     try:
         deadline = time.monotonic() + 20
         while not (left(tmp_path / "out") and server.ranges) and time.monotonic() < deadline:

@@ -128,6 +128,14 @@ def test_the_same_scores_give_the_same_bytes(tiny, tmp_path):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
 
 
+def test_where_all_values_are_undefined_the_figure_says_so(tiny):
+    undefined = tiny.assign(value=tiny["value"].mask(tiny["metric"].str.endswith("_pearson")))
+    for function in (figures.figure3, figures.figure7):
+        figure = function(undefined)
+        assert not figure.axes and "undefined" in figure.texts[0].get_text()
+    assert figures.figure5(undefined).axes  # other measures are defined
+
+
 def test_what_cannot_be_drawn_is_an_error(tiny):
     for function in ALL:
         with pytest.raises(BiasflowError, match="compression"):
