@@ -1,54 +1,32 @@
 """Tables 1, 3, 4, 5, 9 and 10 of Orgad, Goldfarb-Tarrant & Belinkov (2022), occupation prediction, and its data."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.internal_comparisons import CELL, PRINTED_IN, comparisons, seeds_named
+from scripts.biasflow.internal_overview import table1 as table1
 from scripts.biasflow.internal_rows import (
     AFTER,
     BEFORE,
-    CEAT_VARIANT,
     COMPRESSION,
-    COMPRESSION_BITS,
-    CONTROL,
-    EXTRINSIC,
-    FINETUNED,
     FROZEN,
     MEASURE,
     MEASURES,
-    NONE,
-    PRETRAINED,
-    RANDOM,
-    RAW,
     STRATEGIES,
-    Measure,
-    ceat_runs,
-    ceat_tests,
-    compression_runs,
     diverged,
     encoders,
-    extrinsic_runs,
-    of_paper,
     printed_rows,
-    undefined_cells,
 )
 from scripts.biasflow.metrics.association import holm
-from scripts.biasflow.projective_downstream import NOT_ASKED, RUN, not_run_status
-from scripts.biasflow.statistics import paired_permutation
+from scripts.biasflow.projective_downstream import NOT_ASKED, RUN
 from scripts.biasflow.tables import DIFFERENCE, PUBLISHED, merge_published
 
-LEVEL = 0.05
-SAMPLES = 10_000  # sign patterns drawn where there are more than 20 pairs
-_CELL = ["encoder", *MEASURE, "strategy", "setting"]
-_TABLE = {BEFORE: "3", AFTER: "4", FROZEN: "5"}
 _ORDER = [measure[1:] for measure in MEASURES]
 _LABEL = {measure[1:]: measure.label for measure in MEASURES}
-_BASELINES = (RANDOM, PRETRAINED)
-_OVERVIEW = ["TPR gap (P)", "FPR gap (S)", "Separation gap (S)", "Sufficiency gap (S)"]  # the measures of table 1
 _TOGETHER = 0  # iterations are counted from 1
-_TEST = "C6"  # the CEAT test of the published values
 
 _PUBLISHED = (
     "Published values stand beside the encoder of that name; differences are ours minus published, also in printed "
@@ -113,48 +91,6 @@ CAPTIONS = {
 }
 
 
-def table1(
-    scores: pd.DataFrame,
-    published: pd.DataFrame,
-    *,
-    not_run: Mapping[str, str] | None = None,
-    measures_not_run: Mapping[str, str] | None = None,
-) -> pd.DataFrame:
-    """One row per encoder, model (random, pretrained, the strategies) and test input: overview of all measures.
-
-    Columns per measure: mean, `_published`, `_difference`, `_sd` over seeds, and `_stars` (who finds p < 0.05 against
-    none: "ours", "published", "both", "neither", "" where neither was tested). Compression as released, in bits and of
-    the control; CEAT C6, or the first test that the run has (`ceat_test`; its roles and variance: CEAT_VARIANT), with
-    `ceat_significant` of `ceat_seeds` seeds; CEAT has no test input and stands in the row of the printed one.
-    `not_run`: encoder -> reason; `measures_not_run`: "before", "after", "compression" or "ceat" -> reason.
-    Raises BiasflowError naming encoder and strategy for a hole in the scores."""
-    names = encoders(scores, not_run)
-    test = next(iter(ceat_tests(scores)), _TEST)
-    printed = _printed_overview(published, test)
-    measured = {"compression": _compressions(scores), "ceat": _ceats(scores, test)}
-    measured |= {stage: _extrinsic_overview(scores, stage) for stage in (BEFORE, AFTER)}
-    keys = ["encoder", "model", "setting"]
-    table = _overview_rows([*measured.values()], printed, names)
-    for frame in measured.values():
-        table = table.merge(frame, on=keys, how="left", validate="one_to_one")
-    table["ceat_test"] = test
-    values = [name for name in printed if name not in keys and not name.endswith("_star")]
-    stars = printed.set_index(keys)
-    table = merge_published(table, printed, on=keys, values=values)
-    for name in values:
-        theirs = stars[f"{name}_star"].reindex(pd.MultiIndex.from_frame(table[keys]))
-        theirs = theirs.mask(table["model"].to_numpy() == NONE, "")  # printed, but there is nothing to compare with
-        table[f"{name}_stars"] = [_who(*pair) for pair in zip(table[f"{name}_stars"], theirs, strict=True)]
-    lost = diverged(scores)
-    table["diverged"] = [_seeds(lost.get(key, [])) for key in zip(table["encoder"], table["model"], strict=True)]
-    run = set(of_paper(scores)["encoder"])
-    table["status"] = [RUN if name in run else not_run_status(name, not_run) for name in table["encoder"]]
-    table["measures_not_run"] = [
-        _missing(name, measured, measures_not_run or {}, not_run or {}) for name in table["encoder"]
-    ]
-    return table.astype({"ceat_significant": "Int64", "ceat_seeds": "Int64"})
-
-
 def table3(
     scores: pd.DataFrame,
     published: pd.DataFrame,
@@ -207,6 +143,7 @@ def words_table(top_words: pd.DataFrame, printed: pd.DataFrame, table: str) -> p
     then by mean rank, then by the alphabet; `printed_found` of the `printed_words` of a gender are among them. Accuracy
     and majority share (what guessing the commoner gender would get) are means over seeds.
     Raises BiasflowError for a missing column, no top words, and a table that nothing is printed of."""
+
     from scripts.biasflow.tasks.gender_classifier import words_by_seeds  # slow to load
 
     _require(top_words, ["seed", "iteration", "gender", "rank", "word", "accuracy", "majority_share"], "top words")
@@ -277,18 +214,20 @@ def _stage_table(
     measures_not_run: Mapping[str, str] | None,
 ) -> pd.DataFrame:
     names, reasons = encoders(scores, not_run), measures_not_run or {}
-    table = _comparisons(scores, stage, _ORDER)
+    table = comparisons(scores, stage, _ORDER)
     lost = diverged(scores) if stage != FROZEN else {}
-    table["diverged"] = [_seeds(lost.get(key, [])) for key in zip(table["encoder"], table["strategy"], strict=True)]
+    table["diverged"] = [
+        seeds_named(lost.get(key, [])) for key in zip(table["encoder"], table["strategy"], strict=True)
+    ]
     table["status"] = RUN
     for name in ("p", "p_by_encoder") if stage == AFTER else ("p",):
         table[f"{name}_holm"] = table.groupby(["encoder", *MEASURE])[name].transform(holm).astype(float)
 
-    printed = printed_rows(published, [_TABLE[stage]])
+    printed = printed_rows(published, [PRINTED_IN[stage]])
     printed = printed[printed["encoder"].isin(names)].assign(setting=lambda rows: rows["strategy"].map(STRATEGIES))
-    printed = printed[[*_CELL, "value", "sd", "star"]].rename(columns={"value": "mean"})
-    absent = printed.merge(table[_CELL], on=_CELL, how="left", indicator=True)
-    absent = absent.loc[absent["_merge"] == "left_only", _CELL]
+    printed = printed[[*CELL, "value", "sd", "star"]].rename(columns={"value": "mean"})
+    absent = printed.merge(table[CELL], on=CELL, how="left", indicator=True)
+    absent = absent.loc[absent["_merge"] == "left_only", CELL]
     # An encoder that nothing is printed of has a row all the same, to say why it has no scores.
     silent = [name for name in names if name not in {*table["encoder"], *absent["encoder"]}]
     absent = pd.concat([absent, pd.DataFrame({"encoder": silent})], ignore_index=True)
@@ -298,11 +237,11 @@ def _stage_table(
         for encoder, what in zip(absent["encoder"], measure, strict=True)
     ]
     table = pd.concat([table, absent], ignore_index=True) if len(absent) else table
-    text = [*_CELL, "star", "diverged", "status"]
+    text = [*CELL, "star", "diverged", "status"]
     table = table.astype(dict.fromkeys(text, object)).fillna(dict.fromkeys(text, ""))
 
-    table = merge_published(table, printed.drop(columns="star"), on=_CELL, values=["mean", "sd"])
-    stars = table[_CELL].merge(printed[[*_CELL, "star"]], on=_CELL, how="left")["star"].fillna("")
+    table = merge_published(table, printed.drop(columns="star"), on=CELL, values=["mean", "sd"])
+    stars = table[CELL].merge(printed[[*CELL, "star"]], on=CELL, how="left")["star"].fillna("")
     spread = table["sd" + PUBLISHED].where(table["sd" + PUBLISHED] > 0)
     table["difference_in_printed_sd"] = table["mean" + DIFFERENCE] / spread
     table["star" + PUBLISHED] = stars.to_numpy()
@@ -335,177 +274,6 @@ def _reason(encoder: str, table: pd.DataFrame, reasons: Mapping[str, str], what:
     if encoder not in set(table["encoder"]):
         what = stage
     return reasons.get(what, NOT_ASKED)
-
-
-def _comparisons(scores: pd.DataFrame, stage: str, measures: Sequence[tuple[str, str]]) -> pd.DataFrame:
-    """A row per _CELL of a stage: mean, sd, n, n_heads, and each strategy's change from none with its tests."""
-    runs = extrinsic_runs(scores, stage)
-    undefined = undefined_cells(runs).groupby(["encoder", "metric", "strategy", "setting"])["value"].mean()
-    if stage != FROZEN:
-        compression = compression_runs(scores)
-        runs = pd.concat([runs, compression[compression["encoder"].isin(runs["encoder"])]], ignore_index=True)
-    table = compare(runs[pd.MultiIndex.from_frame(runs[MEASURE]).isin(measures)])
-    cells = pd.MultiIndex.from_frame(table[["encoder", "metric", "strategy", "setting"]])
-    table["undefined_cells"] = undefined.reindex(cells).to_numpy(dtype=float)
-    return table
-
-
-def compare(runs: pd.DataFrame, *, samples: int = SAMPLES) -> pd.DataFrame:
-    """Mean and sd of each encoder, metric, variant, strategy and setting, and its change from none on raw text.
-
-    `runs`: RUN_KEY, metric, variant, value (NaN: left out). `change` is the mean over `pairs` with the same seed and
-    head seed; `p` their paired permutation test, `p_by_encoder` that of the means over the heads of each encoder seed.
-    `star`: "yes" where p < 0.05, "" without a test."""
-    blocks = [_compare_encoder(block, samples).assign(encoder=name) for name, block in runs.groupby("encoder")]
-    columns = [*_CELL, "mean", "sd", "n", "n_heads", "change", "pairs", "p", "p_by_encoder"]
-    numbers = dict.fromkeys(["mean", "sd", "change", "p", "p_by_encoder"], float)
-    table = (pd.concat(blocks, ignore_index=True) if blocks else pd.DataFrame(columns=columns))[columns].astype(numbers)
-    table["star"] = np.where(table["p"].isna(), "", np.where(table["p"] < LEVEL, "yes", "no"))
-    return table
-
-
-def _compare_encoder(runs: pd.DataFrame, samples: int) -> pd.DataFrame:
-    """`compare` of one encoder, without correction: a row per measure, strategy and test input."""
-    wide = runs.pivot(index=["seed", "head_seed"], columns=[*MEASURE, "strategy", "setting"], values="value")
-    # Encoder of each run as a number, and whether the run is a retrained head.
-    seeds, heads = pd.factorize(wide.index.get_level_values("seed"))[0], wide.index.get_level_values("head_seed") != ""
-    values = dict(zip(wide.columns, wide.to_numpy(dtype=float).T, strict=True))
-    rows = []
-    for (metric, variant, strategy, setting), own in values.items():
-        there = np.isfinite(own)
-        row = {"metric": metric, "variant": variant, "strategy": strategy, "setting": setting}
-        row |= {"n": len(set(seeds[there])), "n_heads": int(heads[there].sum())}
-        row |= {"mean": own[there].mean() if there.any() else np.nan}
-        row |= {"sd": own[there].std(ddof=1) if there.sum() > 1 else np.nan}
-        base = values.get((metric, variant, NONE, RAW if setting else ""))
-        rows.append(row | (_change(own, base, seeds, samples) if strategy != NONE and base is not None else {}))
-    return pd.DataFrame(rows).reindex(columns=[*rows[0], "change", "pairs", "p", "p_by_encoder"])
-
-
-def _change(own: np.ndarray, base: np.ndarray, seeds: np.ndarray, samples: int) -> dict[str, float]:
-    """The change from `base`, paired by position, and its tests: over all pairs, and over the means of each seed."""
-    both = np.isfinite(own) & np.isfinite(base)
-    if not both.any():
-        return {"pairs": 0}
-    own, base, seeds = own[both], base[both], np.unique(seeds[both], return_inverse=True)[1]
-    by_encoder = [np.bincount(seeds, values) / np.bincount(seeds) for values in (own, base)]
-    p = paired_permutation(own, base, samples=samples)
-    return {
-        "change": float((own - base).mean()),
-        "pairs": len(own),
-        "p": p,
-        # Without several heads the two tests are the same.
-        "p_by_encoder": p if len(own) == len(by_encoder[0]) else paired_permutation(*by_encoder, samples=samples),
-    }
-
-
-def _overview_rows(measured: Sequence[pd.DataFrame], published: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """The rows of table 1: every model that an encoder has scores or printed values of, printed test input first."""
-    keys = ["encoder", "model", "setting"]
-    found = {key for frame in measured for key in frame[keys].itertuples(index=False, name=None)}
-    found |= set(published[keys].itertuples(index=False, name=None))
-    # An encoder without a single score or printed value has one row, for the reason.
-    found |= {(name, "", "") for name in names if name not in {key[0] for key in found}}
-    models = [*_BASELINES, *STRATEGIES, ""]
-    rows = sorted(
-        (key for key in found if key[0] in names),
-        key=lambda key: (names.index(key[0]), models.index(key[1]), key[2] != STRATEGIES.get(key[1], RAW)),
-    )
-    return pd.DataFrame(rows, columns=keys)
-
-
-def _compressions(scores: pd.DataFrame) -> pd.DataFrame:
-    """Compression of every model; stars for the released reading, against none of the same encoder."""
-    runs = _with_baselines(lambda stage: compression_runs(scores, stage))
-    table, keys = compare(runs), ["encoder", "model", "setting"]
-    main = _one_measure(table, COMPRESSION, "compression")
-    bits = _one_measure(table, COMPRESSION_BITS, "compression_bits").drop(columns="compression_bits_stars")
-    control = _one_measure(table, CONTROL, "control_compression")[[*keys, "control_compression"]]
-    return main.merge(bits, on=keys, how="left").merge(control, on=keys, how="left")
-
-
-def _ceats(scores: pd.DataFrame, test: str) -> pd.DataFrame:
-    """Effect sizes of every model, how many have p < 0.05, and stars against none of the same encoder."""
-    runs = _with_baselines(lambda stage: ceat_runs(scores, test, stage))
-    effects = runs[runs["metric"] == "effect_size"]
-    table = _one_measure(compare(effects), Measure("", "effect_size", CEAT_VARIANT), "ceat")
-    p = runs[(runs["metric"] == "p_two_sided")].dropna(subset="value")
-    counts = p.assign(below=p["value"] < LEVEL).groupby(["encoder", "strategy"])["below"].agg(["sum", "count"])
-    counts = counts.rename(columns={"sum": "ceat_significant", "count": "ceat_seeds"}).rename_axis(["encoder", "model"])
-    table = table.merge(counts.reset_index(), on=["encoder", "model"], how="left")
-    return table.assign(setting=[STRATEGIES.get(model, RAW) for model in table["model"]])
-
-
-def _with_baselines(runs_of: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
-    """The runs of all stages; the baselines as strategies of their own, to be compared with none as well."""
-    stages = {stage: runs_of(stage) for stage in (FINETUNED, *_BASELINES)}
-    return pd.concat(
-        [runs.assign(strategy=runs["strategy"].where(runs["strategy"] != "", stage)) for stage, runs in stages.items()]
-    )
-
-
-def _extrinsic_overview(scores: pd.DataFrame, stage: str) -> pd.DataFrame:
-    measures = [measure for measure in EXTRINSIC if measure.label in _OVERVIEW]
-    table = _comparisons(scores, stage, [measure[1:] for measure in measures])
-    blocks = [_one_measure(table, measure, _overview_column(stage, measure)) for measure in measures]
-    merged = blocks[0]
-    for block in blocks[1:]:
-        merged = merged.merge(block, on=["encoder", "model", "setting"], how="left")
-    return merged
-
-
-def _overview_column(stage: str, measure: Measure) -> str:
-    """ "TPR gap (P)" before retraining -> "before_tpr_gap_p"."""
-    return f"{stage}_{measure.label.lower().replace(' ', '_').replace('(', '').replace(')', '')}"
-
-
-def _one_measure(table: pd.DataFrame, measure: Measure, name: str) -> pd.DataFrame:
-    """One measure of a `compare` by encoder, model and setting: columns `name`, `name`_sd and `name`_stars."""
-    own = table[(table["metric"] == measure.metric) & (table["variant"] == measure.variant)]
-    columns = {"strategy": "model", "mean": name, "sd": f"{name}_sd", "star": f"{name}_stars"}
-    return own[["encoder", "setting", *columns]].rename(columns=columns)
-
-
-def _printed_overview(published: pd.DataFrame, test: str) -> pd.DataFrame:
-    """Printed values and stars by encoder, model and test input: compression and CEAT of table 1, the rest of 3, 4."""
-    first, later = printed_rows(published, ["1"]), printed_rows(published, [_TABLE[BEFORE], _TABLE[AFTER]])
-    blocks = {"compression": first[first["metric"] == COMPRESSION.metric]}
-    blocks["ceat"] = first[first["metric"] == "effect_size"].head(None if test == _TEST else 0)
-    for stage in (BEFORE, AFTER):
-        for measure in EXTRINSIC:
-            if measure.label in _OVERVIEW:
-                own = (later["table"] == _TABLE[stage]) & (later["metric"] == measure.metric)
-                blocks[_overview_column(stage, measure)] = later[own & (later["variant"] == measure.variant)]
-    keys = ["encoder", "model", "setting"]
-    frames = []
-    for name, block in blocks.items():
-        models = block["strategy"].where(block["strategy"] != "", block["stage"])
-        block = block.assign(model=models, setting=[STRATEGIES.get(model, RAW) for model in models])
-        frames.append(block.set_index(keys)[["value", "star"]].rename(columns={"value": name, "star": f"{name}_star"}))
-    return pd.concat(frames, axis=1).reset_index()
-
-
-def _who(ours: object, theirs: object) -> str:
-    """Who finds p < 0.05: "ours", "published", "both" or "neither"; "" where nobody tested."""
-    tested = [star for star in (ours, theirs) if star in ("yes", "no")]
-    if not tested:
-        return ""
-    stars = (ours == "yes", theirs == "yes")
-    return {(True, True): "both", (True, False): "ours", (False, True): "published", (False, False): "neither"}[stars]
-
-
-def _missing(
-    encoder: str, measured: Mapping[str, pd.DataFrame], reasons: Mapping[str, str], not_run: Mapping[str, str]
-) -> str:
-    """What an encoder lacks, each with the reason; "" for an encoder that was not run at all."""
-    if encoder in not_run:
-        return ""
-    absent = [name for name, frame in measured.items() if encoder not in set(frame["encoder"])]
-    return "; ".join(f"{name}: {reasons.get(name, NOT_ASKED)}" for name in absent)
-
-
-def _seeds(seeds: Sequence[str]) -> str:
-    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}" if seeds else ""
 
 
 def _place(order: Sequence, key: object) -> int:
