@@ -20,6 +20,7 @@ from scripts.biasflow.internal_rows import (
     VARIANTS,
     ceat_tests,
     column,
+    diverged,
     of_paper,
     points,
     printed_rows,
@@ -129,7 +130,8 @@ def correlations(scores: pd.DataFrame, *, resamples: int = 1000, seed: int = 0) 
     (`low`, `high`), n, and `note`: why there is no value.
     Within strategies both sides are centred by strategy first, which takes away what differs between strategies; p is
     then from t = r sqrt(df / (1 - r^2)) with df = n - k - 1 for k strategies, the test of a partial correlation.
-    Raises BiasflowError naming encoder and strategy for a hole in the scores, and where nothing can be correlated."""
+    An encoder whose models all diverged has one row that says so. Raises BiasflowError naming encoder and strategy for
+    a hole in the scores, and where nothing can be correlated."""
     found, stages = [], {stage: points(scores, stage, average_heads=True) for stage in (BEFORE, AFTER)}
     for stage, models in stages.items():
         for encoder, table in models.groupby("encoder"):
@@ -144,6 +146,7 @@ def correlations(scores: pd.DataFrame, *, resamples: int = 1000, seed: int = 0) 
                         for method in METHODS:
                             one = _correlation(own[name], own[y], method, lost, resamples, seed)
                             found.append(keys | {"strategies": group, "method": method} | one)
+    found += _diverged_altogether(scores, [row["encoder"] for row in found])
     if not found:
         raise BiasflowError("correlations: no encoder has both extrinsic and intrinsic scores; run a probe or CEAT")
     frame = pd.DataFrame(found)
@@ -213,6 +216,15 @@ def _correlation(x: pd.Series, y: pd.Series, method: str, lost: int, resamples: 
     p = _partial_p(one.estimate, freedom) if lost else one.p
     values = {"estimate": one.estimate, "r_squared": one.estimate**2, "p": p, "low": one.low, "high": one.high}
     return values | {"n": one.n, "note": ""}
+
+
+def _diverged_altogether(scores: pd.DataFrame, correlated: Sequence[str]) -> list[dict[str, object]]:
+    """A row that says so for each encoder of which no model is left because fine-tuning diverged."""
+    names = sorted({encoder for encoder, _ in diverged(scores)} - set(correlated))
+    numbers = dict.fromkeys(["estimate", "r_squared", "p", "low", "high"], float("nan"))
+    texts = dict.fromkeys(["stage", "intrinsic", "intrinsic_variant", "measure", "variant", "strategies", "method"], "")
+    note = {"n": 0, "note": "the fine-tuning of all models diverged"}
+    return [{"encoder": name} | texts | numbers | note for name in names]
 
 
 def _partial_p(r: float, freedom: int) -> float:

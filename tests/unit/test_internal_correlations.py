@@ -234,6 +234,13 @@ def test_what_cannot_be_correlated_says_why():
     assert (few.loc[few["strategies"] == "within strategies", "note"] != "").all()
 
 
+def test_an_encoder_whose_models_all_diverged_has_a_row_that_says_so():
+    scores = runs(strategies=["none", "oversampling"], seeds=(0,))
+    scores = with_diverged(with_diverged(scores, "none", 0), "oversampling", 0)
+    (row,) = internal.correlations(scores, resamples=10).to_dict("records")
+    assert row["encoder"] == "tiny" and "diverged" in row["note"] and row["n"] == 0 and np.isnan(row["estimate"])
+
+
 def test_correlations_need_both_sides_and_whole_scores():
     with pytest.raises(BiasflowError, match="extrinsic and intrinsic"):
         internal.correlations(runs(parts=["before"]))

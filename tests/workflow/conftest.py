@@ -55,7 +55,7 @@ TINY = {
         "seeds": [0],
         "strategies": ["none", "scrubbing"],
         "planted": {"bias": 0.0, "biographies": 500},
-        "finetuning": {"epochs": 1, "learning_rate": 1.0e-3, "max_length": 24},
+        "finetuning": {"epochs": 6, "batch_size": 16, "learning_rate": 5.0e-3, "max_length": 32},
         "heads": {"seeds": [0, 1], "epochs": 2},
         "frozen": {"seeds": [0], "epochs": 2},
         "probe": {"seeds": [0], "epochs": 2},
