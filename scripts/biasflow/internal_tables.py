@@ -80,14 +80,15 @@ CAPTIONS = {
     "table9": "Words by which a bag-of-words classifier tells gender in scrubbed biographies, all professions: in each "
     "iteration the words with the largest weights are scrubbed as well. In brackets: how many seeds list a word. The "
     "paper prints words of all iterations together; printed found counts those that are among ours.",
-    "table10": "As table 9, for the biographies of nurses.",
+    "table10": "As table 9, for the biographies of one profession: nurses in the paper, whose printed words stand here "
+    "whatever the run's profession (internal.top_words.profession) is.",
     "correlations": "Correlation of every extrinsic measure with compression and with CEAT over fine-tuned encoders "
     "(after retraining: means over the heads of each): all of them, within strategies (both sides centred by strategy; "
     "p with as many degrees of freedom fewer), and in each strategy alone, with 95 % bootstrap intervals, which are "
     "too narrow for few seeds. The Holm-corrected p counts all tests of an encoder, stage and method as one family. "
     f"Where a correlation cannot be computed, note says why. {_INPUT}",
-    "data": "Professions in the raw data: biographies of women and of men, share of women in the training split and in "
-    "US labour statistics, whether the profession is used, and why not.",
+    "data": "Professions in the raw data: biographies of women and of men, share of women among all of them and in "
+    "labour statistics (for embedded biographies: as planted), whether the profession is used, and why not.",
 }
 
 
