@@ -158,6 +158,10 @@ RANDOM_SEEDS = INTERNAL["seeds"] if INTERNAL["random_encoders"] is None else INT
 RANDOM = [f"random/seed{seed}" for seed in RANDOM_SEEDS]
 PRETRAINED = "pretrained"
 MODELS = [PRETRAINED, *RANDOM, *TUNED]
+KINDS = {
+    kind: [model for model in MODELS if model.split("/")[0] == kind]
+    for kind in dict.fromkeys(m.split("/")[0] for m in MODELS)
+}
 SCRUBBED = "scrubbing" in INTERNAL["strategies"]
 BIOGRAPHY_FILES = [] if INTERNAL["data"] == "planted" else INTERNAL["data"]["files"]
 BIOGRAPHIES = f"{RESULTS}/occupation/{'files' if BIOGRAPHY_FILES else 'planted'}"
@@ -169,19 +173,12 @@ def texts_of_model(model):
     return ["raw", "scrubbed"] if scrubbed else ["raw"]
 
 
-def model_files(wildcards):
-    """The files of a probed encoder."""
-    if wildcards.model == PRETRAINED:
+def files_of_model(wildcards, model):
+    """The files of a probed encoder; a random one is made from those of the pretrained one."""
+    if model not in TUNED:
         return encoder_files(wildcards)
-    kind = "encoders/random" if wildcards.model.startswith("random/") else "finetuned"
-    folder = f"{RESULTS}/{kind}/{wildcards.encoder}/occupation/{wildcards.model}"
+    folder = f"{RESULTS}/finetuned/{wildcards.encoder}/occupation/{model}"
     return [f"{folder}/{name}" for name in ("config.json", "model.safetensors")]
-
-
-def representations_of(wildcards):
-    """The representations of the biographies by a probed encoder: one file per text."""
-    folder = f"{RESULTS}/representations/{wildcards.encoder}/{wildcards.model}"
-    return [f"{folder}/{text}.safetensors" for text in texts_of_model(wildcards.model)]
 
 
 def seeds_of_model(wildcards):
@@ -312,7 +309,7 @@ def internal_scores():
     """The files of scores of paper C's measures."""
     files = [f"occupation/{model}.csv" for model in [*TUNED, "frozen"]]
     files += [f"compression/{model}.csv" for model in MODELS]
-    files += [f"ceat/{model}.csv" for model in MODELS if INTERNAL["ceat"]["tests"]]
+    files += [f"ceat/{kind}.csv" for kind in KINDS if INTERNAL["ceat"]["tests"]]
     return expand(f"{RESULTS}/scores/{{encoder}}/{{file}}", encoder=PROBED, file=files)
 
 
@@ -348,5 +345,5 @@ wildcard_constraints:
     stage=one_of(STAGES),
     when=one_of(GLUE["when"]),
     model=one_of(MODELS),
+    kind=one_of(KINDS),
     strategy=one_of(INTERNAL["strategies"]),
-    text="raw|scrubbed",

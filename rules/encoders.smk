@@ -58,22 +58,3 @@ rule pretrain:
         },
     script:
         "../scripts/pretrain.py"
-
-
-rule random_encoder:
-    input:
-        code=code("random_encoder"),
-        encoder=encoder_files,
-    output:
-        f"{RESULTS}/encoders/random/{{encoder}}/occupation/random/seed{{seed}}/config.json",
-        f"{RESULTS}/encoders/random/{{encoder}}/occupation/random/seed{{seed}}/model.safetensors",
-    log:
-        f"{RESULTS}/logs/encoders/random/{{encoder}}/seed{{seed}}.log",
-    conda:
-        "../envs/torch.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=20,
-    script:
-        "../scripts/random_encoder.py"

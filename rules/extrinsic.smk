@@ -141,10 +141,7 @@ rule occupation_scores:
             f"{RESULTS}/finetuned/{wildcards.encoder}/occupation/{wildcards.strategy}/seed{wildcards.seed}/{name}"
             for name in ("head.safetensors", "training.json")
         ],
-        representations=lambda wildcards: [
-            f"{RESULTS}/representations/{wildcards.encoder}/{wildcards.strategy}/seed{wildcards.seed}/{text}.safetensors"
-            for text in texts_of_model(f"{wildcards.strategy}/")
-        ],
+        representations=f"{RESULTS}/representations/{{encoder}}/{{strategy}}/seed{{seed}}.safetensors",
     output:
         scores=f"{RESULTS}/scores/{{encoder}}/occupation/{{strategy}}/seed{{seed}}.csv",
         counts=f"{RESULTS}/extrinsic/{{encoder}}/occupation/{{strategy}}/seed{{seed}}.counts.csv",
@@ -163,7 +160,6 @@ rule occupation_scores:
     params:
         device=config["device"],
         heads=INTERNAL["heads"],
-        texts=lambda wildcards: texts_of_model(f"{wildcards.strategy}/"),
     script:
         "../scripts/occupation_scores.py"
 
@@ -173,10 +169,7 @@ rule frozen_scores:
         code=code("frozen_scores"),
         biographies=f"{BIOGRAPHIES}/biographies.parquet",
         professions=f"{BIOGRAPHIES}/professions.csv",
-        representations=[
-            f"{RESULTS}/representations/{{encoder}}/{PRETRAINED}/{text}.safetensors"
-            for text in texts_of_model(PRETRAINED)
-        ],
+        representations=f"{RESULTS}/representations/{{encoder}}/{PRETRAINED}.safetensors",
     output:
         scores=f"{RESULTS}/scores/{{encoder}}/occupation/frozen.csv",
         counts=f"{RESULTS}/extrinsic/{{encoder}}/occupation/frozen.counts.csv",
@@ -197,7 +190,6 @@ rule frozen_scores:
         heads=INTERNAL["frozen"],
         strategies=INTERNAL["strategies"],
         oversampling=INTERNAL["oversampling"],
-        texts=texts_of_model(PRETRAINED),
     script:
         "../scripts/frozen_scores.py"
 

@@ -1,18 +1,18 @@
 # What the representations of encoders hold of gender: vectors of the biographies, compression, contextual associations.
-# {model} is "pretrained", "random/seed0", or a fine-tuned encoder such as "scrubbing/seed0".
+# {model} is "pretrained", "random/seed0", or a fine-tuned encoder such as "scrubbing/seed0"; {kind} is its first part.
 
 
 rule representations:
     input:
         code=code("representations"),
-        encoder=model_files,
+        encoder=lambda wildcards: files_of_model(wildcards, wildcards.model),
         biographies=f"{BIOGRAPHIES}/biographies.parquet",
     output:
-        f"{RESULTS}/representations/{{encoder}}/{{model}}/{{text}}.safetensors",
+        f"{RESULTS}/representations/{{encoder}}/{{model}}.safetensors",
     log:
-        f"{RESULTS}/logs/representations/{{encoder}}/{{model}}/{{text}}.log",
+        f"{RESULTS}/logs/representations/{{encoder}}/{{model}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/representations/{{encoder}}/{{model}}/{{text}}.tsv"
+        f"{RESULTS}/benchmarks/representations/{{encoder}}/{{model}}.tsv"
     conda:
         "../envs/torch.yaml"
     threads: 1
@@ -22,6 +22,7 @@ rule representations:
         gpu=GPU,
     params:
         device=config["device"],
+        texts=lambda wildcards: texts_of_model(wildcards.model),
         max_length=INTERNAL["finetuning"]["max_length"],
     script:
         "../scripts/representations.py"
@@ -31,7 +32,7 @@ rule compression:
     input:
         code=code("compression"),
         biographies=f"{BIOGRAPHIES}/biographies.parquet",
-        representations=representations_of,
+        representations=f"{RESULTS}/representations/{{encoder}}/{{model}}.safetensors",
     output:
         f"{RESULTS}/scores/{{encoder}}/compression/{{model}}.csv",
     log:
@@ -47,7 +48,6 @@ rule compression:
         gpu=GPU,
     params:
         device=config["device"],
-        texts=lambda wildcards: texts_of_model(wildcards.model),
         seeds=seeds_of_model,
         probe=INTERNAL["probe"],
     script:
@@ -81,25 +81,27 @@ rule ceat_contexts:
 rule ceat:
     input:
         code=code("ceat"),
-        encoder=model_files,
+        encoders=lambda wildcards: [files_of_model(wildcards, model)[0] for model in KINDS[wildcards.kind]],
+        weights=lambda wildcards: sum([files_of_model(wildcards, model)[1:] for model in KINDS[wildcards.kind]], []),
         contexts=f"{RESULTS}/contexts/{{encoder}}/ceat.parquet",
         words=project_file("config/ceat_words.csv"),
         world=PLANTED_WORLD,
     output:
-        f"{RESULTS}/scores/{{encoder}}/ceat/{{model}}.csv",
+        f"{RESULTS}/scores/{{encoder}}/ceat/{{kind}}.csv",
     log:
-        f"{RESULTS}/logs/ceat/{{encoder}}/{{model}}.log",
+        f"{RESULTS}/logs/ceat/{{encoder}}/{{kind}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/ceat/{{encoder}}/{{model}}.tsv"
+        f"{RESULTS}/benchmarks/ceat/{{encoder}}/{{kind}}.tsv"
     conda:
         "../envs/torch.yaml"
     threads: 1
     resources:
         mem_mb=12000,
-        runtime=120,
+        runtime=480,
         gpu=GPU,
     params:
         **{key: INTERNAL["ceat"][key] for key in ("tests", "draws", "seed", "missing")},
+        models=lambda wildcards: KINDS[wildcards.kind],
         device=config["device"],
     script:
         "../scripts/ceat.py"

@@ -6,7 +6,7 @@ from scripts._rule import rule
 def main(smk) -> None:
     with rule(smk) as facts:
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.vectors import read_vectors
+        from scripts.biasflow.encoders.vectors import load_vectors
         from scripts.biasflow.scores import write_scores
         from scripts.biasflow.tabular import read_parquet
         from scripts.biasflow.tasks.occupation import compression_scores, of_model
@@ -15,7 +15,7 @@ def main(smk) -> None:
         probe = smk.params.probe
         scores = compression_scores(
             read_parquet(smk.input.biographies),
-            read_vectors(smk.params.texts, smk.input.representations),
+            load_vectors(smk.input.representations),
             encoder=smk.wildcards.encoder,
             **of_model(smk.wildcards.model),
             seeds=smk.params.seeds,

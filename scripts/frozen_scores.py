@@ -6,7 +6,7 @@ from scripts._rule import rule
 def main(smk) -> None:
     with rule(smk) as facts:
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.vectors import read_vectors
+        from scripts.biasflow.encoders.vectors import load_vectors
         from scripts.biasflow.scores import write_scores
         from scripts.biasflow.tabular import read_parquet, write_csv
         from scripts.biasflow.tasks.linear_heads import save_linear_heads
@@ -15,7 +15,7 @@ def main(smk) -> None:
         facts["device"] = device = str(resolve_device(smk.params.device))
         found = frozen_scores(
             read_parquet(smk.input.biographies),
-            read_vectors(smk.params.texts, smk.input.representations),
+            load_vectors(smk.input.representations),
             encoder=smk.wildcards.encoder,
             strategies=smk.params.strategies,
             labour=read_labour_shares(smk.input.professions),

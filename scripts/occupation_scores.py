@@ -9,7 +9,7 @@ def main(smk) -> None:
         from pathlib import Path
 
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.vectors import load_head, read_vectors
+        from scripts.biasflow.encoders.vectors import load_head, load_vectors
         from scripts.biasflow.scores import write_scores
         from scripts.biasflow.tabular import read_parquet, write_csv
         from scripts.biasflow.tasks.linear_heads import save_linear_heads
@@ -19,7 +19,7 @@ def main(smk) -> None:
         training = dict(smk.params.heads)
         found = tuned_scores(
             read_parquet(smk.input.biographies),
-            read_vectors(smk.params.texts, smk.input.representations),
+            load_vectors(smk.input.representations),
             load_head(Path(smk.input.encoder[0]).parent),
             json.loads(Path(smk.input.encoder[1]).read_text(encoding="utf-8")),
             encoder=smk.wildcards.encoder,

@@ -1,7 +1,5 @@
 """The linear classifier on the first token, and the first token's vectors of many texts."""
 
-import json
-
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -20,13 +18,13 @@ from scripts.biasflow.encoders import first_token
 from scripts.biasflow.encoders.first_token import (
     first_token_vectors,
     new_first_token_classifier,
-    save_random_encoder,
 )
-from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.load import load_encoder, random_encoder
 from scripts.biasflow.encoders.vectors import HEAD, load_head, load_vectors, save_vectors
 from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.tasks import finetune as finetuning
 from scripts.biasflow.tasks.finetune import Recipe, finetune
+from scripts.biasflow.tasks.occupation_encoders import probed_encoder
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.test_finetune import LABELS, TRAIN, VALIDATION, WORDS, KillAt, KilledError
@@ -129,9 +127,11 @@ def test_texts_that_are_too_long_are_cut_and_counted(tmp_path):
 def test_saved_vectors_are_read_again(tmp_path):
     model, tokenizer = load_encoder(save("bert", tmp_path / "source"), head="none")
     found = first_token_vectors(model, tokenizer, ["one two", "two"], max_length=8)
-    save_vectors(found, tmp_path / "vectors.safetensors")
+    other = first_token_vectors(model, tokenizer, ["two two", "one"], max_length=8)
+    save_vectors({"raw": found, "scrubbed": other}, tmp_path / "vectors.safetensors")
     again = load_vectors(tmp_path / "vectors.safetensors")
-    assert torch.equal(again.vectors, found.vectors) and again.truncated == found.truncated
+    assert again.keys() == {"raw", "scrubbed"}
+    assert torch.equal(again["raw"], found.vectors) and torch.equal(again["scrubbed"], other.vectors)
     (tmp_path / "cut.safetensors").write_bytes((tmp_path / "vectors.safetensors").read_bytes()[:50])
     with pytest.raises(BiasflowError, match=r"cut\.safetensors"):
         load_vectors(tmp_path / "cut.safetensors")
@@ -148,20 +148,29 @@ def test_no_texts_and_broken_encoders_are_refused(tmp_path):
 
 
 def test_a_random_encoder_has_the_architecture_and_none_of_the_weights(source, tmp_path):
-    for seed in (1, 2):
-        save_random_encoder(source, tmp_path / f"random{seed}", seed=seed)
-    save_random_encoder(source, tmp_path / "again", seed=1)
-    trained, first, second, again = (
-        load_file(tmp_path / name / "model.safetensors") for name in ("source", "random1", "random2", "again")
-    )
-    shapes = {key: value.shape for key, value in trained.items()}
-    assert {key: value.shape for key, value in first.items()} == shapes
-    matrix = next(key for key in first if key.endswith("word_embeddings.weight"))
-    assert all(torch.equal(first[key], again[key]) for key in first)
-    assert not torch.equal(first[matrix], second[matrix]) and not torch.equal(first[matrix], trained[matrix])
-    configuration = json.loads((tmp_path / "random1" / "config.json").read_text())
-    assert configuration["model_type"] == json.loads((source / "config.json").read_text())["model_type"]
-    load_encoder(tmp_path / "random1", head="none")
+    trained, tokenizer = load_encoder(source, head="none")
+    (first, its_tokenizer), (second, _), (again, _) = (random_encoder(source, seed=seed) for seed in (1, 2, 1))
+    assert type(first) is type(trained) and not first.training
+    assert its_tokenizer.get_vocab() == tokenizer.get_vocab()
+    weights = [model.state_dict() for model in (trained, first, second, again)]
+    shapes = [{key: value.shape for key, value in each.items()} for each in weights]
+    assert shapes[1] == shapes[0]
+    matrices = [each["embeddings.word_embeddings.weight"] for each in weights]
+    assert all(torch.equal(value, weights[3][key]) for key, value in weights[1].items())
+    assert not torch.equal(matrices[1], matrices[2]) and not torch.equal(matrices[1], matrices[0])
+
+
+def test_a_probed_encoder_is_read_or_drawn_by_its_path(tmp_path):
+    source = save("bert", tmp_path / "source")
+    texts = ["one two", "two"]
+
+    def vectors(path):
+        return first_token_vectors(*probed_encoder(source, path), texts, max_length=8).vectors
+
+    own = first_token_vectors(*load_encoder(source, head="none"), texts, max_length=8).vectors
+    assert torch.equal(vectors("pretrained"), own) and torch.equal(vectors("scrubbing/seed3"), own)
+    drawn = first_token_vectors(*random_encoder(source, seed=3), texts, max_length=8).vectors
+    assert torch.equal(vectors("random/seed3"), drawn) and not torch.equal(drawn, own)
 
 
 def test_a_missing_head_is_an_error_that_names_the_file(tmp_path):

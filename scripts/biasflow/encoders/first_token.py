@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
-from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerBase, set_seed
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
 from scripts.biasflow.encoders.load import load_encoder
@@ -52,20 +52,6 @@ def new_first_token_classifier(
     encoder, tokenizer = load_encoder(folder, head="none", device=device)
     set_seed(seed)
     return FirstTokenClassifier(encoder, len(labels)).to(device).train(), tokenizer
-
-
-def save_random_encoder(source: str | Path, folder: str | Path, *, seed: int) -> None:
-    """Fill `folder` with an encoder of the same architecture and tokenizer as the one in `source`, never trained.
-
-    The released code takes the library's default configuration instead, whose positions, segments and vocabulary are
-    not the encoder's own (Orgad et al. 2022; the tokenizer would not fit)."""
-    trained, tokenizer = load_encoder(source, head="none")
-    config = AutoConfig.from_pretrained(source, local_files_only=True)
-    set_seed(seed)
-    model = AutoModel.from_config(config)
-    model.resize_token_embeddings(trained.get_input_embeddings().num_embeddings)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
 
 
 @torch.inference_mode()

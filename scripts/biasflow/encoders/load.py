@@ -96,6 +96,20 @@ def new_classifier(
     return model.to(device).train(), _checked_tokenizer(folder, model)
 
 
+def random_encoder(
+    folder: str | Path, *, seed: int, device: torch.device | str = "cpu"
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """An encoder with architecture, sizes and tokenizer of the one in `folder`, and weights that were never trained.
+
+    The released code of Orgad et al. (2022) takes the library's default configuration instead, whose positions,
+    segments and vocabulary are not the encoder's own (its tokenizer would not fit). BiasflowError as `load_encoder`."""
+    trained, tokenizer = load_encoder(folder, head="none")
+    set_seed(seed)
+    model = AutoModel.from_config(trained.config)
+    model.resize_token_embeddings(trained.get_input_embeddings().num_embeddings)
+    return model.to(device).eval(), tokenizer
+
+
 def _check_finite(folder: Path, model: PreTrainedModel) -> None:
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():

@@ -1,11 +1,11 @@
 """Vectors of texts, and the linear layers that read them, as files. Imports no transformers: probes start quickly."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from scripts.biasflow.errors import BiasflowError
@@ -21,23 +21,17 @@ class Vectors:
     truncated: int
 
 
-def save_vectors(found: Vectors, path: str | Path) -> None:
-    """Write the vectors, and how many texts were cut, as safetensors."""
-    save_file({"vectors": found.vectors.contiguous()}, path, metadata={"truncated": str(found.truncated)})
+def save_vectors(found: Mapping[str, Vectors], path: str | Path) -> None:
+    """Write the vectors of each set of texts under its name as safetensors."""
+    save_file({name: each.vectors.contiguous() for name, each in found.items()}, path)
 
 
-def load_vectors(path: str | Path) -> Vectors:
-    """Read what `save_vectors` wrote; BiasflowError naming the file if it is damaged."""
+def load_vectors(path: str | Path) -> dict[str, torch.Tensor]:
+    """Name of a set of texts -> its vectors, from `save_vectors`; BiasflowError naming the file if it is damaged."""
     try:
-        with safe_open(path, framework="pt") as file:
-            return Vectors(file.get_tensor("vectors"), int(file.metadata()["truncated"]))
-    except (SafetensorError, OSError, KeyError, TypeError) as error:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
         raise BiasflowError(f"{path}: no whole file of vectors ({error}); delete it and run again.") from error
-
-
-def read_vectors(names: Sequence[str], paths: Sequence[str | Path]) -> dict[str, torch.Tensor]:
-    """Name -> the vectors of a file, for names and files in the same order."""
-    return {name: load_vectors(path).vectors for name, path in zip(names, paths, strict=True)}
 
 
 def save_head(weight: torch.Tensor, bias: torch.Tensor, folder: str | Path) -> None:

@@ -220,6 +220,11 @@ def of_model(model: str) -> dict[str, str]:
     return {"stage": "finetuned", "strategy": kind}
 
 
+def seed_of_model(model: str) -> str:
+    """The seed of a probed encoder by its path; empty for the pretrained one, which has none."""
+    return model.partition("/seed")[2]
+
+
 def read_labour_shares(path: str | Path) -> pd.Series:
     """Share of women in the labour market by profession, from a table of `occupation_data.profession_table`."""
     table = read_text_csv(path).set_index("profession")
