@@ -173,19 +173,17 @@ def texts_of_model(model):
     return ["raw", "scrubbed"] if scrubbed else ["raw"]
 
 
-def files_of_model(wildcards, model):
+def model_files(wildcards):
     """The files of a probed encoder; a random one is made from those of the pretrained one."""
-    if model not in TUNED:
+    if wildcards.model not in TUNED:
         return encoder_files(wildcards)
-    folder = f"{RESULTS}/finetuned/{wildcards.encoder}/occupation/{model}"
+    folder = f"{RESULTS}/finetuned/{wildcards.encoder}/occupation/{wildcards.model}"
     return [f"{folder}/{name}" for name in ("config.json", "model.safetensors")]
 
 
-def seeds_of_model(wildcards):
+def seeds_of_model(model):
     """The splits whose test biographies an encoder is probed on: its own, or all if it was not fine-tuned to any."""
-    if wildcards.model == PRETRAINED:
-        return INTERNAL["seeds"]
-    return [int(wildcards.model.rpartition("seed")[2])]
+    return INTERNAL["seeds"] if model == PRETRAINED else [int(model.rpartition("seed")[2])]
 
 
 def ceat_text(wildcards):
@@ -305,11 +303,16 @@ def densray_scores():
 DENSRAY_SCORES = densray_scores()
 
 
+def per_occupation_seed(pattern):
+    """A file for every seed of paper C; other wildcards, in double braces, stay."""
+    return expand(f"{RESULTS}/{pattern}", seed=INTERNAL["seeds"])
+
+
 def internal_scores():
     """The files of scores of paper C's measures."""
-    files = [f"occupation/{model}.csv" for model in [*TUNED, "frozen"]]
-    files += [f"compression/{model}.csv" for model in MODELS]
-    files += [f"ceat/{kind}.csv" for kind in KINDS if INTERNAL["ceat"]["tests"]]
+    files = [f"occupation/{strategy}.csv" for strategy in [*INTERNAL["strategies"], "frozen"]]
+    files += [f"compression/{kind}.csv" for kind in KINDS]
+    files += [f"ceat/{model}.csv" for model in MODELS if INTERNAL["ceat"]["tests"]]
     return expand(f"{RESULTS}/scores/{{encoder}}/{{file}}", encoder=PROBED, file=files)
 
 

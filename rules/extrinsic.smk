@@ -137,19 +137,17 @@ rule occupation_scores:
         code=code("occupation_scores"),
         biographies=f"{BIOGRAPHIES}/biographies.parquet",
         professions=f"{BIOGRAPHIES}/professions.csv",
-        encoder=lambda wildcards: [
-            f"{RESULTS}/finetuned/{wildcards.encoder}/occupation/{wildcards.strategy}/seed{wildcards.seed}/{name}"
-            for name in ("head.safetensors", "training.json")
-        ],
-        representations=f"{RESULTS}/representations/{{encoder}}/{{strategy}}/seed{{seed}}.safetensors",
+        own_heads=per_occupation_seed("finetuned/{{encoder}}/occupation/{{strategy}}/seed{seed}/head.safetensors"),
+        trainings=per_occupation_seed("finetuned/{{encoder}}/occupation/{{strategy}}/seed{seed}/training.json"),
+        representations=per_occupation_seed("representations/{{encoder}}/{{strategy}}/seed{seed}.safetensors"),
     output:
-        scores=f"{RESULTS}/scores/{{encoder}}/occupation/{{strategy}}/seed{{seed}}.csv",
-        counts=f"{RESULTS}/extrinsic/{{encoder}}/occupation/{{strategy}}/seed{{seed}}.counts.csv",
-        heads=f"{RESULTS}/extrinsic/{{encoder}}/occupation/{{strategy}}/seed{{seed}}.heads.safetensors",
+        scores=f"{RESULTS}/scores/{{encoder}}/occupation/{{strategy}}.csv",
+        counts=f"{RESULTS}/extrinsic/{{encoder}}/occupation/{{strategy}}/counts.csv",
+        heads=per_occupation_seed("extrinsic/{{encoder}}/occupation/{{strategy}}/seed{seed}.heads.safetensors"),
     log:
-        f"{RESULTS}/logs/occupation/{{encoder}}/{{strategy}}/seed{{seed}}.log",
+        f"{RESULTS}/logs/occupation/{{encoder}}/{{strategy}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/occupation_scores/{{encoder}}/{{strategy}}/seed{{seed}}.tsv"
+        f"{RESULTS}/benchmarks/occupation_scores/{{encoder}}/{{strategy}}.tsv"
     conda:
         "../envs/torch.yaml"
     threads: 1
@@ -159,6 +157,7 @@ rule occupation_scores:
         gpu=GPU,
     params:
         device=config["device"],
+        seeds=INTERNAL["seeds"],
         heads=INTERNAL["heads"],
     script:
         "../scripts/occupation_scores.py"
@@ -172,8 +171,8 @@ rule frozen_scores:
         representations=f"{RESULTS}/representations/{{encoder}}/{PRETRAINED}.safetensors",
     output:
         scores=f"{RESULTS}/scores/{{encoder}}/occupation/frozen.csv",
-        counts=f"{RESULTS}/extrinsic/{{encoder}}/occupation/frozen.counts.csv",
-        heads=f"{RESULTS}/extrinsic/{{encoder}}/occupation/frozen.heads.safetensors",
+        counts=f"{RESULTS}/extrinsic/{{encoder}}/occupation/frozen/counts.csv",
+        heads=f"{RESULTS}/extrinsic/{{encoder}}/occupation/frozen/heads.safetensors",
     log:
         f"{RESULTS}/logs/occupation/{{encoder}}/frozen.log",
     benchmark:

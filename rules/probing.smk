@@ -1,5 +1,8 @@
 # What the representations of encoders hold of gender: vectors of the biographies, compression, contextual associations.
 # {model} is "pretrained", "random/seed0", or a fine-tuned encoder such as "scrubbing/seed0"; {kind} is its first part.
+# An encoder is loaded once, for all that is read off it; what needs vectors only, and is short, runs for all seeds of a
+# kind in one job.
+CEAT = INTERNAL["ceat"]
 
 
 rule representations:
@@ -7,8 +10,12 @@ rule representations:
         code=code("representations"),
         encoder=lambda wildcards: files_of_model(wildcards, wildcards.model),
         biographies=f"{BIOGRAPHIES}/biographies.parquet",
+        contexts=f"{RESULTS}/contexts/{{encoder}}/ceat.parquet" if CEAT["tests"] else [],
+        words=project_file("config/ceat_words.csv"),
+        world=PLANTED_WORLD,
     output:
-        f"{RESULTS}/representations/{{encoder}}/{{model}}.safetensors",
+        **({"ceat": f"{RESULTS}/scores/{{encoder}}/ceat/{{model}}.csv"} if CEAT["tests"] else {}),
+        vectors=f"{RESULTS}/representations/{{encoder}}/{{model}}.safetensors",
     log:
         f"{RESULTS}/logs/representations/{{encoder}}/{{model}}.log",
     benchmark:
@@ -24,6 +31,7 @@ rule representations:
         device=config["device"],
         texts=lambda wildcards: texts_of_model(wildcards.model),
         max_length=INTERNAL["finetuning"]["max_length"],
+        ceat={key: CEAT[key] for key in ("tests", "draws", "seed", "missing")} if CEAT["tests"] else None,
     script:
         "../scripts/representations.py"
 
@@ -32,13 +40,15 @@ rule compression:
     input:
         code=code("compression"),
         biographies=f"{BIOGRAPHIES}/biographies.parquet",
-        representations=f"{RESULTS}/representations/{{encoder}}/{{model}}.safetensors",
+        representations=lambda wildcards: [
+            f"{RESULTS}/representations/{wildcards.encoder}/{model}.safetensors" for model in KINDS[wildcards.kind]
+        ],
     output:
-        f"{RESULTS}/scores/{{encoder}}/compression/{{model}}.csv",
+        f"{RESULTS}/scores/{{encoder}}/compression/{{kind}}.csv",
     log:
-        f"{RESULTS}/logs/compression/{{encoder}}/{{model}}.log",
+        f"{RESULTS}/logs/compression/{{encoder}}/{{kind}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/compression/{{encoder}}/{{model}}.tsv"
+        f"{RESULTS}/benchmarks/compression/{{encoder}}/{{kind}}.tsv"
     conda:
         "../envs/torch.yaml"
     threads: 1
@@ -48,7 +58,8 @@ rule compression:
         gpu=GPU,
     params:
         device=config["device"],
-        seeds=seeds_of_model,
+        models=lambda wildcards: KINDS[wildcards.kind],
+        seeds=lambda wildcards: [seeds_of_model(model) for model in KINDS[wildcards.kind]],
         probe=INTERNAL["probe"],
     script:
         "../scripts/compression.py"
@@ -73,35 +84,6 @@ rule ceat_contexts:
         mem_mb=8000,
         runtime=240,
     params:
-        **{key: INTERNAL["ceat"][key] for key in ("tests", "per_word", "seed", "missing")},
+        **{key: CEAT[key] for key in ("tests", "per_word", "seed", "missing")},
     script:
         "../scripts/ceat_contexts.py"
-
-
-rule ceat:
-    input:
-        code=code("ceat"),
-        encoders=lambda wildcards: [files_of_model(wildcards, model)[0] for model in KINDS[wildcards.kind]],
-        weights=lambda wildcards: sum([files_of_model(wildcards, model)[1:] for model in KINDS[wildcards.kind]], []),
-        contexts=f"{RESULTS}/contexts/{{encoder}}/ceat.parquet",
-        words=project_file("config/ceat_words.csv"),
-        world=PLANTED_WORLD,
-    output:
-        f"{RESULTS}/scores/{{encoder}}/ceat/{{kind}}.csv",
-    log:
-        f"{RESULTS}/logs/ceat/{{encoder}}/{{kind}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/ceat/{{encoder}}/{{kind}}.tsv"
-    conda:
-        "../envs/torch.yaml"
-    threads: 1
-    resources:
-        mem_mb=12000,
-        runtime=480,
-        gpu=GPU,
-    params:
-        **{key: INTERNAL["ceat"][key] for key in ("tests", "draws", "seed", "missing")},
-        models=lambda wildcards: KINDS[wildcards.kind],
-        device=config["device"],
-    script:
-        "../scripts/ceat.py"

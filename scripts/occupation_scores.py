@@ -1,4 +1,4 @@
-"""Rule `occupation_scores`: the scores of a fine-tuned encoder with its own head, and with heads retrained on it."""
+"""Rule `occupation_scores`: the scores of fine-tuned encoders with their own heads, and with retrained ones."""
 
 from scripts._rule import rule
 
@@ -8,31 +8,40 @@ def main(smk) -> None:
         import json
         from pathlib import Path
 
+        import pandas as pd
+
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.vectors import load_head, load_vectors
-        from scripts.biasflow.scores import write_scores
+        from scripts.biasflow.scores import concatenate, write_scores
         from scripts.biasflow.tabular import read_parquet, write_csv
         from scripts.biasflow.tasks.linear_heads import save_linear_heads
         from scripts.biasflow.tasks.occupation import read_labour_shares, tuned_scores
 
         facts["device"] = device = str(resolve_device(smk.params.device))
+        biographies, labour = read_parquet(smk.input.biographies), read_labour_shares(smk.input.professions)
         training = dict(smk.params.heads)
-        found = tuned_scores(
-            read_parquet(smk.input.biographies),
-            load_vectors(smk.input.representations),
-            load_head(Path(smk.input.encoder[0]).parent),
-            json.loads(Path(smk.input.encoder[1]).read_text(encoding="utf-8")),
-            encoder=smk.wildcards.encoder,
-            strategy=smk.wildcards.strategy,
-            seed=int(smk.wildcards.seed),
-            labour=read_labour_shares(smk.input.professions),
-            head_seeds=training.pop("seeds"),
-            device=device,
-            **training,
-        )
-        save_linear_heads(found.heads, smk.output.heads)
-        write_csv(found.counts, smk.output.counts)
-        write_scores(found.scores, smk.output.scores)
+        head_seeds = training.pop("seeds")
+        files = zip(smk.input.representations, smk.input.own_heads, smk.input.trainings, strict=True)
+        found = [
+            tuned_scores(
+                biographies,
+                load_vectors(vectors),
+                load_head(Path(head).parent),
+                json.loads(Path(facts_of_training).read_text(encoding="utf-8")),
+                encoder=smk.wildcards.encoder,
+                strategy=smk.wildcards.strategy,
+                seed=seed,
+                labour=labour,
+                head_seeds=head_seeds,
+                device=device,
+                **training,
+            )
+            for seed, (vectors, head, facts_of_training) in zip(smk.params.seeds, files, strict=True)
+        ]
+        for each, path in zip(found, smk.output.heads, strict=True):
+            save_linear_heads(each.heads, path)
+        write_csv(pd.concat([each.counts for each in found], ignore_index=True), smk.output.counts)
+        write_scores(concatenate([each.scores for each in found]), smk.output.scores)
 
 
 if "snakemake" in globals():
