@@ -8,7 +8,7 @@ CEAT = INTERNAL["ceat"]
 rule representations:
     input:
         code=code("representations"),
-        encoder=lambda wildcards: files_of_model(wildcards, wildcards.model),
+        encoder=model_files,
         biographies=f"{BIOGRAPHIES}/biographies.parquet",
         contexts=f"{RESULTS}/contexts/{{encoder}}/ceat.parquet" if CEAT["tests"] else [],
         words=project_file("config/ceat_words.csv"),
