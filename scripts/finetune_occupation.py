@@ -32,6 +32,7 @@ def main(smk) -> None:
                 seed=seed,
                 device=device.type,
                 new_model=new_first_token_classifier,
+                keep_diverged=True,
             )
         facts |= {"device": str(device), "seed": seed, "metrics": metrics}
 

@@ -9,6 +9,7 @@ from scripts.biasflow.internal_rows import (
     AFTER,
     BEFORE,
     CEAT_VARIANT,
+    CHANCE,
     COMPRESSION,
     COMPRESSION_BITS,
     CONTROL,
@@ -47,8 +48,9 @@ def table1(
 
     Columns per measure: mean, `_published`, `_difference`, `_sd` over seeds, and `_stars` (who finds p < 0.05 against
     none: "ours", "published", "both", "neither", "" where neither was tested). Compression as released, in bits and of
-    the control; CEAT C6, or the first test that the run has (`ceat_test`; its roles and variance: CEAT_VARIANT), with
-    `ceat_significant` of `ceat_seeds` seeds; CEAT has no test input and stands in the row of the printed one.
+    the control, which is at chance within CHANCE of 1; CEAT C6, or the first test that the run has (`ceat_test`; its
+    roles and variance: CEAT_VARIANT), with `ceat_significant` of `ceat_seeds` seeds; CEAT has no test input and stands
+    in the row of the printed one.
     `not_run`: encoder -> reason; `measures_not_run`: "before", "after", "compression" or "ceat" -> reason.
     Raises BiasflowError naming encoder and strategy for a hole in the scores."""
     names = encoders(scores, not_run)
@@ -75,7 +77,7 @@ def table1(
     table["measures_not_run"] = [
         _missing(name, measured, measures_not_run or {}, not_run or {}) for name in table["encoder"]
     ]
-    return table.astype({"ceat_significant": "Int64", "ceat_seeds": "Int64"})
+    return table.astype({"ceat_significant": "Int64", "ceat_seeds": "Int64", "control_at_chance": "boolean"})
 
 
 def _overview_rows(measured: Sequence[pd.DataFrame], published: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
@@ -100,6 +102,8 @@ def _compressions(scores: pd.DataFrame) -> pd.DataFrame:
     main = _one_measure(table, COMPRESSION, "compression")
     bits = _one_measure(table, COMPRESSION_BITS, "compression_bits").drop(columns="compression_bits_stars")
     control = _one_measure(table, CONTROL, "control_compression")[[*keys, "control_compression"]]
+    at_chance = (control["control_compression"] - 1).abs().le(CHANCE).astype("boolean")
+    control["control_at_chance"] = at_chance.mask(control["control_compression"].isna())
     return main.merge(bits, on=keys, how="left").merge(control, on=keys, how="left")
 
 

@@ -34,6 +34,7 @@ class Measure(NamedTuple):
 COMPRESSION = Measure("Compression", "compression", "mixed-last")
 COMPRESSION_BITS = Measure("Compression", "compression", "bits-best")
 CONTROL = Measure("Compression of random labels", "control_compression", "bits-best")
+CHANCE = 0.05  # how far from 1 the compression of random labels may be
 ACCURACY = Measure("Accuracy", "accuracy", "")
 _PARTS = {"tpr": "TPR", "fpr": "FPR", "precision": "Precision"}
 # As printed: nine measures of bias on the task itself.

@@ -203,6 +203,16 @@ def test_what_is_refused_leaves_nothing(tmp_path, change, named):
     assert not (tmp_path / "model").exists()
 
 
+def test_a_diverged_model_can_be_kept_untrained_and_marked(tmp_path):
+    recipe = Recipe(**{**vars(RECIPE), "learning_rate": 1e30})
+    facts = run(tmp_path, "lost", recipe=recipe, keep_diverged=True)
+    assert facts["diverged_at"] >= 1 and facts["validation_score"] is None
+    assert json.loads((tmp_path / "lost" / "training.json").read_text()) == facts
+    assert all(torch.isfinite(value).all() for value in weights(tmp_path, "lost").values())
+    assert not any((tmp_path / "work").glob("checkpoint-*"))
+    assert "diverged_at" not in run(tmp_path, "sound", keep_diverged=True)
+
+
 def test_texts_that_are_too_long_are_cut_and_counted(tmp_path):
     dataset = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=8)
     whole = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=100)

@@ -281,6 +281,13 @@ def test_rows_stand_in_the_order_of_the_paper(roberta):
     assert len(printed) == len(paper) == 11 and printed[:4] == ["Compression", "Accuracy", "TPR gap (P)", "TPR gap (S)"]
 
 
+def test_a_control_away_from_chance_is_marked():
+    keys = {"metric": "control_compression", "variant": "bits-best", "strategy": "none"}
+    table = internal.table1(with_value(scores(encoder=ROBERTA, seeds=SIX), 0.94, **keys), PRINTED)
+    marks = table.set_index("model")["control_at_chance"]
+    assert not marks["none"] and marks["oversampling"]
+
+
 def test_table_1_has_a_row_per_model_and_test_input():
     runs = scores(encoder=ROBERTA, seeds=SIX)
     table = internal.table1(runs, PRINTED).set_index(["model", "setting"])
@@ -289,7 +296,7 @@ def test_table_1_has_a_row_per_model_and_test_input():
     assert table.index.tolist() == [*baselines, *raw, ("scrubbing", "scrubbed"), ("scrubbing", "raw")]
     none, over, random = (table.loc[(model, "raw")] for model in ("none", "oversampling", "random"))
     assert none["compression"] == pytest.approx(3.255) and none["compression_bits"] == pytest.approx(2.255)
-    assert none["compression_published"] == 4.12 and none["control_compression"] == 1
+    assert none["compression_published"] == 4.12 and none["control_compression"] == 1 and none["control_at_chance"]
     assert over["compression_difference"] == pytest.approx(5.255 - 8.52) and over["compression_stars"] == "both"
     assert random["compression"] == pytest.approx(20.255) and random["compression_published"] == 5.61
     assert over["ceat"] == pytest.approx(0.125) and over["ceat_published"] == 0.29 and over["ceat_stars"] == "ours"

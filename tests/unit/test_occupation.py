@@ -128,13 +128,14 @@ def test_scrubbing_is_tested_on_both_texts_with_heads_of_the_raw_one():
     assert accuracy["raw"] > 0.9 > accuracy["scrubbed"]
 
 
-@pytest.mark.parametrize(("score", "diverged"), [(0.9, 0), (0.3, 1)])
+@pytest.mark.parametrize(("score", "diverged"), [(0.9, 0), (0.3, 1), (None, 1)])
 def test_a_model_that_learned_nothing_is_marked(score, diverged):
     facts = values(tuned_scores(
         BIOS, {"raw": vectors(gender=0)}, perfect_head(), FACTS | {"validation_score": score},
         encoder="e", strategy="none", seed=0, labour=LABOUR, head_seeds=[0], **TRAINING,
     ).scores, stage="finetuned")  # fmt: skip
     assert facts["diverged", ""] == diverged and facts["truncated", ""] == 7
+    assert np.isnan(facts["validation_accuracy", ""]) == (score is None)
     validation = BIOS["profession"].iloc[split(BIOS["profession"], 0).validation]
     assert facts["majority_share", ""] == pytest.approx(validation.value_counts(normalize=True).max())
 

@@ -33,6 +33,15 @@ from scripts.biasflow.files import sha256
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
 COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk
+LOSSES = ("loss", "eval_loss", "train_loss")
+
+
+class DivergedError(BiasflowError):
+    """Fine-tuning whose loss is no longer finite."""
+
+    def __init__(self, loss: float, step: int):
+        super().__init__(f"fine-tuning: the loss is {loss} after {step} steps; nothing was saved. Lower learning_rate.")
+        self.step = step
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,7 @@ def finetune(
     device: str = "cpu",
     new_model: Callable[..., tuple[nn.Module, PreTrainedTokenizerBase]] = new_classifier,
     edits: Callable[[nn.Module, PreTrainedTokenizerBase], Edits] = lambda model, tokenizer: (),
+    keep_diverged: bool = False,
 ) -> dict:
     """Fine-tune the encoder in `source` with a new head for `labels`; fill `folder`; return what happened.
 
@@ -81,8 +91,9 @@ def finetune(
 
     `work` is a folder for checkpoints, left where a killed run stopped; the next call with the same arguments goes on
     from there and ends with the same weights (same machine, same threads), and removes it at the end. BiasflowError:
-    a class absent from training, a label that is none of `labels`, checkpoints of another configuration, a loss that is
-    not finite; then nothing is written to `folder`."""
+    a class absent from training, a label that is none of `labels`, checkpoints of another configuration; then nothing
+    is written to `folder`. A loss that is not finite is a DivergedError; with `keep_diverged` the model as it was
+    before training is kept instead, and what happened says so: `diverged_at`, a step, and no validation score."""
     for part, frame in (("training", train), ("validation", validation)):
         check_labels(frame, labels, part)
     absent = [label for label in labels or () if not (train["label"] == label).any()]
@@ -104,12 +115,22 @@ def finetune(
     _claim(work, settings | {"encoder": [sha256(file) for file in sorted(Path(source).glob("*.safetensors"))]})
     with edited(model, edits(model.eval(), tokenizer)):
         trainer = _trainer(model, tokenizer, data, work, recipe, seed)
-        trainer.train(resume_from_checkpoint=_last_checkpoint(work))
+        try:
+            trainer.train(resume_from_checkpoint=_last_checkpoint(work))
+            facts = _facts(trainer, recipe)
+        except DivergedError as error:
+            if not keep_diverged:
+                shutil.rmtree(work, ignore_errors=True)  # there is nothing in it to go on from
+                raise
+            logging.getLogger("biasflow").warning("%s The model before training is kept, and marked.", error)
+            model, tokenizer = new_model(source, labels, seed=seed)
+            facts = {"validation_scores": [], "epoch": 0, "validation_score": None, "steps": error.step}
+            facts["diverged_at"] = error.step
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     model.to("cpu").eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    facts = _facts(trainer, recipe) | {
+    facts |= {
         "seed": seed,
         "train": len(train),
         "validation": len(validation),
@@ -202,11 +223,9 @@ class Watch(TrainerCallback):
         (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
 
     def on_log(self, args, state, control, logs=None, **kwargs):
-        if logs and not math.isfinite(logs.get("loss", 0.0)):
-            raise BiasflowError(
-                f"fine-tuning: the loss is {logs['loss']} after {state.global_step} steps; nothing was saved. "
-                "Lower learning_rate."
-            )
+        for loss in (logs[name] for name in LOSSES if name in (logs or {})):
+            if not math.isfinite(loss):
+                raise DivergedError(loss, state.global_step)
         if logs and "loss" in logs:
             line = "fine-tuning: step %d of %d, loss %.3f"
             logging.getLogger("biasflow").info(line, state.global_step, state.max_steps, logs["loss"])

@@ -272,16 +272,19 @@ def _cells(counts: np.ndarray, classes: Sequence[str], names: Sequence[str]) -> 
 
 
 def _fact_rows(biographies: pd.DataFrame, facts: Mapping, keys: Mapping) -> pd.DataFrame:
-    """What is to be known of a fine-tuning: did it learn more than the commonest profession?"""
+    """What is to be known of a fine-tuning: did it learn more than the commonest profession?
+
+    Where its loss was lost there is no validation accuracy (NaN), and it counts as diverged, too."""
     missing = [key for key in ("validation_score", "cut", "train") if key not in facts]
     if missing:
         raise BiasflowError(f"training.json: has no {missing[0]}; fine-tune the encoder again.")
     rows = rows_of(biographies, keys["strategy"], int(keys["seed"])).validation
     majority = biographies["profession"].iloc[rows].value_counts(normalize=True).iloc[0]
+    accuracy = np.nan if facts["validation_score"] is None else facts["validation_score"]
     values = {
-        "validation_accuracy": facts["validation_score"],
+        "validation_accuracy": accuracy,
         "majority_share": majority,
-        "diverged": float(facts["validation_score"] <= majority),
+        "diverged": not accuracy > majority,
         "truncated": facts["cut"],
         "train_size": facts["train"],
     }
