@@ -16,7 +16,9 @@ from torch import nn
 from transformers import BertConfig, BertForNextSentencePrediction, BertForSequenceClassification, BertTokenizer
 
 from scripts.biasflow.encoders.batches import encode, grouped_by_length, length_sorted
-from scripts.biasflow.encoders.contexts import every_layer, find_occurrences, hidden_states
+from scripts.biasflow.encoders.contexts.extraction import hidden_states
+from scripts.biasflow.encoders.contexts.occurrences import find_occurrences
+from scripts.biasflow.encoders.contexts.places import every_layer
 from scripts.biasflow.encoders.edit import edited, edits_of
 from scripts.biasflow.encoders.first_token import first_token_vectors
 from scripts.biasflow.encoders.interventions import (

@@ -7,7 +7,10 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.contexts import find_occurrences_for, gender_places, gender_shares, hidden_states
+        from scripts.biasflow.encoders.contexts.extraction import hidden_states
+        from scripts.biasflow.encoders.contexts.gender_shares import gender_shares
+        from scripts.biasflow.encoders.contexts.occurrences import find_occurrences_for
+        from scripts.biasflow.encoders.contexts.places import gender_places
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.documents import read_sentences
         from scripts.biasflow.encoders.load import load_encoder

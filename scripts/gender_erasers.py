@@ -7,13 +7,10 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.contexts import (
-            every_layer,
-            find_occurrences_for,
-            fit_layers,
-            fit_layers_sequential,
-            load_states,
-        )
+        from scripts.biasflow.encoders.contexts.fitting import fit_layers, fit_layers_sequential
+        from scripts.biasflow.encoders.contexts.occurrences import find_occurrences_for
+        from scripts.biasflow.encoders.contexts.places import every_layer
+        from scripts.biasflow.encoders.contexts.states import load_states
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.documents import read_sentences
         from scripts.biasflow.encoders.load import load_encoder

@@ -1,7 +1,7 @@
 """Rule `projective_audit`: do the numbers that the paper prints agree with each other?"""
 
 from scripts._rule import rule
-from scripts.biasflow.projective_audit import CAPTION, audit
+from scripts.biasflow.projective_audit.audit import CAPTION, audit
 from scripts.biasflow.published import read_published
 from scripts.biasflow.tables import write_table
 

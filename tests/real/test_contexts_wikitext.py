@@ -9,14 +9,11 @@ from transformers import BertTokenizer, RobertaTokenizer
 
 from scripts.biasflow.corpora.analogies import read_family_pairs
 from scripts.biasflow.corpora.wikitext import read_wikitext
-from scripts.biasflow.encoders.contexts import (
-    every_layer,
-    find_occurrences,
-    fit_layers,
-    fit_layers_sequential,
-    gender_shares,
-    hidden_states,
-)
+from scripts.biasflow.encoders.contexts.extraction import hidden_states
+from scripts.biasflow.encoders.contexts.fitting import fit_layers, fit_layers_sequential
+from scripts.biasflow.encoders.contexts.gender_shares import gender_shares
+from scripts.biasflow.encoders.contexts.occurrences import find_occurrences
+from scripts.biasflow.encoders.contexts.places import every_layer
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.erasers import densray

@@ -7,17 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BertTokenizer
 
-from scripts.biasflow.encoders import contexts
-from scripts.biasflow.encoders.contexts import (
-    every_layer,
-    find_occurrences,
-    find_occurrences_for,
-    fit_layers,
-    fit_layers_sequential,
-    gender_shares,
-    hidden_states,
-    load_states,
-)
+from scripts.biasflow.encoders.contexts import extraction
+from scripts.biasflow.encoders.contexts.extraction import hidden_states
+from scripts.biasflow.encoders.contexts.fitting import fit_layers, fit_layers_sequential
+from scripts.biasflow.encoders.contexts.gender_shares import gender_shares
+from scripts.biasflow.encoders.contexts.occurrences import find_occurrences, find_occurrences_for
+from scripts.biasflow.encoders.contexts.places import every_layer
+from scripts.biasflow.encoders.contexts.states import load_states
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.erasers.registry import BY_GENDER
 from scripts.biasflow.errors import BiasflowError
@@ -209,7 +205,7 @@ def test_a_file_that_holds_no_states_is_named(bert, tokenizer, find, tmp_path):
 
 def test_a_failed_run_leaves_no_file(bert, tokenizer, find, tmp_path, monkeypatch):
     arguments = (bert, tokenizer, SENTENCES, find(n=8))
-    plain, calls = contexts._states_at, []
+    plain, calls = extraction._states_at, []
 
     def failing(*batch):
         calls.append(batch)
@@ -217,7 +213,7 @@ def test_a_failed_run_leaves_no_file(bert, tokenizer, find, tmp_path, monkeypatc
             raise RuntimeError
         return plain(*batch)
 
-    monkeypatch.setattr(contexts, "_states_at", failing)
+    monkeypatch.setattr(extraction, "_states_at", failing)
     with pytest.raises(RuntimeError):
         hidden_states(*arguments, places=PLACES, batch_size=1, path=tmp_path / "states.safetensors")
     assert list(tmp_path.iterdir()) == []
