@@ -12,7 +12,8 @@ def main(smk) -> None:
     with rule(smk):
         top = pd.read_csv(smk.input.words, keep_default_na=False)
         number = smk.params.table.removeprefix("table")
-        rows = words_table(top[top["part"] == smk.params.part], read_text_csv(smk.input.printed), number)
+        part, printed = smk.params.part, read_text_csv(smk.input.printed)
+        rows = words_table(top[top["part"] == part], printed, number, profession=part)
         write_table(rows, smk.output.csv, smk.output.tex, smk.output.html, caption=CAPTIONS[smk.params.table])
 
 

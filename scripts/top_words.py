@@ -8,7 +8,7 @@ def main(smk) -> None:
         import pandas as pd
 
         from scripts.biasflow.tabular import read_parquet, write_csv
-        from scripts.biasflow.tasks.gender_classifier import top_words
+        from scripts.biasflow.tasks.gender_classifier import ALL, of_profession, top_words
 
         biographies = read_parquet(smk.input.biographies)
         options = {
@@ -17,10 +17,7 @@ def main(smk) -> None:
             "n": smk.params.words,
             "min_texts": smk.params.least,
         }
-        parts = {
-            "all": biographies,
-            smk.params.profession: biographies[biographies["profession"] == smk.params.profession],
-        }
+        parts = {name: of_profession(biographies, name) for name in (ALL, smk.params.profession)}
         tables = [
             top_words(part["scrubbed"].tolist(), part["gender"].tolist(), **options).assign(part=name)
             for name, part in parts.items()

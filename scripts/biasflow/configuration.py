@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
+from jsonschema.exceptions import ValidationError
 
 from scripts.biasflow.errors import BiasflowError
 
@@ -23,9 +23,9 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     """A copy of `config` with all defaults filled in; BiasflowError naming the key if it does not follow the schema."""
     resolved = copy.deepcopy(dict(config))
     _fill(resolved, schema, schema)
-    error = best_match(Draft202012Validator(schema).iter_errors(resolved), key=_relevance)
+    error = max(Draft202012Validator(schema).iter_errors(resolved), key=_relevance, default=None)
     if error is not None:
-        raise BiasflowError(f"config: {_explain(error, schema)}")
+        raise BiasflowError(f"config: {_explain(_innermost(error))}")
     _cross_check(resolved)
     return resolved
 
@@ -33,6 +33,12 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
 def _relevance(error: ValidationError):
     # An unknown key is the likeliest cause of whatever else is wrong beside it.
     return (error.validator == "additionalProperties", -len(error.absolute_path))
+
+
+def _innermost(error: ValidationError) -> ValidationError:
+    """What is wrong within the alternative that was meant: of several, the one whose kind of value it is."""
+    meant = [below for below in error.context or () if below.validator not in ("const", "enum", "type")]
+    return _innermost(max(meant, key=_relevance)) if meant else error
 
 
 def _subschemas(value, schema: Mapping, root: Mapping) -> Iterator[Mapping]:
@@ -62,7 +68,7 @@ def _fill(value, schema: Mapping, root: Mapping) -> None:
                     _fill(value[key], part["additionalProperties"], root)
 
 
-def _explain(error: ValidationError, schema: Mapping) -> str:
+def _explain(error: ValidationError) -> str:
     where = ".".join(str(step) for step in error.absolute_path)
     if error.validator == "additionalProperties":
         allowed = sorted(error.schema.get("properties", {}))
@@ -91,6 +97,7 @@ def _cross_check(config: Mapping) -> None:
                 key = f"{part}.{names}.{position}"
                 raise BiasflowError(f"config: key {key!r}: {name!r} is not one of the encoders: {', '.join(encoders)}")
     _check_planted_texts(config, encoders)
+    _check_occupation(config["internal"])
     if nli["selection"] not in nli["selections"]:
         known = ", ".join(nli["selections"])
         raise BiasflowError(f"config: key 'nli.selection': {nli['selection']!r} is not one of the selections: {known}")
@@ -98,6 +105,18 @@ def _cross_check(config: Mapping) -> None:
         if encoder["source"] == "pretrain" and encoder["hidden"] % encoder["heads"]:
             heads, hidden = encoder["heads"], encoder["hidden"]
             raise BiasflowError(f"config: key 'encoders.{name}.heads': {heads} heads do not divide hidden {hidden}")
+
+
+def _check_occupation(internal: Mapping) -> None:
+    """What would be found only after hours of fine-tuning, or not at all."""
+    fractions = internal["probe"]["fractions"]
+    if sorted(fractions) != fractions or fractions[-1] != 100:
+        raise BiasflowError(f"config: key 'internal.probe.fractions': {fractions} must rise to 100, the whole")
+    if internal["data"] == "planted" and internal["labour"] is not None:
+        raise BiasflowError(
+            "config: key 'internal.labour': planted biographies have planted shares of women; leave it out, or name "
+            "files in internal.data"
+        )
 
 
 def _check_planted_texts(config: Mapping, encoders: Mapping) -> None:

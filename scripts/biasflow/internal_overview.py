@@ -15,6 +15,7 @@ from scripts.biasflow.internal_rows import (
     CONTROL,
     EXTRINSIC,
     FINETUNED,
+    FINETUNING,
     NONE,
     PRETRAINED,
     RANDOM,
@@ -30,11 +31,12 @@ from scripts.biasflow.internal_rows import (
     printed_rows,
 )
 from scripts.biasflow.projective_downstream import NOT_ASKED, RUN, not_run_status
-from scripts.biasflow.tables import merge_published
+from scripts.biasflow.tables import DIFFERENCE, merge_published
 
 _BASELINES = (RANDOM, PRETRAINED)
 _OVERVIEW = ["TPR gap (P)", "FPR gap (S)", "Separation gap (S)", "Sufficiency gap (S)"]
 _TEST = "C6"  # the CEAT test of the published values
+_SPREAD = "_in_printed_sd"
 
 
 def table1(
@@ -46,11 +48,11 @@ def table1(
 ) -> pd.DataFrame:
     """One row per encoder, model (random, pretrained, the strategies) and test input: overview of all measures.
 
-    Columns per measure: mean, `_published`, `_difference`, `_sd` over seeds, and `_stars` (who finds p < 0.05 against
-    none: "ours", "published", "both", "neither", "" where neither was tested). Compression as released, in bits and of
-    the control, which is at chance within CHANCE of 1; CEAT C6, or the first test that the run has (`ceat_test`; its
-    roles and variance: CEAT_VARIANT), with `ceat_significant` of `ceat_seeds` seeds; CEAT has no test input and stands
-    in the row of the printed one.
+    Columns per measure: mean, `_published`, `_difference` (and `_difference_in_printed_sd`, but for CEAT), `_sd` over
+    seeds, and `_stars` (who finds p < 0.05 against none: "ours", "published", "both", "neither", "" where neither was
+    tested). Compression as released, in bits and of the control, which is at chance within CHANCE of 1; CEAT C6, or the
+    first test that the run has (`ceat_test`; its roles and variance: CEAT_VARIANT), with `ceat_significant` of
+    `ceat_seeds` seeds; CEAT has no test input and stands in the row of the printed one.
     `not_run`: encoder -> reason; `measures_not_run`: "before", "after", "compression" or "ceat" -> reason.
     Raises BiasflowError naming encoder and strategy for a hole in the scores."""
     names = encoders(scores, not_run)
@@ -63,14 +65,22 @@ def table1(
     for frame in measured.values():
         table = table.merge(frame, on=keys, how="left", validate="one_to_one")
     table["ceat_test"] = test
-    values = [name for name in printed if name not in keys and not name.endswith("_star")]
-    stars = printed.set_index(keys)
+    values = [name for name in printed if name not in keys and not name.endswith(("_star", _SPREAD))]
+    beside = printed.set_index(keys).reindex(pd.MultiIndex.from_frame(table[keys]))
     table = merge_published(table, printed, on=keys, values=values)
     for name in values:
-        theirs = stars[f"{name}_star"].reindex(pd.MultiIndex.from_frame(table[keys]))
+        spread = beside[name + _SPREAD].where(beside[name + _SPREAD] > 0).to_numpy(dtype=float)
+        if name != "ceat":  # no deviation of it is printed
+            place = table.columns.get_loc(name + DIFFERENCE) + 1
+            table.insert(place, name + DIFFERENCE + _SPREAD, table[name + DIFFERENCE] / spread)
+        theirs = beside[f"{name}_star"]
         theirs = theirs.mask(table["model"].to_numpy() == NONE, "")  # printed, but there is nothing to compare with
         table[f"{name}_stars"] = [_who(*pair) for pair in zip(table[f"{name}_stars"], theirs, strict=True)]
     lost = diverged(scores)
+    rows = of_paper(scores)
+    truncated = rows[(rows["task"] == FINETUNING) & (rows["metric"] == "truncated")]
+    truncated = truncated.groupby(["encoder", "strategy"])["value"].mean()
+    table["truncated"] = truncated.reindex(pd.MultiIndex.from_frame(table[["encoder", "model"]])).to_numpy(dtype=float)
     table["diverged"] = [seeds_named(lost.get(key, [])) for key in zip(table["encoder"], table["model"], strict=True)]
     run = set(of_paper(scores)["encoder"])
     table["status"] = [RUN if name in run else not_run_status(name, not_run) for name in table["encoder"]]
@@ -150,9 +160,14 @@ def _one_measure(table: pd.DataFrame, measure: Measure, name: str) -> pd.DataFra
 
 
 def _printed_overview(published: pd.DataFrame, test: str) -> pd.DataFrame:
-    """Printed values and stars by encoder, model and test input: compression and CEAT of table 1, the rest of 3, 4."""
+    """Printed values, deviations and stars by encoder, model, test input: compression, CEAT of table 1, else 3, 4."""
     first, later = printed_rows(published, ["1"]), printed_rows(published, [PRINTED_IN[BEFORE], PRINTED_IN[AFTER]])
-    blocks = {"compression": first[first["metric"] == COMPRESSION.metric]}
+    compressions = first[first["metric"] == COMPRESSION.metric]
+    # Table 1 has no deviations; that of compression stands in table 3.
+    spreads = later[(later["table"] == PRINTED_IN[BEFORE]) & (later["metric"] == COMPRESSION.metric)]
+    spreads = spreads.set_index(["encoder", "strategy"])["sd"]
+    of_models = pd.MultiIndex.from_frame(compressions[["encoder", "strategy"]])
+    blocks = {"compression": compressions.assign(sd=spreads.reindex(of_models).to_numpy())}
     blocks["ceat"] = first[first["metric"] == "effect_size"].head(None if test == _TEST else 0)
     for stage in (BEFORE, AFTER):
         for measure in EXTRINSIC:
@@ -164,7 +179,8 @@ def _printed_overview(published: pd.DataFrame, test: str) -> pd.DataFrame:
     for name, block in blocks.items():
         models = block["strategy"].where(block["strategy"] != "", block["stage"])
         block = block.assign(model=models, setting=[STRATEGIES.get(model, RAW) for model in models])
-        frames.append(block.set_index(keys)[["value", "star"]].rename(columns={"value": name, "star": f"{name}_star"}))
+        names = {"value": name, "sd": name + _SPREAD, "star": f"{name}_star"}
+        frames.append(block.set_index(keys)[list(names)].rename(columns=names))
     return pd.concat(frames, axis=1).reset_index()
 
 

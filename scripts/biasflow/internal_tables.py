@@ -27,6 +27,7 @@ from scripts.biasflow.tables import DIFFERENCE, PUBLISHED, merge_published
 _ORDER = [measure[1:] for measure in MEASURES]
 _LABEL = {measure[1:]: measure.label for measure in MEASURES}
 _TOGETHER = 0  # iterations are counted from 1
+PRINTED_PROFESSIONS = {"9": "all", "10": "nurse"}  # table -> whose words the paper prints
 
 _PUBLISHED = (
     "Published values stand beside the encoder of that name; differences are ours minus published, also in printed "
@@ -64,10 +65,13 @@ CAPTIONS = {
     "table1": "Intrinsic and extrinsic bias of every model, as means over seeds: compression of the gender probe "
     "(mixed: nats over bits, last epoch, as released and printed; bits: consistent units, best epoch; chance is 1.43 "
     "and 1), control compression (the same in bits with random labels; at chance: within 0.05 of 1; below, the "
-    "code costs more than it saves, as with many dimensions and few biographies), CEAT effect size and in how many "
-    "seeds its two-sided p < 0.05, and four extrinsic measures before and after the head was retrained on the original "
+    "code costs more than it saves, as with many dimensions and few biographies), CEAT effect size (one test, the "
+    "words' roles as in WEAT, variance of the associations; all readings: internal_ceat) and in how many seeds its "
+    "two-sided p < 0.05, and four extrinsic measures before and after the head was retrained on the original "
     "data. Stars: who finds p < 0.05 against none (ours, published, both, neither). Published extrinsic values are "
-    f"those of the paper's tables 3 and 4, because some of its table 1 are misprinted. {_GAPS} {_INPUT} {_PUBLISHED}",
+    f"those of the paper's tables 3 and 4, because some of its table 1 are misprinted. Pairs after "
+    "retraining are heads, which share encoders: table 4 has the test over encoders, too. Truncated: training and "
+    f"validation biographies cut, per run. {_TESTS} {_GAPS} {_INPUT} {_PUBLISHED}",
     "table2": _R_SQUARED,
     "table6": f"The same with another encoder. {_R_SQUARED}",
     "table3": "Occupation prediction before retraining: every fine-tuned model with its own head. "
@@ -81,8 +85,8 @@ CAPTIONS = {
     "table9": "Words by which a bag-of-words classifier tells gender in scrubbed biographies, all professions: in each "
     "iteration the words with the largest weights are scrubbed as well. In brackets: how many seeds list a word. The "
     "paper prints words of all iterations together; printed found counts those that are among ours.",
-    "table10": "As table 9, for the biographies of one profession: nurses in the paper, whose printed words stand here "
-    "whatever the run's profession (internal.top_words.profession) is.",
+    "table10": "As table 9, for the biographies of one profession (internal.top_words.profession). The paper prints "
+    "the words of nurses; they stand here if the run's profession is that.",
     "correlations": "Correlation of every extrinsic measure with compression and with CEAT over fine-tuned encoders "
     "(after retraining: means over the heads of each): all of them, within strategies (both sides centred by strategy; "
     "p with as many degrees of freedom fewer), and in each strategy alone, with 95 % bootstrap intervals, which are "
@@ -137,8 +141,10 @@ def table5(
     return _stage_table(scores, published, FROZEN, not_run, measures_not_run)
 
 
-def words_table(top_words: pd.DataFrame, printed: pd.DataFrame, table: str) -> pd.DataFrame:
+def words_table(top_words: pd.DataFrame, printed: pd.DataFrame, table: str, *, profession: str) -> pd.DataFrame:
     """Table "9" or "10": a row per gender for all iterations together, with the printed words, then one per iteration.
+
+    `profession`: whose biographies they are; the words are compared with the printed ones if it is that of the paper.
 
     `top_words`: what tasks.gender_classifier.top_words returns; `printed`: table, iteration, gender, rank, word, where
     the paper does not tell the iterations apart. Words are sorted by how many of the `seeds` list them (in brackets),
@@ -155,7 +161,8 @@ def words_table(top_words: pd.DataFrame, printed: pd.DataFrame, table: str) -> p
     if top_words.empty or printed.empty:
         lacking = "top words" if top_words.empty else "printed words"
         raise BiasflowError(f"table {table}: there are no {lacking}; give rows for it")
-    theirs = {gender: block["word"].tolist() for gender, block in printed.groupby("gender")}
+    comparable = profession == PRINTED_PROFESSIONS.get(table)
+    theirs = {gender: block["word"].tolist() for gender, block in printed.groupby("gender")} if comparable else {}
     together = pd.concat([top_words.assign(iteration=_TOGETHER), top_words], ignore_index=True)
     fits = together.drop_duplicates(["iteration", "gender", "seed"]).groupby(["iteration", "gender"])
     rows = []
@@ -164,6 +171,7 @@ def words_table(top_words: pd.DataFrame, printed: pd.DataFrame, table: str) -> p
         all_iterations = iteration == _TOGETHER
         rows.append(
             {
+                "profession": profession,
                 "iteration": "all" if all_iterations else str(iteration),
                 "gender": gender,
                 "words": ", ".join(f"{row.word} ({row.seeds})" for row in block.itertuples()),
@@ -172,11 +180,11 @@ def words_table(top_words: pd.DataFrame, printed: pd.DataFrame, table: str) -> p
                 "accuracy": np.nan if all_iterations else fit["accuracy"].mean(),
                 "majority_share": fit["majority_share"].mean(),
                 "printed": ", ".join(words) if all_iterations else "",
-                "printed_words": len(words),
-                "printed_found": len(set(words) & set(block["word"])),
+                "printed_words": len(words) if comparable else None,
+                "printed_found": len(set(words) & set(block["word"])) if comparable else None,
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).astype({"printed_words": "Int64", "printed_found": "Int64"})
 
 
 def data_table(professions: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.tasks.gender_classifier import COLUMNS, top_words, words_by_seeds
+from scripts.biasflow.tasks.gender_classifier import ALL, COLUMNS, of_profession, top_words, words_by_seeds
 
 # Share of the texts of (women, men) that hold the word: two words a gender, from telling to less telling.
 SHARES = {"husband": (0.5, 0.02), "wife": (0.02, 0.5), "ballet": (0.4, 0.1), "football": (0.1, 0.4)}
@@ -109,6 +109,14 @@ def test_wrong_input_is_named(change, named):
     arguments = {"texts": ["she dances", "he sings"] * 20, "gender": ["F", "M"] * 20, "seeds": [0]}
     with pytest.raises(BiasflowError, match=named):
         top_words(**arguments | change)
+
+
+def test_a_profession_without_biographies_is_named_with_those_there_are():
+    table = pd.DataFrame({"profession": ["nurse", "pastor", "nurse"], "scrubbed": ["a", "b", "c"]})
+    assert of_profession(table, "nurse")["scrubbed"].tolist() == ["a", "c"]
+    assert len(of_profession(table, ALL)) == 3
+    with pytest.raises(BiasflowError, match=r"astronaut.*nurse, pastor"):
+        of_profession(table, "astronaut")
 
 
 def test_the_printed_words():

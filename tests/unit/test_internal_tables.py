@@ -356,8 +356,9 @@ def test_words_by_seeds_and_ranks_beside_the_printed_ones():
         ]
     )
     text = WORDS.astype(str)  # as a reader of text gives it
-    pd.testing.assert_frame_equal(internal.words_table(ours, text, "9"), internal.words_table(ours, WORDS, "9"))
-    table = internal.words_table(ours, WORDS, "9").set_index(["iteration", "gender"])
+    frame = internal.words_table(ours, WORDS, "9", profession="all")
+    pd.testing.assert_frame_equal(internal.words_table(ours, text, "9", profession="all"), frame)
+    table = frame.set_index(["iteration", "gender"])
     assert table.index.tolist() == [("all", "F"), ("all", "M"), ("1", "F"), ("1", "M"), ("2", "F")]
     assert table.loc[("1", "F"), "words"] == "women (2), husband (1), dance (1)"
     assert table.loc[("1", "M"), "words"] == "chief (2)"
@@ -367,13 +368,19 @@ def test_words_by_seeds_and_ranks_beside_the_printed_ones():
     assert table.loc[("2", "F"), "accuracy"] == 0.7 and np.isnan(every["accuracy"])
 
 
+def test_words_of_another_profession_are_not_compared_with_the_printed_ones():
+    ours = top_words([(0, 1, "F", 1, "women"), (0, 1, "M", 1, "chief")])
+    table = internal.words_table(ours, WORDS, "10", profession="surgeon")
+    assert (table["profession"] == "surgeon").all() and (table["printed"] == "").all()
+    assert table["printed_words"].isna().all() and table["printed_found"].isna().all()
+    assert internal.words_table(ours, WORDS, "10", profession="nurse")["printed_words"].gt(0).all()
+
+
 def test_words_need_rows():
-    with pytest.raises(BiasflowError, match="table 9"):
-        internal.words_table(top_words([]), WORDS, "9")
-    with pytest.raises(BiasflowError, match="table 11"):
-        internal.words_table(top_words([(0, 1, "F", 1, "nurse")]), WORDS, "11")
-    with pytest.raises(BiasflowError, match="majority_share"):
-        internal.words_table(top_words([(0, 1, "F", 1, "nurse")]).drop(columns="majority_share"), WORDS, "9")
+    one = top_words([(0, 1, "F", 1, "nurse")])
+    for ours, table, named in ((one[:0], "9", "table 9"), (one, "11", "11"), (one.drop(columns="rank"), "9", "rank")):
+        with pytest.raises(BiasflowError, match=named):
+            internal.words_table(ours, WORDS, table, profession="all")
 
 
 def professions():

@@ -20,8 +20,18 @@ from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.progress import progress
 
 FEMALE, MALE = GENDERS = ("F", "M")
+ALL = "all"  # professions
 COLUMNS = ["seed", "iteration", "gender", "rank", "word", "weight", "accuracy", "majority_share"]
 STEPS = 1000  # of the optimiser, at most
+
+
+def of_profession(biographies: pd.DataFrame, profession: str) -> pd.DataFrame:
+    """The biographies of one profession, or of "all"; BiasflowError if there are none."""
+    chosen = biographies if profession == ALL else biographies[biographies["profession"] == profession]
+    if chosen.empty:
+        known = ", ".join(sorted(biographies["profession"].unique()))
+        raise BiasflowError(f"internal.top_words.profession: no biographies of '{profession}'; choose one of {known}")
+    return chosen
 
 
 def top_words(

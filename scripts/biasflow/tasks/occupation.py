@@ -186,7 +186,7 @@ def compression_scores(
             data = {"X": states[train], "X_dev": states[dev], "X_test": states[last]}
             options = {
                 "seeds": probe_seeds,
-                "fractions": [share / 100 for share in fractions],
+                "fractions": [round(share / 100, 10) for share in fractions],  # 67.6 / 100 is just below 0.676
                 "epochs": epochs,
                 "device": device,
             }
