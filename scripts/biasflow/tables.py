@@ -1,7 +1,6 @@
 """Any table as CSV, LaTeX and HTML, and published numbers beside ours."""
 
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import jinja2
@@ -10,19 +9,9 @@ from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 
 from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.files import whole_file
+from scripts.biasflow.latex import LONG_TEXT, latex_table
 
 PUBLISHED, DIFFERENCE = "_published", "_difference"
-# LaTeX: rows above which a table may break over pages, columns above which its page is turned, characters above
-# which a text column gets a fixed width.
-_LONG, _WIDE, _LONG_TEXT = 40, 8, 30
-_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-}
 
 _PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
     """<!DOCTYPE html>
@@ -103,16 +92,18 @@ def write_table(
     caption: str,
     decimals: int = 4,
 ) -> None:
-    """Write a table three times: CSV (6 significant digits), LaTeX (booktabs; longtable above 40 rows) and HTML.
+    """Write a table three times: CSV (6 significant digits), LaTeX (fitting an A4 page) and HTML.
 
     LaTeX and HTML show `decimals` places, differences with their sign. Each file is whole or absent."""
     name = Path(csv_path).stem
     with whole_file(csv_path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
     shown = frame.apply(lambda column: _displayed(column, decimals))
+    headers = {column: readable(column) for column in frame}
+    numeric = {column for column in frame if is_numeric_dtype(frame[column]) and not is_bool_dtype(frame[column])}
     for path, text in (
-        (tex_path, _latex(frame, shown, caption=caption, label=f"tab:{name}")),
-        (html_path, _html(frame, shown, caption=caption, title=name)),
+        (tex_path, latex_table(shown, headers=headers, numeric=numeric, caption=caption, label=f"tab:{name}")),
+        (html_path, _html(shown, headers=headers, numeric=numeric, caption=caption, title=name)),
     ):
         with whole_file(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
@@ -126,11 +117,6 @@ def readable(column: str) -> str:
     first, *rest = column.split("_")
     words = [first if len(first) == 1 else first.capitalize(), *(w.upper() if len(w) == 1 else w for w in rest)]
     return " ".join(words)
-
-
-def escape_latex(text: str) -> str:
-    """`text` with every character that LaTeX would read as a command replaced."""
-    return "".join(_LATEX.get(character, character) for character in text)
 
 
 def _displayed(column: pd.Series, decimals: int) -> pd.Series:
@@ -150,62 +136,15 @@ def _displayed(column: pd.Series, decimals: int) -> pd.Series:
     return column.map(show).astype(str)
 
 
-def _is_number(column: pd.Series) -> bool:
-    return is_numeric_dtype(column) and not is_bool_dtype(column)
-
-
-def _latex(frame: pd.DataFrame, shown: pd.DataFrame, *, caption: str, label: str) -> str:
-    numeric = [column for column in frame if _is_number(frame[column])]
-    cells = shown.map(escape_latex)
-    # A sign outside mathematics would be set as a hyphen.
-    cells[numeric] = cells[numeric].map(lambda text: f"${text}$" if text[:1] in ("+", "-") else text)
-    wide = len(frame.columns) > _WIDE
-    width, size = ("2.7cm", "\\scriptsize") if wide else ("4cm", "\\footnotesize")
-    widths = _widths(shown)
-    formats = [
-        "r" if c in numeric else rf">{{\raggedright\arraybackslash}}p{{{width}}}" if widths[c] > _LONG_TEXT else "l"
-        for c in shown
-    ]
-    long = len(frame) > _LONG
-    caption = escape_latex(caption)
-    body = (
-        cells.set_axis([_stacked(readable(column)) for column in cells], axis=1)
-        .style.hide(axis="index")
-        .to_latex(
-            column_format="".join(formats),
-            hrules=True,
-            caption=caption,
-            label=label,
-            environment="longtable" if long else None,
-        )
-    )
-    small = size + "\\setlength{\\tabcolsep}{2pt}\n"
-    if long:
-        body = "{" + small + body.replace(f"\\caption[]{{{caption}}}", "\\caption[]{(continued)}") + "}\n"
-    else:
-        body = body.replace("\\begin{tabular}", small + "\\begin{tabular}")
-    if wide:
-        body = "\\begin{landscape}\n" + body + "\\end{landscape}\n"
-    return "% packages: array, booktabs, longtable, pdflscape\n" + body
-
-
-def _widths(shown: pd.DataFrame) -> dict[str, int]:
-    """The most characters in a cell of each column."""
-    return {column: shown[column].str.len().max() if len(shown) else 0 for column in shown}
-
-
-def _stacked(header: str) -> str:
-    """A header for LaTeX, on several lines if it is long."""
-    lines = [escape_latex(line) for line in textwrap.wrap(header, width=12)]
-    return lines[0] if len(lines) == 1 else r"\shortstack{" + r"\\".join(lines) + "}"
-
-
-def _html(frame: pd.DataFrame, shown: pd.DataFrame, *, caption: str, title: str) -> str:
-    kinds, widths = [], _widths(shown)
-    for column in frame:
-        roles = ["number"] if _is_number(frame[column]) else ["short"] if widths[column] <= _LONG_TEXT else []
+def _html(
+    shown: pd.DataFrame, *, headers: Mapping[str, str], numeric: Collection[str], caption: str, title: str
+) -> str:
+    kinds = []
+    for column in shown:
+        short = max(map(len, shown[column]), default=0) <= LONG_TEXT
+        roles = ["number"] if column in numeric else ["short"] if short else []
         roles += [suffix[1:] for suffix in (PUBLISHED, DIFFERENCE) if column.endswith(suffix)]
         kinds.append(" ".join(roles))
     rows = [list(zip(row, kinds, strict=True)) for row in shown.itertuples(index=False, name=None)]
-    columns = list(zip(map(readable, frame.columns), kinds, strict=True))
+    columns = list(zip(headers.values(), kinds, strict=True))
     return _PAGE.render(title=title, caption=caption, columns=columns, rows=rows)

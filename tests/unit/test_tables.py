@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.tables import combine, escape_latex, merge_published, readable, write_table
+from scripts.biasflow.tables import combine, merge_published, readable, write_table
 
 FRAME = pd.DataFrame(
     {
@@ -78,19 +78,6 @@ def test_decimals_are_the_callers(tmp_path):
     assert "0.99998" in tex and "0.99998" in page
 
 
-@pytest.mark.parametrize(("rows", "long"), [(40, False), (41, True)])
-def test_long_tables_may_break_over_pages(tmp_path, rows, long):
-    _, tex, _ = write(pd.DataFrame({"x": range(rows)}), tmp_path)
-    assert (r"\begin{longtable}" in tex) == long
-    assert tex.count(r"\begin{") == tex.count(r"\end{")
-    assert tex.count("{") == tex.count("}")
-
-
-def test_wide_tables_turn_the_page(tmp_path):
-    _, tex, _ = write(pd.DataFrame({f"x{i}": [1] for i in range(12)}), tmp_path)
-    assert tex.index(r"\begin{landscape}") < tex.index(r"\begin{table}") and tex.endswith("\\end{landscape}\n")
-
-
 def test_an_empty_table_keeps_its_header(tmp_path):
     csv, tex, page = write(FRAME.head(0), tmp_path)
     assert csv.startswith("name,value") and "Name" in tex and len(Cells(page).texts) == 6
@@ -119,7 +106,3 @@ def test_combine_prepends_encoder_and_stimuli():
 def test_names_for_readers():
     assert readable("strength_published") == "Strength (published)"
     assert [readable(name) for name in ("sentence_a", "p", "n_published")] == ["Sentence A", "p", "n (published)"]
-
-
-def test_backslashes_are_escaped_once():
-    assert escape_latex("\\{_}") == r"\textbackslash{}\{\_\}"
