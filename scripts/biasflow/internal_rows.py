@@ -1,6 +1,6 @@
 """Paper C's scores (Orgad, Goldfarb-Tarrant & Belinkov 2022, occupation prediction) as runs and points."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -16,10 +16,12 @@ NONE, RAW, SCRUBBED = "none", "raw", "scrubbed"
 STRATEGIES = {NONE: RAW, "oversampling": RAW, "subsampling": RAW, "scrubbing": SCRUBBED}
 BEFORE, AFTER, FROZEN = "before", "after", "frozen"
 FINETUNED, PRETRAINED, RANDOM = "finetuned", "pretrained", "random"
+BASELINES = (RANDOM, PRETRAINED)  # encoders without fine-tuning, in the order of the tables
 RUN_KEY = ["encoder", "strategy", "setting", "seed", "head_seed"]
 MEASURE = ["metric", "variant"]
 POINT_KEY = ["encoder", "strategy", "seed", "head_seed"]
 CEAT_VARIANT = "weat-spread"  # roles and variance of the released CEAT code
+CEAT_METRICS = ("effect_size", "p_two_sided", "p_one_sided", "tau_squared", "draws")
 _UNDEFINED = "undefined_cells"
 
 
@@ -33,6 +35,7 @@ class Measure(NamedTuple):
 
 COMPRESSION = Measure("Compression", "compression", "mixed-last")
 COMPRESSION_BITS = Measure("Compression", "compression", "bits-best")
+OTHER_COMPRESSIONS = [Measure("Compression", "compression", variant) for variant in ("bits-last", "mixed-best")]
 CONTROL = Measure("Compression of random labels", "control_compression", "bits-best")
 CHANCE = 0.05  # how far from 1 the compression of random labels may be
 ACCURACY = Measure("Accuracy", "accuracy", "")
@@ -60,7 +63,7 @@ VARIANTS = [
     Measure("Sufficiency gap (S)", "sufficiency", "absdiff-order-free"),
     Measure("Sufficiency gap (S)", "sufficiency", "sum-order-free"),
 ]
-MEASURES = [COMPRESSION, ACCURACY, *EXTRINSIC, COMPRESSION_BITS, *VARIANTS]  # in the order of the tables
+MEASURES = [COMPRESSION, ACCURACY, *EXTRINSIC, COMPRESSION_BITS, *OTHER_COMPRESSIONS, *VARIANTS]  # as in the tables
 
 
 def of_paper(scores: pd.DataFrame) -> pd.DataFrame:
@@ -131,12 +134,22 @@ def compression_runs(scores: pd.DataFrame, stage: str = FINETUNED) -> pd.DataFra
 
 def ceat_runs(scores: pd.DataFrame, test: str, stage: str = FINETUNED) -> pd.DataFrame:
     """Effect size and two-sided p (metrics `effect_size`, `p_two_sided`) of one CEAT test; like `extrinsic_runs`."""
-    rows = of_paper(scores)
-    metrics = ["effect_size", "p_two_sided"]
-    rows = rows[(rows["task"] == CEAT + test) & (rows["stage"] == stage) & (rows["variant"] == CEAT_VARIANT)]
-    rows = rows[rows["metric"].isin(metrics)]
-    required = [(metric, CEAT_VARIANT) for metric in metrics]
-    return _whole(rows, scores, required, what=f"CEAT {test}", finetuned=stage == FINETUNED, settings={""})
+    return _ceat_runs(scores, test, stage, ["effect_size", "p_two_sided"], [CEAT_VARIANT])
+
+
+def ceat_readings(
+    scores: pd.DataFrame, test: str, variants: Sequence[str], stage: str = FINETUNED
+) -> pd.DataFrame:
+    """All of CEAT_METRICS of one CEAT test in these variants ("weat-spread" ...), each required; like `ceat_runs`."""
+    return _ceat_runs(scores, test, stage, CEAT_METRICS, variants)
+
+
+def with_baselines(runs_of: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
+    """What `runs_of` returns for the fine-tuned encoders and for BASELINES, which become strategies of their own."""
+    stages = {stage: runs_of(stage) for stage in (FINETUNED, *BASELINES)}
+    return pd.concat(
+        [runs.assign(strategy=runs["strategy"].where(runs["strategy"] != "", stage)) for stage, runs in stages.items()]
+    )
 
 
 def ceat_tests(scores: pd.DataFrame) -> list[str]:
@@ -192,6 +205,16 @@ def printed_rows(published: pd.DataFrame, tables: Sequence[str]) -> pd.DataFrame
     rows = published[published["table"].isin(tables)]
     text = [name for name in rows if name not in ("value", "sd")]
     return rows.astype(dict.fromkeys(text, object)).fillna(dict.fromkeys(text, ""))
+
+
+def _ceat_runs(
+    scores: pd.DataFrame, test: str, stage: str, metrics: Sequence[str], variants: Sequence[str]
+) -> pd.DataFrame:
+    rows = of_paper(scores)
+    rows = rows[(rows["task"] == CEAT + test) & (rows["stage"] == stage) & rows["variant"].isin(variants)]
+    rows = rows[rows["metric"].isin(metrics)]
+    required = list(product(metrics, variants))
+    return _whole(rows, scores, required, what=f"CEAT {test}", finetuned=stage == FINETUNED, settings={""})
 
 
 def _as_printed(runs: pd.DataFrame) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from scripts.biasflow.files import whole_file
 from scripts.biasflow.latex import LONG_TEXT, latex_table
 
 PUBLISHED, DIFFERENCE = "_published", "_difference"
+_ACRONYMS = {"ceat", "csv", "fpr", "glue", "nli", "seat", "snli", "tpr", "weat"}
 
 _PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
     """<!DOCTYPE html>
@@ -116,7 +117,7 @@ def readable(column: str) -> str:
             return f"{readable(column.removesuffix(suffix))} ({suffix[1:]})"
     first, *rest = column.split("_")
     words = [first if len(first) == 1 else first.capitalize(), *(w.upper() if len(w) == 1 else w for w in rest)]
-    return " ".join(words)
+    return " ".join(word.upper() if word.lower() in _ACRONYMS else word for word in words)
 
 
 def _displayed(column: pd.Series, decimals: int) -> pd.Series:

@@ -105,4 +105,5 @@ def test_combine_prepends_encoder_and_stimuli():
 
 def test_names_for_readers():
     assert readable("strength_published") == "Strength (published)"
+    assert [readable(name) for name in ("ceat", "before_tpr_gap_p")] == ["CEAT", "Before TPR gap P"]
     assert [readable(name) for name in ("sentence_a", "p", "n_published")] == ["Sentence A", "p", "n (published)"]
