@@ -2,12 +2,12 @@
 
 from scripts._rule import rule
 from scripts.biasflow import internal_correlations, internal_tables
+from scripts.biasflow.internal_rows import NOT_LISTED
 from scripts.biasflow.published import read_published
 from scripts.biasflow.scores import read_scores
 from scripts.biasflow.tables import write_table
 
 PAPERS_OWN = {"table2": "roberta-base", "table6": "deberta-base"}  # the printed values stand beside these
-NOT_LISTED = "it is not in internal.encoders"
 
 
 def rows_of(name: str, scores, published, *, encoders, not_run, measures_not_run):

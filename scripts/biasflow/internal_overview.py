@@ -1,12 +1,13 @@
 """Table 1 of Orgad, Goldfarb-Tarrant & Belinkov (2022): every model's intrinsic and extrinsic bias in one row."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from scripts.biasflow.internal_comparisons import LEVEL, PRINTED_IN, compare, comparisons, seeds_named
 from scripts.biasflow.internal_rows import (
     AFTER,
+    BASELINES,
     BEFORE,
     CEAT_VARIANT,
     CHANCE,
@@ -14,11 +15,8 @@ from scripts.biasflow.internal_rows import (
     COMPRESSION_BITS,
     CONTROL,
     EXTRINSIC,
-    FINETUNED,
     FINETUNING,
     NONE,
-    PRETRAINED,
-    RANDOM,
     RAW,
     STRATEGIES,
     Measure,
@@ -29,11 +27,11 @@ from scripts.biasflow.internal_rows import (
     encoders,
     of_paper,
     printed_rows,
+    with_baselines,
 )
 from scripts.biasflow.projective_downstream import NOT_ASKED, RUN, not_run_status
 from scripts.biasflow.tables import DIFFERENCE, merge_published
 
-_BASELINES = (RANDOM, PRETRAINED)
 _OVERVIEW = ["TPR gap (P)", "FPR gap (S)", "Separation gap (S)", "Sufficiency gap (S)"]
 _TEST = "C6"  # the CEAT test of the published values
 _SPREAD = "_in_printed_sd"
@@ -97,7 +95,7 @@ def _overview_rows(measured: Sequence[pd.DataFrame], published: pd.DataFrame, na
     found |= set(published[keys].itertuples(index=False, name=None))
     # An encoder without a single score or printed value has one row, for the reason.
     found |= {(name, "", "") for name in names if name not in {key[0] for key in found}}
-    models = [*_BASELINES, *STRATEGIES, ""]
+    models = [*BASELINES, *STRATEGIES, ""]
     rows = sorted(
         (key for key in found if key[0] in names),
         key=lambda key: (names.index(key[0]), models.index(key[1]), key[2] != STRATEGIES.get(key[1], RAW)),
@@ -107,7 +105,7 @@ def _overview_rows(measured: Sequence[pd.DataFrame], published: pd.DataFrame, na
 
 def _compressions(scores: pd.DataFrame) -> pd.DataFrame:
     """Compression of every model; stars for the released reading, against none of the same encoder."""
-    runs = _with_baselines(lambda stage: compression_runs(scores, stage))
+    runs = with_baselines(lambda stage: compression_runs(scores, stage))
     table, keys = compare(runs), ["encoder", "model", "setting"]
     main = _one_measure(table, COMPRESSION, "compression")
     bits = _one_measure(table, COMPRESSION_BITS, "compression_bits").drop(columns="compression_bits_stars")
@@ -119,7 +117,7 @@ def _compressions(scores: pd.DataFrame) -> pd.DataFrame:
 
 def _ceats(scores: pd.DataFrame, test: str) -> pd.DataFrame:
     """Effect sizes of every model, how many have p < 0.05, and stars against none of the same encoder."""
-    runs = _with_baselines(lambda stage: ceat_runs(scores, test, stage))
+    runs = with_baselines(lambda stage: ceat_runs(scores, test, stage))
     effects = runs[runs["metric"] == "effect_size"]
     table = _one_measure(compare(effects), Measure("", "effect_size", CEAT_VARIANT), "ceat")
     p = runs[(runs["metric"] == "p_two_sided")].dropna(subset="value")
@@ -127,14 +125,6 @@ def _ceats(scores: pd.DataFrame, test: str) -> pd.DataFrame:
     counts = counts.rename(columns={"sum": "ceat_significant", "count": "ceat_seeds"}).rename_axis(["encoder", "model"])
     table = table.merge(counts.reset_index(), on=["encoder", "model"], how="left")
     return table.assign(setting=[STRATEGIES.get(model, RAW) for model in table["model"]])
-
-
-def _with_baselines(runs_of: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
-    """The runs of all stages; the baselines as strategies of their own, to be compared with none as well."""
-    stages = {stage: runs_of(stage) for stage in (FINETUNED, *_BASELINES)}
-    return pd.concat(
-        [runs.assign(strategy=runs["strategy"].where(runs["strategy"] != "", stage)) for stage, runs in stages.items()]
-    )
 
 
 def _extrinsic_overview(scores: pd.DataFrame, stage: str) -> pd.DataFrame:

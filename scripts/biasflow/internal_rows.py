@@ -20,6 +20,7 @@ BASELINES = (RANDOM, PRETRAINED)  # encoders without fine-tuning, in the order o
 RUN_KEY = ["encoder", "strategy", "setting", "seed", "head_seed"]
 MEASURE = ["metric", "variant"]
 POINT_KEY = ["encoder", "strategy", "seed", "head_seed"]
+NOT_LISTED = "it is not in internal.encoders"  # why the paper's encoder was not run
 CEAT_VARIANT = "weat-spread"  # roles and variance of the released CEAT code
 CEAT_METRICS = ("effect_size", "p_two_sided", "p_one_sided", "tau_squared", "draws")
 _UNDEFINED = "undefined_cells"
@@ -137,9 +138,7 @@ def ceat_runs(scores: pd.DataFrame, test: str, stage: str = FINETUNED) -> pd.Dat
     return _ceat_runs(scores, test, stage, ["effect_size", "p_two_sided"], [CEAT_VARIANT])
 
 
-def ceat_readings(
-    scores: pd.DataFrame, test: str, variants: Sequence[str], stage: str = FINETUNED
-) -> pd.DataFrame:
+def ceat_readings(scores: pd.DataFrame, test: str, variants: Sequence[str], stage: str = FINETUNED) -> pd.DataFrame:
     """All of CEAT_METRICS of one CEAT test in these variants ("weat-spread" ...), each required; like `ceat_runs`."""
     return _ceat_runs(scores, test, stage, CEAT_METRICS, variants)
 

@@ -49,8 +49,11 @@ def test_words_are_listed_once_in_order():
 
 
 def test_an_unknown_test_is_named():
-    with pytest.raises(BiasflowError, match="C9"):
+    with pytest.raises(BiasflowError, match="C9") as raised:
         ceat_tests(["C6", "C9"])
+    # The configuration admits no other names, so the message must not send anyone to make one.
+    assert all(name in str(raised.value) for name in ("C6", "C7", "C8", "planted"))
+    assert "add" not in str(raised.value)
 
 
 def test_several_words_in_one_are_named(tmp_path):

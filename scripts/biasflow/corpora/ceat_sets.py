@@ -53,9 +53,7 @@ def ceat_tests(names: Sequence[str], path: str | Path = WORDS) -> dict[str, Asso
     known = read_ceat_sets(path) | {PLANTED: planted_test()}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise BiasflowError(
-            f"CEAT: test {unknown[0]!r} is unknown; choose from {', '.join(known)}, or add it to {path}"
-        )
+        raise BiasflowError(f"CEAT: test {unknown[0]!r} is unknown; choose from {', '.join(known)} (words: {path})")
     tests = {name: known[name] for name in names}
     for name, test in tests.items():
         several = [word for word in words_of([test]) if len(word.split()) > 1]

@@ -1,68 +1,92 @@
-"""Corpora of separate texts, read one at a time: lines of a text file, JSON lines (Reddit comments), Parquet."""
+"""Corpora of separate texts, read one at a time: lines of a text file, JSON lines and tables (Reddit), Parquet."""
 
 import bz2
+import csv
 import gzip
 import json
+import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
+from textwrap import shorten
 
 from scripts.biasflow.errors import BiasflowError
 
-OPENERS: dict[str, Callable] = {".gz": gzip.open, ".bz2": bz2.open}  # the archives of Reddit comments are .bz2
+OPENERS: dict[str, Callable] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 FIELDS = ("body", "text")  # Reddit comments have a body
+# What the column of texts is called in a table.
+COLUMNS = (*FIELDS, "comment", "comments", "comment_processed", "comments_processed", "sentence", "sentences")
 REMOVED = {"[deleted]", "[removed]"}  # what Reddit puts in the place of a comment
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+NUMBERED = re.compile(r"\d+\t")  # how the sentences of the Leipzig corpora begin
+FIRST = 100  # lines that tell whether the lines are numbered
+LONGEST = 10_000_000  # characters of a cell: a quote that nothing closes must not swallow the file
 
 
 def read_texts(path: str | Path) -> Iterator[str]:
     """The texts of a corpus in the file's order, one at a time, whatever its size; empty ones are left out.
 
-    The ending says what the file is: .txt (a text a line), .jsonl (an object a line, with the text in `body` or
-    `text`; comments that were deleted or removed are left out), both also as .gz or .bz2, or .parquet (column `body` or
-    `text`). BiasflowError names the file, and the line where there is one: another ending, no such file, a file that is
-    cut off or not what its ending says, bytes that are no UTF-8, an object without text, no text at all. An error of a
-    line comes when that line is reached; the file is opened at once."""
+    The ending says what the file is; all but .parquet also as .gz, .bz2 or .xz:
+
+    .txt         a text a line; if each of the first FIRST lines begins with a number and a tab, as in the Leipzig
+                 corpora, the numbers are left out, in the whole file
+    .jsonl       an object a line, with the text in `body` or `text`
+    .csv, .tsv   a table whose first line names its columns, one of them in COLUMNS, in any case; texts with commas or
+                 line ends are quoted in .csv, and in .tsv there are none with tabs and quotes are plain characters
+    .parquet     column `body` or `text`
+
+    Comments that were deleted or removed are left out. BiasflowError names the file, and the line where there is one:
+    another ending, no such file, a file that is cut off or not what its ending says, bytes that are no UTF-8, no or
+    several columns or fields of text, a row with more or fewer cells than there are columns, no text at all. An error
+    of a line comes when that line is reached; the file is opened, and its first lines are read, at once."""
     path = Path(path)
     packed = path.suffix.lower() in OPENERS
     ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
     if ending == ".parquet" and not packed:
         texts = _parquet_texts(path)
-    elif ending in (".txt", ".jsonl"):
-        texts = _line_texts(path, ending)
+    elif ending in SEPARATORS:
+        texts = _table_texts(path, SEPARATORS[ending])
+    elif ending == ".txt":
+        texts = _plain_texts(path)
+    elif ending == ".jsonl":
+        texts = (_json_text(path, number, line) for number, line in _lines(path) if line.strip())
     else:
-        raise BiasflowError(f"{path}: ends in none of .txt, .jsonl (also .gz, .bz2), .parquet; rename or convert it.")
+        known = ", ".join((".txt", ".jsonl", *SEPARATORS))
+        raise BiasflowError(f"{path}: ends in none of {known} (also {', '.join(OPENERS)}), .parquet; convert it.")
+    texts = (text for text in texts if text.strip() and text.strip() not in REMOVED)
     first = next(texts, None)
     if first is None:
         raise BiasflowError(f"{path}: holds no text.")
     return chain([first], texts)
 
 
-def _line_texts(path: Path, ending: str) -> Iterator[str]:
-    for number, line in _lines(path):
-        if not line.strip():
-            continue
-        text = line if ending == ".txt" else _json_text(path, number, line)
-        if text.strip() and text.strip() not in REMOVED:
-            yield text
-
-
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Line number (from 1) and line, without its end; only \\n ends a line."""
+    """Line number (from 1) and line with its end; only \\n ends a line."""
     number = 0
     try:
         with OPENERS.get(path.suffix.lower(), open)(path, "rb") as stream:
             for number, line in enumerate(stream, start=1):
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise BiasflowError(
             f"{path}: line {number}: byte {error.start + 1} is no UTF-8 text; check the file."
         ) from error
-    except (EOFError, zlib.error) as error:
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
         raise BiasflowError(f"{path}: line {number + 1}: the file is cut off or damaged; fetch it again.") from error
     except OSError as error:
         raise BiasflowError(f"{path}: line {number + 1}: cannot be read: {error.strerror or error}.") from error
+
+
+def _plain_texts(path: Path) -> Iterator[str]:
+    lines = (line.rstrip("\r\n") for _, line in _lines(path))
+    lines = (line for line in lines if line.strip())
+    first = list(islice(lines, FIRST))
+    if all(NUMBERED.match(line) for line in first):
+        return (NUMBERED.sub("", line, count=1) if NUMBERED.match(line) else line for line in chain(first, lines))
+    return chain(first, lines)
 
 
 def _json_text(path: Path, number: int, line: str) -> str:
@@ -74,6 +98,37 @@ def _json_text(path: Path, number: int, line: str) -> str:
         if isinstance(record, dict) and isinstance(record.get(field), str):
             return record[field]
     raise BiasflowError(f"{path}: line {number}: no object with text in the field {' or '.join(FIELDS)}.")
+
+
+def _table_texts(path: Path, separator: str) -> Iterator[str]:
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the module's own limit is shorter than some articles
+    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+    rows = csv.reader((line for _, line in _lines(path)), delimiter=separator, quoting=quoting, strict=True)
+    start = 1  # the line with which a row begins, which may have several
+    try:
+        header = next(rows, [])
+        column = _text_column(path, header)
+        start = rows.line_num + 1
+        for row in rows:
+            if row and len(row) != len(header):
+                cells = f"{len(row)} cells for {len(header)} columns"
+                raise BiasflowError(f"{path}: line {start}: {cells}; check its separators and quotes.")
+            if row:
+                yield row[column]
+            start = rows.line_num + 1
+    except csv.Error as error:
+        raise BiasflowError(f"{path}: line {start}: {error}; check its separators and quotes.") from error
+
+
+def _text_column(path: Path, header: list[str]) -> int:
+    """The place of the one column of texts."""
+    found = [place for place, name in enumerate(header) if name.strip().lower() in COLUMNS]
+    if len(found) == 1:
+        return found[0]
+    several = f"several columns of text, {', '.join(header[place] for place in found)}; keep one"
+    none = f"no column of text; call it one of {', '.join(COLUMNS)}"
+    columns = shorten(", ".join(repr(name) for name in header), 200, placeholder=" ...")
+    raise BiasflowError(f"{path}: the first line names {several if found else none}. Its columns: {columns}.")
 
 
 def _parquet_texts(path: Path) -> Iterator[str]:
@@ -89,7 +144,6 @@ def _parquet_texts(path: Path) -> Iterator[str]:
                 for text in batch.column(0).to_pylist():
                     if text is not None and not isinstance(text, str):
                         raise BiasflowError(f"{path}: column {columns[0]} holds {type(text).__name__}, no text.")
-                    if text and text.strip() and text.strip() not in REMOVED:
-                        yield text
+                    yield text or ""
     except (ArrowException, OSError) as error:
         raise BiasflowError(f"{path}: cannot be read as Parquet: {' '.join(str(error).split())}") from error

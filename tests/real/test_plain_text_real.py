@@ -1,0 +1,42 @@
+"""Corpora of the folder that BIASFLOW_DATA names: Reddit comments in tables, numbered Wikipedia sentences."""
+
+import os
+import tracemalloc
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from scripts.biasflow.corpora.plain_text import read_texts
+
+DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
+pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+
+REDDIT = "reddit_comments_gender_female_processed"
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "rows"), [(REDDIT, "comments_processed", 3658), (f"{REDDIT}_phrase", "comment", 13161)]
+)
+def test_reddit_comments(name, column, rows):
+    path = DATA / "reddit" / f"{name}.csv"
+    texts = list(read_texts(path))
+    assert len(texts) == rows
+    assert texts == pd.read_csv(path, dtype=str, keep_default_na=False)[column].tolist()
+
+
+def test_reddit_comments_are_not_all_in_memory():
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in read_texts(DATA / "reddit" / f"{REDDIT}_phrase.csv")) > 10_000
+        assert tracemalloc.get_traced_memory()[1] < 500_000  # bytes, of a file of 2 MB
+    finally:
+        tracemalloc.stop()
+
+
+def test_sentences_of_wikipedia_lose_their_numbers():
+    path = DATA / "wikipedia/eng_wikipedia_2016_10K-sentences.txt"
+    texts = list(read_texts(path))
+    assert len(texts) == 10_000 and texts[1].startswith("13 October 1962 marked")
+    lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    assert [f"{number}\t{text}" for number, text in enumerate(texts, start=1)] == lines
