@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.biasflow.corpora.plain_text import COLUMNS, FIRST, read_texts
+from scripts.biasflow.encoders.documents import read_sentences
 from scripts.biasflow.errors import BiasflowError
 
 TEXTS = ["He sat.", "Zoë was\u2028late.", "NASA"]
@@ -163,3 +164,9 @@ def test_parquet_without_texts(tmp_path, frame, named):
     pd.DataFrame(frame).to_parquet(path)
     with pytest.raises(BiasflowError, match=named):
         list(read_texts(path))
+
+
+def test_sentences_come_from_any_of_these_files(tmp_path):
+    (tmp_path / "a.txt").write_text("  one two \n\nthree\n")
+    (tmp_path / "a.csv").write_text('id,sentence\n1," one two "\n2,three\n')
+    assert read_sentences(tmp_path / "a.txt") == read_sentences(tmp_path / "a.csv") == ["one two", "three"]

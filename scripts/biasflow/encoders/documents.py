@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from scripts.biasflow.corpora.plain_text import read_texts
 from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.files import read_text, whole_file
 
@@ -42,8 +43,5 @@ def write_documents(documents: Iterable[Sequence[str]], path: str | Path) -> Non
 
 
 def read_sentences(path: str | Path) -> list[str]:
-    """All sentences of a corpus file in their order; lines are sentences, empty lines are skipped."""
-    sentences = [sentence for line in read_text(path).split("\n") if (sentence := line.strip())]
-    if not sentences:
-        raise BiasflowError(f"{path}: has no sentence; write one a line.")
-    return sentences
+    """All sentences of a corpus file in their order: what `plain_text.read_texts` takes, a sentence a line or row."""
+    return [sentence.strip() for sentence in read_texts(path)]
