@@ -164,6 +164,11 @@ KINDS = {
 }
 SCRUBBED = "scrubbing" in INTERNAL["strategies"]
 BIOGRAPHY_FILES = [] if INTERNAL["data"] == "planted" else INTERNAL["data"]["files"]
+SMALL_ARE_DROPPED = bool(BIOGRAPHY_FILES) and INTERNAL["data"]["small"] == "drop"
+SPLITS = {
+    "seeds": sorted({*INTERNAL["seeds"], *INTERNAL["frozen"]["seeds"], *RANDOM_SEEDS}),
+    "strategies": INTERNAL["strategies"],
+}
 BIOGRAPHIES = f"{RESULTS}/occupation/{'files' if BIOGRAPHY_FILES else 'planted'}"
 
 

@@ -208,6 +208,7 @@ rule biographies:
         data=INTERNAL["data"],
         names=BIOGRAPHY_FILES,
         scrubbing=INTERNAL["scrubbing"],
+        splits=SPLITS if SMALL_ARE_DROPPED else None,
     script:
         "../scripts/biographies.py"
 
@@ -235,12 +236,40 @@ rule biographies_planted:
         "../scripts/biographies_planted.py"
 
 
-# One thread: there are many of these, and they run beside each other.
+rule splits:
+    input:
+        code=code("splits"),
+        biographies=f"{BIOGRAPHIES}/biographies.parquet",
+        professions=f"{BIOGRAPHIES}/professions.csv",
+    output:
+        f"{BIOGRAPHIES}/splits.csv",
+    log:
+        f"{RESULTS}/logs/occupation/splits.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=20,
+    params:
+        splits=SPLITS,
+        advice=(
+            "give more biographies, or have it dropped (internal.data.small: drop)"
+            if BIOGRAPHY_FILES
+            else "raise internal.planted.biographies"
+        ),
+    script:
+        "../scripts/splits.py"
+
+
+# One thread: there are many of these, and they run beside each other. The splits are only waited for: where a seed is
+# added, the encoders of the others stay.
 rule finetune_occupation:
     input:
         code=code("finetune_occupation"),
         encoder=encoder_files,
         biographies=f"{BIOGRAPHIES}/biographies.parquet",
+        splits=ancient(f"{BIOGRAPHIES}/splits.csv"),
     output:
         f"{RESULTS}/finetuned/{{encoder}}/occupation/{{strategy}}/seed{{seed}}/config.json",
         f"{RESULTS}/finetuned/{{encoder}}/occupation/{{strategy}}/seed{{seed}}/model.safetensors",

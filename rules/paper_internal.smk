@@ -93,6 +93,7 @@ rule internal_data:
     input:
         code=code("internal_data"),
         professions=f"{BIOGRAPHIES}/professions.csv",
+        sources=f"{BIOGRAPHIES}/sources.csv" if BIOGRAPHY_FILES else [],
     output:
         **table("internal_data", PAPER_C),
     log:

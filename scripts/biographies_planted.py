@@ -16,7 +16,7 @@ def main(smk) -> None:
 
         planted = smk.params.planted
         table = biographies(bias=planted["bias"], seed=planted["seed"], n=planted["biographies"])
-        table, professions = keep_professions(table, least=2)
+        table, professions = keep_professions(table, least=2, advice="raise internal.planted.biographies")
         table["scrubbed"] = scrubbed_texts(table, terms=smk.params.scrubbing)
         write_parquet(table, smk.output.biographies)
         write_csv(profession_table(professions, pd.Series(load_world().shares)), smk.output.professions)

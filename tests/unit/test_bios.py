@@ -5,6 +5,8 @@ import pickle
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from scripts.biasflow.corpora.bios import (
@@ -12,6 +14,7 @@ from scripts.biasflow.corpora.bios import (
     PROFESSIONS,
     collect_bios,
     keep_professions,
+    left_out,
     name_parts,
     read_bios,
 )
@@ -258,6 +261,176 @@ def test_an_unreadable_file_is_named(tmp_path, content, named):
         read_bios(tmp_path / "bios.data")
 
 
+def refused(path):
+    """The message: one line that names the file, clipped, without doubled full stops, that can be written."""
+    with pytest.raises(BiasflowError) as error:
+        read_bios(path)
+    message = str(error.value)
+    assert str(path) in message and not message.endswith("..")
+    assert len(message.removeprefix(str(path))) < 700 and message.isprintable()
+    return message.removeprefix(str(path))
+
+
+HEADER = "text,profession,gender\n"
+QUOTED = '"She was born, and then a b",nurse,F\n'
+BARE = "She was born, and then a b,nurse,F\n"
+HUGE, LONG = pytest.param(10**400, id="huge"), pytest.param("x" * 10**5, id="long")
+
+
+@pytest.mark.parametrize(
+    ("rows", "row"),
+    [(BARE, 1), (BARE * 3, 1), (BARE + QUOTED, 1), (QUOTED + BARE, 2), (QUOTED + "\n" + QUOTED + BARE, 3)],
+)
+def test_a_text_with_a_comma_that_is_not_quoted_is_refused(tmp_path, rows, row):
+    (tmp_path / "bios.csv").write_text(HEADER + rows)
+    assert f"row {row} has more fields" in refused(tmp_path / "bios.csv")
+
+
+def test_a_text_with_a_line_break_that_is_not_quoted_is_refused(tmp_path):
+    (tmp_path / "bios.csv").write_text(HEADER + QUOTED + "He was born\nin Rome,nurse,M\n")
+    assert "row 2 has fewer fields" in refused(tmp_path / "bios.csv")
+    (tmp_path / "bios.csv").write_text(HEADER + '"He was born\nin ""Rome""",nurse,M\n')
+    assert read_bios(tmp_path / "bios.csv")["text"].tolist() == ['He was born\nin "Rome"']
+
+
+@pytest.mark.parametrize("row", ['"She said "no", always.",nurse,F\n', '"She was born,nurse,F\n'])
+def test_quotes_that_do_not_match_are_refused(tmp_path, row):
+    (tmp_path / "bios.csv").write_text(HEADER + QUOTED + row + QUOTED)
+    assert "row 2" in refused(tmp_path / "bios.csv")
+
+
+def test_a_tab_in_a_tab_separated_text_is_refused(tmp_path):
+    (tmp_path / "bios.tsv").write_text("text\tprofession\tgender\nShe\twas born\tnurse\tF\n")
+    assert "row 1 has more fields" in refused(tmp_path / "bios.tsv")
+
+
+@pytest.mark.parametrize("column", ["profession", "gender"])
+@pytest.mark.parametrize("value", [["F"], {"F": 1}, [["a"] * 50] * 50, True, 1.5, HUGE, LONG])
+def test_a_label_of_any_kind_is_refused_in_one_line(write, column, value):
+    path = write([{"hard_text": "A.", **ROWS[0]}, {"hard_text": "B.", **ROWS[1], column: value}])
+    assert f"line 2: {column}" in refused(path)
+
+
+@pytest.mark.parametrize("column", ["text", "profession", "gender", "name", "scrubbed"])
+def test_half_a_character_is_refused(write, column):
+    path = write([ROWS[0], {**ROWS[1], column: "Dr \ud83d who"}])  # JSON can write it, UTF-8 cannot
+    assert f"line 2: {column}" in refused(path)
+    with pytest.raises(BiasflowError, match=f"line 2: {column}"):
+        read_bios(path, professions=None)
+
+
+def test_half_a_character_in_the_name_of_a_column(tmp_path):
+    (tmp_path / "bios").write_text('{"\\ud83d": 1, "text": "A."}')
+    assert "no column profession" in refused(tmp_path / "bios")
+
+
+@pytest.mark.parametrize("name", [5, ["Ada", 5], {"first": "Ada"}, [[["Ada"]]]])
+def test_a_name_that_is_no_text_is_refused(write, name):
+    assert "line 2: name" in refused(write([ROWS[0], {**ROWS[1], "name": name}]))
+
+
+@pytest.mark.parametrize("depth", [500, 100_000])
+def test_deep_nesting_is_refused(tmp_path, depth):
+    line = json.dumps(ROWS[0])
+    deep = line.replace('"F"', "[" * depth + "]" * depth)
+    (tmp_path / "bios").write_text(f"{line}\n{deep}\n")
+    assert "line 2" in refused(tmp_path / "bios")
+
+
+@pytest.mark.parametrize("start", ["[{", " \n[\n {", "[[1, "])
+def test_a_json_array_is_refused(tmp_path, start):
+    (tmp_path / "bios.json").write_text(start + json.dumps(ROWS[0])[1:] * 100 + "]")
+    assert "JSON array" in refused(tmp_path / "bios.json")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"word " * 10_000,
+        b"text,profession,gen" + b"d" * 10_000,
+        b'{"text": "' + b"a" * 10_000,
+        b'{"a": ' + b"9" * 5000 + b"}",
+    ],
+)
+def test_no_long_line_is_printed(tmp_path, content):
+    (tmp_path / "bios").write_bytes(content)
+    assert len(refused(tmp_path / "bios")) < 400
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("name", ["bios.jsonl", "bios.csv"])
+def test_an_empty_file_holds_no_biography(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    assert "no biography" in refused(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "content", [b"P0\n.", b"\x80\x04K\x01Q.", b"\x80\x04\x8c\x01ax", b"c" + b"o" * 9999 + b"\nx\n."]
+)
+def test_a_pickle_is_refused_in_one_line(tmp_path, content):
+    (tmp_path / "BIOS.pkl").write_bytes(content)
+    refused(tmp_path / "BIOS.pkl")
+
+
+HUB = [("She heals.", 13, 1), ("He reads.", 21, 0), ("He cuts.", 25, 0)]
+
+
+@pytest.mark.parametrize("suffix", ["", ".0"])
+def test_the_hubs_numbers_in_csv(tmp_path, suffix):
+    rows = [f"{text},{profession}{suffix},{gender}{suffix}\n" for text, profession, gender in HUB]
+    (tmp_path / "hub.csv").write_text("hard_text,profession,gender\n" + "".join(rows))
+    assert labels(read_bios(tmp_path / "hub.csv")) == [("nurse", "F"), ("professor", "M"), ("surgeon", "M")]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_a_missing_number_is_named(tmp_path, kind, row):
+    """pandas makes the other numbers of the column 13.0, 21.0."""
+    table = pd.DataFrame(HUB, columns=["hard_text", "profession", "gender"])
+    table.loc[row, "gender"] = None
+    path = tmp_path / f"hub.{kind}"
+    {
+        "parquet": lambda: table.to_parquet(path),
+        "csv": lambda: table.to_csv(path, index=False),
+        "json": lambda: table.to_json(path, orient="records", lines=True),
+    }[kind]()
+    assert f"{row + 1}: gender: None" in refused(path)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_missing_profession_of_the_hubs_is_counted(tmp_path, kind):
+    table = pd.DataFrame(HUB, columns=["hard_text", "profession", "gender"])
+    table.loc[0, "profession"] = None
+    path = tmp_path / "hub"
+    table.to_parquet(path) if kind == "parquet" else table.to_csv(path, index=False)
+    bios, summary = collect_bios({"hub": path})
+    assert labels(bios) == [("professor", "M"), ("surgeon", "M")] and summary["no_profession"].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("profession", "nurse"), ("gender", "F"), ("profession", 28), ("gender", 2)]
+)
+def test_all_values_of_a_column_are_numbers(write, column, value):
+    table = [dict(zip(("hard_text", "profession", "gender"), row, strict=True)) for row in HUB]
+    assert f"line 3: {column}: {value!r}" in refused(write([*table[:2], {**table[2], column: value}]))
+
+
+def test_the_hubs_numbers_where_the_run_takes_other_professions(write):
+    path = write([dict(zip(("hard_text", "profession", "gender"), row, strict=True)) for row in HUB])
+    assert labels(read_bios(path, professions=None)) == [("nurse", "F"), ("professor", "M"), ("surgeon", "M")]
+    with pytest.raises(BiasflowError, match="line 2: profession: 'professor'"):
+        read_bios(path, professions=["nurse", "surgeon"])
+
+
+def test_a_column_that_is_there_twice(tmp_path):
+    (tmp_path / "csv").write_text("text,profession,gender,text\nA.,nurse,F,B.\n")
+    (tmp_path / "json").write_text('{"text": "A.", "profession": "nurse", "gender": "F", "text": "B."}\n')
+    twice = pa.table([["A."], ["nurse"], ["F"], ["B."]], names=["text", "profession", "gender", "text"])
+    pyarrow.parquet.write_table(twice, tmp_path / "parquet")
+    for name in ("csv", "json", "parquet"):
+        assert "'text' is there twice" in refused(tmp_path / name)
+
+
 def test_no_file(tmp_path):
     with pytest.raises(BiasflowError, match="absent"):
         read_bios(tmp_path / "absent")
@@ -308,3 +481,17 @@ def test_all_large_enough_and_all_too_small():
 def test_wrong_arguments(wrong):
     with pytest.raises(BiasflowError, match=str(list(wrong.values())[-1])):
         keep_professions(bios_of(nurse=(5, 3), poet=(3, 3)), **wrong)
+
+
+def test_the_advice_for_a_profession_that_is_too_small():
+    with pytest.raises(BiasflowError, match="more planted ones"):
+        keep_professions(bios_of(nurse=(5, 3), poet=(1, 3)), least=2, advice="ask for more planted ones")
+
+
+def test_what_was_left_out_in_a_sentence():
+    summary = pd.DataFrame(
+        [("a", 1000, 30, 7, 4, 959), ("b", 500, 0, 2, 1, 497)],
+        columns=["file", "read", "no_profession", "duplicate", "conflicting", "kept"],
+    )
+    found = [int(word) for word in left_out(summary).split() if word.isdigit()]
+    assert found == [1500, 30, 9, 5]

@@ -66,8 +66,9 @@ def test_what_is_no_share_is_named(write, share):
     [
         ("", "labour.csv"),
         (HEADER, "labour.csv"),
-        (TEXT.replace("note", "remark", 1), "remark"),
-        (TEXT.replace(",note", "", 1).replace("874,2020", "874").replace("dj,,", "dj,"), "note"),
+        (TEXT.replace("share_of_women", "share", 1), "share_of_women"),
+        (TEXT.replace("profession", "job", 1), "profession"),
+        (TEXT.replace("note", "profession", 1), "'profession' is there twice"),
         (TEXT.replace("dj,", "nurse,"), "row 2: nurse"),
         (TEXT.replace("dj,", " ,"), "row 2"),
         (TEXT.replace("2020", ""), "nurse.*year"),
@@ -79,3 +80,29 @@ def test_what_is_no_share_is_named(write, share):
 def test_wrong_files_are_refused(write, text, named):
     with pytest.raises(BiasflowError, match=named):
         read_labour(write(text))
+
+
+def test_a_file_of_two_columns(write):
+    table = read_labour_table(write("share_of_women,profession\n0.87,nurse\n,dj\n"))
+    assert table.columns.tolist() == HEADER.strip().split(",")
+    assert table["profession"].tolist() == ["nurse", "dj"] and (table["source"] == "").all()
+    assert table["share_of_women"].tolist() == pytest.approx([0.87, np.nan], nan_ok=True)
+
+
+def test_columns_of_ones_own_are_left_out(write):
+    table = read_labour_table(write("profession,employed,share_of_women,year\nnurse,3000000,0.87,2020\n"))
+    assert table["year"].tolist() == ["2020"] and "employed" not in table
+    with pytest.raises(BiasflowError, match=r"nurse.*year"):
+        read_labour(write("profession,share_of_women,year\nnurse,0.87,\n"))
+
+
+@pytest.mark.parametrize("row", ["nurse,0.87,0.5", "nurse, registered,0.87", "nurse"])
+def test_a_row_of_another_length_is_named(write, row):
+    """With one cell more, pandas reads the profession as a label of the row, and 0.87 as a profession."""
+    with pytest.raises(BiasflowError, match=r"labour\.csv.*row 1"):
+        read_labour(write(f"profession,share_of_women\n{row}\n"))
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(BiasflowError, match="absent"):
+        read_labour(tmp_path / "absent")

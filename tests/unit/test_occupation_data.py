@@ -10,14 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
+from scripts.biasflow.corpora.bios import keep_professions
 from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.tasks.occupation_data import (
     STRATEGIES,
     balance,
+    keep_balanceable,
     profession_table,
     rows_of,
     shares_of_women,
     split,
+    split_counts,
 )
 
 
@@ -207,6 +210,119 @@ def test_fewer_rows_than_professions():
         split(list("abcdefgh") * 2, 0)
     with pytest.raises(BiasflowError, match="none to split"):
         split([], 0)
+
+
+PAPER = [0, 5, 11, 26, 42, 46, 50, 63, 83, 90]
+FEW_MEN = {"nurse": (200, 3), "poet": (60, 60), "model": (70, 50)}
+
+
+def kept_of(bios, **options):
+    return keep_balanceable(bios, keep_professions(bios, least=2)[1], **{"seeds": PAPER, **options})
+
+
+def works(bios, strategy, seed):
+    try:
+        rows = rows_of(bios, strategy, seed)
+    except BiasflowError:
+        return False
+    return all(len(part) for part in vars(rows).values())
+
+
+def test_few_men_are_refused_with_part_seed_and_counts():
+    bios = labels_of(FEW_MEN)
+    first = next(seed for seed in PAPER if not works(bios, "none", seed))
+    with pytest.raises(BiasflowError, match=r"nurse \(200 women, 3 men\)") as error:
+        kept_of(bios, strategies=["none"], advice="ask for more men")
+    women = cells(bios, split(bios["profession"], first).test)["nurse", "F"]
+    assert f"{women} women and 0 men in the test part of seed {first}," in str(error.value)
+    assert "ask for more men" in str(error.value)
+
+
+def test_counts_of_splits_are_those_of_the_data():
+    counts = split_counts(BIOS, [0, 5])
+    for seed, block in counts.groupby("seed"):
+        together = block.groupby("profession")[["women", "men"]].sum()
+        assert together.loc["nurse"].tolist() == [180, 20] and together.loc["dj"].tolist() == [24, 96]
+        test = block[(block["part"] == "test") & (block["profession"] == "poet")].iloc[0]
+        assert test["women"] == cells(BIOS, split(BIOS["profession"], seed).test)["poet", "F"]
+
+
+def test_few_men_are_dropped_with_the_reason():
+    kept, table = kept_of(labels_of(FEW_MEN), strategies=STRATEGIES, small="drop")
+    assert set(kept["profession"]) == {"poet", "model"} and kept.index.tolist() == list(range(240))
+    assert table["kept"].tolist() == [True, False, True] and table["profession"].tolist()[1] == "nurse"
+    assert "0 men in the" in table["reason"][1] and table["reason"].tolist()[::2] == ["", ""]
+
+
+def test_the_training_part_counts_only_where_it_is_balanced():
+    """Of two men both are in the test part for some seed, which matters to subsampling alone."""
+    bios = labels_of({"nurse": (20, 2), "poet": (40, 40)})
+    genders = {
+        seed: {
+            part: {gender for name, gender in cells(bios, rows) if name == "nurse"}
+            for part, rows in vars(split(bios["profession"], seed)).items()
+        }
+        for seed in range(200)
+    }
+    seeds = [seed for seed, found in genders.items() if found["test"] == {"F", "M"} and found["train"] == {"F"}]
+    assert seeds
+    kept_of(bios, seeds=seeds, strategies=["none", "scrubbing"])
+    for strategy in ("oversampling", "subsampling"):
+        with pytest.raises(BiasflowError, match=f"nurse.*0 men in the train part of seed {seeds[0]}"):
+            kept_of(bios, seeds=seeds, strategies=["none", strategy])
+
+
+small_tables = st.dictionaries(
+    st.sampled_from(["nurse", "dj", "poet", "model", "pastor"]),
+    st.tuples(st.integers(2, 30), st.integers(2, 30)),
+    min_size=2,
+)
+
+
+@given(small_tables, st.lists(st.integers(0, 99), min_size=1, max_size=4), st.sampled_from([STRATEGIES, ["none"]]))
+@settings(max_examples=40, deadline=None)
+def test_what_is_kept_works_and_what_works_is_kept(counts, seeds, strategies):
+    bios = labels_of(counts)
+    fine = all(works(bios, strategy, seed) for strategy in strategies for seed in seeds)
+    try:
+        kept, table = kept_of(bios, seeds=seeds, strategies=strategies, small="drop")
+    except BiasflowError:
+        assert not fine
+        return
+    assert all(works(kept, strategy, seed) for strategy in strategies for seed in seeds)
+    assert fine == table["kept"].all() == kept.equals(bios)
+    assert set(kept["profession"]) == set(table.loc[table["kept"], "profession"])
+    assert ((table["reason"] == "") == table["kept"]).all()
+    if not fine:
+        with pytest.raises(BiasflowError, match="|".join(counts)):
+            kept_of(bios, seeds=seeds, strategies=strategies)
+
+
+def test_one_is_dropped_at_a_time_until_fewer_than_two_are_left():
+    bios = labels_of(dict.fromkeys(("nurse", "dj", "poet", "model"), (2, 200)))
+    with pytest.raises(BiasflowError, match="fewer than two of 4"):
+        kept_of(bios, strategies=STRATEGIES, small="drop")
+    with pytest.raises(BiasflowError, match=r"profession dj .*others that fail: model, nurse, poet"):
+        kept_of(bios, strategies=STRATEGIES)
+
+
+def test_a_profession_that_is_too_rare_for_a_split_is_dropped():
+    bios = labels_of({"nurse": (1, 1), "poet": (100, 100), "model": (100, 100)})
+    table = pd.DataFrame(
+        [("model", 100, 100, True, ""), ("nurse", 1, 1, True, ""), ("poet", 100, 100, True, "")],
+        columns=["profession", "women", "men", "kept", "reason"],
+    )
+    kept, table = keep_balanceable(bios, table, seeds=[0, 5], strategies=["none"], small="drop")
+    assert set(kept["profession"]) == {"model", "poet"} and "2 biographies are too few" in table["reason"][1]
+
+
+def test_a_validation_part_without_both_genders_of_any():
+    """A validation part of one biography per profession has none that can be balanced."""
+    bios = labels_of({"nurse": (6, 6), "poet": (6, 6)})
+    seeds = [seed for seed in range(30) if works(bios, "none", seed) and not works(bios, "subsampling", seed)]
+    kept_of(bios, seeds=seeds, strategies=["none"])
+    with pytest.raises(BiasflowError, match=r"validation part of seed \d"):
+        kept_of(bios, seeds=seeds[:1], strategies=["none", "subsampling"], small="drop")
 
 
 def test_unknown_names_are_refused():

@@ -29,6 +29,7 @@ def test_the_paper_run(project):
     assert jobs["glue_scores"] == 2 * jobs["finetune_glue"]  # the eraser active in training, or at evaluation only
     assert jobs["finetune_occupation"] == 2 * 4 * 10  # encoders, strategies, seeds
     assert jobs["representations"] == 80 + 20 + 2  # fine-tuned, never trained, pre-trained
+    assert jobs["splits"] == 1
     assert jobs["occupation_scores"] == 2 * 4  # all seeds of a strategy in one job
     assert jobs["compression"] == 2 * (4 + 1 + 1)
 

@@ -115,6 +115,10 @@ def test_paper_c_has_every_strategy_and_stage(finished):
     assert {"random", "pretrained", "none", "scrubbing"} <= set(overview["model"])
     assert set(table("table6")["status"].str.split(":").str[0]) == {"not run"}
     assert len(table("data")) == 8
+    ceat = table("ceat")
+    own = ceat[ceat["encoder"] == "tiny-bert"]
+    assert set(own["order"]) == {"weat", "swapped"} and set(own["variance"]) == {"spread", "sampling"}
+    assert {"random", "pretrained", "none", "scrubbing"} <= set(own["model"])
     scores = pd.read_csv(finished.folder / "results/tiny/scores.csv", keep_default_na=False)
     heads = scores[(scores["task"] == "occupation") & (scores["stage"] == "after") & (scores["metric"] == "accuracy")]
     assert set(heads["head_seed"]) == {"0", "1"}
@@ -186,6 +190,14 @@ def test_a_changed_key_runs_only_the_rules_that_use_it(run):
     jobs = run.jobs()
     assert "stereoset_scores" in jobs
     assert not {"pretrain", "subspaces", "next_sentence"} & set(jobs)
+
+
+def test_another_seed_leaves_the_encoders_of_the_others(run):
+    run.configure({**TINY, "internal": {**TINY["internal"], "seeds": [0, 1]}})
+    jobs = run.jobs()
+    assert jobs["finetune_occupation"] == 2  # strategies
+    assert jobs["representations"] == 2 + 1  # and the random encoder of the new seed
+    assert not {"biographies_planted", "pretrain"} & set(jobs)
 
 
 def test_the_same_configuration_from_scratch_gives_the_same_bytes(finished, project):

@@ -18,6 +18,14 @@ Balance = Literal["none", "subsampling", "oversampling"]
 Minority = Literal["resample", "keep-all"]
 
 
+class TooFewError(BiasflowError):
+    """A profession that a part of a split lacks, or lacks one gender of: `profession`, and the `reason` without it."""
+
+    def __init__(self, profession: str, reason: str) -> None:
+        super().__init__(f"profession {profession}: {reason}; give more biographies of it, or drop it.")
+        self.profession, self.reason = profession, reason
+
+
 @dataclass(frozen=True)
 class Split:
     """Row numbers of the three parts, int arrays; a balanced part can hold a row more than once."""
@@ -49,6 +57,7 @@ def balance(
     rng: np.random.RandomState,
     minority: Minority = "resample",
     one_gender: Literal["error", "leave-out"] = "error",
+    part: str = "a part",
 ) -> np.ndarray:
     """`rows` with as many women as men in every profession.
 
@@ -61,9 +70,10 @@ def balance(
     rng  the draws change its state, as in the released code, where one state serves the training part and then the
          validation part. NumPy's legacy generator, whose draws with a seed are those of np.random.choice.
     one_gender  what to do with a profession that lacks a gender in `rows`: it cannot be balanced.
+    part        what `rows` are, for the message.
 
-    Returns the rows by profession (alphabetical), women before men. BiasflowError names the profession with one gender
-    and its counts."""
+    Returns the rows by profession (alphabetical), women before men. TooFewError names the profession with one gender,
+    the part and its counts."""
     if how not in ("none", "subsampling", "oversampling") or minority not in ("resample", "keep-all"):
         raise BiasflowError(f"balancing {how!r} with minority {minority!r} is unknown.")
     if how == "none":
@@ -76,10 +86,7 @@ def balance(
         counts = [len(group) for group in groups]
         if 0 in counts:
             if one_gender == "error":
-                raise BiasflowError(
-                    f"profession {profession}: {counts[0]} women and {counts[1]} men in a part that is to be balanced; "
-                    "give more biographies of it, or drop it."
-                )
+                raise TooFewError(profession, _one_gender(*counts, part))
             continue
         size = min(counts) if how == "subsampling" else max(counts)
         blocks += [_drawn(group, size, rng, minority) for group in groups]
@@ -100,7 +107,7 @@ def rows_of(bios: pd.DataFrame, strategy: str, seed: int, *, minority: Minority 
     parts = split(professions, seed)
     how = strategy if strategy in ("oversampling", "subsampling") else "none"
     rng = np.random.RandomState(seed)
-    train = balance(professions, genders, parts.train, how=how, rng=rng, minority=minority)
+    train = balance(professions, genders, parts.train, how=how, rng=rng, minority=minority, part=_part("train", seed))
     validation = balance(
         professions, genders, parts.validation, how=how, rng=rng, minority=minority, one_gender="leave-out"
     )
@@ -110,8 +117,71 @@ def rows_of(bios: pd.DataFrame, strategy: str, seed: int, *, minority: Minority 
             "seed %d, %s: not in the validation part, which has one gender of them: %s",
             seed, strategy, ", ".join(absent),
         )  # fmt: skip
-    test = balance(professions, genders, parts.test, how="subsampling", rng=np.random.RandomState(seed))
+    test = balance(
+        professions,
+        genders,
+        parts.test,
+        how="subsampling",
+        rng=np.random.RandomState(seed),
+        part=_part("test", seed),
+    )
     return Split(train, validation, test)
+
+
+def keep_balanceable(
+    bios: pd.DataFrame,
+    professions: pd.DataFrame,
+    *,
+    seeds: Sequence[int],
+    strategies: Sequence[str],
+    small: Literal["error", "drop"] = "error",
+    advice: str = "give more biographies of it, or let small professions be dropped",
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Only the professions with which `rows_of` works for every seed and strategy, and the table that says so.
+
+    bios: columns profession, gender. professions: profession, women, men, kept, reason (second table of
+    `corpora.bios.keep_professions`). A profession fails where it has no biography in a part of a split, or one gender
+    in a part that has to be balanced: test always, training with oversampling or subsampling. Of those that fail,
+    small="drop" leaves out the one with the fewest biographies of its rarer gender (then the first in the alphabet),
+    says so in the table, and all seeds are tried again, since every split changes with it.
+    BiasflowError, with `advice` at its end: with small="error", the first that would be left out, with its counts in
+    the data and in the part, the seed, and which others fail; fewer than two are left; no profession has both genders
+    in a validation part that has to be balanced."""
+    balanced = bool({"oversampling", "subsampling"} & set(strategies))
+    while failing := _failing(bios, seeds, balanced=balanced, advice=advice):
+        counts = professions.set_index("profession")[["women", "men"]]
+        rarer = counts.min(axis=1)
+        worst = min(failing, key=lambda name: (rarer[name], name))
+        if small == "error":
+            others = ", ".join(sorted(set(failing) - {worst}))
+            raise BiasflowError(
+                f"profession {worst} ({counts.loc[worst, 'women']} women, {counts.loc[worst, 'men']} men): "
+                f"{failing[worst]}{others and f' (others that fail: {others})'}; {advice}."
+            )
+        dropped = professions["profession"] == worst
+        professions = professions.assign(
+            kept=professions["kept"] & ~dropped, reason=professions["reason"].mask(dropped, failing[worst])
+        )
+        bios = bios[bios["profession"] != worst].reset_index(drop=True)
+        if bios["profession"].nunique() < 2:
+            raise BiasflowError(
+                f"professions: fewer than two of {len(professions)} are left that have both genders in every part of "
+                f"every split (the last one dropped: {worst}, {failing[worst]}); {advice}."
+            )
+    return bios, professions
+
+
+def split_counts(bios: pd.DataFrame, seeds: Sequence[int]) -> pd.DataFrame:
+    """Women and men by seed, part (train, validation, test; before any balancing) and profession."""
+    tables = [
+        counts.rename(columns={"F": "women", "M": "men"})
+        .rename_axis("profession")
+        .reset_index()
+        .assign(seed=seed, part=part)
+        for seed in seeds
+        for part, counts in _counts_of_parts(bios, seed).items()
+    ]
+    return pd.concat(tables, ignore_index=True)[["seed", "part", "profession", "women", "men"]]
 
 
 def shares_of_women(professions: Sequence[str], genders: Sequence[str], rows: np.ndarray) -> pd.Series:
@@ -131,6 +201,47 @@ def profession_table(professions: pd.DataFrame, labour: pd.Series) -> pd.DataFra
         share_of_women=shares, labour_share=labour.reindex(professions["profession"]).to_numpy(float)
     )
     return table[["profession", "women", "men", "share_of_women", "labour_share", "kept", "reason"]]
+
+
+def _failing(bios: pd.DataFrame, seeds: Sequence[int], *, balanced: bool, advice: str) -> dict[str, str]:
+    """The professions with which `rows_of` fails for a seed, with the first reason of each.
+
+    balanced: whether training and validation are balanced too. Only counts are needed: what is drawn has no say."""
+    found: dict[str, str] = {}
+    without_validation = []
+    for seed in seeds:
+        try:
+            counts = _counts_of_parts(bios, seed)
+        except TooFewError as error:
+            found.setdefault(error.profession, f"{error.reason} (seed {seed})")
+            continue
+        for part in ("train", "test") if balanced else ("test",):
+            for name, women, men in counts[part].itertuples():
+                if not women or not men:
+                    found.setdefault(name, _one_gender(women, men, _part(part, seed)))
+        if balanced and not counts["validation"].min(axis=1).any():
+            without_validation.append(seed)
+    if without_validation and not found:
+        part = _part("validation", without_validation[0])
+        raise BiasflowError(f"no profession has both genders in {part}, which is to be balanced; {advice}.")
+    return found
+
+
+def _counts_of_parts(bios: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
+    """Part of a split -> biographies by profession (rows) and gender (columns GENDERS)."""
+    professions, genders = bios["profession"].to_numpy(), bios["gender"].to_numpy()
+    return {
+        part: pd.crosstab(professions[rows], genders[rows]).reindex(columns=GENDERS, fill_value=0)
+        for part, rows in vars(split(professions, seed)).items()
+    }
+
+
+def _part(name: str, seed: int) -> str:
+    return f"the {name} part of seed {seed}"
+
+
+def _one_gender(women: int, men: int, part: str) -> str:
+    return f"{women} women and {men} men in {part}, which is to be balanced"
 
 
 def _stratified(
@@ -153,11 +264,8 @@ def _stratified(
     return tuple(parts)
 
 
-def _too_rare(profession: str, count: int) -> BiasflowError:
-    return BiasflowError(
-        f"profession {profession}: {count} biographies are too few for a part in each of train, validation and test; "
-        "give more of it, or drop it."
-    )
+def _too_rare(profession: str, count: int) -> TooFewError:
+    return TooFewError(profession, f"{count} biographies are too few for a part in each of train, validation and test")
 
 
 def _drawn(group: np.ndarray, size: int, rng: np.random.RandomState, minority: Minority) -> np.ndarray:
