@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from scripts import biographies, biographies_planted, internal_data
+from scripts import biographies, biographies_planted, internal_data, splits
 
 COUNTS = {"nurse": (200, 3), "surgeon": (40, 60), "painter": (50, 50), "dj": (1, 30)}
 DATA = {"professions": None, "least": 2, "small": "drop"}
-SEEDS, STRATEGIES = [0, 5, 11, 26, 42, 46, 50, 63, 83, 90], ["none", "subsampling"]
+SPLITS = {"seeds": [0, 5, 11, 26, 42, 46, 50, 63, 83, 90], "strategies": ["none", "subsampling"]}
 
 
 class Named(list):
@@ -64,13 +64,7 @@ def files(tmp_path):
 
 
 def collect(run, files, **data):
-    params = {
-        "data": {**DATA, **data},
-        "names": ["mine"],
-        "scrubbing": "pronouns",
-        "seeds": SEEDS,
-        "strategies": STRATEGIES,
-    }
+    params = {"data": {**DATA, **data}, "names": ["mine"], "scrubbing": "pronouns", "splits": SPLITS}
     return run(biographies, inputs=files, outputs=["biographies", "professions", "sources"], params=params)
 
 
@@ -98,28 +92,37 @@ def test_planted_biographies_come_from_no_file(run, files):
     assert "left out" not in Path(tables.html).read_text()
 
 
+def tried(run, found):
+    """The counts of all splits of what a rule wrote."""
+    inputs = {"biographies": found.biographies, "professions": found.professions}
+    counts = run(splits, inputs=inputs, outputs=["counts"], params={"splits": SPLITS, "advice": "give more of them"})
+    return pd.read_csv(counts.counts)
+
+
+def test_after_dropping_all_splits_can_be_balanced(run, files):
+    counts = tried(run, collect(run, files))
+    assert set(counts["seed"]) == set(SPLITS["seeds"]) and set(counts["profession"]) == {"painter", "surgeon"}
+    assert counts.loc[counts["part"] == "test", ["women", "men"]].min(axis=None) > 0
+
+
 def test_small_professions_are_refused_before_anything_is_trained(run, files, capsys):
     [path] = files["files"]
     lines = Path(path).read_text().splitlines()  # without dj all are large enough for `least`
     Path(path).write_text("\n".join(line for line in lines if '"dj"' not in line))
     with pytest.raises(SystemExit):
-        collect(run, files, small="error")
+        tried(run, collect(run, files, small="error"))
     message = capsys.readouterr().err
-    assert "nurse (200 women, 3 men)" in message and "part of seed" in message and "internal.data.small" in message
+    assert "nurse (200 women, 3 men)" in message and "part of seed" in message and "give more of them" in message
 
 
-@pytest.mark.parametrize(("n", "enough"), [(200, False), (400, False), (1000, True)])
+@pytest.mark.parametrize(("n", "enough"), [(400, False), (1000, True)])
 def test_planted_biographies_are_enough_or_more_are_asked_for(run, capsys, n, enough):
-    params = {
-        "planted": {"bias": 1.0, "seed": 0, "biographies": n},
-        "scrubbing": "pronouns",
-        "seeds": SEEDS,
-        "strategies": STRATEGIES,
-    }
+    params = {"planted": {"bias": 1.0, "seed": 0, "biographies": n}, "scrubbing": "pronouns"}
+    found = run(biographies_planted, inputs={}, outputs=["biographies", "professions"], params=params)
+    assert len(pd.read_parquet(found.biographies)) == n and pd.read_csv(found.professions)["kept"].all()
     if enough:
-        found = run(biographies_planted, inputs={}, outputs=["biographies", "professions"], params=params)
-        assert len(pd.read_parquet(found.biographies)) == n and pd.read_csv(found.professions)["kept"].all()
+        assert tried(run, found)["women"].sum() == (pd.read_parquet(found.biographies)["gender"] == "F").sum() * 10
     else:
         with pytest.raises(SystemExit):
-            run(biographies_planted, inputs={}, outputs=["biographies", "professions"], params=params)
-        assert "raise internal.planted.biographies" in capsys.readouterr().err
+            tried(run, found)
+        assert "give more of them" in capsys.readouterr().err
