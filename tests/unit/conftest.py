@@ -1,5 +1,6 @@
 """Small random models of every family, and random subspaces for them."""
 
+import gc
 import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -78,3 +79,11 @@ def random_batch(model, *, rows: int = 5, tokens: int = 9) -> dict[str, torch.Te
 
 def logits_of(output) -> torch.Tensor:
     return output.seq_relationship_logits if "seq_relationship_logits" in output else output.logits
+
+
+@pytest.fixture(scope="module")
+def frozen_heap():
+    """Every Holm correction of statsmodels collects garbage: slow with all of torch loaded."""
+    gc.freeze()
+    yield
+    gc.unfreeze()

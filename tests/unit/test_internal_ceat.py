@@ -1,7 +1,5 @@
 """CEAT of paper C in all tests and readings: summaries over seeds, printed values, dropped words, what is missing."""
 
-import gc
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,23 +10,14 @@ from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.internal_ceat import CAPTION, MODELS, ceat_table, dropped_words
 from scripts.biasflow.internal_overview import table1
 from scripts.biasflow.scores import concatenate
-from tests.unit.synthetic_internal import scores, with_diverged, with_value, without
+from tests.unit.synthetic_internal import SIX, scores, with_diverged, with_value, without
 
 PRINTED = published.read_published("orgad2022")
 ROBERTA = "roberta-base"
 PARTS = ("ceat", "finetuning")
 KEYS = ["test", "order", "variance", "model"]
 RELEASED = ("weat", "spread")
-# Six seeds: the fewest with which a paired test over seeds can give p < 0.05.
-SIX = (0, 5, 11, 26, 42, 46)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def frozen_heap():
-    """Every Holm correction of statsmodels collects garbage: slow with all of torch loaded."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("frozen_heap")
 
 
 @pytest.fixture(scope="module")

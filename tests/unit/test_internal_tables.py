@@ -1,5 +1,3 @@
-import gc
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,23 +6,14 @@ from scripts.biasflow import internal_tables as internal
 from scripts.biasflow import published, tables
 from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.scores import concatenate
-from tests.unit.synthetic_internal import EXTRINSIC, STRATEGIES, scores, with_diverged, with_value, without
+from tests.unit.synthetic_internal import EXTRINSIC, SIX, STRATEGIES, scores, with_diverged, with_value, without
 
 PRINTED = published.read_published("orgad2022")
 WORDS = pd.read_csv(published.PUBLISHED / "orgad2022_words.csv")
 ROBERTA = "roberta-base"
 STAGES = {"before": internal.table3, "after": internal.table4, "frozen": internal.table5}
 TABLES = [internal.table1, *STAGES.values()]
-# Six seeds: the fewest with which a paired test over seeds can give p < 0.05.
-SIX = (0, 5, 11, 26, 42, 46)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def frozen_heap():
-    """Every Holm correction of statsmodels collects garbage: slow with all of torch loaded."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("frozen_heap")
 
 
 @pytest.fixture(scope="module")
