@@ -14,7 +14,7 @@ import pandas as pd
 # Characters above which a text is set on several lines.
 LONG_TEXT = 30
 # Characters across an upright page at \footnotesize and across a turned one at \scriptsize.
-_UPRIGHT, _TURNED = 110, 190
+_UPRIGHT, _TURNED = 110, 184
 # Characters above which a text says more than which row it is.
 _LONG_KEY = 40
 # Lines above which a table may break over pages; the lines that the head of a further panel takes.
