@@ -186,11 +186,6 @@ def model_files(wildcards):
     return [f"{folder}/{name}" for name in ("config.json", "model.safetensors")]
 
 
-def seeds_of_model(model):
-    """The splits whose test biographies an encoder is probed on: its own, or all if it was not fine-tuned to any."""
-    return INTERNAL["seeds"] if model == PRETRAINED else [int(model.rpartition("seed")[2])]
-
-
 def ceat_text(wildcards):
     """The text in which the words of the association tests are looked for."""
     text = INTERNAL["ceat"]["text"]

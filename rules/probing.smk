@@ -59,7 +59,7 @@ rule compression:
     params:
         device=config["device"],
         models=lambda wildcards: KINDS[wildcards.kind],
-        seeds=lambda wildcards: [seeds_of_model(model) for model in KINDS[wildcards.kind]],
+        seeds=INTERNAL["seeds"],
         probe=INTERNAL["probe"],
     script:
         "../scripts/compression.py"

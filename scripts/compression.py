@@ -9,7 +9,7 @@ def main(smk) -> None:
         from scripts.biasflow.encoders.vectors import load_vectors
         from scripts.biasflow.scores import concatenate, write_scores
         from scripts.biasflow.tabular import read_parquet
-        from scripts.biasflow.tasks.occupation import compression_scores, of_model
+        from scripts.biasflow.tasks.occupation import compression_scores, of_model, splits_of_model
 
         facts["device"] = device = str(resolve_device(smk.params.device))
         probe = smk.params.probe
@@ -20,13 +20,13 @@ def main(smk) -> None:
                 load_vectors(file),
                 encoder=smk.wildcards.encoder,
                 **of_model(model),
-                seeds=seeds,
+                seeds=splits_of_model(model, smk.params.seeds),
                 probe_seeds=probe["seeds"],
                 fractions=probe["fractions"],
                 epochs=probe["epochs"],
                 device=device,
             )
-            for model, seeds, file in zip(smk.params.models, smk.params.seeds, smk.input.representations, strict=True)
+            for model, file in zip(smk.params.models, smk.input.representations, strict=True)
         ]
         write_scores(concatenate(tables), smk.output[0])
 

@@ -15,6 +15,7 @@ from scripts.biasflow.tasks.occupation import (
     labelled_texts,
     of_model,
     professions_of,
+    splits_of_model,
     texts_of,
     tuned_scores,
 )
@@ -209,6 +210,11 @@ def test_models_by_path():
     assert of_model("pretrained") == {"stage": "pretrained", "strategy": ""}
     assert of_model("random/seed3") == {"stage": "random", "strategy": ""}
     assert of_model("scrubbing/seed0") == {"stage": "finetuned", "strategy": "scrubbing"}
+
+
+def test_an_encoder_is_probed_on_its_own_split_or_on_all():
+    assert splits_of_model("scrubbing/seed5", [0, 5]) == splits_of_model("random/seed5", [0]) == [5]
+    assert splits_of_model("pretrained", [0, 5]) == [0, 5]
 
 
 def test_every_score_has_keys_of_its_own():

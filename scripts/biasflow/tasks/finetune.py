@@ -106,13 +106,16 @@ def finetune(
         name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit)
         for name, frame in (("train", train), ("validation", validation))
     }
-    settings = {
-        "recipe": asdict(recipe),
-        "seed": seed,
-        "labels": labels and list(labels),
-        "data": _digest(train, validation),
-    }
-    _claim(work, settings | {"encoder": [sha256(file) for file in sorted(Path(source).glob("*.safetensors"))]})
+    _claim(
+        work,
+        {
+            "recipe": asdict(recipe),
+            "seed": seed,
+            "labels": labels and list(labels),
+            "data": _digest(train, validation),
+            "encoder": [sha256(file) for file in sorted(Path(source).glob("*.safetensors"))],
+        },
+    )
     with edited(model, edits(model.eval(), tokenizer)):
         trainer = _trainer(model, tokenizer, data, work, recipe, seed)
         try:
@@ -124,8 +127,7 @@ def finetune(
                 raise
             logging.getLogger("biasflow").warning("%s The model before training is kept, and marked.", error)
             model, tokenizer = new_model(source, labels, seed=seed)
-            facts = {"validation_scores": [], "epoch": 0, "validation_score": None, "steps": error.step}
-            facts["diverged_at"] = error.step
+            facts = _diverged_facts(error.step)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     model.to("cpu").eval().save_pretrained(folder)
@@ -303,6 +305,11 @@ def _facts(trainer: Trainer, recipe: Recipe) -> dict:
         "validation_score": scores[kept],
         "steps": trainer.state.global_step,
     }
+
+
+def _diverged_facts(step: int) -> dict:
+    """`_facts` of a model that was left as it was before training."""
+    return {"validation_scores": [], "epoch": 0, "validation_score": None, "steps": step, "diverged_at": step}
 
 
 def _digest(*frames: pd.DataFrame) -> list[int]:

@@ -225,6 +225,12 @@ def seed_of_model(model: str) -> str:
     return model.partition("/seed")[2]
 
 
+def splits_of_model(model: str, seeds: Sequence[int]) -> list[int]:
+    """The splits on whose test biographies an encoder is probed: that of its seed, or all `seeds` if it has none."""
+    own = seed_of_model(model)
+    return [int(own)] if own else list(seeds)
+
+
 def read_labour_shares(path: str | Path) -> pd.Series:
     """Share of women in the labour market by profession, from a table of `occupation_data.profession_table`."""
     table = read_text_csv(path).set_index("profession")
