@@ -232,6 +232,7 @@ class _Checkpoints:
     def epoch_ended(
         self, probes: np.ndarray, epochs: np.ndarray, weight: torch.Tensor, bias: torch.Tensor
     ) -> np.ndarray:
+        """Keep the weights of `probes` that ended an epoch; returns which of them stop (`lockstep.EpochEnded`)."""
         losses = _nats(self.X_dev, self.z_dev, *_logit_difference(weight, bias))
         improved = losses <= self.best[probes] - IMPROVEMENT
         self.best[probes[improved]] = losses[improved]
