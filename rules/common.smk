@@ -10,20 +10,20 @@ if str(ROOT) not in sys.path:
 
 from snakemake.exceptions import WorkflowError
 
-from scripts.biasflow.configuration import load_schema, resolve
+from scripts.biasflow.plan.configuration import load_schema, resolve
 from scripts.biasflow.corpora.catalogue import DEV2020_FILES, glue_files, nli_files, read_catalogue
 from scripts.biasflow.corpora.densray_sets import occupation_files, occupation_sets, test_files
-from scripts.biasflow.dependencies import code_files
-from scripts.biasflow.encoders.interventions import settings_in_training
-from scripts.biasflow.encoders.sources import (
+from scripts.biasflow.plan.code import code_files
+from scripts.biasflow.methods.grid import settings_in_training
+from scripts.biasflow.plan.sources import (
     calibration_encoders,
     local_files,
     measures_not_run,
     not_run,
     without_next_sentence,
 )
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import check_writable
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import check_writable
 
 try:
     config = resolve(config, load_schema(ROOT / "config/schema/config.schema.yaml"))

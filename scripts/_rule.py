@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Iterator
 
-from scripts.biasflow.provenance import rule_log, write_provenance
+from scripts.biasflow.base.provenance import rule_log, write_provenance
 
 
 @contextlib.contextmanager

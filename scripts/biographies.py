@@ -5,10 +5,10 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.tabular import write_csv, write_parquet
         from scripts.biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
         from scripts.biasflow.corpora.labour import read_labour
-        from scripts.biasflow.tabular import write_csv, write_parquet
-        from scripts.biasflow.tasks.occupation_data import keep_balanceable, profession_table
+        from scripts.biasflow.tasks.occupation.data import keep_balanceable, profession_table
         from scripts.biasflow.text.scrub import scrubbed_texts
 
         data, labour = smk.params.data, read_labour(smk.input.labour)

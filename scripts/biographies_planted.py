@@ -7,11 +7,11 @@ def main(smk) -> None:
     with rule(smk) as facts:
         import pandas as pd
 
+        from scripts.biasflow.base.tabular import write_csv, write_parquet
         from scripts.biasflow.corpora.bios import keep_professions
         from scripts.biasflow.planted.bios import biographies
         from scripts.biasflow.planted.world import load_world
-        from scripts.biasflow.tabular import write_csv, write_parquet
-        from scripts.biasflow.tasks.occupation_data import profession_table
+        from scripts.biasflow.tasks.occupation.data import profession_table
         from scripts.biasflow.text.scrub import scrubbed_texts
 
         planted = smk.params.planted

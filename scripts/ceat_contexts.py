@@ -7,12 +7,12 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.tabular import write_csv, write_parquet
         from scripts.biasflow.corpora.ceat_sets import ceat_tests, words_of
         from scripts.biasflow.corpora.plain_text import read_texts
         from scripts.biasflow.encoders.batches import longest_input
         from scripts.biasflow.encoders.load import load_encoder
-        from scripts.biasflow.encoders.word_contexts import find_word_contexts
-        from scripts.biasflow.tabular import write_csv, write_parquet
+        from scripts.biasflow.readouts.word_contexts import find_word_contexts
 
         model, tokenizer = load_encoder(Path(smk.input.encoder[0]).parent, head="none")
         found = find_word_contexts(

@@ -5,11 +5,11 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.tabular import read_parquet
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.vectors import load_vectors
-        from scripts.biasflow.scores import concatenate, write_scores
-        from scripts.biasflow.tabular import read_parquet
-        from scripts.biasflow.tasks.occupation import compression_scores, of_model, splits_of_model
+        from scripts.biasflow.readouts.vectors import load_vectors
+        from scripts.biasflow.results.scores import concatenate, write_scores
+        from scripts.biasflow.tasks.occupation.task import compression_scores, of_model, splits_of_model
 
         facts["device"] = device = str(resolve_device(smk.params.device))
         probe = smk.params.probe

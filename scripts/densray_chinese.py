@@ -1,9 +1,9 @@
 """Rule `densray_chinese`: OCCTMP on Chinese occupations."""
 
 from scripts._rule import rule
-from scripts.biasflow.densray_tables import CAPTIONS, chinese_table
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.liang2020.tables import CAPTIONS, chinese_table
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

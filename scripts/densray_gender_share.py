@@ -1,10 +1,10 @@
 """Rule `densray_gender_share`: how much gender is in the vectors of each place."""
 
 from scripts._rule import rule
-from scripts.biasflow.densray_performance import gender_share_table
-from scripts.biasflow.densray_tables import CAPTIONS
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.liang2020.performance import gender_share_table
+from scripts.biasflow.papers.liang2020.tables import CAPTIONS
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

@@ -1,10 +1,10 @@
 """Rule `densray_glue`: GLUE scores with intervals over the fine-tuning seeds."""
 
 from scripts._rule import rule
-from scripts.biasflow.densray_performance import glue_table
-from scripts.biasflow.densray_tables import CAPTIONS
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.liang2020.performance import glue_table
+from scripts.biasflow.papers.liang2020.tables import CAPTIONS
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

@@ -1,10 +1,10 @@
 """Rule `densray_occtmp`: OCCTMP on every set of occupations beside the published values."""
 
 from scripts._rule import rule
-from scripts.biasflow.densray_tables import CAPTIONS, occtmp_table
-from scripts.biasflow.published import read_published
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.liang2020.tables import CAPTIONS, occtmp_table
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

@@ -1,11 +1,11 @@
 """Rule `densray_perplexity`: perplexity over mask seeds and pseudo-perplexity beside the published values."""
 
 from scripts._rule import rule
-from scripts.biasflow.densray_performance import perplexity_table
-from scripts.biasflow.densray_tables import CAPTIONS
-from scripts.biasflow.published import read_published
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.liang2020.performance import perplexity_table
+from scripts.biasflow.papers.liang2020.tables import CAPTIONS
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

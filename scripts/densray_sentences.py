@@ -7,14 +7,14 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.densray_figures import ScoredSentence, sentences_page
+        from scripts.biasflow.base.files import whole_file
+        from scripts.biasflow.corpora.documents import read_sentences
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.documents import read_sentences
         from scripts.biasflow.encoders.load import load_encoder
-        from scripts.biasflow.encoders.perplexity import sample_sentences
         from scripts.biasflow.erasers.eraser import load_erasers
-        from scripts.biasflow.files import whole_file
-        from scripts.biasflow.intrinsic import ALL, edits_of_method, token_scores
+        from scripts.biasflow.papers.liang2020.figures import ScoredSentence, sentences_page
+        from scripts.biasflow.readouts.intrinsic import ALL, edits_of_method, token_scores
+        from scripts.biasflow.readouts.losses import sample_sentences
 
         device = resolve_device(smk.params.device)
         facts["device"] = str(device)

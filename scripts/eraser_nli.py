@@ -11,8 +11,8 @@ def main(smk) -> None:
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.erasers.eraser import load_erasers
-        from scripts.biasflow.intrinsic import methods_of, nli_scores_of_methods
-        from scripts.biasflow.scores import tidy, write_scores
+        from scripts.biasflow.readouts.intrinsic import methods_of, nli_scores_of_methods
+        from scripts.biasflow.results.scores import tidy, write_scores
         from scripts.biasflow.text.occupation_pairs import load_pairs
 
         device = resolve_device(smk.params.device)

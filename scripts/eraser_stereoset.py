@@ -7,14 +7,14 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.tabular import read_text_csv
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.load import load_encoder
-        from scripts.biasflow.encoders.next_sentence import edited_probabilities
         from scripts.biasflow.erasers.eraser import load_erasers
-        from scripts.biasflow.intrinsic import methods_of
         from scripts.biasflow.metrics.stereoset import score_settings
-        from scripts.biasflow.scores import tidy, write_scores
-        from scripts.biasflow.tabular import read_text_csv
+        from scripts.biasflow.readouts.intrinsic import methods_of
+        from scripts.biasflow.readouts.next_sentence import edited_probabilities
+        from scripts.biasflow.results.scores import tidy, write_scores
 
         device = resolve_device(smk.params.device)
         facts["device"] = str(device)

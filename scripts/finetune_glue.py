@@ -7,13 +7,13 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.files import whole_folder
+        from scripts.biasflow.base.tabular import read_text_csv
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.erasers.eraser import load_erasers
-        from scripts.biasflow.files import whole_folder
-        from scripts.biasflow.intrinsic import edits_of_method
-        from scripts.biasflow.tabular import read_text_csv
+        from scripts.biasflow.readouts.intrinsic import edits_of_method
         from scripts.biasflow.tasks.finetune import Recipe, finetune
-        from scripts.biasflow.tasks.glue import texts_and_labels
+        from scripts.biasflow.tasks.glue.task import texts_and_labels
 
         device, seed = resolve_device(smk.params.device), int(smk.wildcards.seed)
         edits = edits_of_method(load_erasers(smk.input.eraser), smk.params.layers) if smk.input.get("eraser") else ()

@@ -7,10 +7,10 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.files import whole_folder
+        from scripts.biasflow.corpora.documents import read_sentences
+        from scripts.biasflow.encoders.continue_ import finetune_masked_lm
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.documents import read_sentences
-        from scripts.biasflow.files import whole_folder
-        from scripts.biasflow.tasks.masked_lm import finetune_masked_lm
 
         device = resolve_device(smk.params.device)
         with whole_folder(Path(smk.output[0]).parent) as folder:

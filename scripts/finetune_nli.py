@@ -7,13 +7,13 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.files import whole_folder
         from scripts.biasflow.corpora.nli import read_pairs
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.interventions import setting_named
-        from scripts.biasflow.files import whole_folder
+        from scripts.biasflow.methods.grid import setting_named
         from scripts.biasflow.metrics.nli import CLASSES
         from scripts.biasflow.tasks.finetune import Recipe, finetune
-        from scripts.biasflow.tasks.nli import TEXTS, interventions_in_training
+        from scripts.biasflow.tasks.nli.task import TEXTS, interventions_in_training
         from scripts.biasflow.text.sentence_pairs import load_sentence_pairs
 
         device = resolve_device(smk.params.device)

@@ -7,12 +7,12 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.files import whole_folder
+        from scripts.biasflow.base.tabular import read_parquet
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.first_token import new_first_token_classifier
-        from scripts.biasflow.files import whole_folder
-        from scripts.biasflow.tabular import read_parquet
         from scripts.biasflow.tasks.finetune import Recipe, finetune
-        from scripts.biasflow.tasks.occupation import labelled_texts, professions_of
+        from scripts.biasflow.tasks.occupation.task import labelled_texts, professions_of
 
         device, seed = resolve_device(smk.params.device), int(smk.wildcards.seed)
         biographies = read_parquet(smk.input.biographies)

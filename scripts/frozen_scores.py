@@ -5,12 +5,12 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.tabular import read_parquet, write_csv
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.vectors import load_vectors
-        from scripts.biasflow.scores import write_scores
-        from scripts.biasflow.tabular import read_parquet, write_csv
-        from scripts.biasflow.tasks.linear_heads import save_linear_heads
-        from scripts.biasflow.tasks.occupation import frozen_scores, read_labour_shares
+        from scripts.biasflow.readouts.heads import save_linear_heads
+        from scripts.biasflow.readouts.vectors import load_vectors
+        from scripts.biasflow.results.scores import write_scores
+        from scripts.biasflow.tasks.occupation.task import frozen_scores, read_labour_shares
 
         facts["device"] = device = str(resolve_device(smk.params.device))
         found = frozen_scores(

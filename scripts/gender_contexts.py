@@ -7,15 +7,15 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.contexts.extraction import hidden_states
-        from scripts.biasflow.encoders.contexts.gender_shares import gender_shares
-        from scripts.biasflow.encoders.contexts.occurrences import find_occurrences_for
-        from scripts.biasflow.encoders.contexts.places import gender_places
+        from scripts.biasflow.base.tabular import write_csv
+        from scripts.biasflow.corpora.documents import read_sentences
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.documents import read_sentences
         from scripts.biasflow.encoders.load import load_encoder
-        from scripts.biasflow.scores import tidy, write_scores
-        from scripts.biasflow.tabular import write_csv
+        from scripts.biasflow.methods.contexts.extraction import hidden_states
+        from scripts.biasflow.methods.contexts.gender_shares import gender_shares
+        from scripts.biasflow.methods.contexts.occurrences import find_occurrences_for
+        from scripts.biasflow.methods.contexts.places import gender_places
+        from scripts.biasflow.results.scores import tidy, write_scores
         from scripts.biasflow.text.gendered_words import read_gendered_words
 
         device = resolve_device(smk.params.device)

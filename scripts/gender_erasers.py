@@ -7,15 +7,15 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.contexts.fitting import fit_layers, fit_layers_sequential
-        from scripts.biasflow.encoders.contexts.occurrences import find_occurrences_for
-        from scripts.biasflow.encoders.contexts.places import every_layer
-        from scripts.biasflow.encoders.contexts.states import load_states
+        from scripts.biasflow.base.files import whole_file
+        from scripts.biasflow.corpora.documents import read_sentences
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.documents import read_sentences
         from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.erasers.eraser import save_erasers
-        from scripts.biasflow.files import whole_file
+        from scripts.biasflow.methods.contexts.fitting import fit_layers, fit_layers_sequential
+        from scripts.biasflow.methods.contexts.occurrences import find_occurrences_for
+        from scripts.biasflow.methods.contexts.places import every_layer
+        from scripts.biasflow.methods.contexts.states import load_states
         from scripts.biasflow.text.gendered_words import read_gendered_words
 
         device = resolve_device(smk.params.device)

@@ -1,8 +1,8 @@
 """Rule `glue_data`: training and validation examples of one GLUE task."""
 
 from scripts._rule import rule
+from scripts.biasflow.base.tabular import write_csv
 from scripts.biasflow.corpora.glue import read_glue
-from scripts.biasflow.tabular import write_csv
 
 
 def main(smk) -> None:

@@ -9,14 +9,14 @@ def main(smk) -> None:
     with rule(smk) as facts:
         import pandas as pd
 
+        from scripts.biasflow.base.tabular import read_text_csv
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.erasers.eraser import load_erasers
-        from scripts.biasflow.intrinsic import edits_of_method
         from scripts.biasflow.metrics.glue import glue_scores
-        from scripts.biasflow.scores import tidy, write_scores
-        from scripts.biasflow.tabular import read_text_csv
-        from scripts.biasflow.tasks.glue import metric_task, predict, texts_and_labels
+        from scripts.biasflow.readouts.intrinsic import edits_of_method
+        from scripts.biasflow.results.scores import tidy, write_scores
+        from scripts.biasflow.tasks.glue.task import metric_task, predict, texts_and_labels
 
         device, task = resolve_device(smk.params.device), smk.wildcards.task
         facts["device"] = str(device)

@@ -4,12 +4,12 @@ import pandas as pd
 
 from scripts._rule import rule
 from scripts.biasflow.corpora.ceat_sets import ceat_tests
-from scripts.biasflow.internal_ceat import CAPTION, PRINTED_ENCODER, ceat_table, dropped_words
-from scripts.biasflow.internal_rows import NOT_LISTED
-from scripts.biasflow.internal_rows import ceat_tests as tests_of
-from scripts.biasflow.published import read_published
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.orgad2022.ceat import CAPTION, PRINTED_ENCODER, ceat_table, dropped_words
+from scripts.biasflow.papers.orgad2022.rows import NOT_LISTED
+from scripts.biasflow.papers.orgad2022.rows import ceat_tests as tests_of
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

@@ -4,8 +4,8 @@ import pandas as pd
 
 from scripts._rule import rule
 from scripts.biasflow.corpora.bios import left_out
-from scripts.biasflow.internal_tables import CAPTIONS, data_table
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.orgad2022.tables import CAPTIONS, data_table
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

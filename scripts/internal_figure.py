@@ -1,9 +1,9 @@
 """Rules `internal_figure3`, `internal_figure5`, `internal_figure7`: paper C's figures, as SVG and PDF."""
 
 from scripts._rule import rule
-from scripts.biasflow import internal_figures
-from scripts.biasflow.figures import save_figure
-from scripts.biasflow.scores import read_scores
+from scripts.biasflow.papers.dawkins2024.figures import save_figure
+from scripts.biasflow.papers.orgad2022 import figures as internal_figures
+from scripts.biasflow.results.scores import read_scores
 
 
 def main(smk) -> None:

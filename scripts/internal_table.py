@@ -1,11 +1,12 @@
 """Rules `internal_table1` to `internal_table6` and `internal_correlations`: paper C's tables beside printed values."""
 
 from scripts._rule import rule
-from scripts.biasflow import internal_correlations, internal_tables
-from scripts.biasflow.internal_rows import NOT_LISTED
-from scripts.biasflow.published import read_published
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.orgad2022 import correlations as internal_correlations
+from scripts.biasflow.papers.orgad2022 import tables as internal_tables
+from scripts.biasflow.papers.orgad2022.rows import NOT_LISTED
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 PAPERS_OWN = {"table2": "roberta-base", "table6": "deberta-base"}  # the printed values stand beside these
 

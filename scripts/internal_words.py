@@ -3,9 +3,9 @@
 import pandas as pd
 
 from scripts._rule import rule
-from scripts.biasflow.internal_tables import CAPTIONS, words_table
-from scripts.biasflow.tables import write_table
-from scripts.biasflow.tabular import read_text_csv
+from scripts.biasflow.base.tabular import read_text_csv
+from scripts.biasflow.papers.orgad2022.tables import CAPTIONS, words_table
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

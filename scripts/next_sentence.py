@@ -7,12 +7,12 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.tabular import read_text_csv, write_csv, write_parquet
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.interventions import all_settings
         from scripts.biasflow.encoders.load import load_encoder
-        from scripts.biasflow.encoders.next_sentence import next_sentence_probabilities
-        from scripts.biasflow.encoders.subspaces import load_subspaces
-        from scripts.biasflow.tabular import read_text_csv, write_csv, write_parquet
+        from scripts.biasflow.methods.grid import all_settings
+        from scripts.biasflow.methods.subspaces import load_subspaces
+        from scripts.biasflow.readouts.next_sentence import next_sentence_probabilities
 
         device = resolve_device(smk.params.device)
         facts["device"] = str(device)

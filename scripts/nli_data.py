@@ -1,8 +1,8 @@
 """Rule `nli_data`: training, validation and test pairs, and where they are from."""
 
 from scripts._rule import rule
+from scripts.biasflow.base.tabular import write_csv
 from scripts.biasflow.corpora.nli import collect_parts, write_nli
-from scripts.biasflow.tabular import write_csv
 
 
 def main(smk) -> None:

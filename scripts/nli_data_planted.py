@@ -1,9 +1,9 @@
 """Rule `nli_data_planted`: the embedded NLI pairs with known bias."""
 
 from scripts._rule import rule
+from scripts.biasflow.base.tabular import write_csv
 from scripts.biasflow.corpora.nli import sources_table, write_nli
 from scripts.biasflow.planted.nli import nli_pairs
-from scripts.biasflow.tabular import write_csv
 
 
 def main(smk) -> None:

@@ -7,15 +7,15 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.files import whole_file
         from scripts.biasflow.corpora.nli import read_pairs
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.interventions import all_settings
         from scripts.biasflow.encoders.load import load_encoder
-        from scripts.biasflow.encoders.subspaces import load_subspaces
-        from scripts.biasflow.files import whole_file
+        from scripts.biasflow.methods.grid import all_settings
+        from scripts.biasflow.methods.subspaces import load_subspaces
         from scripts.biasflow.metrics.nli import CLASSES
-        from scripts.biasflow.tasks.heads import retrain_heads, save_heads
-        from scripts.biasflow.tasks.nli import TEXTS, check_classifier
+        from scripts.biasflow.readouts.sweep_heads import retrain_heads, save_heads
+        from scripts.biasflow.tasks.nli.task import TEXTS, check_classifier
 
         device = resolve_device(smk.params.device)
         seed = int(smk.wildcards.seed)

@@ -7,16 +7,16 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.files import whole_file
+        from scripts.biasflow.base.tabular import write_csv
         from scripts.biasflow.corpora.nli import read_pairs
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.interventions import all_settings, setting_named
         from scripts.biasflow.encoders.load import load_encoder
-        from scripts.biasflow.encoders.subspaces import load_subspaces
-        from scripts.biasflow.files import whole_file
-        from scripts.biasflow.tabular import write_csv
-        from scripts.biasflow.tasks.heads import load_heads
-        from scripts.biasflow.tasks.nli import predict_all
-        from scripts.biasflow.tasks.predictions import save_predictions
+        from scripts.biasflow.methods.grid import all_settings, setting_named
+        from scripts.biasflow.methods.subspaces import load_subspaces
+        from scripts.biasflow.readouts.predictions import save_predictions
+        from scripts.biasflow.readouts.sweep_heads import load_heads
+        from scripts.biasflow.tasks.nli.task import predict_all
         from scripts.biasflow.text.occupation_pairs import load_pairs
 
         device = resolve_device(smk.params.device)

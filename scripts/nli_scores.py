@@ -2,9 +2,9 @@
 
 from scripts._rule import rule
 from scripts.biasflow.corpora.nli import read_pairs
-from scripts.biasflow.encoders.interventions import all_settings, setting_named
-from scripts.biasflow.scores import tidy, write_scores
-from scripts.biasflow.tasks.predictions import load_predictions, scores_by_stage
+from scripts.biasflow.methods.grid import all_settings, setting_named
+from scripts.biasflow.readouts.predictions import load_predictions, scores_by_stage
+from scripts.biasflow.results.scores import tidy, write_scores
 
 
 def main(smk) -> None:

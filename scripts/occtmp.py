@@ -11,8 +11,8 @@ def main(smk) -> None:
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.erasers.eraser import load_erasers
-        from scripts.biasflow.intrinsic import methods_of, occtmp_scores, one_layer_at_a_time
-        from scripts.biasflow.scores import tidy, write_scores
+        from scripts.biasflow.readouts.intrinsic import methods_of, occtmp_scores, one_layer_at_a_time
+        from scripts.biasflow.results.scores import tidy, write_scores
 
         device = resolve_device(smk.params.device)
         facts["device"] = str(device)

@@ -9,13 +9,13 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.tabular import write_csv
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.load import load_encoder
-        from scripts.biasflow.encoders.masked import she_he_log_odds
         from scripts.biasflow.planted.judge import agreement_with_world
         from scripts.biasflow.planted.world import load_world
-        from scripts.biasflow.scores import tidy, write_scores
-        from scripts.biasflow.tabular import write_csv
+        from scripts.biasflow.readouts.masked_words import she_he_log_odds
+        from scripts.biasflow.results.scores import tidy, write_scores
 
         device = resolve_device(smk.params.device)
         facts["device"] = str(device)

@@ -10,12 +10,12 @@ def main(smk) -> None:
 
         import pandas as pd
 
+        from scripts.biasflow.base.tabular import read_parquet, write_csv
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.vectors import load_head, load_vectors
-        from scripts.biasflow.scores import concatenate, write_scores
-        from scripts.biasflow.tabular import read_parquet, write_csv
-        from scripts.biasflow.tasks.linear_heads import save_linear_heads
-        from scripts.biasflow.tasks.occupation import read_labour_shares, tuned_scores
+        from scripts.biasflow.readouts.heads import save_linear_heads
+        from scripts.biasflow.readouts.vectors import load_head, load_vectors
+        from scripts.biasflow.results.scores import concatenate, write_scores
+        from scripts.biasflow.tasks.occupation.task import read_labour_shares, tuned_scores
 
         facts["device"] = device = str(resolve_device(smk.params.device))
         biographies, labour = read_parquet(smk.input.biographies), read_labour_shares(smk.input.professions)

@@ -7,13 +7,13 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.corpora.documents import read_sentences
         from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.documents import read_sentences
         from scripts.biasflow.encoders.load import load_encoder
-        from scripts.biasflow.encoders.perplexity import sample_sentences, sentences_that_fit
         from scripts.biasflow.erasers.eraser import load_erasers
-        from scripts.biasflow.intrinsic import methods_of, perplexity_scores
-        from scripts.biasflow.scores import tidy, write_scores
+        from scripts.biasflow.readouts.intrinsic import methods_of, perplexity_scores
+        from scripts.biasflow.readouts.losses import sample_sentences, sentences_that_fit
+        from scripts.biasflow.results.scores import tidy, write_scores
 
         device = resolve_device(smk.params.device)
         facts["device"] = str(device)

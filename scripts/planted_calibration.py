@@ -1,10 +1,10 @@
 """Rule `planted_calibration`: what each measure says of encoders whose amount of bias is known."""
 
 from scripts._rule import rule
-from scripts.biasflow.figures import planted_calibration, save_figure
+from scripts.biasflow.papers.dawkins2024.figures import planted_calibration, save_figure
 from scripts.biasflow.planted.judge import CAPTION, judge, measures_of
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

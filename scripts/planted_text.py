@@ -1,7 +1,7 @@
 """Rule `planted_text`: the embedded corpus of one encoder, with its amount of bias."""
 
 from scripts._rule import rule
-from scripts.biasflow.encoders.documents import write_documents
+from scripts.biasflow.corpora.documents import write_documents
 from scripts.biasflow.planted.corpus import discourses
 
 

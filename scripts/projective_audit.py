@@ -1,9 +1,9 @@
 """Rule `projective_audit`: do the numbers that the paper prints agree with each other?"""
 
 from scripts._rule import rule
-from scripts.biasflow.projective_audit.audit import CAPTION, audit
-from scripts.biasflow.published import read_published
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.dawkins2024.audit.audit import CAPTION, audit
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.tables import write_table
 
 PRINTED = ("table5", "table6", "table7", "text", "tables1_3_4")
 

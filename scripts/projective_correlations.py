@@ -1,11 +1,11 @@
 """Rule `projective_correlations`: does less bias inside go with less bias in NLI?"""
 
 from scripts._rule import rule
-from scripts.biasflow.projective_correlations import correlations
-from scripts.biasflow.projective_tables import CAPTIONS, table7
-from scripts.biasflow.published import read_published
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.dawkins2024.correlations import correlations
+from scripts.biasflow.papers.dawkins2024.tables import CAPTIONS, table7
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

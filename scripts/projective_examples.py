@@ -3,10 +3,10 @@
 from itertools import product
 
 from scripts._rule import rule
-from scripts.biasflow.projective_tables import CAPTIONS, examples
-from scripts.biasflow.published import read_published
-from scripts.biasflow.tables import combine, write_table
-from scripts.biasflow.tabular import read_parquet, read_text_csv
+from scripts.biasflow.base.tabular import read_parquet, read_text_csv
+from scripts.biasflow.papers.dawkins2024.tables import CAPTIONS, examples
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.tables import combine, write_table
 
 # By which of the printed identifiers a stimuli set names its triples.
 IDS = {"stereoset-authors": "context_id", "stereoset-swapped": "stereoset_id"}

@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 
 from scripts._rule import rule
-from scripts.biasflow.projective_downstream import finetuning
-from scripts.biasflow.projective_tables import CAPTIONS
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.dawkins2024.downstream import finetuning
+from scripts.biasflow.papers.dawkins2024.tables import CAPTIONS
+from scripts.biasflow.results.tables import write_table
 from scripts.biasflow.text.occupation_pairs import load_pairs
 
 

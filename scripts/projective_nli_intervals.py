@@ -1,11 +1,11 @@
 """Rule `projective_nli_intervals`: NLI scores of every setting with intervals over the fine-tuning seeds."""
 
 from scripts._rule import rule
-from scripts.biasflow.projective_downstream import nli_intervals
-from scripts.biasflow.projective_tables import CAPTIONS
-from scripts.biasflow.published import read_published
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.dawkins2024.downstream import nli_intervals
+from scripts.biasflow.papers.dawkins2024.tables import CAPTIONS
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

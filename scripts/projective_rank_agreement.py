@@ -1,9 +1,9 @@
 """Rule `projective_rank_agreement`: do the settings' ranks depend on the share or on the stimuli?"""
 
 from scripts._rule import rule
-from scripts.biasflow.projective_tables import CAPTIONS, rank_agreement
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.dawkins2024.tables import CAPTIONS, rank_agreement
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

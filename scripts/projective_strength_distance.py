@@ -1,10 +1,10 @@
 """Rule `projective_strength_distance`: Strength and Distance by level and setting, as SVG and PDF."""
 
 from scripts._rule import rule
-from scripts.biasflow.figures import save_figure, strength_distance, strength_distance_grid
-from scripts.biasflow.projective_tables import table7
-from scripts.biasflow.published import read_published
-from scripts.biasflow.scores import read_scores
+from scripts.biasflow.papers.dawkins2024.figures import save_figure, strength_distance, strength_distance_grid
+from scripts.biasflow.papers.dawkins2024.tables import table7
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import read_scores
 
 
 def main(smk) -> None:

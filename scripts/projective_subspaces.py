@@ -3,8 +3,8 @@
 import pandas as pd
 
 from scripts._rule import rule
-from scripts.biasflow.projective_tables import CAPTIONS, subspaces
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.dawkins2024.tables import CAPTIONS, subspaces
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

@@ -3,9 +3,9 @@
 import pandas as pd
 
 from scripts._rule import rule
-from scripts.biasflow.projective_tables import CAPTIONS
-from scripts.biasflow.tables import write_table
-from scripts.biasflow.tabular import read_text_csv, write_csv
+from scripts.biasflow.base.tabular import read_text_csv, write_csv
+from scripts.biasflow.papers.dawkins2024.tables import CAPTIONS
+from scripts.biasflow.results.tables import write_table
 from scripts.biasflow.text.swap_agreement import compare
 
 

@@ -3,9 +3,9 @@
 import pandas as pd
 
 from scripts._rule import rule
-from scripts.biasflow.projective_tables import CAPTIONS, table2
-from scripts.biasflow.tables import write_table
-from scripts.biasflow.tabular import read_parquet, read_text_csv
+from scripts.biasflow.base.tabular import read_parquet, read_text_csv
+from scripts.biasflow.papers.dawkins2024.tables import CAPTIONS, table2
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

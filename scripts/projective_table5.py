@@ -1,10 +1,10 @@
 """Rule `projective_table5`: the best setting of each level beside the printed one."""
 
 from scripts._rule import rule
-from scripts.biasflow.projective_tables import CAPTIONS, table5, table7
-from scripts.biasflow.published import read_published
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.dawkins2024.tables import CAPTIONS, table5, table7
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

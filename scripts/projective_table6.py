@@ -1,11 +1,11 @@
 """Rule `projective_table6`: what information weighting at SENT does to SNLI accuracy, beside the printed table."""
 
 from scripts._rule import rule
-from scripts.biasflow.projective_downstream import table6
-from scripts.biasflow.projective_tables import CAPTIONS
-from scripts.biasflow.published import read_published
-from scripts.biasflow.scores import read_scores
-from scripts.biasflow.tables import write_table
+from scripts.biasflow.papers.dawkins2024.downstream import table6
+from scripts.biasflow.papers.dawkins2024.tables import CAPTIONS
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

@@ -7,17 +7,17 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.files import whole_file
+        from scripts.biasflow.base.tabular import read_parquet
         from scripts.biasflow.corpora.ceat_sets import ceat_tests
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.first_token import first_token_vectors
-        from scripts.biasflow.encoders.vectors import save_vectors
-        from scripts.biasflow.encoders.word_contexts import read_word_contexts
-        from scripts.biasflow.files import whole_file
-        from scripts.biasflow.scores import write_scores
-        from scripts.biasflow.tabular import read_parquet
-        from scripts.biasflow.tasks.contextual_association import ceat_scores
-        from scripts.biasflow.tasks.occupation import of_model, seed_of_model, texts_of
-        from scripts.biasflow.tasks.occupation_encoders import probed_encoder
+        from scripts.biasflow.readouts.contextual_association import ceat_scores
+        from scripts.biasflow.readouts.vectors import save_vectors
+        from scripts.biasflow.readouts.word_contexts import read_word_contexts
+        from scripts.biasflow.results.scores import write_scores
+        from scripts.biasflow.tasks.occupation.encoders import probed_encoder
+        from scripts.biasflow.tasks.occupation.task import of_model, seed_of_model, texts_of
 
         path, device = smk.wildcards.model, resolve_device(smk.params.device)
         model, tokenizer = probed_encoder(Path(smk.input.encoder[0]).parent, path, device=device)

@@ -1,7 +1,7 @@
 """Rule `scores`: the scores of all encoders and stimuli in the one tidy table of the run."""
 
 from scripts._rule import rule
-from scripts.biasflow.scores import concatenate, read_scores, write_scores
+from scripts.biasflow.results.scores import concatenate, read_scores, write_scores
 
 
 def main(smk) -> None:

@@ -7,8 +7,8 @@ def main(smk) -> None:
     with rule(smk):
         import pandas as pd
 
-        from scripts.biasflow.tabular import read_parquet, write_csv
-        from scripts.biasflow.tasks.occupation_data import keep_balanceable, split_counts
+        from scripts.biasflow.base.tabular import read_parquet, write_csv
+        from scripts.biasflow.tasks.occupation.data import keep_balanceable, split_counts
 
         biographies = read_parquet(smk.input.biographies)
         professions = pd.read_csv(smk.input.professions)

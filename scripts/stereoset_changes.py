@@ -1,8 +1,8 @@
 """Rule `stereoset_changes`: what the authors dropped and mended in StereoSet."""
 
 from scripts._rule import rule
+from scripts.biasflow.base.tabular import write_csv
 from scripts.biasflow.corpora.stereoset import changes, read_gender_swapped, read_stereoset
-from scripts.biasflow.tabular import write_csv
 
 
 def main(smk) -> None:

@@ -1,9 +1,9 @@
 """Rule `stereoset_scores`: Stereotype Score, Strength and Distance of every setting."""
 
 from scripts._rule import rule
+from scripts.biasflow.base.tabular import read_parquet
 from scripts.biasflow.metrics.stereoset import score_settings
-from scripts.biasflow.scores import tidy, write_scores
-from scripts.biasflow.tabular import read_parquet
+from scripts.biasflow.results.scores import tidy, write_scores
 
 
 def main(smk) -> None:

@@ -1,8 +1,8 @@
 """Rule `stimuli_authors`: the triple pairs of the authors' own gender-swapped file."""
 
 from scripts._rule import rule
+from scripts.biasflow.base.tabular import write_csv
 from scripts.biasflow.corpora.stereoset import read_gender_swapped
-from scripts.biasflow.tabular import write_csv
 
 
 def main(smk) -> None:

@@ -7,11 +7,11 @@ from scripts._rule import rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from scripts.biasflow.base.files import whole_file
+        from scripts.biasflow.base.tabular import write_csv
         from scripts.biasflow.encoders.device import resolve_device
         from scripts.biasflow.encoders.load import load_encoder
-        from scripts.biasflow.encoders.subspaces import fit_to_templates, save_subspaces, variance_table
-        from scripts.biasflow.files import whole_file
-        from scripts.biasflow.tabular import write_csv
+        from scripts.biasflow.methods.subspaces import fit_to_templates, save_subspaces, variance_table
         from scripts.biasflow.text.sentence_pairs import load_sentence_pairs
 
         device = resolve_device(smk.params.device)

@@ -7,8 +7,8 @@ def main(smk) -> None:
     with rule(smk):
         import pandas as pd
 
-        from scripts.biasflow.tabular import read_parquet, write_csv
-        from scripts.biasflow.tasks.gender_classifier import ALL, of_profession, top_words
+        from scripts.biasflow.base.tabular import read_parquet, write_csv
+        from scripts.biasflow.tasks.occupation.gender_classifier import ALL, of_profession, top_words
 
         biographies = read_parquet(smk.input.biographies)
         options = {

@@ -1,8 +1,8 @@
 """Rule `wikitext`: the articles of WikiText-2 as documents of sentences."""
 
 from scripts._rule import rule
+from scripts.biasflow.corpora.documents import write_documents
 from scripts.biasflow.corpora.wikitext import read_wikitext
-from scripts.biasflow.encoders.documents import write_documents
 
 
 def main(smk) -> None:

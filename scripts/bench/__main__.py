@@ -5,7 +5,7 @@ import sys
 import pandas as pd
 
 from scripts.bench import densray, internal, projective
-from scripts.biasflow.tabular import write_csv
+from scripts.biasflow.base.tabular import write_csv
 
 BENCHMARKS = [
     projective.bench_sweep,

@@ -11,10 +11,10 @@ from transformers import BertConfig, BertForSequenceClassification
 
 from scripts.bench.encoders import planted_pairs, small_bert
 from scripts.bench.timing import REPEATS, row, seconds
-from scripts.biasflow.encoders.contexts.extraction import hidden_states
-from scripts.biasflow.encoders.contexts.occurrences import find_occurrences
-from scripts.biasflow.encoders.contexts.places import every_layer
 from scripts.biasflow.erasers import densray
+from scripts.biasflow.methods.contexts.extraction import hidden_states
+from scripts.biasflow.methods.contexts.occurrences import find_occurrences
+from scripts.biasflow.methods.contexts.places import every_layer
 from scripts.biasflow.metrics.association import weat
 
 

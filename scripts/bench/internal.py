@@ -13,8 +13,8 @@ from scripts.biasflow.encoders.first_token import first_token_vectors
 from scripts.biasflow.metrics import fairness
 from scripts.biasflow.metrics.codelength import codelengths, probe_split
 from scripts.biasflow.metrics.combined_effect import draw_effects
-from scripts.biasflow.tasks.linear_heads import train_heads
-from scripts.biasflow.tasks.occupation_scores import occupation_rows
+from scripts.biasflow.metrics.occupation import occupation_rows
+from scripts.biasflow.readouts.heads import train_heads
 from tests.unit.reference_ceat import one_by_one as ceat_one_by_one
 from tests.unit.reference_probe import codelength_one_by_one, train_head
 

@@ -11,9 +11,11 @@ from transformers import BertConfig, BertForNextSentencePrediction
 
 from scripts.bench.encoders import planted_pairs, small_bert
 from scripts.bench.timing import REPEATS, peak_gib, row, seconds
+from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders.batches import encode, grouped_by_length, length_sorted
 from scripts.biasflow.encoders.edit import edited, edits_of
-from scripts.biasflow.encoders.interventions import (
+from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.grid import (
     ATTENTION,
     BEFORE,
     LAST,
@@ -22,12 +24,10 @@ from scripts.biasflow.encoders.interventions import (
     Subspaces,
     all_settings,
 )
-from scripts.biasflow.encoders.sweep import sweep
-from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.sweep import sweep
 from scripts.biasflow.metrics.nli import CLASSES
-from scripts.biasflow.progress import progress
-from scripts.biasflow.tasks.heads import own_heads
-from scripts.biasflow.tasks.nli import chunks_of_occupations, predict
+from scripts.biasflow.readouts.sweep_heads import own_heads
+from scripts.biasflow.tasks.nli.task import chunks_of_occupations, predict
 from scripts.biasflow.text.occupation_pairs import OccupationPairs
 
 BATCH, TOKENS = 32, 32

@@ -9,7 +9,7 @@ import pytest
 
 from scripts.biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
 from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.tasks.occupation_data import STRATEGIES, keep_balanceable, rows_of, shares_of_women, split
+from scripts.biasflow.tasks.occupation.data import STRATEGIES, keep_balanceable, rows_of, shares_of_women, split
 from scripts.biasflow.text.scrub import gendered_nouns, scrubbed_texts
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")

@@ -13,10 +13,10 @@ from scripts.biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, word
 from scripts.biasflow.corpora.plain_text import read_texts
 from scripts.biasflow.corpora.wikitext import read_wikitext
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.word_contexts import find_word_contexts, word_vectors
 from scripts.biasflow.metrics.association import ceat
 from scripts.biasflow.metrics.combined_effect import ceat_rows
-from scripts.biasflow.tasks.gender_classifier import top_words, words_by_seeds
+from scripts.biasflow.readouts.word_contexts import find_word_contexts, word_vectors
+from scripts.biasflow.tasks.occupation.gender_classifier import top_words, words_by_seeds
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 FOLDER = DATA.parent / "models" / "litwiki-bert"

@@ -9,14 +9,14 @@ from transformers import BertTokenizer, RobertaTokenizer
 
 from scripts.biasflow.corpora.analogies import read_family_pairs
 from scripts.biasflow.corpora.wikitext import read_wikitext
-from scripts.biasflow.encoders.contexts.extraction import hidden_states
-from scripts.biasflow.encoders.contexts.fitting import fit_layers, fit_layers_sequential
-from scripts.biasflow.encoders.contexts.gender_shares import gender_shares
-from scripts.biasflow.encoders.contexts.occurrences import find_occurrences
-from scripts.biasflow.encoders.contexts.places import every_layer
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.erasers import densray
+from scripts.biasflow.methods.contexts.extraction import hidden_states
+from scripts.biasflow.methods.contexts.fitting import fit_layers, fit_layers_sequential
+from scripts.biasflow.methods.contexts.gender_shares import gender_shares
+from scripts.biasflow.methods.contexts.occurrences import find_occurrences
+from scripts.biasflow.methods.contexts.places import every_layer
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 FOLDER = DATA.parent / "models" / "litwiki-bert"

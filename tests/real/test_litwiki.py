@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.wikitext import read_wikitext
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.masked import she_he_log_odds, word_log_probabilities
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.readouts.masked_words import she_he_log_odds, word_log_probabilities
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 FOLDER = DATA.parent / "models" / "litwiki-bert"

@@ -12,11 +12,11 @@ from scripts.biasflow.corpora.glue import SIZES, read_glue
 from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
 from scripts.biasflow.corpora.wikitext import read_wikitext
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.masked import word_log_probabilities
-from scripts.biasflow.encoders.perplexity import masked_lm_perplexity, pseudo_log_likelihoods, sample_sentences
 from scripts.biasflow.metrics.glue import TASKS
 from scripts.biasflow.metrics.occtmp import occtmp
 from scripts.biasflow.metrics.perplexity import pseudo_perplexity, spread
+from scripts.biasflow.readouts.losses import masked_lm_perplexity, pseudo_log_likelihoods, sample_sentences
+from scripts.biasflow.readouts.masked_words import word_log_probabilities
 from scripts.biasflow.text.occupation_templates import PRONOUNS, occupation_sentences
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))

@@ -15,9 +15,9 @@ from scripts.biasflow.corpora.seat import (
     in_templates,
     read_association_test,
 )
-from scripts.biasflow.encoders.embed import embed_sets
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.metrics.association import random_partitions, weat
+from scripts.biasflow.readouts.embed import embed_sets
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 FOLDER = Path(os.environ.get("BIASFLOW_DATA", "")).parent / "models" / "litwiki-bert"

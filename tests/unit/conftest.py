@@ -18,8 +18,8 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
-from scripts.biasflow.encoders.interventions import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Subspaces
 from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Subspaces
 
 HIDDEN, HEADS, VOCABULARY = 32, 4, 100
 SIZES = {

@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Subset, TensorDataset
 
 from scripts.biasflow.metrics.codelength import FRACTIONS, weight_seed
-from scripts.biasflow.tasks.linear_heads import epoch_order
+from scripts.biasflow.readouts.heads import epoch_order
 
 
 @torch.no_grad()

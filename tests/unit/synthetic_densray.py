@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.projective_downstream import SCORES
-from scripts.biasflow.scores import tidy
+from scripts.biasflow.papers.dawkins2024.downstream import SCORES
+from scripts.biasflow.results.scores import tidy
 
 PLACES = {"none": "", "hard": "all", "conceptor": "last", "densray": "all"}
 REAL = {

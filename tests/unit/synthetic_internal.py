@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.scores import tidy
+from scripts.biasflow.results.scores import tidy
 
 STRATEGIES = ["none", "oversampling", "subsampling", "scrubbing"]
 EXTRINSIC = [

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from scripts.biasflow.projective_downstream import SCORES
-from scripts.biasflow.scores import tidy
+from scripts.biasflow.papers.dawkins2024.downstream import SCORES
+from scripts.biasflow.results.scores import tidy
 from tests.unit.synthetic_nsp import PRINTED
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from scripts.biasflow.metrics.stereoset import LABELS, SETTING, score_settings
-from scripts.biasflow.published import read_published
-from scripts.biasflow.scores import concatenate, tidy
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import concatenate, tidy
 
 PRINTED = read_published("dawkins2024_table7")
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 import pandas as pd
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.bios_records import COLUMNS as COLUMNS
 from scripts.biasflow.corpora.bios_records import read_records, refuse
-from scripts.biasflow.errors import BiasflowError
 
 PROFESSIONS = (
     "accountant", "architect", "attorney", "chiropractor", "comedian", "composer", "dentist", "dietitian", "dj",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_text
 from scripts.biasflow.corpora.separated import separated
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import read_text
 
 # Our column -> what a file may call it, the first that is there counts.
 NAMES_OF = {

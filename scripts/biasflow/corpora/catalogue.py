@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import yaml
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.densray_sets import occupation_files, occupation_sets, test_files
-from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.text.occupation_pairs import LISTS
 
 CONFIG = Path(__file__).parents[3] / "config"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
-from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.planted.association import PLANTED, planted_test
-from scripts.biasflow.tabular import read_text_csv
 
 WORDS = Path(__file__).resolve().parents[3] / "config" / "ceat_words.csv"
 COLUMNS = ("test", "role", "set_name", "word")

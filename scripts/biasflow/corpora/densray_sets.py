@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_text
 from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
 from scripts.biasflow.corpora.seat import DENSRAY_TESTS, AssociationTest, densray_tests, read_association_test
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import read_text
 from scripts.biasflow.planted.association import PLANTED, planted_test
 from scripts.biasflow.planted.world import load_world
 from scripts.biasflow.text.occupation_templates import MASK, PRONOUNS, occupation_sentences

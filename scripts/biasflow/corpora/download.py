@@ -16,10 +16,10 @@ from tqdm import tqdm
 from urllib3.exceptions import InvalidHeader
 from urllib3.util import Retry as RetryAfter
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import sha256, whole_file
 from scripts.biasflow.corpora.catalogue import Entry
 from scripts.biasflow.corpora.lock import agree
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import sha256, whole_file
 
 log = logging.getLogger(__name__)
 

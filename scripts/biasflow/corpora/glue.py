@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import sha256
 from scripts.biasflow.corpora.nli import NO_GOLD_LABEL, _refuse
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import sha256
 from scripts.biasflow.metrics.glue import SCORE_RANGE, GlueTask, glue_task
 
 log = logging.getLogger(__name__)

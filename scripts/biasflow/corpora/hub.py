@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import sha256, whole_folder
 from scripts.biasflow.corpora.lock import agree
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import sha256, whole_folder
 
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json")  # any one of them makes a tokenizer
 WEIGHTS_INDEX = "model.safetensors.index.json"

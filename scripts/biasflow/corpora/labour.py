@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_text
 from scripts.biasflow.corpora.separated import separated
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import read_text
 
 NEEDED = ["profession", "share_of_women"]
 COLUMNS = ["profession", "bls_occupation", "share_of_women", "year", "source", "note"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import whole_file
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import whole_file
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from typing import TextIO
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.tabular import read_text_csv, write_csv
 from scripts.biasflow.metrics.nli import CLASSES
-from scripts.biasflow.tabular import read_text_csv, write_csv
 
 LABELS = CLASSES  # in the order of the hub's numbers
 COLUMNS = ("premise", "hypothesis", "label")

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import read_text
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_text
 
 ENGLISH_NAME = re.compile(r"[a-z]+(_[a-z]+)*")
 CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]+")

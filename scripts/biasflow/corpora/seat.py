@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import read_text
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_text
 
 ROLES = {"X": "targ1", "Y": "targ2", "A": "attr1", "B": "attr2"}
 WORD_TESTS = ("weat6", "weat6b", "weat7", "weat7b", "weat8", "weat8b")

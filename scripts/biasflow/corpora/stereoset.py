@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 
 TITLE = re.compile(r"= (?!=).*(?<!=) =")
 UNKNOWN = "<unk>"

@@ -2,7 +2,7 @@
 
 import torch
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 
 
 def resolve_device(name: str) -> torch.device:

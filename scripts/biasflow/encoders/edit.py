@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.interventions import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Setting, Subspaces
 from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Setting, Subspaces
 
 # Where each subspace lies in any encoder.
 PLACES = {

@@ -8,11 +8,11 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.vectors import Vectors, save_head
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.progress import progress
+from scripts.biasflow.readouts.vectors import Vectors, save_head
 
 CHUNK = 16_384  # texts that are tokenised and sorted by length together
 

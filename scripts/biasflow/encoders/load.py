@@ -27,7 +27,7 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 
 Head = Literal["pretraining", "next_sentence", "masked_lm", "classification", "none"]
 CLASSES = {

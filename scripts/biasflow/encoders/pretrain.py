@@ -30,8 +30,9 @@ from transformers import (
     set_seed,
 )
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.documents import check_documents, read_documents, write_documents
 from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.documents import check_documents, read_documents, write_documents
 from scripts.biasflow.encoders.examples import (
     IGNORED,
     Pairs,
@@ -41,7 +42,6 @@ from scripts.biasflow.encoders.examples import (
     mask_tokens,
     pack,
 )
-from scripts.biasflow.errors import BiasflowError
 
 __all__ = ["pretrain", "read_documents", "train_vocabulary", "write_documents"]
 

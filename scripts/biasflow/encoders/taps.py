@@ -15,7 +15,7 @@ from operator import attrgetter
 import torch
 from torch import nn
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 
 PLACE = re.compile(r"pooled|layer\[(?P<layer>-?\d+)\](?P<part>\.cls|\.attention\.(?:query|key|value))?")
 

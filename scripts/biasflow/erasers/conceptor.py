@@ -4,9 +4,9 @@ import math
 
 import torch
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.erasers.directions import check_vectors, leading
 from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.errors import BiasflowError
 
 
 def fit(X: torch.Tensor, *, aperture: float = 2.0) -> Eraser:

@@ -2,9 +2,9 @@
 
 import torch
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.erasers.directions import check_components, join, leading
 from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.errors import BiasflowError
 
 CHUNK = 256  # rows that are compared with all others at once
 SAME = 1e-6  # vectors closer than this share of the root mean square distance from the mean count as equal

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import torch
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 
 
 def check_vectors(eraser: str, vectors: Mapping[str, torch.Tensor]) -> None:

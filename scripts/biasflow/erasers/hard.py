@@ -2,9 +2,9 @@
 
 import torch
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.erasers.directions import check_components, join, leading
 from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.errors import BiasflowError
 
 
 def fit(masculine: torch.Tensor, feminine: torch.Tensor, *, components: int = 1) -> Eraser:

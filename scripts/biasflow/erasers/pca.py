@@ -2,9 +2,9 @@
 
 import torch
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.erasers.directions import leading
 from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.errors import BiasflowError
 
 CENTERS = ("pairs", "differences")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
 
 ALTERNATIVES = ("greater", "less", "two-sided")

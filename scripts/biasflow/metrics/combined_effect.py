@@ -28,7 +28,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 
 ORDERS = ("weat", "swapped")
 VARIANCES = ("spread", "sampling")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES = ("entailment", "neutral", "contradiction")
 GENDERS = ("masculine", "feminine")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 
 STEREOTYPE, ANTI, UNRELATED = LABELS = ("stereotype", "anti-stereotype", "unrelated")
 SETTING = ["level", "settings"]

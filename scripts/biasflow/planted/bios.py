@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.bios import COLUMNS, NAME_SEPARATOR
-from scripts.biasflow.errors import BiasflowError
 from scripts.biasflow.planted.frames import PRONOUNS, sentence, slots
 from scripts.biasflow.planted.world import FOLDER, Person, World, check_bias, load_world
 from scripts.biasflow.text.scrub import scrub

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.planted.frames import PRONOUNS, Theme, sentence
 from scripts.biasflow.planted.world import KINDS, Person, World, article, check_bias, load_world
 

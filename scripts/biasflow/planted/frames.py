@@ -7,7 +7,7 @@ from string import Formatter
 
 import yaml
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 
 PRONOUNS = {
     "F": {"subject": "she", "object": "her", "possessive": "her", "own": "hers", "reflexive": "herself"},

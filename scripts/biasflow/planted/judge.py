@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.statistics import correlation
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.results.statistics import correlation
 
 LEVEL = 0.05  # of the one-sided permutation test
 SEES, DOES_NOT, TOO_FEW = "sees the planted bias", "does not see the planted bias", "too few seeds to say"

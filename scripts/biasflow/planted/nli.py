@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics.nli import CLASSES
 from scripts.biasflow.planted.corpus import held_out, person_weights
 from scripts.biasflow.planted.frames import sentence, slots

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.planted.corpus import fillers, held_out, person_weights, scenery_fillers
 from scripts.biasflow.planted.frames import ITEM_SLOTS, Theme, sentence, slots
 from scripts.biasflow.planted.world import Person, World, load_world

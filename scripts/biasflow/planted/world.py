@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.planted.frames import Theme, load_themes
 from scripts.biasflow.text.articles import article as article  # by spelling: the word data holds no exception
 

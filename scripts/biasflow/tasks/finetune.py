@@ -23,12 +23,12 @@ from transformers import (
     TrainingArguments,
 )
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import sha256
 from scripts.biasflow.encoders.batches import grouped_by_length, longest_input
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import Edits, edited
 from scripts.biasflow.encoders.load import new_classifier
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import sha256
 
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.text.gender_lexicon import (
     WORD,
     Entry,

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.files import read_text, whole_file
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_text, whole_file
 from scripts.biasflow.text.articles import article, article_by_sound
 
 FORMS = ("the", "a")

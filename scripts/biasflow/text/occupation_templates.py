@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.text.articles import article_by_sound
 
 MASK = "[MASK]"

@@ -8,9 +8,9 @@ from typing import Literal
 
 import pandas as pd
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.corpora.bios import name_parts
-from scripts.biasflow.errors import BiasflowError
-from scripts.biasflow.tabular import read_text_csv
 from scripts.biasflow.text.gender_lexicon import WORD, default_lexicon
 
 Terms = Literal["pronouns", "gendered"]

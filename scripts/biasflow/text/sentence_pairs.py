@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 
 SLOT = re.compile(r"\{(\w+)\}")
 TEMPLATE_SETS = ("interventions", "sentence-debias")

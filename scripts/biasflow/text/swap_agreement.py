@@ -13,7 +13,7 @@ import hashlib
 
 import pandas as pd
 
-from scripts.biasflow.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.text.gender_lexicon import WORD, Lexicon, default_lexicon
 from scripts.biasflow.text.gender_swap import swap_stimuli
 

@@ -1,0 +1,1 @@
+"""What everything stands on: errors, files, tables on disk, provenance, progress."""

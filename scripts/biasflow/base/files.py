@@ -1,0 +1,103 @@
+"""Files that are whole or absent: written beside their final name, then renamed."""
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from scripts.biasflow.base.errors import BiasflowError
+
+
+def _explain(error: Exception, path: Path) -> BiasflowError | None:
+    """What to tell the user if the disk is full or the folder cannot be written; None for any other error."""
+    number = getattr(error, "errno", None)
+    # safetensors reports a full disk as an exception of its own that only names the number
+    if number in (errno.ENOSPC, errno.EDQUOT) or f"(os error {errno.ENOSPC})" in str(error):
+        return BiasflowError(f"{path}: no space left on the disk; nothing was written. Free some space and run again.")
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return BiasflowError(
+            f"{path}: the folder {path.parent} cannot be written; nothing was changed. Check its rights."
+        )
+    return None
+
+
+@contextlib.contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; rename it to `path` on success, remove it on any failure.
+
+    A full disk or a read-only folder becomes a one-line BiasflowError; what stood at `path` before stays."""
+    path = Path(path)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        os.close(handle)
+        temporary = Path(name)
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        os.replace(temporary, path)
+    except Exception as error:
+        explained = _explain(error, path)
+        if explained is None:
+            raise
+        raise explained from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def whole_folder(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `path`; on success it takes the place of `path`, on failure it is removed."""
+    path = Path(path)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
+        yield temporary
+        temporary.chmod(0o777 & ~_umask())
+        if path.is_dir():
+            shutil.rmtree(path)
+        os.replace(temporary, path)
+    except Exception as error:
+        explained = _explain(error, path)
+        if explained is None:
+            raise
+        raise explained from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def check_writable(folder: str | Path) -> None:
+    """BiasflowError unless files can be made in `folder`, or in the nearest folder above it that exists."""
+    folder = Path(folder).resolve()
+    existing = next(place for place in (folder, *folder.parents) if place.is_dir())
+    if not os.access(existing, os.W_OK):
+        raise BiasflowError(f"{existing} cannot be written; check its rights, or run with --directory FOLDER elsewhere")
+
+
+def read_text(path: str | Path) -> str:
+    """A text file in UTF-8 (a byte-order mark is left out); BiasflowError that names the file if it is none."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BiasflowError(f"{path}: byte {error.start + 1}: not UTF-8 text; check the file.") from error
+    except OSError as error:
+        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def sha256(path: str | Path) -> str:
+    """The file's SHA-256 as 64 hex digits, read in blocks (constant memory)."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,47 @@
+"""Corpora on disk: BERT's old pre-training format, one sentence per line and an empty line between documents."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_text, whole_file
+from scripts.biasflow.corpora.plain_text import read_texts
+
+
+def check_documents(documents: Sequence[Sequence[str]], source: str) -> None:
+    """BiasflowError naming `source` unless next-sentence pairs can be drawn: two documents of two sentences or more."""
+    usable = sum(len(document) >= 2 for document in documents)
+    if usable < 2:
+        raise BiasflowError(
+            f"{source}: has {len(documents)} documents, {usable} of them of two sentences or more; next-sentence "
+            "prediction needs at least 2. Write one sentence per line and an empty line between documents."
+        )
+
+
+def read_documents(path: str | Path) -> list[list[str]]:
+    """The documents of a corpus file, lists of sentences; BiasflowError for one that no encoder can learn from."""
+    documents: list[list[str]] = [[]]
+    for line in read_text(path).split("\n"):
+        if sentence := line.strip():
+            documents[-1].append(sentence)
+        elif documents[-1]:
+            documents.append([])
+    if not documents[-1]:
+        documents.pop()
+    check_documents(documents, str(path))
+    return documents
+
+
+def write_documents(documents: Iterable[Sequence[str]], path: str | Path) -> None:
+    """Write the documents so that `read_documents` gives them back; inner line breaks and runs of spaces become one
+    space, empty sentences and documents are left out. Whole or absent."""
+    cleaned = [[" ".join(sentence.split()) for sentence in document] for document in documents]
+    cleaned = [kept for document in cleaned if (kept := [sentence for sentence in document if sentence])]
+    check_documents(cleaned, str(path))
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.write("\n\n".join("\n".join(document) for document in cleaned) + "\n")
+
+
+def read_sentences(path: str | Path) -> list[str]:
+    """All sentences of a corpus file in their order: what `plain_text.read_texts` takes, a sentence a line or row."""
+    return [sentence.strip() for sentence in read_texts(path)]

@@ -1,0 +1,73 @@
+"""Do the numbers that Dawkins et al. (2024) print agree with each other? Recomputed from the printed tables alone.
+
+Every claim is a function of the tables; nothing in this package says which claims fail. A printed number of k decimals
+stands for every value within half a unit of the last decimal. A claim on a number agrees if some unrounded values that
+round to the printed inputs give a result that rounds to the printed one, so rounding alone never makes a
+disagreement. Claims on order (best, below, viable) compare the printed digits, and so does a number that two tables
+print with equally many decimals."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, fields
+
+import pandas as pd
+
+from scripts.biasflow.papers.dawkins2024.audit.checks import Check
+from scripts.biasflow.papers.dawkins2024.audit.examples import example_scores
+from scripts.biasflow.papers.dawkins2024.audit.printed import Printed
+from scripts.biasflow.papers.dawkins2024.audit.statements import (
+    one_cutoff,
+    records,
+    statements,
+    statements_without_data,
+)
+from scripts.biasflow.papers.dawkins2024.audit.table5 import best_fairness, best_intrinsic, same_values_in_table7
+from scripts.biasflow.papers.dawkins2024.audit.table6 import weighting
+from scripts.biasflow.papers.dawkins2024.audit.table7 import fairness_products, shares
+from scripts.biasflow.papers.dawkins2024.audit.text_numbers import correlations, counts, improvement
+
+DEPENDS = "depends on the reading"
+CAPTION = (
+    "The numbers and statements of Dawkins et al. (2024), recomputed from the paper's own tables. A number agrees if "
+    "some values that round to the printed ones give it; a claim that can be read in several ways has a row for each. "
+    "Viable: at most 5 % of SNLI accuracy lost, read as 5 points (absolute), as 5 % of Base's accuracy (relative), or "
+    "not asked for (no threshold). Settings are (n_11, c_11, n_12, c_12, n_p) as far as the level goes."
+)
+_CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the rows
+    fairness_products,
+    shares,
+    best_intrinsic,
+    best_fairness,
+    same_values_in_table7,
+    weighting,
+    correlations,
+    improvement,
+    one_cutoff,
+    records,
+    statements,
+    counts,
+    example_scores,
+    statements_without_data,
+]
+
+
+def audit(
+    table5: pd.DataFrame, table6: pd.DataFrame, table7: pd.DataFrame, claims: pd.DataFrame, examples: pd.DataFrame
+) -> pd.DataFrame:
+    """Every claim of the paper that its printed tables can confirm or refute, one row per claim and reading.
+
+    `table5`, `table6`, `table7`: the printed tables; `claims`: the numbers of the text (id, where, unit, decimals,
+    value); `examples`: the probabilities of tables 1, 3 and 4 (all as `read_published` gives them). Columns: claim,
+    where, reading ("" where there is only one), printed, recomputed, verdict (agrees, disagrees, not computable),
+    overall (the verdict if all readings of the claim share it, else `depends on the reading`), detail.
+
+    Raises BiasflowError for a missing column, level or number of the text, for settings in table 5 that table 7 does
+    not have, and for a table 7 that does not have every combination of settings once.
+
+    Source: Dawkins et al. (2024), eq. 2-4, sec. 2-5, tables 1 and 3-7."""
+    printed = Printed.of(table5, table6, table7, claims, examples)
+    found = [check for checks in _CHECKS for check in checks(printed)]
+    table = pd.DataFrame([asdict(check) for check in found], columns=[field.name for field in fields(Check)])
+    verdicts = table.groupby(["claim", "where"])["verdict"]
+    overall = table["verdict"].where(verdicts.transform("nunique") == 1, DEPENDS)
+    table.insert(table.columns.get_loc("verdict") + 1, "overall", overall)
+    return table

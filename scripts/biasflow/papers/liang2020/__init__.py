@@ -1,0 +1,1 @@
+"""Liang, Dufter and Schuetze (2020): DensRay, hard debiasing, conceptors."""

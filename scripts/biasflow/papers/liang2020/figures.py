@@ -1,0 +1,252 @@
+"""Figures of Liang, Dufter & Schütze (2020), and a page of sentences coloured by their DensRay scores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jinja2
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.papers.dawkins2024.figures import _BLACK, _BLUE, _GREY, _STYLE, _VERMILION
+from scripts.biasflow.papers.liang2020.performance import gender_shares as read_gender_shares
+from scripts.biasflow.papers.liang2020.rows import MAIN_PLACE, NONE, PAPER, of_paper, wide
+from scripts.biasflow.papers.liang2020.tables import readings
+
+_MEASURES = {"diff": "mean |log p(he) - log p(she)|", "signed_diff": "mean log p(he) - log p(she)"}
+_LINES = {NONE: ("--", _BLACK, "no layer (untouched)"), PAPER: ("-", _VERMILION, "all layers")}
+_VALUES, _OUTPUT = "attention.value", ""
+_MIXED = 0.75  # the most of a colour in a background: dark text on it keeps a contrast above 4.5 to 1
+
+_PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
+    """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ title }}</title>
+<style>
+body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 2rem; max-width: 70rem; }
+h1 { font-size: 1.2rem; }
+figure { margin: 1rem 0 1.5rem; }
+.scale { height: 1rem; border: 1px solid #8a8a8a; background: linear-gradient(to right, {{ stops }}); }
+.ends { display: flex; justify-content: space-between; }
+table { border-collapse: collapse; }
+th, td { padding: .35rem .7rem; text-align: left; vertical-align: top; }
+th { box-shadow: inset 0 2px #1a1a1a, inset 0 -1px #1a1a1a; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td span { padding: .1rem .15rem; border-radius: .15rem; }
+</style>
+</head>
+<body>
+<h1>{{ title }}</h1>
+{% if caption %}
+<p>{{ caption }}</p>
+{% endif %}
+<figure>
+<div class="scale"></div>
+<div class="ends"><span>{{ low }} or less: more masculine</span><span>{{ middle }}</span>\
+<span>more feminine: {{ high }} or more</span></div>
+<figcaption>{{ legend }}</figcaption>
+</figure>
+<table>
+<thead>
+<tr><th scope="col" class="number">Score</th><th scope="col">Sentence</th></tr>
+</thead>
+<tbody>
+{% for score, color, tokens in rows %}
+<tr>
+<td class="number" style="background: {{ color }}">{{ score }}</td>
+<td>
+{% for token, value, background in tokens %}
+<span style="background: {{ background }}" title="{{ value }}">{{ token }}</span>
+{% endfor %}
+</td>
+</tr>
+{% endfor %}
+</tbody>
+</table>
+</body>
+</html>
+"""
+)
+
+
+@dataclass(frozen=True)
+class ScoredSentence:
+    """A sentence as (token, its DensRay score), and the score of the whole; higher is more feminine."""
+
+    tokens: Sequence[tuple[str, float]]
+    score: float
+
+
+def occtmp_by_layer(scores: pd.DataFrame) -> Figure:
+    """OCCTMP's diff and signed diff with DensRay active in one layer only, against that layer; a row per encoder.
+
+    Dashed: the untouched encoder; solid line without marks: DensRay in all layers, if the run has it. The occupations
+    are those of the main table. Encoders without single layers are left out. Raises BiasflowError where no encoder has
+    any, and naming encoder and method where a score is missing."""
+    ours, occupations = of_paper(scores), readings(scores).occtmp
+    rows = ours[(ours["task"] == f"occtmp:{occupations}") & ours["method"].isin(_LINES)]
+    table = wide(rows, ["encoder", "method", "setting"], list(_MEASURES))
+    table["layer"] = table["setting"].str.extract(r"^layer\[(\d+)\]$")[0].astype(float)
+    blocks = {name: block for name, block in table.groupby("encoder") if block["layer"].notna().any()}
+    if not blocks:
+        raise BiasflowError(f"figure: no encoder has OCCTMP ({occupations}) with DensRay in single layers; score one")
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=(7.2, 0.9 + 2.3 * len(blocks)), layout="constrained")
+        grid = figure.subplots(len(blocks), len(_MEASURES), squeeze=False)
+        for panels, (name, block) in zip(grid, blocks.items(), strict=True):
+            for axes, measure in zip(panels, _MEASURES, strict=True):
+                _draw_layers(axes, block, measure)
+            panels[0].annotate(
+                f"{name}, occupations: {occupations}",
+                (0, 1),
+                (0, 6),
+                "axes fraction",
+                "offset points",
+                fontsize=8,
+                weight="bold",
+            )
+        for axes in grid[-1]:
+            axes.set_xlabel("the layer that DensRay is active in (from 0)")
+        lines = [Line2D([], [], linestyle=s, color=c, label=label) for s, c, label in _LINES.values()]
+        single = Line2D([], [], marker="o", markersize=4, color=_BLUE, label="one layer")
+        figure.legend(handles=[single, *lines], loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def gender_shares(scores: pd.DataFrame) -> Figure:
+    """Where gender is in the untouched encoders: heads by layers of the attention values, and the layers' outputs.
+
+    A row per encoder; each of the two columns has a scale of its own, from 0, because shares of vectors of different
+    dimensions do not compare. An encoder without attention values has an empty panel that says so. Raises
+    BiasflowError where no encoder has gender shares."""
+    shares = read_gender_shares(scores)
+    shares = shares[shares["part"].isin([_VALUES, _OUTPUT])]
+    if shares.empty:
+        raise BiasflowError("figure: no encoder has gender shares of its layers; measure one encoder first")
+    blocks = dict(list(shares.groupby("encoder")))
+    heights = [block["layer"].max() + 1 for block in blocks.values()]
+    with matplotlib.rc_context(_STYLE):
+        size = (6.4, sum(max(1.9, 0.22 * height + 0.7) for height in heights))
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(len(blocks), 2, width_ratios=[5, 1], squeeze=False)
+        for column, (part, name) in enumerate(((_VALUES, "attention values by head"), (_OUTPUT, "outputs"))):
+            highest, mesh = shares.loc[shares["part"] == part, "value"].max(), None
+            for axes, (encoder, block) in zip(grid[:, column], blocks.items(), strict=True):
+                own = block[block["part"] == part]
+                axes.set_title(f"{encoder}: {name}" if part == _VALUES else name, loc="left")
+                if own.empty:
+                    axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=_GREY)
+                    axes.set_axis_off()
+                    continue
+                mesh = _draw_shares(axes, own, highest)
+                axes.set_ylabel("layer (from 0)" if part == _VALUES else "")
+                axes.set_xlabel("head (from 0)" if part == _VALUES else "")
+            if mesh:
+                figure.colorbar(mesh, ax=list(grid[:, column]), label="gender share", aspect=30)
+    return figure
+
+
+def sentences_page(
+    sentences: Sequence[ScoredSentence], *, title: str, caption: str = "", quantile: float = 0.98
+) -> str:
+    """An HTML page of sentences whose tokens have their DensRay score as background, blue to vermilion through white.
+
+    White is the median of all tokens' scores, because 0 has no meaning for vectors that are not centred. Colours are
+    full at the `quantile` of |score - median| over all tokens, and scores beyond it have the same; the page says both
+    numbers. Raises BiasflowError for no sentence, a sentence without tokens, a score that is not finite (naming
+    sentence and token, from 0), or a quantile outside (0, 1]."""
+    if not 0 < quantile <= 1:
+        raise BiasflowError(f"page of sentences: quantile is {quantile}; give a share above 0 and at most 1")
+    if not sentences:
+        raise BiasflowError("page of sentences: there are none; give at least one")
+    for number, sentence in enumerate(sentences):
+        if not sentence.tokens:
+            raise BiasflowError(f"page of sentences: sentence {number} has no tokens; leave it out")
+        values = [value for _, value in sentence.tokens] + [sentence.score]
+        for place in np.flatnonzero(~np.isfinite(values))[:1]:
+            where = f"token {place}" if place < len(sentence.tokens) else "its own score"
+            raise BiasflowError(f"page of sentences: sentence {number}, {where}: {values[place]} is not finite")
+    values = np.array([value for sentence in sentences for _, value in sentence.tokens])
+    middle = float(np.median(values))
+    width = float(np.quantile(np.abs(values - middle), quantile))
+
+    def color(value: float) -> str:
+        return _background((value - middle) / width if width else np.sign(value - middle))
+
+    rows = [
+        (
+            f"{sentence.score:.3f}",
+            color(sentence.score),
+            [(token, f"{value:.3f}", color(value)) for token, value in sentence.tokens],
+        )
+        for sentence in sentences
+    ]
+    beyond = int((np.abs(values - middle) > width).sum())
+    legend = (
+        f"White is the median of the {len(values)} tokens. Colours are full at the {quantile:g} quantile of the "
+        f"distance from it; {beyond} tokens lie beyond. The score of a token is shown when the pointer rests on it."
+    )
+    return _PAGE.render(
+        title=title,
+        caption=caption,
+        stops=", ".join(_background(share) for share in (-1, 0, 1)),
+        low=f"{middle - width:.3f}",
+        middle=f"{middle:.3f}",
+        high=f"{middle + width:.3f}",
+        legend=legend,
+        rows=rows,
+    )
+
+
+def _draw_layers(axes: Axes, block: pd.DataFrame, measure: str) -> None:
+    layers = block.dropna(subset="layer").sort_values("layer")
+    if measure == "signed_diff":
+        axes.axhline(0, color=_GREY, linewidth=0.5)
+    for method, (style, color, _) in _LINES.items():
+        own = block.loc[(block["method"] == method) & (block["setting"] == MAIN_PLACE[method]), measure]
+        if own.empty and method == NONE:
+            raise BiasflowError(
+                f"encoder {block['encoder'].iloc[0]}, method {NONE}: no OCCTMP {measure}; score it first"
+            )
+        for value in own:
+            axes.axhline(value, color=color, linestyle=style, linewidth=1)
+    axes.plot(layers["layer"], layers[measure], color=_BLUE, marker="o", markersize=4, linewidth=1)
+    axes.set_xticks(layers["layer"], [f"{layer:.0f}" for layer in layers["layer"]])
+    axes.set_ylabel(_MEASURES[measure])
+    axes.grid(axis="y", color="#DDDDDD", linewidth=0.5)
+    axes.set_axisbelow(True)
+
+
+def _draw_shares(axes: Axes, own: pd.DataFrame, highest: float) -> QuadMesh:
+    """Layers downwards, heads to the right; the one column of the outputs has its values written in."""
+    heads = own["head"].replace("", "0").astype(int)
+    matrix = own.assign(head=heads).pivot(index="layer", columns="head", values="value")
+    matrix = matrix.reindex(index=range(own["layer"].max() + 1), columns=range(heads.max() + 1))
+    edges = (np.arange(size + 1) - 0.5 for size in reversed(matrix.shape))
+    mesh = axes.pcolormesh(*edges, matrix.to_numpy(), cmap="cividis", vmin=0, vmax=highest)
+    axes.invert_yaxis()
+    axes.set_yticks(matrix.index)
+    axes.set_xticks(matrix.columns if len(matrix.columns) > 1 else [])
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    if len(matrix.columns) == 1:
+        for layer, value in matrix[0].dropna().items():
+            shade = "white" if value < 0.6 * highest else _BLACK
+            axes.text(0, layer, f"{value:.2f}", ha="center", va="center", fontsize=7, color=shade)
+    return mesh
+
+
+def _background(share: float) -> str:
+    """Blue (-1) through white (0) to vermilion (1), as a CSS colour; beyond, the same as at the ends."""
+    share = float(np.clip(share, -1, 1))
+    full = np.array(matplotlib.colors.to_rgb(_VERMILION if share > 0 else _BLUE))
+    return matplotlib.colors.to_hex(1 - abs(share) * _MIXED * (1 - full))

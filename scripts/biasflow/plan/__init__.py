@@ -1,0 +1,1 @@
+"""The configuration, and what it asks for. Imports no torch."""

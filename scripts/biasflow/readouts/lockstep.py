@@ -1,0 +1,241 @@
+"""Linear softmax classifiers on the rows of one matrix, trained side by side as one batched problem.
+
+A step of AdamW on a linear classifier is far less work than the dozen calls that ask for it. Here every call serves all
+classifiers that still train: each visits its own batches at its own pace (those with few rows simply begin their next
+epoch earlier), so that all of them have made the same number of steps and share AdamW's bias correction; those that
+are finished leave. The gradient is written out, so there is no graph to record. Each classifier ends as if it had been
+trained alone."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import nn
+from torch.optim.adamw import adamw
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.progress import progress
+
+PADDING = -1
+STEPS_PREPARED = 256  # whose row numbers and labels are looked up in one go
+CACHE_BYTES = 2**20  # rows gathered at once on a CPU: they are read twice, and should still be in the cache by then
+
+Batches = Callable[[int, int], np.ndarray]
+EpochEnded = Callable[[np.ndarray, np.ndarray, torch.Tensor, torch.Tensor], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Optimisation:
+    """AdamW (Loshchilov & Hutter 2019) at a constant rate; the loss of a batch is the sum or mean over its rows."""
+
+    learning_rate: float
+    eps: float
+    weight_decay: float
+    reduction: Literal["sum", "mean"]
+    betas: tuple[float, float] = (0.9, 0.999)
+
+
+def linear_start(
+    seeds: Sequence[int], dimension: int, n_classes: int, device: torch.device | str
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weight [seeds, classes, dimension] and bias [seeds, classes], each as `torch.nn.Linear` makes them.
+
+    Entry i holds the numbers of `torch.manual_seed(seeds[i]); torch.nn.Linear(dimension, n_classes)`, whatever the
+    device, and leaves torch's global generator alone."""
+    weight, bias = torch.empty(len(seeds), n_classes, dimension), torch.empty(len(seeds), n_classes)
+    for i, seed in enumerate(seeds):
+        generator = torch.Generator().manual_seed(seed)
+        nn.init.kaiming_uniform_(weight[i], a=sqrt(5), generator=generator)
+        nn.init.uniform_(bias[i], -1 / sqrt(dimension), 1 / sqrt(dimension), generator=generator)
+    return weight.to(device), bias.to(device)
+
+
+def in_batches(order: np.ndarray, batch_size: int) -> np.ndarray:
+    """Row numbers [n] as batches [steps, batch_size] in the same order, the last one filled up with PADDING."""
+    batches = np.full((-(-len(order) // batch_size), batch_size), PADDING, dtype=np.int64)
+    batches.reshape(-1)[: len(order)] = order
+    return batches
+
+
+def as_rows(name: str, X: ArrayLike | torch.Tensor, *, dimension: int | None = None) -> torch.Tensor:
+    """Vectors [n, d] as a tensor of float32, or of float16 where they are, without a copy if they are one already.
+
+    Raises BiasflowError, naming X by `name`, if it is empty or no matrix, has another dimension than asked for, or
+    holds a number that is not finite (the row is named)."""
+    if not isinstance(X, torch.Tensor):
+        X = torch.from_numpy(np.require(X, requirements="W"))  # torch warns of arrays that it may not write to
+    X = X if X.dtype == torch.float16 else X.float()
+    if X.ndim != 2 or not X.numel():
+        raise BiasflowError(f"{name} of shape {tuple(X.shape)}: give vectors [rows, dimension], at least one")
+    if dimension is not None and X.shape[1] != dimension:
+        raise BiasflowError(f"{name}: vectors of {X.shape[1]} dimensions; those to train on have {dimension}")
+    strange = (~X.isfinite().all(dim=1)).nonzero()
+    if len(strange):
+        raise BiasflowError(f"{name}: row {int(strange[0])} holds a number that is not finite; extract it again")
+    return X
+
+
+def train(
+    X: torch.Tensor,
+    y: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    *,
+    batches: Batches,
+    epochs: int,
+    epoch_ended: EpochEnded,
+    names: Sequence[str],
+    optimisation: Optimisation,
+    description: str,
+) -> None:
+    """Train classifiers from weight [N, classes, d] and bias [N, classes], which are left as they are.
+
+    X  rows [n, d], float32 or float16 (the rows of a batch are converted when they are used)
+    y  class number of each row [n], int64
+    batches(classifier, epoch)  the row numbers that a classifier visits in an epoch, as `in_batches` makes them
+    epoch_ended(classifiers, epochs, weight, bias)  called whenever classifiers (numbers [E]) have ended an epoch
+        (numbers [E], from 0), with their weight [E, classes, d] and bias [E, classes], which the callee may keep;
+        returns bool [E], which of them stop
+    names  of the classifiers, for messages
+
+    X, y, weight and bias are on one device. Raises BiasflowError that names the first classifier whose weights are no
+    longer finite at the end of an epoch."""
+    ends = _epoch_ends(X, y, weight, bias, batches, epochs, epoch_ended, names, optimisation)
+    for _ in progress(ends, total=len(names) * epochs, description=description):
+        pass
+
+
+@torch.no_grad()
+def _epoch_ends(
+    X: torch.Tensor,
+    y: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    batches: Batches,
+    epochs: int,
+    epoch_ended: EpochEnded,
+    names: Sequence[str],
+    optimisation: Optimisation,
+) -> Iterator[None]:
+    """Do the work of `train`; yields once for each epoch of each classifier, also for those spared by stopping."""
+    active = np.arange(len(weight))
+    epoch, position = np.zeros_like(active), np.zeros_like(active)
+    courses = [batches(classifier, 0) for classifier in active]
+    stack = _Stack(X, y, weight, bias, optimisation, batch_size=courses[0].shape[1])
+    while active.size:
+        left = np.array([len(course) for course in courses]) - position
+        steps = min(int(left.min()), STEPS_PREPARED)
+        rows = [course[start : start + steps] for course, start in zip(courses, position, strict=True)]
+        stack.advance(torch.from_numpy(np.stack(rows, axis=1)).to(X.device))
+        position += steps
+        ended = np.flatnonzero(left == steps)
+        if not ended.size:
+            continue
+        chosen = torch.from_numpy(ended).to(X.device)
+        ended_weight, ended_bias = stack.weight[chosen], stack.bias[chosen, :, 0]
+        finite = (ended_weight.isfinite().all(dim=2) & ended_bias.isfinite()).all(dim=1).cpu().numpy()
+        if not finite.all():
+            name = names[active[ended[~finite][0]]]
+            raise BiasflowError(f"{name}: the loss is no longer finite; lower the learning rate or scale the vectors")
+        stopped = epoch_ended(active[ended], epoch[ended], ended_weight, ended_bias)
+        epoch[ended] += 1
+        position[ended] = 0
+        stopped = stopped | (epoch[ended] == epochs)
+        spared = int((epochs - epoch[ended[stopped]]).sum())
+        going_on = np.ones(active.size, dtype=bool)
+        going_on[ended[stopped]] = False
+        for place in ended[~stopped]:
+            courses[place] = batches(int(active[place]), int(epoch[place]))
+        if stopped.any():
+            active, epoch, position = active[going_on], epoch[going_on], position[going_on]
+            courses = [course for course, goes_on in zip(courses, going_on, strict=True) if goes_on]
+            stack.keep(torch.from_numpy(np.flatnonzero(going_on)).to(X.device))
+        yield from [None] * (ended.size + spared)
+
+
+class _Stack:
+    """Weights [N, classes, d] and biases [N, classes, 1] with AdamW's moments, after the same number of steps each."""
+
+    def __init__(
+        self,
+        X: torch.Tensor,
+        y: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        optimisation: Optimisation,
+        *,
+        batch_size: int,
+    ) -> None:
+        self.X, self.y, self.optimisation, self.batch_size = X, y, optimisation, batch_size
+        self.parameters = [weight.clone(), bias.clone()[..., None]]
+        self.means = [torch.zeros_like(parameter) for parameter in self.parameters]
+        self.squares = [torch.zeros_like(parameter) for parameter in self.parameters]
+        self.steps = [torch.zeros((), device=weight.device) for _ in self.parameters]
+        self.gradients = [torch.empty_like(parameter) for parameter in self.parameters]
+        room = 4 * batch_size * X.shape[1]
+        self.together = len(weight) if X.is_cuda else min(len(weight), max(1, CACHE_BYTES // room))
+        self.gathered = X.new_empty(self.together * batch_size, X.shape[1])
+        self.minus_one = torch.full((self.together, 1, batch_size), -1.0, device=X.device)
+
+    @property
+    def weight(self) -> torch.Tensor:
+        return self.parameters[0]
+
+    @property
+    def bias(self) -> torch.Tensor:
+        return self.parameters[1]
+
+    def keep(self, chosen: torch.Tensor) -> None:
+        """Go on with the chosen classifiers only."""
+        for tensors in (self.parameters, self.means, self.squares, self.gradients):
+            tensors[:] = [tensor[chosen] for tensor in tensors]
+
+    def advance(self, rows: torch.Tensor) -> None:
+        """One step of AdamW for each batch of rows [steps, N, batch]; only the last step may hold PADDING."""
+        real = (rows[-1] != PADDING).float()[:, None]
+        mean = self.optimisation.reduction == "mean"
+        last = real / real.sum(dim=2, keepdim=True) if mean else real
+        others = torch.full_like(last, 1 / self.batch_size) if mean else None
+        rows = rows.clamp(min=0)
+        labels = self.y[rows][:, :, None]
+        for step in range(len(rows)):
+            self._differentiate(rows[step], labels[step], last if step == len(rows) - 1 else others)
+            self._update()
+
+    def _differentiate(self, rows: torch.Tensor, labels: torch.Tensor, scale: torch.Tensor | None) -> None:
+        """Gradient of the cross-entropy, (softmax - one-hot) x, for rows [N, batch] and their labels [N, 1, batch].
+
+        `scale` [N, 1, batch] weighs the rows."""
+        for start in range(0, len(rows), self.together):
+            part = slice(start, start + self.together)
+            numbers = rows[part].flatten()
+            gathered = torch.index_select(self.X, 0, numbers, out=self.gathered[: len(numbers)])
+            vectors = gathered.float().view(-1, self.batch_size, self.X.shape[1])
+            residual = torch.baddbmm(self.bias[part], self.weight[part], vectors.transpose(1, 2)).softmax(dim=1)
+            residual.scatter_add_(1, labels[part], self.minus_one[: len(vectors)])
+            if scale is not None:
+                residual *= scale[part]
+            torch.bmm(residual, vectors, out=self.gradients[0][part])
+            torch.sum(residual, dim=2, keepdim=True, out=self.gradients[1][part])
+
+    def _update(self) -> None:
+        adamw(
+            self.parameters,
+            self.gradients,
+            self.means,
+            self.squares,
+            [],
+            self.steps,
+            fused=True,
+            amsgrad=False,
+            beta1=self.optimisation.betas[0],
+            beta2=self.optimisation.betas[1],
+            lr=self.optimisation.learning_rate,
+            weight_decay=self.optimisation.weight_decay,
+            eps=self.optimisation.eps,
+            maximize=False,
+        )

@@ -1,0 +1,352 @@
+"""Words in their contexts: a random sample of each word's occurrences in a corpus, and their vectors (CEAT).
+
+The contexts belong to a corpus and a vocabulary, not to an encoder: they are found once, saved as a table, and used for
+every encoder with that vocabulary."""
+
+import logging
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+from transformers import BatchEncoding, PreTrainedTokenizerBase
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.progress import progress
+from scripts.biasflow.base.tabular import read_parquet
+from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
+
+COLUMNS = ["word", "text", "start", "end"]
+MISSING = ("error", "drop")
+PIECES = ("last", "mean")
+WORD, RUN = re.compile(r"\w+"), re.compile(r"\S+")
+BLOCK = 1000  # texts that are tokenised at once
+LINES = 1_000_000  # texts between two lines in the log
+
+
+@dataclass(frozen=True)
+class WordContexts:
+    """Occurrences of words in texts that an encoder takes whole.
+
+    table: a row per occurrence: word (as listed), text (around it), start, end (its characters in the text), words in
+    the order of the list. counts: a row per word: word, found (occurrences in the corpus), used (rows in `table`).
+    dropped: words without an occurrence, or that the vocabulary lacks. texts: how many texts were read."""
+
+    table: pd.DataFrame
+    counts: pd.DataFrame
+    dropped: tuple[str, ...]
+    texts: int
+
+
+def find_word_contexts(
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Iterable[str],
+    words: Sequence[str],
+    *,
+    per_word: int = 10_000,
+    seed: int = 0,
+    max_length: int = 128,
+    window: int | None = None,
+    missing: str = "error",
+    ignore_case: bool | None = None,
+) -> WordContexts:
+    """Up to `per_word` occurrences of each word, a uniform sample of all its occurrences in the corpus.
+
+    The texts are read once, one at a time. Each word has a reservoir of its own (algorithm R, Vitter 1985; the released
+    code keeps the n-th occurrence with probability per_word / (n + 1) instead of per_word / n), seeded by `seed` and
+    the word: its sample does not depend on which others are asked for.
+
+    An occurrence is a run of letters, digits and underscores that equals the word: "he" in "he's" and "(He)", not in
+    "the". Case, unless `ignore_case` says otherwise, is that of the tokenizer. If it lower-cases, any case matches,
+    so that "bill" counts for the name Bill: the encoder could not tell them apart either. If it does not, a word occurs
+    as listed or with its first letter capitalised, as at the start of a sentence; names and NASA only as listed.
+
+    The text kept is that of `window` space-separated words on either side (None: all), and of this as much around the
+    word, cut between words, as makes at most `max_length` tokens, special ones included. The word keeps the space
+    before it, with which byte-level vocabularies begin a word.
+
+    BiasflowError: no text, no word or one that is no single run (naming it), a word twice, options that are none, a
+    tokenizer without character offsets; a word that does not occur or that the vocabulary lacks, unless missing="drop"
+    is given."""
+    _check_options(per_word, max_length, window, missing)
+    _check_tokenizer(tokenizer)
+    _check_words(words)
+    ignore_case = lower_cases(tokenizer) if ignore_case is None else ignore_case
+    forms = _forms(tokenizer, words, ignore_case)
+    reservoirs = {word: _Reservoir(per_word, np.random.default_rng([seed, *word.encode()])) for word in words}
+    span = max_length if window is None else min(window, max_length)  # a word has at least one token
+    read = _sample(texts, forms, reservoirs, span, ignore_case)
+    if not read:
+        raise BiasflowError("word contexts: the corpus holds no text.")
+
+    counts = pd.DataFrame({"word": list(words)})
+    counts["found"] = [reservoir.seen for reservoir in reservoirs.values()]
+    dropped = tuple(counts["word"][counts["found"] == 0])
+    if dropped and (missing == "error" or len(dropped) == len(words)):
+        known = {word for some in forms.values() for word in some}
+        lacking = [f"{word} (not in the vocabulary)" if word not in known else word for word in dropped]
+        raise BiasflowError(
+            f"word contexts: no occurrence in {read} texts of {', '.join(lacking)}; give more text, or other words."
+        )
+    kept = [(word, *context) for word, reservoir in reservoirs.items() for context in reservoir.kept]
+    table = pd.DataFrame(_shortened(tokenizer, kept, max_length), columns=COLUMNS)
+    counts["used"] = counts["word"].map(table["word"].value_counts()).fillna(0).astype(int)
+    return WordContexts(table, counts, dropped, read)
+
+
+def lower_cases(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether the tokenizer takes upper-case letters for lower-case ones."""
+    normalizer = tokenizer.backend_tokenizer.normalizer
+    return normalizer is not None and normalizer.normalize_str("A") == "a"
+
+
+def read_word_contexts(path: str | Path) -> pd.DataFrame:
+    """The `table` of WordContexts from a Parquet file; BiasflowError names a file that holds no such table."""
+    table = read_parquet(path)
+    if list(table.columns) != COLUMNS:
+        raise BiasflowError(f"{path}: columns {', '.join(table.columns)}; contexts have {', '.join(COLUMNS)}.")
+    wrong = ~((table["start"] >= 0) & (table["start"] < table["end"]) & (table["end"] <= table["text"].str.len()))
+    if wrong.any():
+        raise BiasflowError(f"{path}: row {wrong.argmax()} (from 0): the word lies outside its text; make it again.")
+    return table
+
+
+@torch.inference_mode()
+def word_vectors(
+    model: nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    contexts: pd.DataFrame,
+    *,
+    batch_size: int = 64,
+    device: torch.device | str = "cpu",
+    pieces: str = "last",
+) -> dict[str, np.ndarray]:
+    """The vectors of the occurrences from the last layer of `model`: word -> float32 [n, d], rows as in `contexts`.
+
+    contexts: the `table` of WordContexts, found with a tokenizer like this one. pieces: of which tokens of the word the
+    state is taken, "last" (released) or "mean" of all. A text that holds several of the words is encoded once; texts
+    are batched by length, with special tokens; the encoder runs without a head. `device` is where the model lies.
+    BiasflowError: no contexts, a text longer than the encoder takes, a word that the tokenizer does not find in it."""
+    if pieces not in PIECES:
+        raise BiasflowError(f"word vectors: pieces is {pieces!r}; it can be {', '.join(PIECES)}.")
+    _check_tokenizer(tokenizer)
+    if not len(contexts):
+        raise BiasflowError("word vectors: there are no contexts; find some first.")
+    text_of, texts = pd.factorize(contexts["text"])
+    rows_of = list(pd.Series(text_of).groupby(text_of).indices.values())
+    encoded, spans = _spans(tokenizer, list(texts), contexts, text_of, longest_input(model, tokenizer))
+    if pieces == "last":
+        spans[:, 0] = spans[:, 1] - 1
+
+    found = np.empty((len(contexts), model.config.hidden_size), dtype=np.float32)
+    batches = progress(
+        length_sorted(encoded, tokenizer, batch_size=batch_size, device=device),
+        total=-(-len(texts) // batch_size),
+        description="words in context",
+    )
+    for numbers, batch in batches:
+        states = model.base_model(**batch).last_hidden_state
+        rows = np.concatenate([rows_of[number] for number in numbers])
+        sentences = np.repeat(np.arange(len(numbers)), [len(rows_of[number]) for number in numbers])
+        found[rows] = _means(states, sentences, spans[rows]).cpu().numpy()
+    words, names = pd.factorize(contexts["word"])
+    return {name: found[words == number] for number, name in enumerate(names)}
+
+
+Context = tuple[str, int, int]  # text, start, end
+
+
+@dataclass
+class _Reservoir:
+    """Algorithm R: after n offers each of them is kept with probability min(1, size / n)."""
+
+    size: int
+    rng: np.random.Generator
+    seen: int = 0
+    kept: list[Context] = field(default_factory=list)
+
+    def place(self) -> int | None:
+        """Where the next occurrence goes (the length of `kept`: at its end), or None if it is passed over."""
+        self.seen += 1
+        if self.seen <= self.size:
+            return len(self.kept)
+        chosen = int(self.rng.random() * self.seen)
+        return chosen if chosen < self.size else None
+
+    def put(self, place: int, context: Context) -> None:
+        self.kept[place : place + 1] = [context]
+
+
+def _forms(tokenizer: PreTrainedTokenizerBase, words: Iterable[str], ignore_case: bool) -> dict[str, list[str]]:
+    """What stands in a text (lower-cased if `ignore_case`) -> the listed words that it is an occurrence of.
+
+    Spellings that the vocabulary lacks are left out."""
+    forms: dict[str, list[str]] = {}
+    for word in words:
+        for spelling in {word.lower()} if ignore_case else {word, word[0].upper() + word[1:]}:
+            if tokenizer.unk_token_id not in tokenizer(spelling, add_special_tokens=False)["input_ids"]:
+                forms.setdefault(spelling, []).append(word)
+    return forms
+
+
+def _sample(
+    texts: Iterable[str],
+    forms: dict[str, list[str]],
+    reservoirs: dict[str, _Reservoir],
+    window: int,
+    ignore_case: bool,
+) -> int:
+    """Offer every occurrence to the reservoirs of its words; returns how many texts there were."""
+    logger = logging.getLogger("biasflow")
+    read = 0
+    for read, text in enumerate(texts, start=1):
+        if read % LINES == 0:
+            logger.info("word contexts: %d texts read", read)
+        runs: list[tuple[int, int]] = []
+        for match in WORD.finditer(text):
+            found = match.group()
+            for word in forms.get(found.lower() if ignore_case else found, ()):
+                place = reservoirs[word].place()
+                if place is not None:
+                    runs = runs or [run.span() for run in RUN.finditer(text)]
+                    reservoirs[word].put(place, _windowed(text, runs, match.start(), match.end(), window))
+    return read
+
+
+def _windowed(text: str, runs: Sequence[tuple[int, int]], start: int, end: int, window: int) -> Context:
+    """The text of the runs (space-separated words) at most `window` before and after that of the word."""
+    own = _run_at(runs, start)
+    first = runs[max(0, own - window)][0]
+    last = runs[min(len(runs) - 1, own + window)][1]
+    return _cut(text, first, last, start, end)
+
+
+def _run_at(runs: Sequence[tuple[int, int]], place: int) -> int:
+    """The number of the run that holds the character."""
+    return bisect_right(runs, place, key=itemgetter(0)) - 1
+
+
+def _cut(text: str, first: int, last: int, start: int, end: int) -> Context:
+    """text[first:last] with one blank before it if there is one in the text."""
+    first -= first > 0 and text[first - 1].isspace()
+    return text[first:last], start - first, end - first
+
+
+def _shortened(
+    tokenizer: PreTrainedTokenizerBase, contexts: Sequence[tuple[str, str, int, int]], max_length: int
+) -> Iterator[tuple[str, str, int, int]]:
+    """The contexts with texts of at most max_length tokens; BiasflowError for a word that is longer than that alone."""
+    for block in range(0, len(contexts), BLOCK):
+        some = contexts[block : block + BLOCK]
+        encoded = encode(tokenizer, [text for _, text, _, _ in some], return_offsets_mapping=True)
+        for (word, *context), offsets in zip(some, encoded["offset_mapping"], strict=True):
+            fits = len(offsets) <= max_length
+            yield (word, *(context if fits else _fitted(tokenizer, context, offsets, word, max_length)))
+
+
+def _fitted(
+    tokenizer: PreTrainedTokenizerBase,
+    context: Context,
+    offsets: Sequence[tuple[int, int]],
+    word: str,
+    max_length: int,
+) -> Context:
+    """The widest window of runs around the word, the same on both sides as far as the text goes, of max_length tokens.
+
+    How wide is reckoned from the tokens of each run in the whole text (offsets: their characters), and then tried: at
+    the edges of a window a run may have other tokens than within the text."""
+    text, start, end = context
+    runs = [run.span() for run in RUN.finditer(text)]
+    ends = [last - 1 for first, last in offsets if first < last]  # special tokens have no characters
+    run_of = np.searchsorted([first for first, _ in runs], ends, "right") - 1
+    run_of = np.maximum(run_of, 0)  # blanks before the first run may be tokens of their own
+    tokens_before = np.concatenate([[0], np.cumsum(np.bincount(run_of, minlength=len(runs)))])
+    own, windows = _run_at(runs, start), np.arange(len(runs))
+    first, last = np.maximum(own - windows, 0), np.minimum(own + windows, len(runs) - 1)
+    lengths = tokens_before[last + 1] - tokens_before[first] + tokenizer.num_special_tokens_to_add()
+    excess = 0
+    while True:
+        window = max(0, int(np.searchsorted(lengths, max_length - excess, "right")) - 1)
+        fitted = _windowed(text, runs, start, end, window)
+        too_many = _tokens(tokenizer, fitted[0]) - max_length
+        if too_many <= 0:
+            return fitted
+        if window == 0:
+            break
+        excess += too_many
+    alone = _cut(text, start, end, start, end)  # what is joined to the word, as in a web address, goes as well
+    if _tokens(tokenizer, alone[0]) > max_length:
+        raise BiasflowError(f"word contexts: {word!r} alone has more than max_length {max_length} tokens; raise it.")
+    return alone
+
+
+def _tokens(tokenizer: PreTrainedTokenizerBase, text: str) -> int:
+    return len(tokenizer(text)["input_ids"])
+
+
+def _spans(
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[str],
+    contexts: pd.DataFrame,
+    text_of: np.ndarray,
+    longest: int,
+) -> tuple[BatchEncoding, np.ndarray]:
+    """The tokens of the texts, and for every occurrence its first token and the one after its last: [n, 2]."""
+    encoded = encode(tokenizer, texts)
+    lengths = np.array([len(ids) for ids in encoded["input_ids"]])
+    spans = np.empty((len(contexts), 2), dtype=int)
+    places = zip(text_of, contexts["word"], contexts["start"], contexts["end"], strict=True)
+    for row, (number, word, start, end) in enumerate(places):
+        if lengths[number] > longest:
+            raise BiasflowError(
+                f"word contexts: a text with {word!r} has {lengths[number]} tokens, the encoder takes {longest}; find "
+                "the contexts again with that max_length."
+            )
+        first, last = encoded.char_to_token(number, start), encoded.char_to_token(number, end - 1)
+        ids = encoded["input_ids"][number]
+        if first is None or last is None or tokenizer.unk_token_id in ids[first : last + 1]:
+            raise BiasflowError(
+                f"word contexts: the tokenizer does not know {word!r} in {texts[number]!r}; find the contexts again "
+                "with this tokenizer."
+            )
+        spans[row] = first, last + 1
+    return encoded, spans
+
+
+def _means(states: torch.Tensor, sentences: np.ndarray, spans: np.ndarray) -> torch.Tensor:
+    """The mean state of tokens spans[i, 0] to spans[i, 1] - 1 of sentence i, for all i: float32 [n, d]."""
+    lengths = spans[:, 1] - spans[:, 0]
+    total = torch.zeros(len(spans), states.shape[-1], device=states.device)
+    for offset in range(lengths.max()):  # words have few pieces
+        rows = np.flatnonzero(lengths > offset)
+        total[rows] += states[sentences[rows], spans[rows, 0] + offset].float()
+    return total / torch.from_numpy(lengths).to(total)[:, None]
+
+
+def _check_options(per_word: int, max_length: int, window: int | None, missing: str) -> None:
+    for name, value, least in (("per_word", per_word, 1), ("max_length", max_length, 3), ("window", window, 0)):
+        if value is not None and value < least:
+            raise BiasflowError(f"word contexts: {name} is {value}; give at least {least}.")
+    if missing not in MISSING:
+        raise BiasflowError(f"word contexts: missing is {missing!r}; it can be {', '.join(MISSING)}.")
+
+
+def _check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
+    if not tokenizer.is_fast:
+        raise BiasflowError(f"{type(tokenizer).__name__} does not say where words are in a text; use a fast tokenizer.")
+
+
+def _check_words(words: Sequence[str]) -> None:
+    if not len(words):
+        raise BiasflowError("word contexts: no word to look for; give at least one.")
+    for number, word in enumerate(words):
+        if not WORD.fullmatch(word):
+            raise BiasflowError(f"word contexts: {word!r} is no single word of letters and digits; choose another.")
+        if word in words[:number]:
+            raise BiasflowError(f"word contexts: {word!r} is listed twice; name it once.")

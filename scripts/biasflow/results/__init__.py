@@ -1,0 +1,1 @@
+"""The table of scores, and what is made of it: statistics, tables, figures."""

@@ -1,0 +1,80 @@
+"""The one tidy table of scores: its columns, its checks, and how it is written and read."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+import pandera.pandas as pa
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import whole_file
+
+KEYS = ["paper", "task", "encoder", "method", "setting", "strategy", "seed", "head_seed", "stage", "metric", "variant"]
+COLUMNS = [*KEYS, "value"]
+_NEVER_EMPTY = ("paper", "task", "metric")
+_FLOAT = "%.10g"
+
+SCHEMA = pa.DataFrameSchema(
+    {key: pa.Column(str, pa.Check.str_length(min_value=1) if key in _NEVER_EMPTY else None) for key in KEYS}
+    | {"value": pa.Column(float, nullable=True)},
+    strict=True,
+    ordered=True,
+    unique=KEYS,
+)
+
+
+def tidy(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
+    """`frame` (some key columns and `value`) as a table of scores: `keys` fill whole columns, absent ones are "".
+
+    Every key is text; the table comes back validated, in the fixed column order and sorted."""
+    unknown = sorted({*frame.columns, *keys} - set(COLUMNS))
+    if unknown:
+        raise BiasflowError(f"scores: unknown column {', '.join(unknown)}; the columns are {', '.join(COLUMNS)}")
+    frame = frame.assign(**keys)
+    absent = [key for key in KEYS if key not in frame]
+    return _checked(frame.assign(**dict.fromkeys(absent, "")))
+
+
+def concatenate(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """All tables in one, sorted by their keys. Raises BiasflowError where two rows have the same keys."""
+    frames = list(frames)
+    return _checked(pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS))
+
+
+def write_scores(frame: pd.DataFrame, path: str | Path) -> None:
+    """Write a table of scores as CSV: sorted, 10 significant digits, NaN as `NaN`, whole or absent."""
+    frame = _checked(frame)
+    with whole_file(path) as temporary:
+        frame.to_csv(temporary, index=False, float_format=_FLOAT, na_rep="NaN", lineterminator="\n", encoding="utf-8")
+
+
+def read_scores(path: str | Path) -> pd.DataFrame:
+    """Read what `write_scores` wrote: keys stay text ("", "none" and "0" too), `value` is a float, maybe NaN."""
+    try:
+        frame = pd.read_csv(path, dtype=dict.fromkeys(KEYS, str), keep_default_na=False, na_values={"value": ["NaN"]})
+        return _checked(frame)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, BiasflowError) as error:
+        raise BiasflowError(f"{path}: {error}") from error
+
+
+def _checked(frame: pd.DataFrame) -> pd.DataFrame:
+    missing = [column for column in COLUMNS if column not in frame]
+    if missing:
+        raise BiasflowError(f"scores: no column {', '.join(missing)}")
+    try:
+        frame = frame.astype({**dict.fromkeys(KEYS, str), "value": float})
+    except (TypeError, ValueError) as error:
+        raise BiasflowError(f"scores: {error}") from error
+    frame = frame[[*COLUMNS, *(column for column in frame.columns if column not in COLUMNS)]]
+    duplicated = frame.duplicated(KEYS)
+    if duplicated.any():
+        raise BiasflowError(f"scores: two rows for {_name(frame[duplicated].iloc[0])}; each score is written once")
+    try:
+        SCHEMA.validate(frame)
+    except pa.errors.SchemaError as error:
+        raise BiasflowError(f"scores: {' '.join(str(error).split())}") from error
+    return frame.sort_values(KEYS, ignore_index=True, kind="stable")
+
+
+def _name(row: pd.Series) -> str:
+    return ", ".join(f"{key}={row[key]}" for key in KEYS if row[key])

@@ -1,0 +1,151 @@
+"""Any table as CSV, LaTeX and HTML, and published numbers beside ours."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import whole_file
+from scripts.biasflow.results.latex import LONG_TEXT, latex_table
+
+PUBLISHED, DIFFERENCE = "_published", "_difference"
+_ACRONYMS = {"ceat", "csv", "fpr", "glue", "nli", "seat", "snli", "tpr", "weat"}
+
+_PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
+    """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ title }}</title>
+<style>
+body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 2rem; }
+table { border-collapse: collapse; border-bottom: 2px solid #1a1a1a; }
+caption { text-align: left; max-width: 60rem; padding-bottom: 1rem; }
+th, td { padding: .25rem .7rem; text-align: left; vertical-align: top; max-width: 24rem; }
+th { position: sticky; top: 0; background: #fff; box-shadow: inset 0 2px #1a1a1a, inset 0 -1px #1a1a1a; }
+tbody tr:nth-child(even) { background: #f5f5f5; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number, td.short { white-space: nowrap; }
+.published { color: #555; }
+.difference { background: #e8f0f8; font-style: italic; }
+</style>
+</head>
+<body>
+<table>
+<caption>{{ caption }}</caption>
+<thead>
+<tr>
+{% for header, kind in columns %}
+<th scope="col"{% if kind %} class="{{ kind }}"{% endif %}>{{ header }}</th>
+{% endfor %}
+</tr>
+</thead>
+<tbody>
+{% for row in rows %}
+<tr>
+{% for cell, kind in row %}
+<td{% if kind %} class="{{ kind }}"{% endif %}>{{ cell }}</td>
+{% endfor %}
+</tr>
+{% endfor %}
+</tbody>
+</table>
+</body>
+</html>
+"""
+)
+
+
+def merge_published(
+    frame: pd.DataFrame, published: pd.DataFrame, *, on: Sequence[str], values: Sequence[str]
+) -> pd.DataFrame:
+    """Put `<value>_published` and `<value>_difference` (ours minus published) right after each of `values`.
+
+    The tables are joined on `on`; rows keep their order, a row that is not printed gets NaN."""
+    printed = published[[*on, *values]].rename(columns={value: value + PUBLISHED for value in values})
+    merged = frame.merge(printed, on=list(on), how="left", validate="many_to_one")
+    for value in values:
+        merged[value + DIFFERENCE] = merged[value] - merged[value + PUBLISHED]
+    order = []
+    for column in frame.columns:
+        order += [column, column + PUBLISHED, column + DIFFERENCE] if column in values else [column]
+    return merged[order]
+
+
+def combine(frames: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
+    """Tables of several encoders and stimuli sets in one, with leading columns `encoder` and `stimuli`."""
+    if not frames:
+        raise BiasflowError("no table to combine; give at least one encoder and stimuli set")
+    keyed = pd.concat(dict(frames), names=["encoder", "stimuli"])
+    return keyed.reset_index(level=["encoder", "stimuli"]).reset_index(drop=True)
+
+
+def write_table(
+    frame: pd.DataFrame,
+    csv_path: str | Path,
+    tex_path: str | Path,
+    html_path: str | Path,
+    *,
+    caption: str,
+    decimals: int = 4,
+) -> None:
+    """Write a table three times: CSV (6 significant digits), LaTeX (fitting an A4 page) and HTML.
+
+    LaTeX and HTML show `decimals` places, differences with their sign. Each file is whole or absent."""
+    name = Path(csv_path).stem
+    with whole_file(csv_path) as temporary:
+        frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
+    shown = frame.apply(lambda column: _displayed(column, decimals))
+    headers = {column: readable(column) for column in frame}
+    numeric = {column for column in frame if is_numeric_dtype(frame[column]) and not is_bool_dtype(frame[column])}
+    for path, text in (
+        (tex_path, latex_table(shown, headers=headers, numeric=numeric, caption=caption, label=f"tab:{name}")),
+        (html_path, _html(shown, headers=headers, numeric=numeric, caption=caption, title=name)),
+    ):
+        with whole_file(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def readable(column: str) -> str:
+    """A column's name for readers: "strength_published" -> "Strength (published)", "sentence_a" -> "Sentence A"."""
+    for suffix in (PUBLISHED, DIFFERENCE):
+        if column.endswith(suffix):
+            return f"{readable(column.removesuffix(suffix))} ({suffix[1:]})"
+    first, *rest = column.split("_")
+    words = [first if len(first) == 1 else first.capitalize(), *(w.upper() if len(w) == 1 else w for w in rest)]
+    return " ".join(word.upper() if word.lower() in _ACRONYMS else word for word in words)
+
+
+def _displayed(column: pd.Series, decimals: int) -> pd.Series:
+    """The cells as text: missing values blank, yes/no, fixed decimals (tiny values as powers of ten)."""
+    signed = str(column.name).endswith(DIFFERENCE)
+
+    def show(value: object) -> str:
+        if pd.isna(value):
+            return ""
+        if is_bool_dtype(column):
+            return "yes" if value else "no"
+        if not is_float_dtype(column):
+            return str(value)
+        small = value != 0 and abs(value) < 0.5 * 10**-decimals
+        return f"{value:{'+' if signed else ''}{'.1e' if small else f'.{decimals}f'}}"
+
+    return column.map(show).astype(str)
+
+
+def _html(
+    shown: pd.DataFrame, *, headers: Mapping[str, str], numeric: Collection[str], caption: str, title: str
+) -> str:
+    kinds = []
+    for column in shown:
+        short = max(map(len, shown[column]), default=0) <= LONG_TEXT
+        roles = ["number"] if column in numeric else ["short"] if short else []
+        roles += [suffix[1:] for suffix in (PUBLISHED, DIFFERENCE) if column.endswith(suffix)]
+        kinds.append(" ".join(roles))
+    rows = [list(zip(row, kinds, strict=True)) for row in shown.itertuples(index=False, name=None)]
+    columns = list(zip(headers.values(), kinds, strict=True))
+    return _PAGE.render(title=title, caption=caption, columns=columns, rows=rows)

@@ -1,0 +1,1 @@
+"""How training data or training is debiased."""

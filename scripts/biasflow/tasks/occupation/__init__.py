@@ -1,0 +1,1 @@
+"""Occupation prediction from biographies."""

@@ -1,0 +1,275 @@
+"""Splits and balancing of biographies for occupation prediction (Orgad, Goldfarb-Tarrant & Belinkov 2022)."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+
+from scripts.biasflow.base.errors import BiasflowError
+
+STRATEGIES = ("none", "oversampling", "subsampling", "scrubbing")
+TEST_SHARE, VALIDATION_SHARE = 0.25, 0.133  # of all, of the rest: 65.0 % / 10.0 % / 25 % in all
+GENDERS = ("F", "M")  # the order of the draws and of the blocks
+Balance = Literal["none", "subsampling", "oversampling"]
+Minority = Literal["resample", "keep-all"]
+
+
+class TooFewError(BiasflowError):
+    """A profession that a part of a split lacks, or lacks one gender of: `profession`, and the `reason` without it."""
+
+    def __init__(self, profession: str, reason: str) -> None:
+        super().__init__(f"profession {profession}: {reason}; give more biographies of it, or drop it.")
+        self.profession, self.reason = profession, reason
+
+
+@dataclass(frozen=True)
+class Split:
+    """Row numbers of the three parts, int arrays; a balanced part can hold a row more than once."""
+
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+
+
+def split(professions: Sequence[str], seed: int) -> Split:
+    """Split biographies into 65 % train, 10 % validation and 25 % test, each with the same shares of professions.
+
+    professions: one per biography. The two calls of scikit-learn's train_test_split of the released code: a quarter is
+    test, 13.3 % of the rest validation, both stratified by profession (not by gender) and seeded by `seed`. The rows
+    depend on nothing but the professions, their order, and the seed.
+    BiasflowError: a profession is too rare to be in every part; it is named with its count."""
+    codes, names = pd.factorize(np.asarray(professions, dtype=object), sort=True)
+    rest, test = _stratified(np.arange(len(codes)), codes, names, TEST_SHARE, seed)
+    train, validation = _stratified(rest, codes, names, VALIDATION_SHARE, seed)
+    return Split(train, validation, test)
+
+
+def balance(
+    professions: Sequence[str],
+    genders: Sequence[str],
+    rows: np.ndarray,
+    *,
+    how: Balance,
+    rng: np.random.RandomState,
+    minority: Minority = "resample",
+    one_gender: Literal["error", "leave-out"] = "error",
+    part: str = "a part",
+) -> np.ndarray:
+    """`rows` with as many women as men in every profession.
+
+    professions, genders (F or M): of all biographies; rows: of the part to be balanced.
+    how  "none": rows as they are. "subsampling": of each gender min(women, men) are drawn without replacement.
+         "oversampling": max(women, men); the larger group is permuted, the smaller one drawn WITH replacement.
+    minority  of oversampling, for the smaller group (n rows) that becomes `size`. "resample" (released): `size` draws
+         from it, so that each of its rows is lost with probability (1 - 1/n)^size, about exp(-size/n): 37 % where the
+         groups are nearly equal. "keep-all": every row once, and size - n draws.
+    rng  the draws change its state, as in the released code, where one state serves the training part and then the
+         validation part. NumPy's legacy generator, whose draws with a seed are those of np.random.choice.
+    one_gender  what to do with a profession that lacks a gender in `rows`: it cannot be balanced.
+    part        what `rows` are, for the message.
+
+    Returns the rows by profession (alphabetical), women before men. TooFewError names the profession with one gender,
+    the part and its counts."""
+    if how not in ("none", "subsampling", "oversampling") or minority not in ("resample", "keep-all"):
+        raise BiasflowError(f"balancing {how!r} with minority {minority!r} is unknown.")
+    if how == "none":
+        return rows
+    codes, names = pd.factorize(np.asarray(professions, dtype=object)[rows], sort=True)
+    gender = np.asarray(genders, dtype=object)[rows]
+    blocks = []
+    for code, profession in enumerate(names):
+        groups = [rows[(codes == code) & (gender == each)] for each in GENDERS]
+        counts = [len(group) for group in groups]
+        if 0 in counts:
+            if one_gender == "error":
+                raise TooFewError(profession, _one_gender(*counts, part))
+            continue
+        size = min(counts) if how == "subsampling" else max(counts)
+        blocks += [_drawn(group, size, rng, minority) for group in groups]
+    return np.concatenate(blocks) if blocks else rows[:0]
+
+
+def rows_of(bios: pd.DataFrame, strategy: str, seed: int, *, minority: Minority = "resample") -> Split:
+    """The rows that a model of a strategy is trained, validated and tested on.
+
+    bios: columns profession, gender. strategy: none and scrubbing train on the split as it is (scrubbing changes the
+    texts only), oversampling and subsampling balance train and validation, drawn one after the other from one state
+    seeded by `seed`. The test part is always subsampled, from a state of its own, so that all strategies of a seed are
+    tested on the same biographies. A profession with one gender in validation is left out of it where it is balanced
+    (and logged); in the other parts that is a BiasflowError, as are an unknown strategy and what `split` refuses."""
+    if strategy not in STRATEGIES:
+        raise BiasflowError(f"strategy {strategy!r} is none of {', '.join(STRATEGIES)}.")
+    professions, genders = bios["profession"].to_numpy(), bios["gender"].to_numpy()
+    parts = split(professions, seed)
+    how = strategy if strategy in ("oversampling", "subsampling") else "none"
+    rng = np.random.RandomState(seed)
+    train = balance(professions, genders, parts.train, how=how, rng=rng, minority=minority, part=_part("train", seed))
+    validation = balance(
+        professions, genders, parts.validation, how=how, rng=rng, minority=minority, one_gender="leave-out"
+    )
+    absent = sorted(set(professions[parts.validation]) - set(professions[validation]))
+    if absent:
+        logging.getLogger("biasflow").warning(
+            "seed %d, %s: not in the validation part, which has one gender of them: %s",
+            seed, strategy, ", ".join(absent),
+        )  # fmt: skip
+    test = balance(
+        professions,
+        genders,
+        parts.test,
+        how="subsampling",
+        rng=np.random.RandomState(seed),
+        part=_part("test", seed),
+    )
+    return Split(train, validation, test)
+
+
+def keep_balanceable(
+    bios: pd.DataFrame,
+    professions: pd.DataFrame,
+    *,
+    seeds: Sequence[int],
+    strategies: Sequence[str],
+    small: Literal["error", "drop"] = "error",
+    advice: str = "give more biographies of it, or let small professions be dropped",
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Only the professions with which `rows_of` works for every seed and strategy, and the table that says so.
+
+    bios: columns profession, gender. professions: profession, women, men, kept, reason (second table of
+    `corpora.bios.keep_professions`). A profession fails where it has no biography in a part of a split, or one gender
+    in a part that has to be balanced: test always, training with oversampling or subsampling. Of those that fail,
+    small="drop" leaves out the one with the fewest biographies of its rarer gender (then the first in the alphabet),
+    says so in the table, and all seeds are tried again, since every split changes with it.
+    BiasflowError, with `advice` at its end: with small="error", the first that would be left out, with its counts in
+    the data and in the part, the seed, and which others fail; fewer than two are left; no profession has both genders
+    in a validation part that has to be balanced."""
+    balanced = bool({"oversampling", "subsampling"} & set(strategies))
+    while failing := _failing(bios, seeds, balanced=balanced, advice=advice):
+        counts = professions.set_index("profession")[["women", "men"]]
+        rarer = counts.min(axis=1)
+        worst = min(failing, key=lambda name: (rarer[name], name))
+        if small == "error":
+            others = ", ".join(sorted(set(failing) - {worst}))
+            raise BiasflowError(
+                f"profession {worst} ({counts.loc[worst, 'women']} women, {counts.loc[worst, 'men']} men): "
+                f"{failing[worst]}{others and f' (others that fail: {others})'}; {advice}."
+            )
+        dropped = professions["profession"] == worst
+        professions = professions.assign(
+            kept=professions["kept"] & ~dropped, reason=professions["reason"].mask(dropped, failing[worst])
+        )
+        bios = bios[bios["profession"] != worst].reset_index(drop=True)
+        if bios["profession"].nunique() < 2:
+            raise BiasflowError(
+                f"professions: fewer than two of {len(professions)} are left that have both genders in every part of "
+                f"every split (the last one dropped: {worst}, {failing[worst]}); {advice}."
+            )
+    return bios, professions
+
+
+def split_counts(bios: pd.DataFrame, seeds: Sequence[int]) -> pd.DataFrame:
+    """Women and men by seed, part (train, validation, test; before any balancing) and profession."""
+    tables = [
+        counts.rename(columns={"F": "women", "M": "men"})
+        .rename_axis("profession")
+        .reset_index()
+        .assign(seed=seed, part=part)
+        for seed in seeds
+        for part, counts in _counts_of_parts(bios, seed).items()
+    ]
+    return pd.concat(tables, ignore_index=True)[["seed", "part", "profession", "women", "men"]]
+
+
+def shares_of_women(professions: Sequence[str], genders: Sequence[str], rows: np.ndarray) -> pd.Series:
+    """Share of women in [0, 1] by profession (alphabetical) among `rows`, which should not have been balanced."""
+    women = pd.Series(np.asarray(genders)[rows] == "F", index=np.asarray(professions)[rows])
+    return women.groupby(level=0).mean().rename("share_of_women").rename_axis("profession")
+
+
+def profession_table(professions: pd.DataFrame, labour: pd.Series) -> pd.DataFrame:
+    """The professions of the data, used or not, beside the labour statistics.
+
+    professions: profession, women, men, kept, reason (second table of corpora.bios.keep_professions). labour: share of
+    women in [0, 1] by profession. Columns: profession, women, men, share_of_women (of all the biographies read),
+    labour_share (NaN where the statistics have none), kept, reason."""
+    shares = professions["women"] / (professions["women"] + professions["men"])
+    table = professions.assign(
+        share_of_women=shares, labour_share=labour.reindex(professions["profession"]).to_numpy(float)
+    )
+    return table[["profession", "women", "men", "share_of_women", "labour_share", "kept", "reason"]]
+
+
+def _failing(bios: pd.DataFrame, seeds: Sequence[int], *, balanced: bool, advice: str) -> dict[str, str]:
+    """The professions with which `rows_of` fails for a seed, with the first reason of each.
+
+    balanced: whether training and validation are balanced too. Only counts are needed: what is drawn has no say."""
+    found: dict[str, str] = {}
+    without_validation = []
+    for seed in seeds:
+        try:
+            counts = _counts_of_parts(bios, seed)
+        except TooFewError as error:
+            found.setdefault(error.profession, f"{error.reason} (seed {seed})")
+            continue
+        for part in ("train", "test") if balanced else ("test",):
+            for name, women, men in counts[part].itertuples():
+                if not women or not men:
+                    found.setdefault(name, _one_gender(women, men, _part(part, seed)))
+        if balanced and not counts["validation"].min(axis=1).any():
+            without_validation.append(seed)
+    if without_validation and not found:
+        part = _part("validation", without_validation[0])
+        raise BiasflowError(f"no profession has both genders in {part}, which is to be balanced; {advice}.")
+    return found
+
+
+def _counts_of_parts(bios: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
+    """Part of a split -> biographies by profession (rows) and gender (columns GENDERS)."""
+    professions, genders = bios["profession"].to_numpy(), bios["gender"].to_numpy()
+    return {
+        part: pd.crosstab(professions[rows], genders[rows]).reindex(columns=GENDERS, fill_value=0)
+        for part, rows in vars(split(professions, seed)).items()
+    }
+
+
+def _part(name: str, seed: int) -> str:
+    return f"the {name} part of seed {seed}"
+
+
+def _one_gender(women: int, men: int, part: str) -> str:
+    return f"{women} women and {men} men in {part}, which is to be balanced"
+
+
+def _stratified(
+    rows: np.ndarray, codes: np.ndarray, names: np.ndarray, share: float, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """train_test_split of `rows`, stratified by codes (numbers in `names`); BiasflowError names the profession that
+    cannot be in both parts."""
+    if not len(codes):
+        raise BiasflowError("biographies: there is none to split.")
+    counts = np.bincount(codes)
+    rarest = counts.argmin()
+    try:
+        parts = train_test_split(rows, test_size=share, random_state=seed, stratify=codes[rows])
+    except ValueError as error:
+        raise _too_rare(names[rarest], counts[rarest]) from error
+    for part in parts:
+        absent = np.flatnonzero(np.bincount(codes[part], minlength=len(names)) == 0)
+        if len(absent):
+            raise _too_rare(names[absent[0]], counts[absent[0]])
+    return tuple(parts)
+
+
+def _too_rare(profession: str, count: int) -> TooFewError:
+    return TooFewError(profession, f"{count} biographies are too few for a part in each of train, validation and test")
+
+
+def _drawn(group: np.ndarray, size: int, rng: np.random.RandomState, minority: Minority) -> np.ndarray:
+    """`size` rows of a group."""
+    if size > len(group) and minority == "keep-all":
+        return np.concatenate([group, rng.choice(group, size=size - len(group), replace=True)])
+    return rng.choice(group, size=size, replace=size > len(group))

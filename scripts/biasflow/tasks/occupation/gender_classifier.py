@@ -1,0 +1,155 @@
+"""Which words still tell the gender of a biography after scrubbing (paper C, appendix C, tables 9 and 10).
+
+A logistic regression predicts gender from the bag of words. The words with the largest weights for either gender are
+scrubbed as well, and it is fitted again, and so on. The paper prints the most relevant words of 5 seeds with 10 words
+per gender and iteration, and neither the number of iterations nor in which one a word was found: in
+config/published/orgad2022_words.csv, where the printed words stand, `iteration` is 0 for that reason. There `rank` is
+the order in print; which column of table 9 `gender`, `listed`, `md`, `known` and `theory` belong to was inferred from
+the widths of the columns, since the text that was at hand had lost them."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.progress import progress
+
+FEMALE, MALE = GENDERS = ("F", "M")
+ALL = "all"  # professions
+COLUMNS = ["seed", "iteration", "gender", "rank", "word", "weight", "accuracy", "majority_share"]
+STEPS = 1000  # of the optimiser, at most
+
+
+def of_profession(biographies: pd.DataFrame, profession: str) -> pd.DataFrame:
+    """The biographies of one profession, or of "all"; BiasflowError if there are none."""
+    chosen = biographies if profession == ALL else biographies[biographies["profession"] == profession]
+    if chosen.empty:
+        known = ", ".join(sorted(biographies["profession"].unique()))
+        raise BiasflowError(f"internal.top_words.profession: no biographies of '{profession}'; choose one of {known}")
+    return chosen
+
+
+def top_words(
+    texts: Sequence[str],
+    gender: Sequence[str],
+    *,
+    seeds: Sequence[int],
+    iterations: int = 5,
+    n: int = 10,
+    test_share: float = 0.25,
+    binary: bool = False,
+    min_texts: int = 1,
+    regularisation: float = 1.0,
+) -> pd.DataFrame:
+    """The n words with the largest weights for each gender, in each iteration of extra scrubbing, for each seed.
+
+    texts: scrubbed biographies; gender: "F" or "M" of each. A seed splits the texts, stratified by gender, into
+    `test_share` for the accuracy and the rest for the fit. Features are the counts of the words (two or more letters,
+    lower-cased), or with `binary` whether they occur; words in fewer than `min_texts` of all texts are no features.
+    The regression minimises |w|^2 / 2 + C sum of log losses with C = 1 / `regularisation`, the intercept free.
+
+    Scrubbing a word replaces it by "_", which is no word of the bag: its own count becomes 0 in every text and no
+    other count changes, and a feature that is always 0 gets the weight 0. So the word's column is left out instead, and
+    the texts are made into counts once for all seeds and iterations.
+
+    Returns rows (seed, iteration, gender, rank, word, weight, accuracy, majority_share): iterations and ranks from 1;
+    weight > 0 speaks for the row's gender (log odds per occurrence; a word of the other sign is not listed, so fewer
+    than n where there are no more); equal weights in the order of the alphabet; accuracy on the test texts before the
+    words of this row are scrubbed, and majority_share, what naming the commoner gender reaches there.
+    BiasflowError: lengths that differ, a gender that is neither (naming the text), too few texts of a gender for the
+    split, an option out of range, a fit that does not end, no word left (naming seed and iteration)."""
+    _check(texts, gender, seeds, iterations, n, test_share, regularisation)
+    women = np.asarray(gender) == FEMALE
+    vectorizer = CountVectorizer(binary=binary, min_df=min_texts, dtype=np.float64)
+    try:
+        counts = vectorizer.fit_transform(texts)
+    except ValueError as error:
+        raise BiasflowError(f"gender classifier: no word in {min_texts} or more of {len(texts)} texts.") from error
+    words = vectorizer.get_feature_names_out()
+    rows = []
+    for seed in progress(seeds, total=len(seeds), description="words that tell gender"):
+        rows += _rows_of_seed(counts, women, words, seed, iterations, n, test_share, regularisation)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def words_by_seeds(top: pd.DataFrame) -> pd.DataFrame:
+    """How many seeds list each word: iteration, gender, word, seeds, mean_rank, mean_weight, from rows of `top_words`.
+
+    Means are over the seeds that list the word. Sorted by iteration and gender, then by most seeds, least mean rank
+    and the alphabet."""
+    grouped = top.groupby(["iteration", "gender", "word"], as_index=False)
+    summary = grouped.agg(seeds=("seed", "nunique"), mean_rank=("rank", "mean"), mean_weight=("weight", "mean"))
+    order = ["iteration", "gender", "seeds", "mean_rank", "word"]
+    return summary.sort_values(order, ascending=[True, True, False, True, True], ignore_index=True)
+
+
+def _rows_of_seed(
+    counts: csr_matrix,
+    women: np.ndarray,
+    words: np.ndarray,
+    seed: int,
+    iterations: int,
+    n: int,
+    test_share: float,
+    regularisation: float,
+) -> Iterator[tuple]:
+    """The rows of `top_words` for one seed."""
+    train, test = train_test_split(np.arange(len(women)), test_size=test_share, random_state=seed, stratify=women)
+    train_counts, test_counts = counts[train].tocsc(), counts[test].tocsc()
+    majority_share = max(women[test].mean(), 1 - women[test].mean())
+    left = np.arange(len(words))
+    for iteration in range(1, iterations + 1):
+        model = LogisticRegression(C=1 / regularisation, max_iter=STEPS)
+        model.fit(train_counts[:, left].tocsr(), women[train])
+        if model.n_iter_.max() >= STEPS:
+            raise BiasflowError(
+                f"gender classifier: seed {seed}, iteration {iteration}: the fit does not end within {STEPS} steps; "
+                "raise regularisation or min_texts."
+            )
+        accuracy = model.score(test_counts[:, left].tocsr(), women[test])
+        found: list[int] = []
+        for gender, weights in zip(GENDERS, (model.coef_[0], -model.coef_[0]), strict=True):
+            # `left` is in the order of the alphabet, which a stable sort keeps for equal weights.
+            largest = [i for i in np.argsort(-weights, kind="stable")[:n] if weights[i] > 0]
+            found += largest
+            for rank, i in enumerate(largest, start=1):
+                yield seed, iteration, gender, rank, words[left[i]], weights[i], accuracy, majority_share
+        left = np.delete(left, found)
+        if not len(left) and iteration < iterations:
+            raise BiasflowError(
+                f"gender classifier: seed {seed}: no word is left after iteration {iteration}; ask for fewer."
+            )
+
+
+def _check(
+    texts: Sequence[str],
+    gender: Sequence[str],
+    seeds: Sequence[int],
+    iterations: int,
+    n: int,
+    test_share: float,
+    regularisation: float,
+) -> None:
+    if len(texts) != len(gender):
+        raise BiasflowError(f"gender classifier: {len(texts)} texts, but {len(gender)} genders; give one for each.")
+    for number, value in enumerate(gender):
+        if value not in GENDERS:
+            raise BiasflowError(f"gender classifier: text {number} (from 0): gender {value!r}; it can be F, M.")
+    if not 0 < test_share < 1:
+        raise BiasflowError(f"gender classifier: test_share is {test_share}; give a share between 0 and 1.")
+    for option, value in (("iterations", iterations), ("n", n), ("number of seeds", len(seeds))):
+        if value < 1:
+            raise BiasflowError(f"gender classifier: {option} is {value}; give at least 1.")
+    if regularisation <= 0:
+        raise BiasflowError(f"gender classifier: regularisation is {regularisation}; give a number above 0.")
+    sizes = {name: int(np.sum(np.asarray(gender) == name)) for name in GENDERS}
+    for name, size in sizes.items():
+        if size < 2 or min(size * test_share, size * (1 - test_share)) < 0.5:
+            raise BiasflowError(
+                f"gender classifier: {size} of {len(texts)} texts have gender {name}; too few to train and test on."
+            )

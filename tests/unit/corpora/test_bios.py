@@ -1,0 +1,497 @@
+"""Reading biographies: every format, the codings, what is left out and counted, and what is refused."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.bios import (
+    COLUMNS,
+    PROFESSIONS,
+    collect_bios,
+    keep_professions,
+    left_out,
+    name_parts,
+    read_bios,
+)
+
+ROWS = [
+    {"text": 'She heals "all", always.', "profession": "nurse", "gender": "F"},
+    {"text": "He reads, and reads.", "profession": "professor", "gender": "M"},
+]
+EXPECTED = [("nurse", "F"), ("professor", "M")]
+
+
+def as_json(rows, path):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def as_csv(rows, path):
+    pd.DataFrame(rows).to_csv(path, index=False)
+
+
+def as_tsv(rows, path):
+    lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def as_parquet(rows, path):
+    pd.DataFrame(rows).to_parquet(path)
+
+
+def as_pickle(rows, path, protocol=4):
+    path.write_bytes(pickle.dumps(rows, protocol=protocol))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(rows, how=as_json, name="bios.data"):
+        how(rows, tmp_path / name)
+        return tmp_path / name
+
+    return write
+
+
+def labels(bios):
+    return list(zip(bios["profession"], bios["gender"], strict=True))
+
+
+def test_professions_are_the_28_in_alphabetical_order():
+    assert len(PROFESSIONS) == 28 and list(PROFESSIONS) == sorted(set(PROFESSIONS))
+    assert PROFESSIONS.index("nurse") == 13 and PROFESSIONS.index("professor") == 21
+
+
+@pytest.mark.parametrize("how", [as_json, as_csv, as_tsv, as_parquet, as_pickle])
+def test_every_format_gives_the_same_table(write, how):
+    bios = read_bios(write(ROWS, how))
+    assert tuple(bios.columns) == COLUMNS and labels(bios) == EXPECTED
+    assert bios["text"].tolist() == [row["text"] for row in ROWS]
+    assert bios["name"].tolist() == bios["scrubbed"].tolist() == ["", ""]
+
+
+def test_the_hubs_numbers(write):
+    rows = [
+        {"hard_text": "She heals.", "profession": 13, "gender": 1},
+        {"hard_text": "He reads.", "profession": 21, "gender": 0},
+    ]
+    for how in (as_parquet, as_json):
+        assert labels(read_bios(write(rows, how))) == EXPECTED
+
+
+def test_other_files_have_no_numbers(write):
+    """1 means a woman on the hub, and may mean a man elsewhere."""
+    rows = [{**row, "gender": number} for number, row in enumerate(ROWS)]
+    with pytest.raises(BiasflowError, match=r"line 1: gender: 0"):
+        read_bios(write(rows))
+    with pytest.raises(BiasflowError, match=r"row 1: gender: '0'"):
+        read_bios(write(rows, as_csv))
+
+
+def test_a_number_beyond_the_hubs_is_refused(write):
+    rows = [{"hard_text": "She heals.", "profession": 28, "gender": 1}]
+    with pytest.raises(BiasflowError, match="row 1: profession: 28"):
+        read_bios(write(rows, as_parquet))
+
+
+@pytest.mark.parametrize("gender", ["f", "F", "female", "Female", " F "])
+def test_spellings_of_gender(write, gender):
+    assert read_bios(write([{**ROWS[0], "gender": gender}]))["gender"].tolist() == ["F"]
+
+
+@pytest.mark.parametrize("gender", ["x", "", None, "woman", 1])
+def test_any_other_gender_is_named_with_file_and_row(write, gender):
+    path = write([ROWS[1], {**ROWS[0], "gender": gender}])
+    with pytest.raises(BiasflowError, match="line 2: gender") as error:
+        read_bios(path)
+    assert str(path) in str(error.value) and repr(gender) in str(error.value)
+
+
+@pytest.mark.parametrize("profession", ["Yoga Teacher", "yoga_teacher", " yoga teacher"])
+def test_spellings_of_a_profession(write, profession):
+    assert read_bios(write([{**ROWS[0], "profession": profession}]))["profession"].tolist() == ["yoga_teacher"]
+
+
+def test_an_unknown_profession_is_refused_unless_ones_own_are_given(write):
+    path = write([{**ROWS[0], "profession": "Sword Swallower"}])
+    with pytest.raises(BiasflowError, match="Sword Swallower"):
+        read_bios(path)
+    assert read_bios(path, professions=None)["profession"].tolist() == ["Sword Swallower"]
+    assert read_bios(path, professions=["sword_swallower", "x"])["profession"].tolist() == ["sword_swallower"]
+    with pytest.raises(BiasflowError, match="Sword Swallower"):
+        read_bios(path, professions=["x"])
+
+
+@pytest.mark.parametrize("professions", [PROFESSIONS, None])
+def test_rows_without_a_profession_are_counted(write, professions):
+    without = [{"text": "A.", "gender": "F"}, {"text": "B.", "gender": "M", "profession": " "}]
+    without.append({"text": "C.", "gender": "M", "profession": ""})
+    bios, summary = collect_bios({"mine": write([*ROWS, *without])}, professions=professions)
+    assert labels(bios) == EXPECTED
+    assert summary.to_dict("records") == [
+        {"file": "mine", "read": 5, "no_profession": 3, "duplicate": 0, "conflicting": 0, "kept": 2}
+    ]
+
+
+def test_repeated_texts_across_files(tmp_path):
+    """The first copy stays; of copies that differ in label none does."""
+    doubtful = {"text": "Twice.", "profession": "poet", "gender": "M"}
+    as_json([*ROWS, doubtful], tmp_path / "one")
+    again = [{**ROWS[0], "text": f" {ROWS[0]['text']}"}, {**doubtful, "gender": "F"}, {**doubtful, "text": "Once."}]
+    as_json(again, tmp_path / "two")
+    bios, summary = collect_bios({"first": tmp_path / "one", "second": tmp_path / "two"})
+    assert bios["text"].tolist() == [ROWS[0]["text"], ROWS[1]["text"], "Once."]
+    columns = ["file", "read", "no_profession", "duplicate", "conflicting", "kept"]
+    assert summary[columns].to_numpy().tolist() == [["first", 3, 0, 0, 1, 2], ["second", 3, 0, 1, 1, 1]]
+
+
+def test_one_file_twice_is_read_once(write):
+    path = write(ROWS)
+    bios, summary = collect_bios({"a": path, "b": path})
+    assert labels(bios) == EXPECTED and summary["duplicate"].tolist() == [0, 2]
+
+
+def test_names_and_scrubbed_texts(write):
+    rows = [
+        {**ROWS[0], "name": ["Ada", "", "King"], "scrubbed": "_ heals."},
+        {**ROWS[1], "name": "Ben Hill", "scrubbed": None},
+    ]
+    bios = read_bios(write(rows))
+    assert bios["name"].map(name_parts).tolist() == [("Ada", "King"), ("Ben", "Hill")]
+    assert bios["scrubbed"].tolist() == ["_ heals.", ""]
+    assert name_parts("Ada||De La Cruz") == ("Ada", "De La Cruz") and name_parts("") == ()
+
+
+BIOS_PKL = {
+    "raw": "Ada King is a nurse. She heals.",
+    "start_pos": 20,
+    "title": "nurse",
+    "gender": "F",
+    "name": ("Ada", "", "King"),
+    "bio": "_ heals.",
+    "path": "crawl/x.gz",
+}
+
+
+@pytest.mark.parametrize("protocol", range(5))
+@pytest.mark.parametrize("name", ["BIOS.pkl", "BIOS.pickle"])
+def test_the_original_pickle(tmp_path, protocol, name):
+    as_pickle([BIOS_PKL], tmp_path / name, protocol)
+    [bio] = read_bios(tmp_path / name).itertuples(index=False)
+    assert tuple(bio) == (" She heals.", "nurse", "F", "Ada||King", "_ heals.")  # the leading space stays
+
+
+class Trap:
+    """A pickle of it writes a file when it is read in the ordinary way."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (Path.touch, (self.path,))
+
+
+@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("where", ["alone", "in a field"])
+def test_a_pickle_with_a_global_is_refused_and_runs_nothing(tmp_path, protocol, where):
+    sprung = tmp_path / "sprung"
+    content = Trap(sprung) if where == "alone" else [{**BIOS_PKL, "raw": Trap(sprung)}]
+    as_pickle(content, tmp_path / "BIOS.pkl", protocol)
+    with pytest.raises(BiasflowError, match=r"pathlib|builtins|getattr") as error:
+        read_bios(tmp_path / "BIOS.pkl")
+    assert "BIOS.pkl" in str(error.value) and not sprung.exists()
+    pickle.loads((tmp_path / "BIOS.pkl").read_bytes())
+    assert sprung.exists()  # the trap works
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x04", b"\x80\x04]q", b"\x80\xff.", b"rubbish", b"P0\n."])
+def test_a_damaged_pickle_is_named(tmp_path, content):
+    (tmp_path / "BIOS.pkl").write_bytes(content)
+    with pytest.raises(BiasflowError, match=r"BIOS\.pkl"):
+        read_bios(tmp_path / "BIOS.pkl")
+
+
+@pytest.mark.parametrize("records", [{"raw": "x"}, ["x"], []])
+def test_a_pickle_of_something_else_is_named(tmp_path, records):
+    as_pickle(records, tmp_path / "BIOS.pkl")
+    with pytest.raises(BiasflowError, match=r"BIOS\.pkl"):
+        read_bios(tmp_path / "BIOS.pkl")
+
+
+@pytest.mark.parametrize("start", [None, -1, 2.5, "3"])
+def test_a_wrong_start_is_named(tmp_path, start):
+    as_pickle([BIOS_PKL, {**BIOS_PKL, "start_pos": start}], tmp_path / "BIOS.pkl")
+    with pytest.raises(BiasflowError, match="record 2: start_pos"):
+        read_bios(tmp_path / "BIOS.pkl")
+
+
+@pytest.mark.parametrize("text", ["", "  ", None, 3])
+def test_an_empty_text_is_named(write, text):
+    with pytest.raises(BiasflowError, match="line 2: text"):
+        read_bios(write([ROWS[0], {**ROWS[1], "text": text}]))
+
+
+@pytest.mark.parametrize("column", ["text", "profession", "gender"])
+@pytest.mark.parametrize("how", [as_json, as_csv, as_parquet])
+def test_a_missing_column_is_named(write, column, how):
+    rows = [{key: value for key, value in row.items() if key != column} for row in ROWS]
+    with pytest.raises(BiasflowError, match=column):
+        read_bios(write(rows, how))
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (b"", "bios.data"),
+        (b"text,profession,gender\n", "no biography"),
+        (b'{"text": "A"}\nno json\n', "line 2"),
+        (b'{"text": "A"}\n[1]\n', "line 2"),
+        (b"PAR1 and no more", "Parquet"),
+        (b"text,profession,gender\na,b,c,d\n\n,,,,,\n", "bios.data"),
+        (b"\xff\xfe", "UTF-8"),
+    ],
+)
+def test_an_unreadable_file_is_named(tmp_path, content, named):
+    (tmp_path / "bios.data").write_bytes(content)
+    with pytest.raises(BiasflowError, match=named):
+        read_bios(tmp_path / "bios.data")
+
+
+def refused(path):
+    """The message: one line that names the file, clipped, without doubled full stops, that can be written."""
+    with pytest.raises(BiasflowError) as error:
+        read_bios(path)
+    message = str(error.value)
+    assert str(path) in message and not message.endswith("..")
+    assert len(message.removeprefix(str(path))) < 700 and message.isprintable()
+    return message.removeprefix(str(path))
+
+
+HEADER = "text,profession,gender\n"
+QUOTED = '"She was born, and then a b",nurse,F\n'
+BARE = "She was born, and then a b,nurse,F\n"
+HUGE, LONG = pytest.param(10**400, id="huge"), pytest.param("x" * 10**5, id="long")
+
+
+@pytest.mark.parametrize(
+    ("rows", "row"),
+    [(BARE, 1), (BARE * 3, 1), (BARE + QUOTED, 1), (QUOTED + BARE, 2), (QUOTED + "\n" + QUOTED + BARE, 3)],
+)
+def test_a_text_with_a_comma_that_is_not_quoted_is_refused(tmp_path, rows, row):
+    (tmp_path / "bios.csv").write_text(HEADER + rows)
+    assert f"row {row} has more fields" in refused(tmp_path / "bios.csv")
+
+
+def test_a_text_with_a_line_break_that_is_not_quoted_is_refused(tmp_path):
+    (tmp_path / "bios.csv").write_text(HEADER + QUOTED + "He was born\nin Rome,nurse,M\n")
+    assert "row 2 has fewer fields" in refused(tmp_path / "bios.csv")
+    (tmp_path / "bios.csv").write_text(HEADER + '"He was born\nin ""Rome""",nurse,M\n')
+    assert read_bios(tmp_path / "bios.csv")["text"].tolist() == ['He was born\nin "Rome"']
+
+
+@pytest.mark.parametrize("row", ['"She said "no", always.",nurse,F\n', '"She was born,nurse,F\n'])
+def test_quotes_that_do_not_match_are_refused(tmp_path, row):
+    (tmp_path / "bios.csv").write_text(HEADER + QUOTED + row + QUOTED)
+    assert "row 2" in refused(tmp_path / "bios.csv")
+
+
+def test_a_tab_in_a_tab_separated_text_is_refused(tmp_path):
+    (tmp_path / "bios.tsv").write_text("text\tprofession\tgender\nShe\twas born\tnurse\tF\n")
+    assert "row 1 has more fields" in refused(tmp_path / "bios.tsv")
+
+
+@pytest.mark.parametrize("column", ["profession", "gender"])
+@pytest.mark.parametrize("value", [["F"], {"F": 1}, [["a"] * 50] * 50, True, 1.5, HUGE, LONG])
+def test_a_label_of_any_kind_is_refused_in_one_line(write, column, value):
+    path = write([{"hard_text": "A.", **ROWS[0]}, {"hard_text": "B.", **ROWS[1], column: value}])
+    assert f"line 2: {column}" in refused(path)
+
+
+@pytest.mark.parametrize("column", ["text", "profession", "gender", "name", "scrubbed"])
+def test_half_a_character_is_refused(write, column):
+    path = write([ROWS[0], {**ROWS[1], column: "Dr \ud83d who"}])  # JSON can write it, UTF-8 cannot
+    assert f"line 2: {column}" in refused(path)
+    with pytest.raises(BiasflowError, match=f"line 2: {column}"):
+        read_bios(path, professions=None)
+
+
+def test_half_a_character_in_the_name_of_a_column(tmp_path):
+    (tmp_path / "bios").write_text('{"\\ud83d": 1, "text": "A."}')
+    assert "no column profession" in refused(tmp_path / "bios")
+
+
+@pytest.mark.parametrize("name", [5, ["Ada", 5], {"first": "Ada"}, [[["Ada"]]]])
+def test_a_name_that_is_no_text_is_refused(write, name):
+    assert "line 2: name" in refused(write([ROWS[0], {**ROWS[1], "name": name}]))
+
+
+@pytest.mark.parametrize("depth", [500, 100_000])
+def test_deep_nesting_is_refused(tmp_path, depth):
+    line = json.dumps(ROWS[0])
+    deep = line.replace('"F"', "[" * depth + "]" * depth)
+    (tmp_path / "bios").write_text(f"{line}\n{deep}\n")
+    assert "line 2" in refused(tmp_path / "bios")
+
+
+@pytest.mark.parametrize("start", ["[{", " \n[\n {", "[[1, "])
+def test_a_json_array_is_refused(tmp_path, start):
+    (tmp_path / "bios.json").write_text(start + json.dumps(ROWS[0])[1:] * 100 + "]")
+    assert "JSON array" in refused(tmp_path / "bios.json")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"word " * 10_000,
+        b"text,profession,gen" + b"d" * 10_000,
+        b'{"text": "' + b"a" * 10_000,
+        b'{"a": ' + b"9" * 5000 + b"}",
+    ],
+)
+def test_no_long_line_is_printed(tmp_path, content):
+    (tmp_path / "bios").write_bytes(content)
+    assert len(refused(tmp_path / "bios")) < 400
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("name", ["bios.jsonl", "bios.csv"])
+def test_an_empty_file_holds_no_biography(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    assert "no biography" in refused(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "content", [b"P0\n.", b"\x80\x04K\x01Q.", b"\x80\x04\x8c\x01ax", b"c" + b"o" * 9999 + b"\nx\n."]
+)
+def test_a_pickle_is_refused_in_one_line(tmp_path, content):
+    (tmp_path / "BIOS.pkl").write_bytes(content)
+    refused(tmp_path / "BIOS.pkl")
+
+
+HUB = [("She heals.", 13, 1), ("He reads.", 21, 0), ("He cuts.", 25, 0)]
+
+
+@pytest.mark.parametrize("suffix", ["", ".0"])
+def test_the_hubs_numbers_in_csv(tmp_path, suffix):
+    rows = [f"{text},{profession}{suffix},{gender}{suffix}\n" for text, profession, gender in HUB]
+    (tmp_path / "hub.csv").write_text("hard_text,profession,gender\n" + "".join(rows))
+    assert labels(read_bios(tmp_path / "hub.csv")) == [("nurse", "F"), ("professor", "M"), ("surgeon", "M")]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_a_missing_number_is_named(tmp_path, kind, row):
+    """pandas makes the other numbers of the column 13.0, 21.0."""
+    table = pd.DataFrame(HUB, columns=["hard_text", "profession", "gender"])
+    table.loc[row, "gender"] = None
+    path = tmp_path / f"hub.{kind}"
+    {
+        "parquet": lambda: table.to_parquet(path),
+        "csv": lambda: table.to_csv(path, index=False),
+        "json": lambda: table.to_json(path, orient="records", lines=True),
+    }[kind]()
+    assert f"{row + 1}: gender: None" in refused(path)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_missing_profession_of_the_hubs_is_counted(tmp_path, kind):
+    table = pd.DataFrame(HUB, columns=["hard_text", "profession", "gender"])
+    table.loc[0, "profession"] = None
+    path = tmp_path / "hub"
+    table.to_parquet(path) if kind == "parquet" else table.to_csv(path, index=False)
+    bios, summary = collect_bios({"hub": path})
+    assert labels(bios) == [("professor", "M"), ("surgeon", "M")] and summary["no_profession"].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("profession", "nurse"), ("gender", "F"), ("profession", 28), ("gender", 2)]
+)
+def test_all_values_of_a_column_are_numbers(write, column, value):
+    table = [dict(zip(("hard_text", "profession", "gender"), row, strict=True)) for row in HUB]
+    assert f"line 3: {column}: {value!r}" in refused(write([*table[:2], {**table[2], column: value}]))
+
+
+def test_the_hubs_numbers_where_the_run_takes_other_professions(write):
+    path = write([dict(zip(("hard_text", "profession", "gender"), row, strict=True)) for row in HUB])
+    assert labels(read_bios(path, professions=None)) == [("nurse", "F"), ("professor", "M"), ("surgeon", "M")]
+    with pytest.raises(BiasflowError, match="line 2: profession: 'professor'"):
+        read_bios(path, professions=["nurse", "surgeon"])
+
+
+def test_a_column_that_is_there_twice(tmp_path):
+    (tmp_path / "csv").write_text("text,profession,gender,text\nA.,nurse,F,B.\n")
+    (tmp_path / "json").write_text('{"text": "A.", "profession": "nurse", "gender": "F", "text": "B."}\n')
+    twice = pa.table([["A."], ["nurse"], ["F"], ["B."]], names=["text", "profession", "gender", "text"])
+    pyarrow.parquet.write_table(twice, tmp_path / "parquet")
+    for name in ("csv", "json", "parquet"):
+        assert "'text' is there twice" in refused(tmp_path / name)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(BiasflowError, match="absent"):
+        read_bios(tmp_path / "absent")
+    with pytest.raises(BiasflowError, match="no file"):
+        collect_bios({})
+
+
+def test_nothing_left(write):
+    with pytest.raises(BiasflowError, match="no biography is left"):
+        read_bios(write([{"text": "A.", "gender": "F", "profession": None}]))
+
+
+def bios_of(**counts):
+    rows = [
+        (f"{name} {gender} {k}", name, gender, "", "")
+        for name, (women, men) in counts.items()
+        for gender, count in (("F", women), ("M", men))
+        for k in range(count)
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def test_professions_that_are_too_small():
+    bios = bios_of(nurse=(5, 3), dj=(0, 9), poet=(3, 3), model=(2, 8))
+    with pytest.raises(BiasflowError, match=r"dj \(0 women, 9 men\), model \(2 women, 8 men\)"):
+        keep_professions(bios, least=3)
+    kept, table = keep_professions(bios, least=3, small="drop")
+    assert set(kept["profession"]) == {"nurse", "poet"} and len(kept) == 14
+    assert kept.index.tolist() == list(range(14))
+    assert table[["profession", "women", "men", "kept"]].to_numpy().tolist() == [
+        ["dj", 0, 9, False],
+        ["model", 2, 8, False],
+        ["nurse", 5, 3, True],
+        ["poet", 3, 3, True],
+    ]
+    assert (table["reason"] == "").tolist() == table["kept"].tolist()
+
+
+def test_all_large_enough_and_all_too_small():
+    bios = bios_of(nurse=(5, 3), poet=(3, 3))
+    kept, table = keep_professions(bios, least=3)
+    assert kept.equals(bios) and table["kept"].all()
+    with pytest.raises(BiasflowError, match="poet"):
+        keep_professions(bios, least=4, small="drop")
+
+
+@pytest.mark.parametrize("wrong", [{"least": 1}, {"least": 2, "small": "keep"}])
+def test_wrong_arguments(wrong):
+    with pytest.raises(BiasflowError, match=str(list(wrong.values())[-1])):
+        keep_professions(bios_of(nurse=(5, 3), poet=(3, 3)), **wrong)
+
+
+def test_the_advice_for_a_profession_that_is_too_small():
+    with pytest.raises(BiasflowError, match="more planted ones"):
+        keep_professions(bios_of(nurse=(5, 3), poet=(1, 3)), least=2, advice="ask for more planted ones")
+
+
+def test_what_was_left_out_in_a_sentence():
+    summary = pd.DataFrame(
+        [("a", 1000, 30, 7, 4, 959), ("b", 500, 0, 2, 1, 497)],
+        columns=["file", "read", "no_profession", "duplicate", "conflicting", "kept"],
+    )
+    found = [int(word) for word in left_out(summary).split() if word.isdigit()]
+    assert found == [1500, 30, 9, 5]

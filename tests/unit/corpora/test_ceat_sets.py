@@ -1,0 +1,102 @@
+"""The word sets of CEAT: what the file holds, files of one's own, and the vectors of a test's words."""
+
+import numpy as np
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.ceat_sets import ceat_tests, read_ceat_sets, sets_of_vectors, words_of
+from scripts.biasflow.planted.association import planted_test
+from scripts.biasflow.planted.world import load_world
+
+HEADER = "test,role,set_name,word\n"
+ROWS = [f"T,{role},{role.lower()},{role.lower()}{i}" for role in "XYAB" for i in range(3)]
+
+
+def own_file(tmp_path, rows, header=HEADER):
+    path = tmp_path / "words.csv"
+    path.write_text(header + "\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture
+def own(tmp_path):
+    return read_ceat_sets(own_file(tmp_path, ROWS))["T"]
+
+
+def test_the_three_tests_of_weat_in_the_roles_of_the_released_code():
+    tests = ceat_tests(["C6", "C7", "C8"])
+    sets = {name: [getattr(test, role) for role in "XYAB"] for name, test in tests.items()}
+    assert all(len(words.examples) == 8 for roles in sets.values() for words in roles)
+    assert [words.category for words in sets["C6"]] == ["male names", "female names", "career", "family"]
+    assert [words.category for words in sets["C7"]] == ["math", "arts", "male terms", "female terms"]
+    assert [words.category for words in sets["C8"]] == ["science", "arts", "male terms", "female terms"]
+    assert "Bill" in tests["C6"].X.examples and "relatives" in tests["C6"].B.examples
+    assert {"Einstein", "NASA"} < set(tests["C8"].X.examples) and "Shakespeare" in tests["C8"].Y.examples
+
+
+def test_the_planted_test_has_single_words_of_its_world():
+    test = ceat_tests(["planted"])["planted"]
+    assert test == planted_test()
+    assert all(word.isalpha() for word in words_of([test]))
+    assert set(test.X.examples) < set(load_world().occupations)
+
+
+def test_words_are_listed_once_in_order():
+    tests = ceat_tests(["C7", "C8"])
+    words = words_of(tests.values())
+    assert words[:2] == ["math", "algebra"] and len(words) == len(set(words))
+    assert words_of([tests["C7"]]) == words[:32]
+
+
+def test_an_unknown_test_is_named():
+    with pytest.raises(BiasflowError, match="C9") as raised:
+        ceat_tests(["C6", "C9"])
+    # The configuration admits no other names, so the message must not send anyone to make one.
+    assert all(name in str(raised.value) for name in ("C6", "C7", "C8", "planted"))
+    assert "add" not in str(raised.value)
+
+
+def test_several_words_in_one_are_named(tmp_path):
+    with pytest.raises(BiasflowError, match="flight attendant"):
+        ceat_tests(["T"], own_file(tmp_path, [*ROWS, "T,X,x,flight attendant"]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "named"),
+    [
+        ([*ROWS, "T,Z,z,word"], "line 14: role 'Z'"),
+        ([*ROWS, "T,X,,word"], "line 14"),
+        ([*ROWS, "T,X,x,y1"], "'y1'"),
+        ([*ROWS, "T,X,other,word"], "'other'"),
+        (ROWS[2:], "role X"),
+        (ROWS[:9], "role B"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named(tmp_path, rows, named):
+    with pytest.raises(BiasflowError, match=named):
+        read_ceat_sets(own_file(tmp_path, rows))
+
+
+def test_a_missing_column_is_named(tmp_path):
+    with pytest.raises(BiasflowError, match="set_name"):
+        read_ceat_sets(own_file(tmp_path, ["T,X,x0"], header="test,role,word\n"))
+
+
+def test_vectors_by_role(own):
+    vectors = {word: np.full((2, 3), i) for i, word in enumerate(words_of([own]))}
+    sets = sets_of_vectors(own, vectors)
+    assert list(sets) == list("XYAB")
+    assert sets["Y"][1] is vectors["y1"] and sets["B"][2] is vectors["b2"]
+
+
+def test_words_without_vectors_are_errors_or_left_out(own):
+    vectors = {word: np.ones((2, 3)) for word in words_of([own])}
+    del vectors["a0"]
+    with pytest.raises(BiasflowError, match=r"T, set A .*a0"):
+        sets_of_vectors(own, vectors)
+    assert [len(words) for words in sets_of_vectors(own, vectors, missing="drop").values()] == [3, 3, 2, 3]
+    vectors["a1"] = np.empty((0, 3))
+    with pytest.raises(BiasflowError, match="a0, a1"):
+        sets_of_vectors(own, vectors, missing="drop")
+    with pytest.raises(BiasflowError, match="missing"):
+        sets_of_vectors(own, vectors, missing="ignore")

@@ -1,0 +1,449 @@
+"""Fetching files: sources, retries, resuming, verification; against a real HTTP server on loopback."""
+
+import email.utils
+import gzip
+import http.server
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.catalogue import Entry
+from scripts.biasflow.corpora.download import BLOCK, Retry, fetch, missing_files_message
+from scripts.biasflow.corpora.lock import agree
+
+BODY = bytes(range(256)) * 1500
+SIZE = len(BODY)
+DIGEST = sha256(BODY).hexdigest()
+ETAG = '"version-1"'
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers each request with the next behaviour of server.behaviours, then as a good server does."""
+
+    def do_GET(self):
+        self.server.ranges.append(self.headers.get("Range"))
+        behaviour = self.server.behaviours.popleft() if self.server.behaviours else whole
+        behaviour(self)
+
+    def answer(self, status, body, *, length=None, headers=()):
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        if length is not False:
+            self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def whole(request):
+    asked = request.headers.get("Range")
+    if asked is None:
+        return request.answer(200, BODY, headers=[("ETag", ETAG)])
+    start = int(asked.removeprefix("bytes=").removesuffix("-"))
+    place = ("Content-Range", f"bytes {start}-{SIZE - 1}/{SIZE}")
+    return request.answer(206, BODY[start:], headers=[("ETag", ETAG), place])
+
+
+def drops_after(size):
+    """Sends `size` more bytes of what was asked for, then drops the connection."""
+
+    def behaviour(request):
+        start = int((request.headers.get("Range") or "bytes=0-").removeprefix("bytes=").removesuffix("-"))
+        headers = [("ETag", ETAG)] + [("Content-Range", f"bytes {start}-{SIZE - 1}/{SIZE}")] * bool(start)
+        rest = BODY[start:]
+        request.answer(206 if start else 200, rest[:size], length=len(rest), headers=headers)
+
+    return behaviour
+
+
+def without_ranges(request):
+    request.answer(200, BODY)
+
+
+def altered(request):
+    request.answer(200, BODY[:-1] + b"?")
+
+
+def status(code, *headers):
+    return lambda request: request.answer(code, b"", headers=headers)
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.behaviours, server.ranges = deque(), []
+    server.url = f"http://127.0.0.1:{server.server_port}/file"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def nobody(server):
+    """An address at which no server listens."""
+    other = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    other.server_close()
+    return f"http://127.0.0.1:{other.server_port}"
+
+
+@pytest.fixture
+def waits():
+    return []
+
+
+@pytest.fixture
+def get(tmp_path, server, waits):
+    """fetch into an empty folder, with no real waits; get.folder is that folder."""
+
+    def get(behaviours=(), *, entry=None, **options):
+        server.behaviours.extend(behaviours)
+        retry = Retry(attempts=options.pop("attempts", 4), timeout=(1, 1), sleep=waits.append)
+        entry = entry or file_at(server.url)
+        return fetch(entry, get.folder / "target", lock_file=tmp_path / "lock.json", retry=retry, **options)
+
+    get.folder = tmp_path / "out"
+    return get
+
+
+def file_at(url, *, name="words", sha256=DIGEST, bytes=SIZE, exact=True):
+    return Entry(name, url, "MIT", f"texts/{name}.txt", exact, bytes, sha256)
+
+
+def left(folder):
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def fails(get, *behaviours, match, **options):
+    """The fetch fails with a message that has `match`, and leaves nothing behind."""
+    with pytest.raises(BiasflowError, match=match) as caught:
+        get(behaviours, **options)
+    assert left(get.folder) == []
+    return str(caught.value)
+
+
+def test_a_download_is_verified_and_described(get, server):
+    origin = get()
+    assert (get.folder / "target").read_bytes() == BODY and left(get.folder) == ["target"]
+    assert (origin.source, origin.location, origin.sha256) == ("upstream", server.url, DIGEST)
+    assert origin.byte_equal_to_upstream is True and origin.bytes == SIZE and origin.licence == "MIT"
+    assert server.ranges == [None]
+
+
+def test_resumes_where_the_connection_dropped(get, server, waits):
+    get([drops_after(BLOCK + 1000), drops_after(2 * BLOCK)])
+    assert server.ranges == [None, f"bytes={BLOCK}-", f"bytes={3 * BLOCK}-"]  # only the rest is asked for
+    assert (get.folder / "target").read_bytes() == BODY
+    assert waits == [1, 2]
+
+
+def test_starts_from_zero_where_the_server_knows_no_ranges(get, server):
+    get([drops_after(BLOCK), without_ranges])
+    assert server.ranges == [None, f"bytes={BLOCK}-"] and (get.folder / "target").read_bytes() == BODY
+
+
+def test_does_not_join_two_versions_of_an_unknown_file(get, server):
+    """Without a sha256 and an ETag, what came before the drop is asked for again."""
+    get([lambda request: request.answer(200, b"o" * BLOCK, length=SIZE)], entry=file_at(server.url, sha256=None))
+    assert server.ranges == [None, None] and (get.folder / "target").read_bytes() == BODY
+
+
+def test_a_range_that_was_not_asked_for_is_not_used(get, server):
+    wrong = ("Content-Range", f"bytes 5-{SIZE - 1}/{SIZE}")
+    get([drops_after(BLOCK), lambda request: request.answer(206, BODY[5:], headers=[wrong])])
+    assert (get.folder / "target").read_bytes() == BODY and server.ranges == [None, f"bytes={BLOCK}-", None]
+
+
+def test_a_range_that_does_not_fit_starts_from_zero(get, server):
+    get([drops_after(BLOCK), status(416)])
+    assert server.ranges == [None, f"bytes={BLOCK}-", None] and (get.folder / "target").read_bytes() == BODY
+
+
+def test_a_compressed_answer_is_unpacked_and_never_resumed(get, server):
+    packed = gzip.compress(os.urandom(3 * BLOCK) + BODY, mtime=0)
+    headers = [("Content-Encoding", "gzip"), ("ETag", ETAG)]
+    get([lambda request: request.answer(200, packed[: 2 * BLOCK], length=len(packed), headers=headers)])
+    assert server.ranges == [None, None] and (get.folder / "target").read_bytes() == BODY
+    packed = gzip.compress(BODY, mtime=0)
+    get([lambda request: request.answer(200, packed, headers=headers)])
+    assert (get.folder / "target").read_bytes() == BODY
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drops=st.lists(st.integers(0, SIZE // 4), max_size=3))
+def test_wherever_it_drops_the_file_is_whole(get, drops):
+    get([drops_after(size) for size in drops])
+    assert (get.folder / "target").read_bytes() == BODY
+
+
+def test_passing_errors_are_retried_with_back_off(get, waits):
+    get([status(503), status(429), status(500)])
+    assert waits == [1, 2, 4] and left(get.folder) == ["target"]
+
+
+@pytest.mark.parametrize("spelling", ["seconds", "date"])
+def test_retry_after_is_respected(get, waits, spelling):
+    asked = "7" if spelling == "seconds" else email.utils.formatdate(time.time() + 7, usegmt=True)
+    get([status(503, ("Retry-After", asked))])
+    assert len(waits) == 1 and 5 <= waits[0] <= 7
+
+
+def test_a_server_that_asks_for_too_long_a_wait_is_an_error_at_once(get, waits):
+    fails(get, status(503, ("Retry-After", "9999")), match="9999")
+    assert waits == []
+
+
+def test_an_unreadable_retry_after_is_ignored(get, waits):
+    get([status(503, ("Retry-After", "soon"))])
+    assert waits == [1]
+
+
+def test_404_fails_at_once_with_the_address(get, server, waits):
+    fails(get, status(404), match=server.url)
+    assert waits == [] and len(server.ranges) == 1
+
+
+def test_a_truncated_body_is_given_up_after_all_attempts(get, server):
+    message = fails(get, *[drops_after(0)] * 4, match="words")
+    assert server.url in message and str(SIZE) in message and len(server.ranges) == 4
+
+
+def test_a_body_shorter_than_the_catalogue_says_is_truncated(get, server):
+    """A server that states no length and closes early is found out by the known size."""
+    short = [lambda request: request.answer(200, BODY[:99], length=False)] * 4
+    message = fails(get, *short, match="truncated")
+    assert str(SIZE) in message and "99" in message
+
+
+def test_an_altered_body_says_what_was_expected_and_what_came(get):
+    came = sha256(BODY[:-1] + b"?").hexdigest()
+    assert DIGEST in fails(get, altered, match=came)
+
+
+def test_what_stood_at_the_target_stays_when_a_download_fails(get):
+    get.folder.mkdir()
+    (get.folder / "target").write_text("earlier")
+    with pytest.raises(BiasflowError):
+        get([altered])
+    assert (get.folder / "target").read_text() == "earlier" and left(get.folder) == ["target"]
+
+
+def test_a_folder_that_cannot_be_written(get, server, monkeypatch):
+    def refuse(**options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("scripts.biasflow.base.files.tempfile.mkstemp", refuse)  # as root, no folder refuses
+    fails(get, match=str(get.folder))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_process_leaves_nothing_behind(tmp_path, server, number):
+    released = threading.Event()
+
+    def stalls(request):
+        request.answer(200, BODY[:1000], length=SIZE)
+        request.wfile.flush()
+        released.wait(60)  # longer than a busy machine needs to get there
+
+    server.behaviours.append(stalls)
+    code = (
+        "from scripts.biasflow.corpora.catalogue import Entry\nfrom scripts.biasflow.corpora.download import fetch\n"
+        f"fetch(Entry('words', {server.url!r}, 'MIT', 'words', True), 'out/target', lock_file='lock.json')"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # a shell's background jobs ignore SIGINT
+    )
+    try:
+        deadline = time.monotonic() + 20
+        while not (left(tmp_path / "out") and server.ranges) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert left(tmp_path / "out") != []  # half of a file, under a temporary name
+        process.send_signal(number)
+        assert process.wait(20) != 0
+    finally:
+        released.set()
+        process.kill()
+        process.wait()
+    assert left(tmp_path / "out") == []
+
+
+# No network
+
+
+def test_without_a_network_one_message_lists_every_missing_file(get, nobody, tmp_path, waits):
+    mirror = make_mirror(tmp_path / "mirror", {"texts/mirrored.txt": b"x"})
+    (tmp_path / "there").write_text("x")
+    names = ["words", "second", "there", "mirrored", "own", "lost"]
+    entries = {name: file_at(f"{nobody}/{name}", name=name) for name in names}
+    (tmp_path / "own.txt").write_text("x")
+    message = fails(
+        get,
+        match=f"{nobody}/words",
+        entry=entries["words"],
+        wanted={entry: tmp_path / name for name, entry in entries.items()},
+        mirror=mirror,
+        local_files={"own": tmp_path / "own.txt", "lost": tmp_path / "lost.txt"},
+    )
+    assert f"{nobody}/second" in message and f"{nobody}/lost" in message
+    assert str(mirror / "texts/second.txt") in message and "files: {second: PATH}" in message
+    assert not any(f"{nobody}/{name}" in message for name in ("there", "mirrored", "own"))
+    assert waits == [1, 2, 4]
+
+
+def test_the_message_without_a_mirror_names_the_configuration_key():
+    message = missing_files_message([file_at("https://example.org/a")], reason="refused")
+    assert "files: {words: PATH}" in message and "MANIFEST" not in message
+
+
+# A local file
+
+
+def test_a_local_file_is_used_before_all_else(get, server, tmp_path):
+    (tmp_path / "own.txt").write_bytes(BODY)
+    mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": b"other"})
+    origin = get(local_files={"words": tmp_path / "own.txt"}, mirror=mirror)
+    assert (get.folder / "target").read_bytes() == BODY and server.ranges == []
+    assert origin.source == "local" and origin.byte_equal_to_upstream is True
+
+
+def test_a_local_variant_is_used_with_a_warning(get, tmp_path, caplog):
+    (tmp_path / "own.txt").write_bytes(b"my own")
+    origin = get(local_files={"words": tmp_path / "own.txt"})
+    assert origin.byte_equal_to_upstream is False and origin.sha256 == sha256(b"my own").hexdigest()
+    assert "own.txt" in caplog.text and DIGEST in caplog.text
+
+
+def test_a_local_file_of_a_file_whose_sha256_is_unknown(get, server, tmp_path):
+    (tmp_path / "own.txt").write_bytes(b"my own")
+    entry = file_at(server.url, sha256=None, bytes=None)
+    assert get(entry=entry, local_files={"words": tmp_path / "own.txt"}).byte_equal_to_upstream is None
+
+
+def test_a_local_file_that_is_not_there(get, tmp_path):
+    message = fails(get, match="files: words", local_files={"words": tmp_path / "none.txt"})
+    assert str(tmp_path / "none.txt") in message
+
+
+# A mirror
+
+
+def make_mirror(folder, files, *, note="exact"):
+    rows = ["path\tbytes\tsha256\tupstream\tlicence\tnote"]
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+        rows.append(f"{path}\t{len(content)}\t{sha256(content).hexdigest()}\thttps://example.org\tMIT\t{note}")
+    (folder / "MANIFEST.tsv").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+def test_a_mirror_is_used_before_upstream(get, server, tmp_path):
+    origin = get(mirror=make_mirror(tmp_path / "mirror", {"texts/words.txt": BODY}))
+    assert (get.folder / "target").read_bytes() == BODY and server.ranges == []
+    assert (origin.source, origin.byte_equal_to_upstream, origin.note) == ("mirror", True, "exact")
+    assert origin.location == str(tmp_path / "mirror/texts/words.txt") and origin.upstream == server.url
+
+
+def test_a_file_that_the_mirror_lacks_comes_from_upstream(get, tmp_path):
+    assert get(mirror=make_mirror(tmp_path / "mirror", {"other.txt": b"x"})).source == "upstream"
+
+
+def test_a_mirror_file_that_was_altered(get, tmp_path):
+    mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": BODY})
+    (mirror / "texts/words.txt").write_bytes(BODY + b"?")
+    message = fails(get, match="texts/words.txt", mirror=mirror)
+    assert DIGEST in message and sha256(BODY + b"?").hexdigest() in message
+
+
+def test_a_mirror_file_that_its_manifest_does_not_list(get, tmp_path):
+    mirror = make_mirror(tmp_path / "mirror", {"other.txt": b"x"})
+    (mirror / "texts").mkdir()
+    (mirror / "texts/words.txt").write_bytes(BODY)
+    fails(get, match=r"MANIFEST\.tsv.*texts/words.txt", mirror=mirror)
+
+
+def test_a_mirror_without_a_manifest(get, tmp_path):
+    mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": BODY})
+    (mirror / "MANIFEST.tsv").unlink()
+    fails(get, match=r"MANIFEST\.tsv", mirror=mirror)
+
+
+def test_a_mirror_that_is_not_there(get, tmp_path):
+    fails(get, match="mirror", mirror=tmp_path / "none")
+
+
+def test_a_mirror_copy_that_may_differ_from_upstream_says_so(get, server, tmp_path, caplog):
+    mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": b"rebuilt"}, note="rebuilt, not byte-identical")
+    origin = get(entry=file_at(server.url, exact=False), mirror=mirror)
+    assert origin.byte_equal_to_upstream is False and origin.note == "rebuilt, not byte-identical"
+    assert "words" in caplog.text
+
+
+def test_a_mirror_copy_that_must_equal_upstream_and_does_not(get, tmp_path):
+    mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": b"rebuilt"})
+    assert DIGEST in fails(get, match=sha256(b"rebuilt").hexdigest(), mirror=mirror)
+
+
+# The lock file
+
+
+def test_the_first_download_of_an_unknown_file_is_recorded_and_the_next_must_agree(get, server, tmp_path):
+    entry = file_at(server.url, sha256=None, bytes=None)
+    get(entry=entry)
+    assert json.loads((tmp_path / "lock.json").read_text()) == {
+        "words": {"sha256": DIGEST, "bytes": SIZE, "url": server.url}
+    }
+    get(entry=entry)
+    (get.folder / "target").unlink()
+    message = fails(get, altered, entry=entry, match=r"lock\.json")
+    assert DIGEST in message and sha256(BODY[:-1] + b"?").hexdigest() in message
+
+
+def test_a_known_file_needs_no_lock(get, tmp_path):
+    get()
+    assert not (tmp_path / "lock.json").exists()
+
+
+def test_a_newly_pinned_address_is_recorded_anew(tmp_path):
+    lock = tmp_path / "lock.json"
+    agree(lock, {"a": {"sha256": "1", "bytes": 1, "url": "first"}})
+    agree(lock, {"a": {"sha256": "2", "bytes": 2, "url": "second"}})
+    assert json.loads(lock.read_text())["a"]["sha256"] == "2"
+
+
+def test_downloads_at_once_are_all_recorded(tmp_path):
+    lock = tmp_path / "lock.json"
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: agree(lock, {f"f{i}": {"sha256": str(i), "bytes": i, "url": "u"}}), range(24)))
+    assert len(json.loads(lock.read_text())) == 24
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"a": {}}', '{"a": 1}'])
+def test_a_broken_lock_file_is_named(tmp_path, content):
+    (tmp_path / "lock.json").write_text(content)
+    with pytest.raises(BiasflowError, match=r"lock\.json"):
+        agree(tmp_path / "lock.json", {})

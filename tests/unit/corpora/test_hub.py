@@ -1,0 +1,181 @@
+"""Encoders from the hub: a small hub on loopback, the hub's own cache, and the real client in a process of its own."""
+
+import hashlib
+import http.server
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.hub import download_encoder
+
+ID, REVISION = "owner/tiny", "a" * 40
+FILES = {
+    "config.json": b"{}",
+    "vocab.txt": b"[PAD]\n[UNK]\n",
+    "tokenizer_config.json": b"{}",
+    "model.safetensors": b"weights" * 1000,
+    "pytorch_model.bin": b"pickle",
+    "modeling.py": b"code",
+    "onnx/model.safetensors": b"other weights",
+}
+WANTED = ["config.json", "model.safetensors", "tokenizer_config.json", "vocab.txt"]
+
+
+class Hub(http.server.BaseHTTPRequestHandler):
+    def do_HEAD(self):
+        self.answer()
+
+    def do_GET(self):
+        self.wfile.write(self.answer())
+
+    def answer(self):
+        path = self.path.split("?")[0]
+        name = path.removeprefix(f"/{ID}/resolve/{REVISION}/")
+        status, body, headers = 404, b"", {"X-Error-Code": "RevisionNotFound" if ID in path else "RepoNotFound"}
+        if path == f"/api/models/{ID}/tree/{REVISION}":
+            rows = [
+                {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
+                for name, data in self.server.files.items()
+            ]
+            status, body, headers = 200, json.dumps(rows).encode(), {"Content-Type": "application/json"}
+        elif name in self.server.files:
+            body = self.server.files[name]
+            etag = hashlib.sha1(body).hexdigest()
+            status, headers = 200, {"ETag": f'"{etag}"', "X-Repo-Commit": REVISION}
+        self.send_response(status)
+        for key, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(key, value)
+        self.end_headers()
+        return body
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def hub():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    server.files = dict(FILES)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def download(hub, tmp_path):
+    """download_encoder in a new process, whose environment names the hub and an empty cache; its error as an exception.
+
+    A process of its own, as the hub's client reads its settings once, when it is imported."""
+    code = (
+        "import json, sys\nfrom scripts.biasflow.corpora.hub import download_encoder\n"
+        "from scripts.biasflow.base.errors import BiasflowError\n"
+        "try:\n    print(len(download_encoder(**json.loads(sys.argv[1])).files))\n"
+        "except BiasflowError as error:\n    sys.exit(str(error))\n"
+    )
+
+    def download(id=ID, revision=REVISION, *, offline=False, **options):
+        options |= {"folder": str(tmp_path / "encoder"), "lock_file": str(tmp_path / "lock.json")}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(Path(__file__).parents[3]),
+            "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}",
+            "HF_HOME": str(tmp_path / "cache"),
+            "HF_HUB_OFFLINE": "1" if offline else "0",
+            "NO_PROXY": "127.0.0.1",
+        }
+        command = [sys.executable, "-c", code, json.dumps({"id": id, "revision": revision, **options})]
+        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        if done.returncode:
+            assert not (tmp_path / "encoder").exists()
+            raise BiasflowError(done.stderr.strip())
+        return tmp_path / "encoder"
+
+    return download
+
+
+def test_only_config_tokenizer_and_safetensors_come(download, tmp_path):
+    folder = download()
+    assert sorted(path.name for path in folder.iterdir()) == WANTED
+    assert (folder / "model.safetensors").read_bytes() == FILES["model.safetensors"]
+    assert len(json.loads((tmp_path / "lock.json").read_text())) == len(WANTED)
+
+
+def test_a_complete_cache_serves_offline(download, hub):
+    download()
+    hub.files.clear()
+    assert sorted(path.name for path in download(offline=True).iterdir()) == WANTED
+
+
+def test_offline_without_a_cache_is_one_line(download):
+    with pytest.raises(BiasflowError, match=f"{ID}.*{REVISION}") as caught:
+        download(offline=True)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_incomplete_cache_is_not_used_offline(download, tmp_path):
+    download()
+    shard = next((tmp_path / "cache").glob("hub/*/snapshots/*/model.safetensors"))
+    shard.unlink()
+    for path in (tmp_path / "encoder").iterdir():
+        path.unlink()
+    (tmp_path / "encoder").rmdir()
+    with pytest.raises(BiasflowError, match=ID):
+        download(offline=True)
+
+
+@pytest.mark.parametrize(
+    ("id", "revision", "named"),
+    [(ID, "b" * 40, "b" * 40), ("owner/none", REVISION, "owner/none"), ("a b", REVISION, "a b")],
+)
+def test_an_unknown_revision_or_id_is_named(download, id, revision, named):
+    with pytest.raises(BiasflowError, match=named) as caught:
+        download(id, revision)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_revision_must_be_pinned(tmp_path):
+    with pytest.raises(BiasflowError, match="'main'"):
+        download_encoder(ID, "main", tmp_path / "encoder", lock_file=tmp_path / "lock.json")
+
+
+@pytest.mark.parametrize(
+    ("lacks", "named"),
+    [("model.safetensors", "safetensors"), ("config.json", "config.json"), ("vocab.txt", "tokenizer")],
+)
+def test_a_repository_that_lacks_a_part_is_named(download, hub, lacks, named):
+    del hub.files[lacks]
+    with pytest.raises(BiasflowError, match=f"{ID}.*{named}"):
+        download()
+
+
+def test_all_shards_must_be_there(download, hub):
+    del hub.files["model.safetensors"]
+    hub.files["model-00001-of-00002.safetensors"] = b"half"
+    weights = {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}
+    hub.files["model.safetensors.index.json"] = json.dumps({"weight_map": weights}).encode()
+    with pytest.raises(BiasflowError, match="model-00002-of-00002"):
+        download()
+
+
+def test_weights_that_the_catalogue_knows_are_verified(download):
+    digest = hashlib.sha256(FILES["model.safetensors"]).hexdigest()
+    with pytest.raises(BiasflowError, match=f"{'0' * 64}.*{digest}"):
+        download(known={"model.safetensors": "0" * 64})
+    assert download(known={"model.safetensors": digest}).is_dir()
+
+
+def test_other_files_must_be_as_first_seen(download, hub, tmp_path):
+    lock = tmp_path / "lock.json"
+    name = f"{ID}@{REVISION}/config.json"
+    lock.write_text(json.dumps({name: {"sha256": "0" * 64, "bytes": 1, "url": name}}))
+    with pytest.raises(BiasflowError, match=r"config\.json.*0{64}"):
+        download()

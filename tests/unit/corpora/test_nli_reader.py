@@ -1,0 +1,221 @@
+"""Sentence pairs: every format gives the same table, and what is refused."""
+
+import json
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.nli import (
+    COLUMNS,
+    LABELS,
+    NliData,
+    check_classes,
+    collect_parts,
+    hold_out,
+    read_nli,
+    read_pairs,
+    write_nli,
+)
+
+ROWS = [
+    ("A man sleeps.", "A person rests.", "entailment"),
+    ("A man sleeps.", 'He said "no', "-"),
+    ("A dog, a cat", 'He "runs" off ', "neutral"),
+    ("A dog, a cat", "N/A", "contradiction"),
+]
+NUMBERS = {"entailment": 0, "neutral": 1, "contradiction": 2, "-": -1}
+KEPT = [row for row in ROWS if row[2] != "-"]
+HUB, ORIGINAL = ("premise", "hypothesis", "label"), ("sentence1", "sentence2", "gold_label")
+
+
+def as_parquet(path, rows=ROWS, names=HUB):
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    columns[names[2]] = [NUMBERS[label] for label in columns[names[2]]]
+    pa.parquet.write_table(pa.table({"genre": ["x"] * len(rows), **columns}), path)
+
+
+def as_json(path, rows=ROWS, names=HUB, label=str):
+    items = [{"id": 1, **dict(zip(names, (*row[:2], label(row[2])), strict=True))} for row in rows]
+    path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+
+
+def as_table(path, rows=ROWS, names=ORIGINAL, separator="\t"):
+    lines = [(names[2], *names[:2]), *((label, *texts) for *texts, label in rows)]
+    path.write_text("".join(separator.join(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def as_csv(path):
+    pd.DataFrame(ROWS, columns=HUB).to_csv(path, index=False)
+
+
+WRITERS = {
+    "parquet": as_parquet,
+    "json": as_json,
+    "json-numbers": lambda path: as_json(path, label=NUMBERS.get),
+    "json-original": lambda path: as_json(path, names=ORIGINAL),
+    "tsv": as_table,
+    "tsv-hub": lambda path: as_table(path, names=HUB),
+    "csv": as_csv,
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_every_format_gives_the_same(tmp_path, writer):
+    writer(tmp_path / "pairs")  # without a suffix: the content tells
+    data = read_nli(tmp_path / "pairs")
+    assert list(data.pairs.columns) == list(HUB) and list(data.pairs.index) == [0, 1, 2]
+    assert list(data.pairs.itertuples(index=False, name=None)) == KEPT
+    assert data.dropped == 1
+
+
+@pytest.mark.parametrize("writer", [as_json, as_table])
+def test_a_byte_order_mark_and_windows_line_ends_change_nothing(tmp_path, writer):
+    writer(tmp_path / "pairs")
+    content = (tmp_path / "pairs").read_bytes()
+    (tmp_path / "pairs").write_bytes(b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n"))
+    assert list(read_nli(tmp_path / "pairs").pairs.itertuples(index=False, name=None)) == KEPT
+
+
+def test_a_line_break_within_a_sentence_becomes_a_space(tmp_path):
+    as_json(tmp_path / "pairs", rows=[("One\ntwo", "three\r\nfour", "neutral")])
+    assert read_nli(tmp_path / "pairs").pairs.loc[0].tolist() == ["One two", "three four", "neutral"]
+
+
+def changed(row, column, value):
+    rows = [list(row) for row in ROWS]
+    rows[row][column] = value
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("write", "place"),
+    [
+        (lambda path: as_json(path, changed(2, 2, "")), "line 3: column label: empty"),
+        (lambda path: as_json(path, changed(2, 2, None), label=lambda label: label), "line 3: column label"),
+        (lambda path: as_json(path, changed(2, 2, "maybe")), "line 3: column label: 'maybe'"),
+        (lambda path: as_json(path, changed(0, 0, " "), names=ORIGINAL), "line 1: column sentence1"),
+        (lambda path: as_json(path, changed(0, 1, None)), "line 1: column hypothesis"),
+        (lambda path: as_table(path, changed(3, 1, "")), "line 5: column sentence2"),
+        (lambda path: as_table(path, changed(3, 2, "7")), "line 5: column gold_label: '7'"),
+        (lambda path: as_table(path, changed(1, 1, "a\tb")), "line 3: 4 columns"),
+        (lambda path: as_table(path, names=("sentence1", "sentence2", "lable")), "line 1: column gold_label"),
+        (lambda path: as_table(path, names=("premise", "hypotheses", "label")), "line 1: column hypothesis"),
+        (lambda path: as_parquet(path, changed(3, 0, "")), "row 4: column premise"),
+        (lambda path: as_parquet(path, names=("premise", "hypothesis", "gold")), "column label"),
+        (lambda path: as_table(path, ROWS[1:2]), "no pairs"),
+        (lambda path: as_table(path, []), "no pairs"),
+        (lambda path: path.write_text(""), "line 1: column"),
+        (lambda path: path.write_text('{"premise": "a", "hypothesis": "b", "label": "neutral"}\n{"a'), "line 2"),
+        (lambda path: path.write_text('{"premise": "a", "hypothesis": "b", "label": "neutral"}\n[1]'), "line 2"),
+        (
+            lambda path: path.write_text('{"premise": "a", "hypothesis": "b", "label": "neutral"}\n{}'),
+            "line 2.*premise",
+        ),
+        (lambda path: path.write_text('premise,hypothesis,label\na,b,neutral\nc,"d,neutral\n'), "line 3"),
+        (lambda path: path.write_bytes(b"PAR1 but not really"), "Parquet"),
+        (lambda path: path.write_bytes(b"premise\xff"), "UTF-8"),
+        (lambda path: path.mkdir(), "cannot be read"),
+        (lambda path: None, "cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_named_in_one_line(tmp_path, write, place):
+    write(tmp_path / "pairs")
+    with pytest.raises(BiasflowError, match=f"pairs: .*{place}") as caught:
+        read_nli(tmp_path / "pairs")
+    assert "\n" not in str(caught.value)
+
+
+texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(str.strip)
+
+
+@settings(deadline=None)
+@given(rows=st.lists(st.tuples(texts, texts, st.sampled_from(LABELS)), min_size=1))
+def test_written_pairs_are_read_back(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("nli") / "pairs.csv"
+    pairs = pd.DataFrame(rows, columns=HUB, dtype="str")
+    write_nli(pairs.assign(other=1), path)
+    pd.testing.assert_frame_equal(read_pairs(path), pairs)
+    pd.testing.assert_frame_equal(read_nli(path).pairs, pairs)
+
+
+def test_a_written_file_with_an_unknown_label_is_refused(tmp_path):
+    write_nli(pd.DataFrame([("a", "b", "neutral"), ("a", "c", "nuetral")], columns=HUB), tmp_path / "pairs.csv")
+    with pytest.raises(BiasflowError, match=r"pairs\.csv: line 3: column label: 'nuetral'"):
+        read_pairs(tmp_path / "pairs.csv")
+
+
+def test_a_class_that_training_lacks_is_named():
+    pairs = pd.DataFrame(KEPT, columns=HUB)
+    check_classes(NliData(pairs, 0), "ours")
+    with pytest.raises(BiasflowError, match=r"ours: .*labelled neutral,"):
+        check_classes(NliData(pairs[pairs["label"] != "neutral"], 0), "ours")
+
+
+@settings(deadline=None)
+@given(
+    premises=st.lists(st.sampled_from("abcdefgh"), min_size=2).filter(lambda all: len(set(all)) > 1),
+    share=st.floats(0.01, 0.99),
+    seed=st.integers(0, 2**32),
+)
+def test_held_out_premises_are_never_trained_on(premises, share, seed):
+    pairs = pd.DataFrame([(premise, str(i), "neutral") for i, premise in enumerate(premises)], columns=HUB)
+    train, validation = hold_out(pairs, share, seed)
+    assert len(train) and len(validation)
+    assert not set(train["premise"]) & set(validation["premise"])
+    together = pd.concat([train, validation])
+    assert sorted(together["hypothesis"]) == sorted(pairs["hypothesis"])
+    for part in (train, validation):
+        assert part["hypothesis"].astype(int).is_monotonic_increasing
+    for part, again in zip((train, validation), hold_out(pairs, share, seed), strict=True):
+        pd.testing.assert_frame_equal(part, again)
+
+
+def test_the_share_counts_premises_and_the_seed_decides():
+    pairs = pd.DataFrame([(str(i // 3), str(i), "neutral") for i in range(300)], columns=HUB)
+    parts = [hold_out(pairs, 0.2, seed)[1] for seed in (0, 1)]
+    assert [len(part) for part in parts] == [60, 60]
+    assert set(parts[0]["premise"]) != set(parts[1]["premise"])
+
+
+@pytest.mark.parametrize(("rows", "share"), [(KEPT, 0.0), (KEPT, 1.0), (KEPT[:1], 0.5)])
+def test_what_cannot_be_split(rows, share):
+    with pytest.raises(BiasflowError, match="premise"):
+        hold_out(pd.DataFrame(rows, columns=HUB), share, 0)
+
+
+def json_lines(path, rows):
+    path.write_text("".join(json.dumps(dict(zip(COLUMNS, row, strict=True))) + "\n" for row in rows))
+    return path
+
+
+def test_parts_are_put_together_and_their_sources_said(tmp_path):
+    rows = [(f"premise {i}", "hypothesis", LABELS[i % 3]) for i in range(9)]
+    first = json_lines(tmp_path / "first", [*rows, ("no gold label", "here", "-")])
+    second = json_lines(tmp_path / "second", rows[:3])
+    files = {"train": {"one": first, "two": second}, "validation": {"two": second}, "test": {"one": first}}
+    parts, sources = collect_parts(files, validation_share=0.1, seed=0)
+    assert {part: len(pairs) for part, pairs in parts.items()} == {"train": 12, "validation": 3, "test": 9}
+    assert list(sources.itertuples(index=False, name=None)) == [
+        ("train", "one", 9, 1), ("train", "two", 3, 0), ("validation", "two", 3, 0), ("test", "one", 9, 1)
+    ]  # fmt: skip
+
+
+def test_without_validation_files_premises_are_held_out_of_training(tmp_path):
+    rows = [(f"premise {i // 2}", f"hypothesis {i}", LABELS[i % 3]) for i in range(60)]
+    path = json_lines(tmp_path / "pairs", rows)
+    parts, sources = collect_parts({"train": {"a": path}, "test": {"a": path}}, validation_share=0.2, seed=1)
+    assert (len(parts["train"]), len(parts["validation"]), len(parts["test"])) == (48, 12, 60)
+    assert not set(parts["train"]["premise"]) & set(parts["validation"]["premise"])
+    assert list(sources["part"]) == ["train", "validation", "test"]
+    assert list(sources["pairs"]) == [48, 12, 60]
+
+
+def test_a_class_that_training_lacks_is_an_error(tmp_path):
+    path = json_lines(tmp_path / "pairs", [(f"premise {i}", "hypothesis", LABELS[i % 2]) for i in range(8)])
+    with pytest.raises(BiasflowError, match=f"mine.*{LABELS[2]}"):
+        collect_parts({"train": {"mine": path}, "test": {"mine": path}}, validation_share=0.2, seed=0)

@@ -1,0 +1,172 @@
+"""Corpora of separate texts: every kind of file, what is left out, and what is wrong in a file."""
+
+import bz2
+import csv
+import gzip
+import json
+import lzma
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.documents import read_sentences
+from scripts.biasflow.corpora.plain_text import COLUMNS, FIRST, read_texts
+
+TEXTS = ["He sat.", "Zoë was\u2028late.", "NASA"]
+LINES = "\ufeffHe sat.\n\n  \nZoë was\u2028late.\r\nNASA"
+COMMENTS = "\n".join(
+    json.dumps(record)
+    for record in (
+        {"body": "He sat.", "author": "x"},
+        {"body": "[deleted]"},
+        {"body": ""},
+        {"text": TEXTS[1]},
+        {"body": " [removed] "},
+        {"body": "NASA", "text": "not this"},
+    )
+)
+
+
+CSV = (
+    "\ufeffid, Comments_Processed\r\n1,He sat.\r\n\r\n2,[deleted]\r\n3,\r\n"
+    f'4,"{TEXTS[1]}"\r\n5," [removed] "\r\n,NASA\r\n'
+)
+TSV = f"text\tid\nHe sat.\t1\n[removed]\t2\n{TEXTS[1]}\t\nNASA\t3"
+LEIPZIG = f"1\tHe sat.\r\n2\t\n\n3\t{TEXTS[1]}\n10\tNASA"
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"), [(".txt", LINES), (".txt", LEIPZIG), (".jsonl", COMMENTS), (".csv", CSV), (".tsv", TSV)]
+)
+@pytest.mark.parametrize(
+    ("packed", "pack"),
+    [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), (".GZ", gzip.compress)],
+)
+def test_texts_of_lines(tmp_path, ending, text, packed, pack):
+    path = tmp_path / f"corpus{ending}{packed}"
+    path.write_bytes(pack(text.encode()))
+    assert list(read_texts(path)) == TEXTS
+
+
+@pytest.mark.parametrize("column", ["text", "body"])
+def test_texts_of_parquet(tmp_path, column):
+    path = tmp_path / "corpus.parquet"
+    pd.DataFrame({"id": range(6), column: [TEXTS[0], None, "", TEXTS[1], "[removed]", TEXTS[2]]}).to_parquet(path)
+    assert list(read_texts(path)) == TEXTS
+
+
+def test_texts_come_one_at_a_time(tmp_path):
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"text": "first"}\nbroken\n')
+    texts = read_texts(path)
+    assert next(texts) == "first"
+    with pytest.raises(BiasflowError, match="line 2"):
+        next(texts)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_table_has_its_texts_in_the_column_of_that_name(tmp_path, column):
+    frame = pd.DataFrame({"id": ["a", "b", "c"], column.capitalize(): TEXTS, "phrase": "not this"})
+    frame.to_csv(tmp_path / "corpus.csv", index_label="")
+    frame.to_csv(tmp_path / "corpus.tsv", sep="\t", index=False)
+    assert list(read_texts(tmp_path / "corpus.csv")) == list(read_texts(tmp_path / "corpus.tsv")) == TEXTS
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1))
+def test_a_table_that_pandas_wrote_gives_its_texts_back(tmp_path_factory, texts):
+    path = tmp_path_factory.mktemp("table") / "corpus.csv.gz"
+    pd.DataFrame({"text": [*texts, "end"], "id": 1}).to_csv(path, index=False, quoting=csv.QUOTE_ALL)
+    kept = [text for text in texts if text.strip() and text.strip() not in ("[deleted]", "[removed]")]
+    assert list(read_texts(path)) == [*kept, "end"]
+
+
+def test_quotes_are_plain_characters_between_tabs_and_hold_a_text_together_between_commas(tmp_path):
+    (tmp_path / "corpus.tsv").write_text('text\tid\n"Wow", she\t1\nsaid "no\t2\n')
+    assert list(read_texts(tmp_path / "corpus.tsv")) == ['"Wow", she', 'said "no']
+    (tmp_path / "corpus.csv").write_text('text,id\n"""Wow"", she\n\nsaid",1\n')
+    assert list(read_texts(tmp_path / "corpus.csv")) == ['"Wow", she\n\nsaid']
+
+
+def test_a_long_text_of_a_table(tmp_path):
+    path = tmp_path / "corpus.csv"
+    path.write_text("text\n" + "long " * 40_000 + "\nshort\n")
+    assert [len(text) for text in read_texts(path)] == [200_000, 5]
+
+
+def test_numbers_are_left_out_only_where_all_of_the_first_lines_have_them(tmp_path):
+    path = tmp_path / "corpus.txt"
+    numbered = [f"{number}\tsentence" for number in range(FIRST)]
+    path.write_text("\n".join([*numbered, "3\t4\tof 5", "no number"]))
+    assert list(read_texts(path)) == ["sentence"] * FIRST + ["4\tof 5", "no number"]
+    path.write_text("\n".join([*numbered[:-1], "no number", "3\tof 5"]))
+    assert list(read_texts(path)) == [*numbered[:-1], "no number", "3\tof 5"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_rows_come_one_at_a_time(tmp_path, ending):
+    path = tmp_path / f"corpus.{ending}"
+    path.write_bytes(b"text\n" + b"a text\n" * 10_000 + b"b\xffd\n")
+    texts = read_texts(path)
+    assert [next(texts) for _ in range(10_000)] == ["a text"] * 10_000
+    with pytest.raises(BiasflowError, match="line 10002"):
+        next(texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "named"),
+    [
+        ("corpus.csv", b"", "corpus.csv"),
+        ("corpus.csv", b"text\n", "corpus.csv"),
+        ("corpus.csv", b"id,words\n1,a\n", "corpus.csv.*'id', 'words'"),
+        ("corpus.csv", b"id,text,Body\n1,a,b\n", "text, Body"),
+        ("corpus.csv", b"text,text\na,b\n", "text, text"),
+        ("corpus.csv", b'text,id\n"a\nb",1\nHe sat, then,2\n', "line 4: 3 cells"),
+        ("corpus.csv", b"text,id\na,1\nb\n", "line 3: 1 cell"),
+        ("corpus.csv", b'text,id\na,1\n"b,2\nc,3\n', "line 3"),
+        ("corpus.csv", b'text,id\n"a" b,1\n', "line 2"),
+        ("corpus.tsv", b"text,id\na,1\n", "corpus.tsv.*'text,id'"),
+        ("corpus.tsv.gz", gzip.compress(b"text\n" + bytes(range(32, 127)) * 1000)[:-20], "corpus.tsv.gz"),
+        ("corpus.csv.xz", b"no archive", "corpus.csv.xz"),
+        ("corpus.doc", b"text", "corpus.doc"),
+        ("corpus.gz", b"", "corpus.gz"),
+        ("corpus.parquet.gz", b"", "corpus.parquet.gz"),
+        ("corpus.txt", b"\n \n", "no text"),
+        ("corpus.txt", b"good\nb\xffd\n", "line 2"),
+        ("corpus.jsonl", b'{"text": "good"}\n\n{"text": \n', "line 3"),
+        ("corpus.jsonl", b'{"title": "x"}\n', "line 1"),
+        ("corpus.jsonl", b'{"body": null}\n', "line 1"),
+        ("corpus.jsonl", b'["text"]\n', "line 1"),
+        ("corpus.txt.gz", b"no archive", "corpus.txt.gz"),
+        ("corpus.txt.gz", gzip.compress(b"text\n" * 1000)[:-20], "corpus.txt.gz"),
+        ("corpus.txt.bz2", bz2.compress(b"text\n" * 1000)[:-5], "corpus.txt.bz2"),
+        ("corpus.parquet", b"PAR1", "corpus.parquet"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, name, content, named):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(BiasflowError, match=named):
+        list(read_texts(path))
+
+
+@pytest.mark.parametrize("ending", ["txt", "jsonl.gz", "parquet"])
+def test_a_file_that_is_not_there(tmp_path, ending):
+    with pytest.raises(BiasflowError, match=f"absent.{ending}"):
+        read_texts(tmp_path / f"absent.{ending}")
+
+
+@pytest.mark.parametrize(("frame", "named"), [({"words": ["a"]}, "body or text"), ({"text": [1]}, "text")])
+def test_parquet_without_texts(tmp_path, frame, named):
+    path = tmp_path / "corpus.parquet"
+    pd.DataFrame(frame).to_parquet(path)
+    with pytest.raises(BiasflowError, match=named):
+        list(read_texts(path))
+
+
+def test_sentences_come_from_any_of_these_files(tmp_path):
+    (tmp_path / "a.txt").write_text("  one two \n\nthree\n")
+    (tmp_path / "a.csv").write_text('id,sentence\n1," one two "\n2,three\n')
+    assert read_sentences(tmp_path / "a.txt") == read_sentences(tmp_path / "a.csv") == ["one two", "three"]

@@ -1,0 +1,136 @@
+"""The reader of WEAT and SEAT files, and the roles of paper A's tests, on made-up files."""
+
+import json
+
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.catalogue import read_catalogue
+from scripts.biasflow.corpora.seat import (
+    DENSRAY_TESTS,
+    SENTENCE_TESTS,
+    WORD_TESTS,
+    densray_tests,
+    examples_of,
+    exchange_roles,
+    in_templates,
+    read_association_test,
+)
+
+KEYS = {
+    "targ1": {"category": "Fruit", "examples": ["Apple", "pear"]},
+    "targ2": {"category": "Tools", "examples": ["saw", "hammer", "drill"]},
+    "attr1": {"category": "Sweet", "examples": ["honey", "jam"]},
+    "attr2": {"category": "Hard", "examples": ["steel", "oak"]},
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="fruit.jsonl"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture
+def fruit(write):
+    return read_association_test(write(json.dumps(KEYS, indent=2)))
+
+
+def test_the_sets_are_read_as_they_are(fruit):
+    assert fruit.name == "fruit"
+    assert (fruit.X.category, fruit.Y.category, fruit.A.category, fruit.B.category) == (
+        "Fruit",
+        "Tools",
+        "Sweet",
+        "Hard",
+    )
+    assert fruit.X.examples == ("Apple", "pear")
+    assert fruit.Y.examples == ("saw", "hammer", "drill")
+
+
+@pytest.mark.parametrize("layout", [{"indent": 2}, {}, {"indent": "\t"}])
+def test_neither_layout_nor_order_of_the_keys_matters(write, fruit, layout):
+    turned = dict(reversed(KEYS.items()))
+    assert read_association_test(write("\ufeff" + json.dumps(turned, **layout) + "\n")) == fruit
+
+
+def test_a_file_can_be_given_a_name(write):
+    assert read_association_test(write(json.dumps(KEYS), "download"), "weat6").name == "weat6"
+
+
+def test_roles_exchanged_twice_are_as_before(fruit):
+    other = exchange_roles(fruit)
+    assert (other.X, other.Y, other.A, other.B) == (fruit.A, fruit.B, fruit.X, fruit.Y)
+    assert exchange_roles(other) == fruit
+
+
+def test_paper_a_exchanges_the_roles_and_lower_cases(write):
+    files = {name: read_association_test(write(json.dumps(KEYS)), name) for name in WORD_TESTS}
+    found = densray_tests(files)
+    assert list(found) == ["C6", "C7", "C8"] and DENSRAY_TESTS["C7"] == "weat7"
+    assert found["C6"].name == "C6"
+    assert found["C6"].X.examples == ("honey", "jam") and found["C6"].A.examples == ("apple", "pear")
+    del files["weat8"]
+    with pytest.raises(BiasflowError, match="weat8"):
+        densray_tests(files)
+
+
+def test_targets_and_attributes_have_templates_of_their_own(fruit):
+    found = examples_of({"f": in_templates(fruit)})
+    assert found["f", "X"] == ("Apple is [MASK].", "pear is [MASK].")
+    assert found["f", "Y"][2] == "drill is [MASK]."
+    assert found["f", "A"] == ("[MASK] is honey.", "[MASK] is jam.")
+    assert found["f", "B"][1] == "[MASK] is oak."
+
+
+def test_all_examples_of_several_tests_have_their_keys(fruit):
+    found = examples_of({"a": fruit, "b": exchange_roles(fruit)})
+    assert set(found) == {(name, role) for name in "ab" for role in "XYAB"}
+    assert found["a", "X"] == found["b", "A"] == ("Apple", "pear")
+
+
+def test_every_test_is_in_the_catalogue():
+    files = read_catalogue().files
+    for name in (*WORD_TESTS, *SENTENCE_TESTS):
+        assert files[name].url.endswith(f"/{name}.jsonl")
+
+
+def changed(key, **values):
+    return json.dumps(KEYS | {key: KEYS[key] | values}, indent=2)
+
+
+# One line of indented JSON: { 1, targ1 2-8, targ2 9-16, attr1 17-23, attr2 24-30, } 31
+@pytest.mark.parametrize(
+    ("text", "line", "named"),
+    [
+        ("", 1, "JSON"),
+        (json.dumps(KEYS, indent=2)[: -len('"oak"\n    ]\n  }\n}')], 28, "JSON"),
+        (json.dumps(KEYS, indent=2) + "\n{}", 32, "JSON"),
+        ("[1]", 1, "targ1"),
+        (json.dumps({key: KEYS[key] for key in ("targ1", "targ2", "attr2")}, indent=2), 24, "attr1"),
+        (json.dumps(KEYS | {"attr1": "honey"}, indent=2), 17, "attr1"),
+        (changed("attr2", category=" "), 24, "attr2"),
+        (changed("targ2", examples=[]), 9, "targ2"),
+        (changed("targ2", examples="saw"), 9, "targ2"),
+        (changed("attr1", examples=["honey", "  "]), 21, "attr1"),
+        (changed("attr1", examples=["honey", 7]), 21, "7"),
+        (json.dumps(KEYS, indent=2).replace('"attr2"', '"attr1"'), 24, "attr1"),
+        (json.dumps(KEYS, indent=2).replace('"Hard",', '"Hard", "category": "Old",'), 25, "category"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(write, text, line, named):
+    path = write(text)
+    with pytest.raises(BiasflowError, match=rf"{path}: line {line}\b.*{named}") as caught:
+        read_association_test(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(BiasflowError, match="nowhere"):
+        read_association_test(tmp_path / "nowhere.jsonl")
+    (tmp_path / "latin").write_bytes(b'{"targ1": "\xe9"}')
+    with pytest.raises(BiasflowError, match="latin"):
+        read_association_test(tmp_path / "latin")

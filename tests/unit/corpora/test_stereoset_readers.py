@@ -1,0 +1,310 @@
+"""Readers of StereoSet and its gender-swapped version, and what the latter's authors changed."""
+
+import copy
+import csv
+import io
+import json
+
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
+
+
+def item(id, noun, *, bias_type="gender"):
+    sentences = [
+        {"id": f"{id}-{label}", "sentence": f"Sentence {label} on the {noun}.", "gold_label": label, "labels": []}
+        for label in reversed(LABELS)
+    ]
+    context = f"Here comes the {noun}."
+    return {"id": id, "target": noun, "bias_type": bias_type, "context": context, "sentences": sentences}
+
+
+ITEMS = [item("x1", "aunt"), item("x2", "plumber", bias_type="profession"), item("x3", "uncle")]
+
+
+@pytest.fixture
+def read_json(tmp_path):
+    def read(items, **options):
+        data = {"version": "1", "data": {"intersentence": items, "intrasentence": []}}
+        (tmp_path / "dev.json").write_text(json.dumps(data), encoding="utf-8")
+        return read_stereoset(tmp_path / "dev.json", **options)
+
+    return read
+
+
+HEADER = "context_id,context,next_sentence,label,gender,gender_swapped_context,gender_swapped_next_sentence"
+ROWS = [
+    [
+        id,
+        f"The {word} came.",
+        f"The {word} was {label}.",
+        label,
+        gender,
+        f"The {swapped} came.",
+        f"The {swapped} {label}.",
+    ]
+    for id, word, swapped, gender in (("7", "aunt", "uncle", "F"), ("3", "king", "queen", "M"))
+    for label in ("unrelated", "stereotype", "anti-stereotype")
+]
+
+
+@pytest.fixture
+def read_csv(tmp_path):
+    def read(rows, *, header=HEADER, encoding="utf-8"):
+        text = io.StringIO()
+        csv.writer(text).writerows([header.split(","), *rows])
+        (tmp_path / "dev.csv").write_text(text.getvalue(), encoding=encoding)
+        return read_gender_swapped(tmp_path / "dev.csv")
+
+    return read
+
+
+# StereoSet
+
+
+def test_reads_the_triples_of_one_bias_type(read_json):
+    table = read_json(ITEMS)
+    assert list(table.columns) == ["triple", "label", "context", "next_sentence", "target"]
+    assert list(table["triple"]) == ["x1"] * 3 + ["x3"] * 3
+    assert list(table["label"]) == [*LABELS, *LABELS]  # whatever the file's order
+    assert table.loc[1].to_dict() == {
+        "triple": "x1",
+        "label": "anti-stereotype",
+        "context": "Here comes the aunt.",
+        "next_sentence": "Sentence anti-stereotype on the aunt.",
+        "target": "aunt",
+    }
+    assert set(read_json(ITEMS, bias_type="profession")["triple"]) == {"x2"}
+
+
+def test_the_order_of_the_sentences_changes_nothing(read_json):
+    other = copy.deepcopy(ITEMS)
+    other[0]["sentences"].reverse()
+    assert read_json(other).equals(read_json(ITEMS))
+
+
+@pytest.mark.parametrize(
+    ("break_it", "field"),
+    [
+        (lambda it: it.pop("context"), "field context"),
+        (lambda it: it.update(context="  "), "field context"),
+        (lambda it: it.update(target=7), "field target"),
+        (lambda it: it.pop("sentences"), "field sentences"),
+        (lambda it: it["sentences"].pop(), "field sentences"),
+        (lambda it: it["sentences"][1].update(gold_label="related"), "sentence 2: field gold_label"),
+        (lambda it: it["sentences"][1].update(gold_label="unrelated"), "sentence 2: field gold_label"),
+        (lambda it: it["sentences"][2].update(sentence=""), "sentence 3: field sentence"),
+        (lambda it: it["sentences"][0].pop("sentence"), "sentence 1: field sentence"),
+        (lambda it: it.update(id="x1"), "field id"),
+        (lambda it: it.update({key: ITEMS[0][key] for key in ("context", "sentences")}), "field context and sentences"),
+    ],
+)
+def test_a_broken_item_is_named_with_file_position_id_and_field(read_json, break_it, field):
+    items = copy.deepcopy(ITEMS)
+    break_it(items[2])
+    with pytest.raises(BiasflowError, match=rf"dev\.json: .*item 3 \(id {items[2]['id']}\).*{field}") as caught:
+        read_json(items)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["bias_type", "id"])
+def test_an_item_without_type_or_id_is_named_by_its_position(read_json, key):
+    items = copy.deepcopy(ITEMS)
+    del items[2][key]
+    with pytest.raises(BiasflowError, match=f"item 3: field {key}"):
+        read_json(items)
+
+
+def test_no_triples_of_that_bias_type(read_json):
+    with pytest.raises(BiasflowError, match=r"dev\.json: field bias_type.*religion"):
+        read_json(ITEMS, bias_type="religion")
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b"", "empty"),
+        (b'{"data":\n {"inter', "line 2, column"),
+        (b'{"data": "\xff"}', "UTF-8"),
+        (b"[]", "field data"),
+        (b"{}", "field data"),
+        (b'{"data": {"intrasentence": []}}', "field intersentence"),
+        (b'{"data": {"intersentence": {}}}', "field intersentence"),
+        (b'{"data": {"intersentence": []}}', "field intersentence"),
+        (b'{"data": {"intersentence": [3]}}', "item 1: field bias_type"),
+    ],
+)
+def test_a_file_that_is_not_stereoset(tmp_path, content, place):
+    (tmp_path / "dev.json").write_bytes(content)
+    with pytest.raises(BiasflowError, match=rf"dev\.json.*{place}"):
+        read_stereoset(tmp_path / "dev.json")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(BiasflowError, match=r"none\.json"):
+        read_stereoset(tmp_path / "none.json")
+
+
+# The gender-swapped version
+
+
+def test_reads_a_stimuli_table(read_csv):
+    table = read_csv(ROWS)
+    assert list(table.columns) == [
+        *("triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence")
+    ]
+    assert list(table["triple"]) == ["7"] * 3 + ["3"] * 3 and list(table["label"]) == [*LABELS, *LABELS]
+    assert table.loc[0].to_dict() == {
+        "triple": "7",
+        "label": "stereotype",
+        "gender": "F",
+        "context": "The aunt came.",
+        "next_sentence": "The aunt was stereotype.",
+        "swapped_context": "The uncle came.",
+        "swapped_next_sentence": "The uncle stereotype.",
+    }
+
+
+def test_upstreams_misspelt_column_and_a_byte_order_mark_are_accepted(read_csv):
+    misspelt = HEADER.replace("swapped_context", "swapped_conext")
+    assert read_csv(ROWS, header=misspelt, encoding="utf-8-sig").equals(read_csv(ROWS))
+
+
+def test_words_that_look_like_missing_values_stay_words(read_csv):
+    rows = [[*row[:2], "NA", *row[3:]] for row in ROWS]
+    assert set(read_csv(rows)["next_sentence"]) == {"NA"}
+
+
+def test_line_separators_inside_a_sentence_are_no_line_ends(read_csv):
+    rows = [[*row[:2], f"{row[2]}\u2028\x0bon.", *row[3:]] for row in ROWS]
+    assert read_csv(rows)["next_sentence"].str.contains("\u2028\x0b").all()
+
+
+COLUMN = {name: place for place, name in enumerate(HEADER.split(","))}
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "value", "line"),
+    [
+        (2, "label", "stereo", 4),
+        (2, "label", "stereotype", 4),  # a second one
+        (4, "gender", "f", 6),
+        (4, "gender", "F", 6),  # not that of its triple
+        (5, "context", "The king went.", 7),  # not that of its triple
+        (0, "next_sentence", " ", 2),
+        (0, "gender_swapped_next_sentence", "", 2),
+        (1, "context_id", "", 3),
+    ],
+)
+def test_a_broken_row_is_named_with_file_line_and_column(read_csv, row, column, value, line):
+    rows = copy.deepcopy(ROWS)
+    rows[row][COLUMN[column]] = value
+    with pytest.raises(BiasflowError, match=rf"dev\.csv: line {line}: column {column}:") as caught:
+        read_csv(rows)
+    assert "\n" not in str(caught.value)
+
+
+def test_lines_are_counted_as_a_person_does(read_csv):
+    """The second record holds a line break: what follows stands one line further down."""
+    rows = copy.deepcopy(ROWS)
+    rows[1][COLUMN["next_sentence"]] = "One line.\nAnother line."
+    rows[2][COLUMN["gender"]] = "?"
+    with pytest.raises(BiasflowError, match="line 5: column gender"):
+        read_csv(rows)
+
+
+def test_a_triple_that_lacks_a_sentence(read_csv):
+    with pytest.raises(BiasflowError, match=r"line 6: column label: triple 3 .*anti-stereotype"):
+        read_csv(ROWS[:-1])
+
+
+def test_a_doubled_row(read_csv):
+    with pytest.raises(BiasflowError, match="line 8: column label"):
+        read_csv([*ROWS, ROWS[-1]])
+
+
+def test_a_swapped_context_that_differs_within_a_triple_is_kept_with_a_warning(read_csv, caplog):
+    rows = copy.deepcopy(ROWS)
+    rows[1][COLUMN["gender_swapped_context"]] = "Uncle came."
+    assert read_csv(rows)["swapped_context"][0] == "Uncle came."
+    assert "line 3: column gender_swapped_context" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("header", "column"),
+    [
+        (HEADER.replace("gender,", "sex,"), "gender"),
+        (HEADER.replace("gender,", ""), "gender"),
+        (HEADER + ",more", "more"),
+        (HEADER + ",label", "label"),
+    ],
+)
+def test_a_wrong_header(read_csv, header, column):
+    with pytest.raises(BiasflowError, match=rf"dev\.csv: line 1: column {column}"):
+        read_csv(ROWS, header=header)
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b"", "empty"),
+        (HEADER.encode(), "line 2"),
+        (HEADER.encode() + b"\n1,a,b\n", "line 2: 3 columns"),
+        (HEADER.encode() + b'\n1,"a', "line 2: not valid CSV"),
+        (HEADER.encode() + b"\n1,\xff", "UTF-8"),
+    ],
+)
+def test_a_file_that_is_not_the_csv(tmp_path, content, place):
+    (tmp_path / "dev.csv").write_bytes(content)
+    with pytest.raises(BiasflowError, match=rf"dev\.csv.*{place}"):
+        read_gender_swapped(tmp_path / "dev.csv")
+
+
+# What the authors changed
+
+
+@pytest.fixture
+def tables(read_json, read_csv):
+    """Four triples; the authors (in another order) dropped d, mended a sentence of b and the context of c."""
+    original = read_json(
+        [item(id, noun) for id, noun in zip("abcd", ["aunt", "baker", "clown", "dancer"], strict=True)]
+    )
+    rows = [
+        [number, row.context, row.next_sentence, row.label, "F", "Swapped.", "Swapped."]
+        for number, id in (("2", "c"), ("0", "a"), ("1", "b"))
+        for row in original[original["triple"] == id].itertuples()
+    ]
+    for row in rows:
+        if row[0] == "1" and row[3] == "unrelated":
+            row[2] += " It was mended."
+        if row[0] == "2":
+            row[1] = "Here come the clowns."
+    return original, read_csv(rows)
+
+
+def test_the_authors_triples_are_linked_by_their_text(tables):
+    links = align(*tables)
+    assert dict(zip(links["authors_triple"], links["triple"], strict=True)) == {"2": "c", "0": "a", "1": "b"}
+    assert list(links["similarity"] == 1) == [False, True, False] and links["similarity"].between(0.8, 1).all()
+
+
+def test_a_triple_without_counterpart_is_named(tables):
+    original, authors = tables
+    with pytest.raises(BiasflowError, match="triple 1 "):
+        align(original[original["triple"] != "b"], authors, least=0.95)
+
+
+def test_every_change_is_listed(tables):
+    found = changes(*tables)
+    assert found[["triple", "authors_triple", "change", "label"]].values.tolist() == [
+        ["b", "1", "mended", "unrelated"],
+        *(["c", "2", "mended", label] for label in LABELS),
+        *(["d", "", "dropped", label] for label in LABELS),
+    ]
+    assert found.loc[0, ["original_next_sentence", "authors_next_sentence"]].tolist() == [
+        "Sentence unrelated on the baker.",
+        "Sentence unrelated on the baker. It was mended.",
+    ]
+    assert (found["original_context"] == found["authors_context"]).tolist() == [True] + 6 * [False]
+    assert set(found.loc[found["change"] == "dropped", "authors_next_sentence"]) == {""}

@@ -1,0 +1,93 @@
+"""WikiText: articles, sentences and natural text."""
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.wikitext import natural_sentences, read_wikitext
+
+# As upstream writes it: every line between spaces, headings between blank lines.
+TEXT = """ \n = First article = \n \n The cat sat . It saw a <unk> there . It left the house . \n
+ \n = = Section = = \n \n Every dog has its day ! \n Table row \n
+ \n = Goals ; A = \n More text stands here . \n
+ \n = Nothing left = \n \n Only <unk> here . \n
+ \n = Second article = \n \n Dr. H. Smith came at 3 @.@ 5 km / h . \n"""
+ARTICLES = [
+    ["The cat sat.", "It left the house.", "Every dog has its day!", "More text stands here."],
+    ["Dr. H. Smith came at 3.5 km/h."],
+]
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    (tmp_path / "wiki.tokens").write_text(TEXT, encoding="utf-8")
+    return tmp_path / "wiki.tokens"
+
+
+def test_documents_are_articles_without_headings_rows_and_unknown_words(tokens):
+    assert read_wikitext(tokens) == ARTICLES
+    assert read_wikitext([tokens, str(tokens)]) == ARTICLES * 2
+
+
+def test_parquet_holds_the_same(tokens, tmp_path):
+    rows = ["" if not line.strip() else f"{line}\n" for line in TEXT.split("\n")]
+    pa.parquet.write_table(pa.table({"text": rows}), tmp_path / "train")  # its bytes tell, not its name
+    assert read_wikitext(tmp_path / "train") == read_wikitext(tokens)
+
+
+@pytest.mark.parametrize(
+    ("tokenised", "natural"),
+    [
+        ("A well @-@ known 10 @,@ 000 and 3 @.@ 5 .", ["A well-known 10,000 and 3.5."]),
+        ('He said : " Go ! " Then he went .', ['He said: "Go!"', "Then he went."]),
+        ('" It ended . " She left .', ['"It ended."', "She left."]),
+        ('He said , " I am . She is not . " They went .', ['He said, "I am.', 'She is not."', "They went."]),
+        ("They don 't know O 'Brien 's dog .", ["They don't know O'Brien's dog."]),
+        ("The players ' union spoke .", ["The players' union spoke."]),
+        ("She sang ' Hello ' twice .", ["She sang 'Hello' twice."]),
+        ("It rose ( by 5 % ) to £ 3 [ sic ] .", ["It rose (by 5%) to £3 [sic]."]),
+        ("From 1977 – 83 a town – and a city – grew .", ["From 1977–83 a town – and a city – grew."]),
+        ("H. americanus grows in the U.S. and St. John . Mr. A saw it .",
+         ["H. americanus grows in the U.S. and St. John.", "Mr. A saw it."]),
+        ("They bought Yahoo ! stock and more .", ["They bought Yahoo! stock and more."]),
+        ("He won . ( She lost . ) They met .", ["He won.", "(She lost.)", "They met."]),
+        ("What ? No one knew ... until then .", ["What?", "No one knew... until then."]),
+        ("He left . <unk> came .", ["He left.", "<unk> came."]),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_natural_text(tokenised, natural):
+    assert natural_sentences(tokenised) == natural
+
+
+def test_characters_that_only_python_takes_for_line_ends_split_nothing(tmp_path):
+    (tmp_path / "t").write_text(" = A title = \n \n One\u2028two three four . \n", encoding="utf-8")
+    assert len(read_wikitext(tmp_path / "t")[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b"Some other text .\n", "line 1"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"PAR1 but not really", "column text"),
+        (b" = Title = \n", "no sentence"),
+        (b"", "no sentence"),
+    ],
+)
+def test_a_file_that_is_not_wikitext(tmp_path, content, place):
+    (tmp_path / "wiki").write_bytes(content)
+    with pytest.raises(BiasflowError, match=f"wiki.*{place}"):
+        read_wikitext(tmp_path / "wiki")
+
+
+def test_parquet_without_the_text_column(tmp_path):
+    pa.parquet.write_table(pa.table({"other": ["x"]}), tmp_path / "wiki")
+    with pytest.raises(BiasflowError, match=r"wiki.*column text"):
+        read_wikitext(tmp_path / "wiki")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(BiasflowError, match="none"):
+        read_wikitext(tmp_path / "none")

@@ -1,0 +1,170 @@
+"""Pre-training from scratch: examples, determinism, what is saved, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders.examples import IGNORED, Sentences, by_length, draw_pairs, mask_tokens, pack
+from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.pretrain import losses, pretrain, train_vocabulary
+from scripts.biasflow.planted.corpus import discourses
+
+DOCUMENTS = discourses(bias=1.0, seed=0, n=400)
+TINY = {
+    "vocab_size": 1500,
+    "layers": 2,
+    "hidden": 32,
+    "heads": 2,
+    "intermediate": 64,
+    "max_length": 48,
+    "steps": 6,
+    "batch_size": 8,
+}
+
+
+def tokenised(lengths: list[list[int]]) -> Sentences:
+    """Documents of sentences of the given lengths; every token has its own id."""
+    flat = [length for document in lengths for length in document]
+    ids = iter(range(10, 10 + sum(flat)))
+    return Sentences.from_ids([[next(ids) for _ in range(length)] for length in flat], [len(d) for d in lengths])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    lengths=st.lists(st.lists(st.integers(1, 12), min_size=2, max_size=5), min_size=2, max_size=6),
+    seed=st.integers(0, 99),
+    max_length=st.integers(16, 40),
+)
+def test_pairs_are_what_their_labels_say(lengths, seed, max_length):
+    sentences = tokenised(lengths)
+    pairs = draw_pairs(sentences, n=60, max_length=max_length, rng=np.random.default_rng(seed))
+    assert len(pairs) == 60
+    assert (pairs.lengths <= max_length).all()
+    ends = sentences.starts[sentences.documents[1:]]
+    document_a, document_b = (np.searchsorted(ends, span[:, 0], side="right") for span in (pairs.a, pairs.b))
+    true = pairs.label == 0
+    assert (document_a[true] == document_b[true]).all()
+    assert (document_a[~true] != document_b[~true]).all()
+    assert (pairs.b[true, 0] >= pairs.a[true, 1]).all()  # B follows A
+    assert set(pairs.a[:, 0]) <= set(sentences.starts) and set(pairs.b[:, 0]) <= set(sentences.starts)
+
+
+def test_half_of_the_pairs_are_true():
+    pairs = draw_pairs(tokenised([[3, 4]] * 50), n=4000, max_length=32, rng=np.random.default_rng(0))
+    assert 0.45 < (pairs.label == 0).mean() < 0.55
+
+
+def test_batches_of_like_lengths_hold_the_same_pairs():
+    pairs = draw_pairs(
+        tokenised([[1, 9, 3], [4, 2, 8], [7, 7]] * 30), n=600, max_length=40, rng=np.random.default_rng(0)
+    )
+    ordered = by_length(pairs, batch_size=10, rng=np.random.default_rng(1))
+    assert sorted(map(tuple, np.hstack([pairs.a, pairs.b]))) == sorted(map(tuple, np.hstack([ordered.a, ordered.b])))
+
+    def padded(which) -> int:
+        return sum(
+            which.lengths[start : start + 10].max() * 10 - which.lengths[start : start + 10].sum()
+            for start in range(0, 600, 10)
+        )
+
+    assert padded(ordered) < padded(pairs) / 3
+
+
+def test_packing():
+    sentences = tokenised([[2, 3], [1, 1]])
+    pairs = draw_pairs(sentences, n=20, max_length=32, rng=np.random.default_rng(0))
+    batch = pack(sentences, pairs, np.arange(20), cls=1, sep=2, pad=0)
+    for row in range(20):
+        a, b = (sentences.ids[slice(*span[row])].tolist() for span in (pairs.a, pairs.b))
+        tokens = [1, *a, 2, *b, 2]
+        length = len(tokens)
+        assert batch["input_ids"][row, :length].tolist() == tokens
+        assert batch["token_type_ids"][row, :length].tolist() == [0] * (len(a) + 2) + [1] * (len(b) + 1)
+        assert batch["attention_mask"][row].sum() == length
+        assert (batch["input_ids"][row, length:] == 0).all()
+
+
+def test_masking_80_10_10():
+    ids = np.random.default_rng(0).integers(5, 100, (200, 60))
+    ids[:, 0] = 2
+    masked, labels = mask_tokens(
+        ids, special=[0, 1, 2, 3, 4], mask=4, vocabulary=100, share=0.3, rng=np.random.default_rng(1)
+    )
+    chosen = labels != IGNORED
+    assert 0.28 < chosen[:, 1:].mean() < 0.32
+    assert not chosen[:, 0].any()  # special tokens are never masked
+    assert (labels[chosen] == ids[chosen]).all()
+    assert (masked[~chosen] == ids[~chosen]).all()
+    assert 0.77 < (masked[chosen] == 4).mean() < 0.83
+    assert 0.08 < (masked[chosen] == ids[chosen]).mean() < 0.13
+
+
+def test_the_loss_is_the_models_own(tmp_path):
+    pretrain(DOCUMENTS, tmp_path, seed=0, **TINY)
+    model, tokenizer = load_encoder(tmp_path, head="pretraining")
+    batch = dict(
+        tokenizer(["he is [MASK] .", "she [MASK] ."], ["one .", "two two ."], return_tensors="pt", padding=True)
+    )
+    batch["labels"] = torch.where(batch["input_ids"] == tokenizer.mask_token_id, 7, IGNORED)
+    batch["next_sentence_label"] = torch.tensor([0, 1])
+    with torch.inference_mode():
+        masked_lm, next_sentence, _ = losses(model, batch)
+        expected = model(**batch).loss
+    assert torch.isclose(masked_lm + next_sentence, expected, atol=1e-5)
+
+
+def test_the_vocabulary_starts_with_the_special_tokens():
+    vocabulary = train_vocabulary(["The nurse is here.", "the nurse was late."] * 5, 200)
+    assert [vocabulary[token] for token in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")] == [0, 1, 2, 3, 4]
+    assert "nurse" in vocabulary and "Nurse" not in vocabulary
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        metrics = pretrain(DOCUMENTS, tmp_path / name, seed=seed, threads=1, **TINY)
+        assert json.loads((tmp_path / name / "training.json").read_text()) == metrics
+        assert np.isfinite(metrics["masked_lm_loss"]) and 0 <= metrics["next_sentence_accuracy"] <= 1
+    first, second, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in "abc")
+    assert first == second
+    assert first != other
+
+
+def test_what_is_saved_can_be_loaded_with_its_heads(tmp_path):
+    pretrain(DOCUMENTS, tmp_path, seed=0, **TINY)
+    for head in ("pretraining", "next_sentence", "masked_lm", "none"):
+        model, tokenizer = load_encoder(tmp_path, head=head)
+    assert model.config.num_hidden_layers == 2
+    assert tokenizer.model_max_length == 48
+    assert tokenizer.tokenize("The mother said that she was late.")[:2] == ["the", "mother"]
+    assert {path.suffix for path in tmp_path.iterdir()} <= {".json", ".safetensors", ".txt"}
+
+
+def test_a_given_vocabulary_is_used(tmp_path):
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "she", "he", "."]
+    (tmp_path / "vocab.txt").write_text("\n".join(pieces) + "\n")
+    metrics = pretrain(DOCUMENTS, tmp_path / "x", seed=0, vocabulary=tmp_path / "vocab.txt", **TINY)
+    assert metrics["vocabulary"] == len(pieces)
+    for broken in (pieces[1:], [*pieces, "the"]):
+        (tmp_path / "vocab.txt").write_text("\n".join(broken))
+        with pytest.raises(BiasflowError, match=r"vocab\.txt"):
+            pretrain(DOCUMENTS, tmp_path / "y", seed=0, vocabulary=tmp_path / "vocab.txt", **TINY)
+
+
+@pytest.mark.parametrize(
+    ("documents", "change"),
+    [
+        (DOCUMENTS[:3], {}),
+        ([["One."], ["Two."]] * 9, {}),
+        (DOCUMENTS, {"heads": 5}),
+        (DOCUMENTS, {"learning_rate": 1e9}),
+    ],
+)
+def test_what_cannot_be_trained_is_an_error_and_nothing_is_saved(tmp_path, documents, change):
+    with pytest.raises(BiasflowError):
+        pretrain(documents, tmp_path / "x", seed=0, **{**TINY, "steps": 40, **change})
+    assert not (tmp_path / "x" / "model.safetensors").exists()

@@ -1,0 +1,122 @@
+"""Named places, hooks, and proof that an edit acted."""
+
+import pytest
+import torch
+from transformers import DebertaConfig, DebertaModel, DistilBertModel, RobertaForMaskedLM
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders import taps
+from scripts.biasflow.encoders.edit import collect, edited
+from scripts.biasflow.erasers.eraser import Eraser
+from tests.unit.conftest import DISTILBERT, HEADS, HIDDEN, SIZES, logits_of, random_batch, random_eraser
+
+PLACES = ["layer[0]", "layer[-1].cls", "layer[-2].attention.query", "layer[1].attention.value", "pooled"]
+
+
+def test_states_have_the_stated_shapes(model):
+    batch = random_batch(model)
+    tokens = int(batch["attention_mask"].sum())
+    states = collect(model, [batch, batch], PLACES)
+    shapes = [tuple(states[place].shape) for place in PLACES]
+    head = (2 * tokens, HEADS, HIDDEN // HEADS)
+    assert shapes == [(2 * tokens, HIDDEN), (10, HIDDEN), head, head, (10, HIDDEN)]
+
+
+def test_layers_are_the_models_own_hidden_states(bert):
+    batch = random_batch(bert)
+    with torch.inference_mode():
+        expected = bert(**batch, output_hidden_states=True).hidden_states
+    keep = batch["attention_mask"].bool()
+    states = collect(bert, [batch], ["layer[0]", "layer[-1]", "layer[2].cls"])
+    assert torch.equal(states["layer[0]"], expected[1][keep])
+    assert torch.equal(states["layer[-1]"], expected[3][keep])
+    assert torch.equal(states["layer[2].cls"], expected[3][:, 0])
+
+
+def test_a_hard_edit_leaves_nothing_along_its_directions(model):
+    batch = random_batch(model)
+    for place in ("layer[0]", "layer[-1].cls", "pooled"):
+        eraser = random_eraser(2, HIDDEN).with_setting(weighted=False, components=2)
+        with edited(model, [(place, eraser)]) as reports, torch.inference_mode():
+            model(**batch)
+        assert reports[0].calls == 1
+        assert reports[0].change > 0
+        assert reports[0].residual < 1e-5
+
+
+def test_an_edit_of_cls_leaves_the_other_tokens(bert):
+    batch = random_batch(bert)
+    plain = collect(bert, [batch], ["layer[1]"])["layer[1]"]
+    with edited(bert, [("layer[1].cls", random_eraser(2, HIDDEN))]):
+        changed = collect(bert, [batch], ["layer[1]"])["layer[1]"]
+    starts = torch.cumsum(batch["attention_mask"].sum(1), 0) - batch["attention_mask"].sum(1)
+    moved = (plain - changed).abs().sum(1) > 0
+    assert moved.nonzero().flatten().tolist() == starts.tolist()
+
+
+def test_the_model_is_itself_again_afterwards(model):
+    batch = random_batch(model)
+    with torch.inference_mode():
+        before = logits_of(model(**batch))
+        with edited(model, [("layer[0]", random_eraser(1, HIDDEN))]):
+            during = logits_of(model(**batch))
+        after = logits_of(model(**batch))
+    assert torch.equal(before, after)
+    assert not torch.equal(before, during)
+
+
+def test_an_edit_that_never_ran_is_an_error(bert):
+    with pytest.raises(BiasflowError, match=r"layer\[0\]"), edited(bert, [("layer[0]", random_eraser(1, HIDDEN))]):
+        pass
+
+
+def test_an_edit_that_changed_nothing_is_an_error(bert):
+    nothing = Eraser(torch.zeros(1, HIDDEN), torch.ones(1))
+    with pytest.raises(BiasflowError, match="pooled"), edited(bert, [("pooled", nothing)]), torch.inference_mode():
+        bert(**random_batch(bert))
+
+
+def test_an_error_inside_is_not_hidden_by_the_check(bert):
+    with pytest.raises(ZeroDivisionError), edited(bert, [("pooled", random_eraser(1, HIDDEN))]):
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("place", ["layer", "layer[x]", "layer[1].attention.output", "head", "pooled.cls"])
+def test_a_place_that_does_not_exist_anywhere(bert, place):
+    with pytest.raises(BiasflowError, match=place.replace("[", r"\[")):
+        taps.tap(bert, place)
+
+
+def test_a_layer_beyond_the_last(bert):
+    with pytest.raises(BiasflowError, match=r"BertForNextSentencePrediction.*layer.3."):
+        taps.tap(bert, "layer[3]")
+
+
+def test_missing_places_name_model_and_place():
+    from transformers import DistilBertConfig, RobertaConfig
+
+    without_head = [
+        DistilBertModel(DistilBertConfig(**DISTILBERT)),
+        RobertaForMaskedLM(RobertaConfig(**SIZES)),
+    ]
+    for bare in without_head:
+        with pytest.raises(BiasflowError, match=f"{type(bare).__name__}.*pooled"):
+            taps.tap(bare, "pooled")
+        with pytest.raises(BiasflowError, match=type(bare).__name__):
+            taps.classify(bare, torch.zeros(1, HIDDEN))
+
+
+def test_deberta_has_layers_but_no_queries():
+    deberta = DebertaModel(DebertaConfig(**SIZES, relative_attention=True, pos_att_type=["c2p", "p2c"])).eval()
+    states = collect(deberta, [random_batch(deberta, rows=2)], ["layer[-2]", "layer[-1].cls"])
+    assert states["layer[-1].cls"].shape == (2, HIDDEN)
+    with pytest.raises(BiasflowError, match=r"DebertaModel.*attention.query"):
+        taps.tap(deberta, "layer[0].attention.query")
+
+
+def test_an_unknown_family_is_named():
+    from transformers import ElectraConfig, ElectraModel
+
+    electra = ElectraModel(ElectraConfig(**SIZES, embedding_size=HIDDEN))
+    with pytest.raises(BiasflowError, match="electra"):
+        taps.layers(electra)

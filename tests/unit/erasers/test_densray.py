@@ -1,0 +1,204 @@
+"""DensRay: the Laplacian form against the plain loop over pairs, known answers, invariances, errors."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.erasers import densray
+
+WEIGHTS = [(0.5, 0.5), (0.9, 0.1), (1.0, 0.0), (0.0, 1.0)]
+
+
+def vectors(n_m=9, n_f=7, dimension=5, shift=1.5, seed=0):
+    """Two genders in noise, which differ along the first axis, in float64."""
+    generator = torch.Generator().manual_seed(seed)
+    X = torch.randn(n_m + n_f, dimension, generator=generator, dtype=torch.float64)
+    X[n_m:, 0] += shift
+    return X[:n_m], X[n_m:]
+
+
+def matrix_by_pairs(masculine, feminine, weights, normalize):
+    """The definition, pair by pair."""
+    X, n_m = torch.cat([masculine, feminine]), len(masculine)
+    sums, pairs = [torch.zeros(X.shape[1], X.shape[1], dtype=X.dtype) for _ in range(2)], [0, 0]
+    for i, x in enumerate(X):
+        for j, y in enumerate(X):
+            d = x - y
+            length = float(d.norm())
+            if normalize and length > 0:
+                d = d / length
+            same = int((i < n_m) == (j < n_m))
+            sums[same] += torch.outer(d, d)
+            pairs[same] += 1
+    return weights[0] * sums[0] / pairs[0] - weights[1] * sums[1] / pairs[1]
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("sizes", [(9, 9), (9, 7), (1, 4), (40, 3)])
+@pytest.mark.parametrize("chunk", [4, 256])
+def test_it_equals_the_loop_over_pairs(weights, normalize, sizes, chunk, monkeypatch):
+    monkeypatch.setattr(densray, "CHUNK", chunk)
+    masculine, feminine = vectors(*sizes)
+    eigenvalues, directions = densray.spectrum(masculine, feminine, weights=weights, normalize=normalize)
+    matrix = matrix_by_pairs(masculine, feminine, weights, normalize)
+    assert (eigenvalues - torch.linalg.eigvalsh(matrix).flip(0)).abs().max() < 1e-10
+    assert (directions.T @ torch.diag(eigenvalues) @ directions - matrix).abs().max() < 1e-10
+    # Where the first eigenvalue stands alone its direction is that of the loop.
+    if eigenvalues[0] - eigenvalues[1] > 1e-3:
+        first = torch.linalg.eigh(matrix).eigenvectors[:, -1]
+        assert abs(float(first @ directions[0])) == pytest.approx(1, abs=1e-10)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_duplicates_are_as_in_the_loop(normalize):
+    masculine, feminine = vectors()
+    masculine, feminine = torch.cat([masculine, masculine[:4], feminine[:2]]), torch.cat([feminine, feminine[:3]])
+    eigenvalues, _ = densray.spectrum(masculine, feminine, normalize=normalize)
+    expected = torch.linalg.eigvalsh(matrix_by_pairs(masculine, feminine, (0.5, 0.5), normalize)).flip(0)
+    assert (eigenvalues - expected).abs().max() < 1e-10
+
+
+def test_rounding_noise_between_equal_vectors_has_no_direction():
+    masculine, feminine = vectors()
+    noisy = masculine + 1e-9 * torch.randn(masculine.shape, dtype=torch.float64)
+    plain, _ = densray.spectrum(torch.cat([masculine, masculine]), feminine)
+    found, _ = densray.spectrum(torch.cat([masculine, noisy]), feminine)
+    assert (plain - found).abs().max() < 1e-6
+
+
+def test_known_answer_on_a_line_of_each_axis():
+    # Masculine (0, 0), (0, 2); feminine (1, 0), (1, 2). Between: two differences (1, 0), two of (1, 2)/sqrt 5 up to
+    # sign; within: half are zero, half (0, 1). A = diag(0.5 (1 + 1/5)/2, 0.5 (4/5)/2 - 0.5/2), off the diagonal 0.
+    masculine, feminine = torch.tensor([[0.0, 0.0], [0.0, 2.0]]), torch.tensor([[1.0, 0.0], [1.0, 2.0]])
+    eigenvalues, directions = densray.spectrum(masculine, feminine)
+    assert torch.allclose(eigenvalues, torch.tensor([0.3, -0.05], dtype=torch.float64))
+    assert torch.allclose(directions, torch.eye(2, dtype=torch.float64))
+    # Not normalised, balanced and with equal weights: half the outer product of the difference of the means, (1, 0).
+    eigenvalues, _ = densray.spectrum(masculine, feminine, normalize=False)
+    assert torch.allclose(eigenvalues, torch.tensor([0.5, 0.0], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_a_planted_direction_is_found_turned_to_feminine_and_erased(normalize):
+    generator = torch.Generator().manual_seed(3)
+    direction = torch.nn.functional.normalize(torch.randn(30, generator=generator), dim=0)
+    noise = torch.randn(400, 30, generator=generator) + 20 * torch.randn(30, generator=generator)
+    noise[:, 4] *= 10  # the largest variance is not gender
+    masculine, feminine = noise[:200] - 1.5 * direction, noise[200:] + 1.5 * direction
+    eraser = densray.fit(masculine, feminine, normalize=normalize)
+    assert eraser.basis.shape == (1, 30) and eraser.weights.tolist() == [1.0]
+    assert float(eraser.basis[0] @ direction) > 0.7  # the loud axis disturbs
+    assert densray.scores(eraser, feminine).mean() > densray.scores(eraser, masculine).mean()
+    erased = eraser.apply(torch.cat([masculine, feminine]))
+    assert densray.scores(eraser, erased).abs().max() < 1e-4
+    swapped = densray.fit(feminine, masculine, normalize=normalize)
+    assert torch.allclose(swapped.basis, -eraser.basis, atol=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    n_m=st.integers(2, 12),
+    n_f=st.integers(2, 12),
+    normalize=st.booleans(),
+    weights=st.sampled_from(WEIGHTS),
+)
+def test_rotation_translation_scale_and_order(seed, n_m, n_f, normalize, weights):
+    masculine, feminine = vectors(n_m, n_f, seed=seed)
+    generator = torch.Generator().manual_seed(seed + 1)
+    rotation = torch.linalg.qr(torch.randn(5, 5, generator=generator, dtype=torch.float64))[0]
+    offset = 10 * torch.randn(5, generator=generator, dtype=torch.float64)
+    options = {"weights": weights, "normalize": normalize}
+    eigenvalues, directions = densray.spectrum(masculine, feminine, **options)
+    assert torch.allclose(directions @ directions.T, torch.eye(5, dtype=torch.float64), atol=1e-10)
+    if normalize:
+        assert -weights[1] - 1e-12 <= float(eigenvalues[-1]) and float(eigenvalues[0]) <= weights[0] + 1e-12
+    if normalize and weights == (0.5, 0.5):
+        assert densray.gender_share(masculine, feminine) == pytest.approx(max(2 * float(eigenvalues[0]), 0))
+
+    matrix = directions.T @ torch.diag(eigenvalues) @ directions
+
+    def changed(change, matrix):
+        values, rows = densray.spectrum(change(masculine), change(feminine), **options)
+        return torch.allclose(rows.T @ torch.diag(values) @ rows, matrix, atol=1e-8)
+
+    assert changed(lambda X: X @ rotation, rotation.T @ matrix @ rotation)
+    assert changed(lambda X: X + offset, matrix)
+    assert changed(lambda X: 3 * X, matrix * (1 if normalize else 9))
+    assert changed(lambda X: X.flip(0), matrix)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), components=st.integers(1, 5), offset=st.floats(-5, 5))
+def test_nothing_is_left_along_the_erased_directions(seed, components, offset):
+    masculine, feminine = vectors(seed=seed)
+    eraser = densray.fit(masculine, feminine, components=components)
+    h = offset + torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(seed))
+    erased = eraser.apply(h)
+    assert eraser.coordinates(erased).abs().max() < 1e-4
+    assert torch.allclose(eraser.apply(erased), erased, atol=1e-4)
+
+
+def test_gender_share_known_answers():
+    # As in the known answer above: B = (1 + 1/5)/2 along the first axis, W = 0.
+    vertical = torch.tensor([[0.0, 0.0], [0.0, 2.0]])
+    assert densray.gender_share(vertical, vertical + torch.tensor([1.0, 0.0])) == pytest.approx(0.6)
+    assert densray.gender_share(torch.zeros(4, 3), torch.eye(3)[:1].expand(5, 3)) == pytest.approx(1)
+
+
+def test_the_share_is_larger_where_there_is_more_gender_and_free_of_scale():
+    shares = [densray.gender_share(*vectors(100, 100, 20, shift)) for shift in (0, 1, 4, 100)]
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < 0.05 < 0.2 < shares[2] < 0.5 and 0.9 < shares[3] <= 1
+    masculine, feminine = vectors(100, 100, 20, 4)
+    assert densray.gender_share(100 * masculine, 100 * feminine) == pytest.approx(shares[2])
+
+
+def test_a_sentences_score_is_the_mean_of_its_tokens_without_padding():
+    eraser = densray.fit(*vectors())
+    h = torch.randn(2, 3, 5)
+    keep = torch.tensor([[1, 1, 0], [1, 1, 1]])
+    tokens = h @ eraser.basis[0]
+    assert torch.allclose(densray.scores(eraser, h), tokens)
+    expected = torch.stack([tokens[0, :2].mean(), tokens[1].mean()])
+    assert torch.allclose(densray.sentence_scores(eraser, h, keep), expected)
+    with pytest.raises(BiasflowError):
+        densray.sentence_scores(eraser, h, torch.zeros(2, 3))
+
+
+def test_scores_of_heads():
+    from scripts.biasflow.erasers.registry import BY_GENDER
+
+    masculine, feminine = torch.randn(20, 3, 6), torch.randn(20, 3, 6) + 1
+    eraser = BY_GENDER["densray"](masculine, feminine)
+    assert eraser.basis.shape == (3, 1, 6)
+    found = densray.scores(eraser, feminine)
+    for head in range(3):
+        alone = densray.fit(masculine[:, head], feminine[:, head])
+        assert torch.allclose(found[:, head], densray.scores(alone, feminine[:, head]), atol=1e-5)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize(
+    ("masculine", "feminine", "options"),
+    [
+        (torch.randn(0, 5), torch.randn(3, 5), {}),
+        (torch.randn(3, 5), torch.randn(0, 5), {}),
+        (torch.randn(3, 5), torch.full((3, 5), float("nan")), {}),
+        (torch.full((3, 5), float("inf")), torch.randn(3, 5), {}),
+        (torch.randn(3, 5), torch.randn(3, 4), {}),
+        (torch.randn(3, 2, 5), torch.randn(3, 5), {}),
+        (torch.ones(3, 5), torch.ones(2, 5), {}),
+        (torch.randn(3, 5), torch.randn(3, 5), {"weights": (-1.0, 1.0)}),
+        (torch.randn(3, 5), torch.randn(3, 5), {"weights": (0.0, 0.0)}),
+        (torch.randn(3, 5), torch.randn(3, 5), {"components": 6}),
+        (torch.randn(3, 5), torch.randn(3, 5), {"components": 0}),
+        (torch.randn(1, 5), torch.randn(1, 5), {"weights": (0.0, 1.0)}),
+    ],
+)
+def test_bad_input_is_a_clear_error(masculine, feminine, options, normalize):
+    with pytest.raises(BiasflowError):
+        densray.fit(masculine, feminine, normalize=normalize, **options)

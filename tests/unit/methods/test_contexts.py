@@ -1,0 +1,282 @@
+"""Gendered words in context: where they are found, their states, erasers fitted layer by layer, files."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import BertTokenizer
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders.edit import edited
+from scripts.biasflow.erasers.registry import BY_GENDER
+from scripts.biasflow.methods.contexts import extraction
+from scripts.biasflow.methods.contexts.extraction import hidden_states
+from scripts.biasflow.methods.contexts.fitting import fit_layers, fit_layers_sequential
+from scripts.biasflow.methods.contexts.gender_shares import gender_shares
+from scripts.biasflow.methods.contexts.occurrences import find_occurrences, find_occurrences_for
+from scripts.biasflow.methods.contexts.places import every_layer
+from scripts.biasflow.methods.contexts.states import load_states
+from tests.unit.conftest import HEADS, HIDDEN
+from tests.unit.fake_tokenizer import word_tokenizer
+
+MASCULINE, FEMININE = ("he", "king", "grandson"), ("she", "queen", "granddaughter")
+SENTENCES = [
+    "he saw the king",
+    "rain fell on the town",
+    "she saw him , and he saw the queen",
+    "the kingfisher saw the king",
+    "he he he he",
+    "she went home",
+    "the queen saw rain",
+    "he saw the queen",
+]
+PLACES = ["layer[0]", "layer[1].attention.value", "layer[2]"]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    words = "he she king queen ##fisher saw the rain fell on town him , and went home grand ##son".split()
+    return word_tokenizer(words)
+
+
+@pytest.fixture
+def find(tokenizer):
+    def find(sentences=SENTENCES, masculine=MASCULINE, feminine=FEMININE, **options):
+        return find_occurrences(tokenizer, sentences, masculine, feminine, **{"n": 4, "max_length": 32} | options)
+
+    return find
+
+
+def test_both_genders_come_from_the_same_leading_sentences(find):
+    found = find(n=4)  # the second feminine word is in sentence 2: masculine words there and before: he, king, he
+    assert found.sentences_read == 3
+    assert list(found.table.itertuples(index=False, name=None)) == [
+        (0, 1, 5, "he", "masculine"),  # numbers 0 and 1 of 3: floor(i 3 / 2)
+        (0, 4, 7, "king", "masculine"),
+        (2, 1, 6, "she", "feminine"),
+        (2, 9, 8, "queen", "feminine"),
+    ]
+    counts = found.counts.set_index("word")
+    assert counts["found"].to_dict() == {"he": 2, "king": 1, "she": 1, "queen": 1}
+    assert counts["used"].to_dict() == {"he": 1, "king": 1, "she": 1, "queen": 1}
+    assert found.left_out == ("grandson", "granddaughter")
+
+
+def test_sentences_are_cut_at_what_the_encoder_takes(tokenizer, bert):
+    bert.config.max_position_embeddings = 4  # [CLS], two words, [SEP]
+    options = {"n": 2, "max_length": 100}
+    found = find_occurrences_for(bert, tokenizer, ["rain fell on he", "he saw", "she saw"], ["he"], ["she"], **options)
+    assert list(found.table["sentence"]) == [1, 2] and found.max_length == 4
+
+
+def test_a_piece_of_a_longer_word_is_no_occurrence(find):
+    found = find(["the kingfisher saw the king", "she saw"], n=2)
+    assert list(found.table["position"]) == [6, 1]
+    with pytest.raises(BiasflowError):
+        find(["the kingfisher saw", "she saw"], n=2)
+
+
+def test_what_is_cut_off_is_not_seen(find):
+    assert find(["she saw the king", "he saw"], n=2, max_length=32).sentences_read == 1
+    assert find(["she saw the king", "he saw"], n=2, max_length=4).sentences_read == 2
+
+
+def test_a_cap_limits_every_word(find):
+    found = find(["he " * 20, "king he", "she queen", "she queen"], n=4, cap_per_word=1)
+    assert found.counts.set_index("word")["used"].to_dict() == {"he": 1, "king": 1, "she": 1, "queen": 1}
+    assert found.counts.set_index("word")["found"].to_dict() == {"he": 21, "king": 1, "she": 1, "queen": 1}
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    text=st.lists(st.lists(st.sampled_from("he king she queen saw rain".split()), max_size=8), max_size=30),
+    half=st.integers(1, 5),
+    cap=st.none() | st.integers(1, 4),
+)
+def test_properties_of_the_occurrences(text, half, cap, tokenizer):
+    sentences = [" ".join(words) for words in text]
+    available = {word: sum(words.count(word) for words in text) for word in ("he", "king", "she", "queen")}
+    if cap is not None:
+        available = {word: min(cap, count) for word, count in available.items()}
+    options = {"n": 2 * half, "cap_per_word": cap, "max_length": 64}
+    if min(available["he"] + available["king"], available["she"] + available["queen"]) < half:
+        with pytest.raises(BiasflowError):
+            find_occurrences(tokenizer, sentences, MASCULINE, FEMININE, **options)
+        return
+    found = find_occurrences(tokenizer, sentences, MASCULINE, FEMININE, **options)
+    table, counts = found.table, found.counts
+    assert table["gender"].value_counts().to_dict() == {"masculine": half, "feminine": half}
+    assert all(text[row.sentence][row.position - 1] == row.word for row in table.itertuples())
+    assert list(zip(table["sentence"], table["position"], strict=True)) == sorted(
+        set(zip(table["sentence"], table["position"], strict=True))
+    )
+    assert (counts["used"] <= counts["found"]).all() and counts["used"].sum() == 2 * half
+    assert cap is None or counts["used"].max() <= cap
+    # Nothing after the range plays a part, and nothing less would do.
+    read = sentences[: found.sentences_read]
+    assert find_occurrences(tokenizer, read, MASCULINE, FEMININE, **options).table.equals(table)
+    with pytest.raises(BiasflowError):
+        find_occurrences(tokenizer, read[:-1], MASCULINE, FEMININE, **options)
+
+
+def test_thinning_is_even(find):
+    found = find(["he " * 10, "she saw", "he " * 10, "she saw"], n=4)
+    masculine = found.table.query("gender == 'masculine'")
+    assert list(masculine["sentence"]) == [0, 2]  # numbers 0 and 10 of 20
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"n": 3}, "3"),
+        ({"n": 0}, "0"),
+        ({"cap_per_word": 0}, "0"),
+        ({"n": 40}, r"9 masculine, 5 feminine"),
+        ({"masculine": ("grandson",)}, "grandson"),
+        ({"feminine": ("zebra",)}, "zebra"),
+        ({"feminine": ("he", "she")}, "he"),
+    ],
+)
+def test_what_is_wrong_is_named(find, options, named):
+    with pytest.raises(BiasflowError, match=named):
+        find(**options)
+
+
+def expected_states(bert, tokenizer, occurrences, place_output):
+    rows = []
+    for row in occurrences.table.itertuples():
+        with torch.inference_mode():
+            output = bert.base_model(
+                **tokenizer(SENTENCES[row.sentence], return_tensors="pt"), output_hidden_states=True
+            )
+        rows.append(place_output(output)[0, row.position])
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+@pytest.mark.parametrize("batch_size", [1, 3, 32])
+def test_states_are_those_of_each_sentence_alone(bert, tokenizer, find, tmp_path, in_file, batch_size):
+    occurrences = find(n=8)
+    path = tmp_path / "states.safetensors" if in_file else None
+    states = hidden_states(bert, tokenizer, SENTENCES, occurrences, places=PLACES, batch_size=batch_size, path=path)
+    assert list(states.places) == PLACES
+    assert states.feminine.tolist() == [gender == "feminine" for gender in occurrences.table["gender"]]
+    assert states.arrays["layer[1].attention.value"].shape == (8, HEADS, HIDDEN // HEADS)
+    for layer in (0, 2):
+        expected = expected_states(bert, tokenizer, occurrences, lambda output, i=layer: output.hidden_states[i + 1])
+        assert torch.allclose(states.arrays[f"layer[{layer}]"], expected, atol=1e-5)
+        masculine, feminine = states.by_gender(f"layer[{layer}]")
+        assert torch.allclose(masculine, expected[~states.feminine], atol=1e-5)
+        assert torch.allclose(feminine, expected[states.feminine], atol=1e-5)
+    before = expected_states(bert, tokenizer, occurrences, lambda output: output.hidden_states[1])
+    value = bert.bert.encoder.layer[1].attention.self.value(before).detach().unflatten(-1, (HEADS, -1))
+    assert torch.allclose(states.arrays["layer[1].attention.value"], value, atol=1e-5)
+
+
+def test_states_of_every_family(model, tokenizer, find):
+    occurrences = find(n=8)
+    model.config.max_position_embeddings = 64
+    states = hidden_states(model, tokenizer, SENTENCES, occurrences, places=every_layer(model), batch_size=4)
+    assert [states.arrays[place].shape for place in states.places] == [(8, HIDDEN)] * 3
+    assert all(torch.isfinite(states.arrays[place]).all() for place in states.places)
+
+
+def test_states_in_a_file_and_in_memory_are_the_same(bert, tokenizer, find, tmp_path):
+    arguments = (bert, tokenizer, SENTENCES, find(n=8))
+    path = tmp_path / "states.safetensors"
+    here = hidden_states(*arguments, places=PLACES, batch_size=2)
+    there = hidden_states(*arguments, places=PLACES, batch_size=2, path=path)
+    again = load_states(path)
+    for place in PLACES:
+        assert torch.equal(here.arrays[place], there.arrays[place])
+        assert torch.equal(here.arrays[place], again.arrays[place])
+    assert torch.equal(here.feminine, again.feminine)
+    assert [file.name for file in tmp_path.iterdir()] == ["states.safetensors"]
+
+
+def test_a_file_that_holds_no_states_is_named(bert, tokenizer, find, tmp_path):
+    path = tmp_path / "states.safetensors"
+    hidden_states(bert, tokenizer, SENTENCES, find(), places=PLACES, batch_size=2, path=path)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(BiasflowError, match=r"states\.safetensors"):
+        load_states(path)
+
+
+def test_a_failed_run_leaves_no_file(bert, tokenizer, find, tmp_path, monkeypatch):
+    arguments = (bert, tokenizer, SENTENCES, find(n=8))
+    plain, calls = extraction._states_at, []
+
+    def failing(*batch):
+        calls.append(batch)
+        if len(calls) == 2:
+            raise RuntimeError
+        return plain(*batch)
+
+    monkeypatch.setattr(extraction, "_states_at", failing)
+    with pytest.raises(RuntimeError):
+        hidden_states(*arguments, places=PLACES, batch_size=1, path=tmp_path / "states.safetensors")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("places", [["pooled"], ["layer[1].cls"], ["layer[9]"], ["somewhere"], []])
+def test_places_without_states_of_tokens_are_refused(bert, tokenizer, find, places):
+    with pytest.raises(BiasflowError):
+        hidden_states(bert, tokenizer, SENTENCES, find(), places=places, batch_size=2)
+
+
+def test_other_sentences_and_another_tokenizer_are_refused(bert, tokenizer, find):
+    occurrences = find()
+    other = BertTokenizer(vocab={word: i for i, word in enumerate(reversed(list(tokenizer.get_vocab())))})
+    for arguments in [(tokenizer, SENTENCES[1:]), (tokenizer, SENTENCES[:2]), (tokenizer, []), (other, SENTENCES)]:
+        with pytest.raises(BiasflowError):
+            hidden_states(bert, *arguments, occurrences, places=PLACES, batch_size=2)
+
+
+@pytest.mark.parametrize("eraser", BY_GENDER)
+def test_erasers_of_layers_and_heads(bert, tokenizer, find, eraser):
+    states = hidden_states(bert, tokenizer, SENTENCES, find(n=8), places=PLACES, batch_size=2)
+    fitted = fit_layers(states, eraser)
+    assert list(fitted) == PLACES
+    alone = BY_GENDER[eraser](*states.by_gender("layer[2]"))
+    assert torch.equal(fitted["layer[2]"].basis, alone.basis)
+    assert fitted["layer[1].attention.value"].basis.shape[0] == HEADS
+    with edited(bert, fitted.items()) as reports:
+        bert(**tokenizer(SENTENCES, padding=True, return_tensors="pt"))
+    assert all(report.change > 0 for report in reports)
+
+
+def test_in_sequence_each_layer_is_fitted_on_the_edited_model(bert, tokenizer, find):
+    arguments = (bert, tokenizer, SENTENCES, find(n=8))
+    options = {"batch_size": 2, "eraser": "densray"}
+    places = every_layer(bert)
+    found = fit_layers_sequential(*arguments, places=places[::-1], **options)
+    plain = fit_layers(hidden_states(*arguments, places=places, batch_size=2), "densray")
+    assert list(found) == places
+    assert torch.equal(found["layer[0]"].basis, plain["layer[0]"].basis)
+    assert not torch.allclose(found["layer[1]"].basis, plain["layer[1]"].basis, atol=1e-3)
+    with edited(bert, [(place, found[place]) for place in places[:2]]):
+        states = hidden_states(*arguments, places=["layer[2]"], batch_size=8)
+    assert torch.allclose(fit_layers(states, "densray")["layer[2]"].basis, found["layer[2]"].basis, atol=1e-3)
+
+
+def test_an_unknown_eraser_and_a_place_that_cannot_be_fitted_are_named(bert, tokenizer, find):
+    arguments = (bert, tokenizer, SENTENCES, find())
+    states = hidden_states(*arguments, places=PLACES, batch_size=2)
+    with pytest.raises(BiasflowError, match="rubber"):
+        fit_layers(states, "rubber")
+    with pytest.raises(BiasflowError, match="rubber"):
+        fit_layers_sequential(*arguments, places=PLACES, eraser="rubber", batch_size=2)
+    states.arrays["layer[2]"][1, 3] = np.nan
+    with pytest.raises(BiasflowError, match=r"layer\[2\]"):
+        fit_layers(states, "densray")
+
+
+def test_gender_shares_of_layers_and_heads(bert, tokenizer, find):
+    states = hidden_states(bert, tokenizer, SENTENCES, find(n=8), places=PLACES, batch_size=2)
+    states.arrays["layer[2]"][:] = torch.randn(8, HIDDEN)
+    states.arrays["layer[2]"][states.feminine] += 100
+    shares = gender_shares(states)
+    assert list(shares["place"]) == ["layer[0]", *["layer[1].attention.value"] * HEADS, "layer[2]"]
+    assert list(shares["head"]) == ["", *map(str, range(HEADS)), ""]
+    assert shares["share"].between(0, 1).all() and shares["share"].iloc[-1] > 0.9

@@ -1,0 +1,255 @@
+"""Association tests: known answers, invariances, and the permutation test against the plain way."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cosine
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.association import associations, holm, random_partitions, weat
+
+
+def plain_association(w, A, B):
+    return np.mean([1 - cosine(w, a) for a in A]) - np.mean([1 - cosine(w, b) for b in B])
+
+
+def plain_p(X, Y, A, B, alternative, ties):
+    """The permutation test with every cosine made anew for every partition."""
+    words = [*X, *Y]
+
+    def difference(chosen):
+        s = [plain_association(w, A, B) for w in words]
+        rest = set(range(len(words))) - set(chosen)
+        return np.mean([s[i] for i in chosen]) - np.mean([s[i] for i in rest])
+
+    far = {"greater": lambda t: t, "less": lambda t: -t, "two-sided": abs}[alternative]
+    observed = far(difference(range(len(X))))
+    everywhere = [far(difference(chosen)) for chosen in itertools.combinations(range(len(words)), len(X))]
+    margin = 1e-10 if ties == "strict" else -1e-10
+    return np.mean([t > observed + margin for t in everywhere])
+
+
+def random_sets(seed, sizes=(4, 4, 3, 3), dimension=5):
+    generator = np.random.default_rng(seed)
+    return [generator.normal(size=(size, dimension)) for size in sizes]
+
+
+def on_circle(*angles):
+    return np.array([(math.cos(angle), math.sin(angle)) for angle in angles])
+
+
+seeds = st.integers(0, 2**32 - 1)
+sizes = st.tuples(*[st.integers(2, 5)] * 4)
+
+
+def test_association_by_hand():
+    """At 60 degrees from A = (1, 0) and 30 from B = (0, 1): 1/2 - sqrt(3)/2."""
+    found = associations(on_circle(math.pi / 3), on_circle(0, 0), on_circle(math.pi / 2, math.pi / 2))
+    assert found == pytest.approx([0.5 - math.sqrt(3) / 2])
+
+
+@given(seeds, sizes)
+def test_associations_are_mean_differences_of_cosines(seed, sizes):
+    X, _, A, B = random_sets(seed, sizes)
+    assert associations(X, A, B) == pytest.approx([plain_association(w, A, B) for w in X])
+
+
+def test_equal_target_sets_have_no_effect():
+    X, _, A, B = random_sets(0)
+    found = weat(X, X, A, B)
+    assert (found.effect_size, found.statistic) == (0, 0)
+    assert found.exact and found.partitions == math.comb(8, 4) and found.reason == ""
+    assert weat(X, X, A, B, alternative="two-sided", ties="inclusive").p_value == 1
+
+
+@pytest.mark.parametrize(("ddof", "d"), [(0, 2), (1, 2 * math.sqrt(7 / 8))])
+def test_perfect_separation(ddof, d):
+    A, B = on_circle(0, 0, 0), on_circle(math.pi / 2, math.pi / 2)
+    X, Y = np.repeat(A[:1], 4, axis=0), np.repeat(B[:1], 4, axis=0)
+    found = weat(X, Y, A, B, ddof=ddof)
+    assert found.effect_size == pytest.approx(d)
+    assert found.statistic == pytest.approx(8)
+    assert found.p_value == 0
+    assert weat(X, Y, A, B, ties="inclusive").p_value == pytest.approx(1 / 70)
+    assert weat(X, Y, A, B, ties="inclusive", alternative="two-sided").p_value == pytest.approx(2 / 70)
+    assert weat(X, Y, A, B, alternative="less").p_value == pytest.approx(69 / 70)
+
+
+@given(seeds, sizes)
+def test_effect_size_follows_its_formula_and_is_bounded(seed, sizes):
+    X, Y, A, B = random_sets(seed, sizes)
+    in_x, in_y = ([plain_association(w, A, B) for w in words] for words in (X, Y))
+    found = weat(X, Y, A, B, ddof=1)
+    assert found.effect_size == pytest.approx((np.mean(in_x) - np.mean(in_y)) / np.std(in_x + in_y, ddof=1))
+    assert found.statistic == pytest.approx(sum(in_x) - sum(in_y))
+    assert 0 <= found.p_value <= 1
+    if len(X) == len(Y):
+        assert abs(weat(X, Y, A, B).effect_size) <= 2 + 1e-12
+
+
+@settings(max_examples=15, deadline=None)  # the plain way is slow
+@given(seeds, st.tuples(*[st.integers(2, 4)] * 4))
+def test_exact_p_equals_brute_force(seed, sizes):
+    sets = random_sets(seed, sizes)
+    for alternative, ties in itertools.product(["greater", "less", "two-sided"], ["strict", "inclusive"]):
+        found = weat(*sets, alternative=alternative, ties=ties)
+        assert found.exact and found.partitions == math.comb(sizes[0] + sizes[1], sizes[0])
+        assert found.p_value == pytest.approx(plain_p(*sets, alternative, ties))
+
+
+def test_exact_p_with_ties_equals_brute_force():
+    """Words that occur twice tie with themselves in many partitions; rounding must not decide about them."""
+    X, Y, A, B = random_sets(3)
+    X, Y = np.concatenate([X[:3], Y[:1]]), np.concatenate([Y[:3], X[:1]])
+    strict, inclusive = (weat(X, Y, A, B, ties=ties).p_value for ties in ("strict", "inclusive"))
+    assert strict == plain_p(X, Y, A, B, "greater", "strict")
+    assert inclusive == plain_p(X, Y, A, B, "greater", "inclusive")
+    assert inclusive - strict > 1 / 70
+
+
+@given(seeds, sizes)
+def test_exchanging_targets_or_attributes_turns_the_sign(seed, sizes):
+    X, Y, A, B = random_sets(seed, sizes)
+    found = weat(X, Y, A, B)
+    for turned in (weat(Y, X, A, B), weat(X, Y, B, A)):
+        assert turned.effect_size == pytest.approx(-found.effect_size, abs=1e-12)
+        assert turned.statistic == pytest.approx(-found.statistic, abs=1e-12)
+    assert weat(Y, X, A, B, alternative="less").p_value == found.p_value
+    assert weat(X, Y, B, A, alternative="less").p_value == found.p_value
+
+
+@given(seeds, sizes, st.randoms(use_true_random=False), st.floats(1e-3, 1e3))
+def test_neither_order_nor_length_matters(seed, sizes, random, factor):
+    sets = random_sets(seed, sizes)
+    changed = []
+    for vectors in sets:
+        order = random.sample(range(len(vectors)), len(vectors))
+        lengths = np.array([[factor * random.uniform(0.1, 10)] for _ in order])
+        changed.append(vectors[order] * lengths)
+    before, after = weat(*sets), weat(*changed)
+    assert after.effect_size == pytest.approx(before.effect_size, abs=1e-9)
+    assert after.statistic == pytest.approx(before.statistic, abs=1e-9)
+    assert after.p_value == before.p_value
+
+
+@pytest.mark.parametrize("factor", [1e-30, 1e30])
+def test_very_short_and_very_long_vectors_have_cosines(factor):
+    X, Y, A, B = random_sets(1)
+    assert weat(factor * X, Y, A / factor, B).effect_size == pytest.approx(weat(X, Y, A, B).effect_size)
+
+
+def test_random_partitions_come_near_the_exact_p():
+    sets = random_sets(2, (8, 8, 8, 8))
+    exact, drawn = weat(*sets), weat(*sets, exact_up_to=0, samples=20_000)
+    assert exact.exact and exact.partitions == 12_870
+    assert not drawn.exact and drawn.partitions == 20_000
+    assert drawn.effect_size == exact.effect_size
+    assert drawn.p_value == pytest.approx(exact.p_value, abs=0.02)
+    assert drawn.p_value == weat(*sets, exact_up_to=0, samples=20_000).p_value
+    assert drawn.p_value != weat(*sets, exact_up_to=0, samples=20_000, seed=1).p_value
+
+
+def test_the_number_of_partitions_decides_whether_the_test_is_exact():
+    sets = random_sets(2)
+    assert weat(*sets, exact_up_to=70).exact
+    assert not weat(*sets, exact_up_to=69, samples=10).exact
+
+
+def test_shared_partitions_give_what_drawing_them_gives():
+    sets = random_sets(4, (6, 5, 4, 4))
+    shared = weat(*sets, partitions=random_partitions(11, 6, 500, seed=9))
+    assert shared == weat(*sets, exact_up_to=0, samples=500, seed=9)
+
+
+def test_a_random_p_is_never_zero():
+    A, B = on_circle(0, 0), on_circle(math.pi / 2, math.pi / 2)
+    assert weat(A, B, A, B, exact_up_to=0, samples=99).p_value == pytest.approx(1 / 100)
+
+
+@given(st.integers(2, 300), st.data())
+def test_random_partitions_are_distinct_positions(n, data):
+    size = data.draw(st.integers(1, n - 1))
+    found = random_partitions(n, size, 20, seed=0)
+    assert found.shape == (20, size)
+    assert all(len(set(row)) == size and min(row) >= 0 and max(row) < n for row in found.tolist())
+
+
+def test_random_partitions_choose_every_word_equally_often():
+    found = random_partitions(10, 4, 20_000, seed=0)
+    assert np.bincount(found.ravel()) / 20_000 == pytest.approx(np.full(10, 0.4), abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["X", "Y", "A", "B"])
+def test_what_has_no_answer_says_why(name):
+    sets = dict(zip("XYAB", random_sets(5), strict=True))
+    zero = sets | {name: np.concatenate([sets[name][:1], np.zeros((1, 5)), sets[name][1:]])}
+    for wrong, word in ((sets | {name: sets[name][:1]}, "fewer than two"), (zero, "word 1")):
+        found = weat(**wrong)
+        assert np.isnan([found.effect_size, found.statistic, found.p_value]).all()
+        assert not found.exact and found.partitions == 0
+        assert name in found.reason and word in found.reason
+
+
+def test_no_spread_has_no_answer():
+    X, Y, A, _ = random_sets(6)
+    for found in (weat(X, Y, A, A), weat(X[[0, 0]], X[[0, 0]], A, Y)):
+        assert math.isnan(found.effect_size) and found.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"X": np.empty((0, 5))}, "X"),
+        ({"Y": np.ones(5)}, "Y"),
+        ({"A": np.full((3, 5), np.nan)}, "A, word 0"),
+        ({"B": np.full((3, 5), np.inf)}, "B, word 0"),
+        ({"B": np.ones((3, 4))}, "B 4"),
+        ({"ddof": 2}, "ddof"),
+        ({"alternative": "larger"}, "alternative"),
+        ({"ties": "half"}, "ties"),
+        ({"exact_up_to": 0, "samples": 0}, "samples"),
+        ({"partitions": np.zeros((0, 4), int)}, "partitions"),
+        ({"partitions": np.zeros((7, 3), int)}, "partitions"),
+        ({"partitions": np.full((7, 4), 8)}, "partitions"),
+        ({"partitions": np.zeros((7, 4))}, "partitions"),
+    ],
+)
+def test_wrong_input_is_named(change, named):
+    with pytest.raises(BiasflowError, match=named):
+        weat(**dict(zip("XYAB", random_sets(7), strict=True)) | change)
+
+
+@pytest.mark.parametrize(("n", "size"), [(4, 0), (4, 4), (4, 5)])
+def test_no_partition_with_an_empty_set(n, size):
+    with pytest.raises(BiasflowError):
+        random_partitions(n, size, 10, seed=0)
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5, 0.9]) == pytest.approx([1, 1])
+    assert len(holm([])) == 0
+
+
+def test_holm_leaves_out_what_was_not_tested():
+    found = holm([0.01, math.nan, 0.04])
+    assert found[[0, 2]] == pytest.approx([0.02, 0.04]) and math.isnan(found[1])
+    assert np.isnan(holm([math.nan])).all()
+
+
+@settings(max_examples=10, deadline=None)  # statsmodels collects garbage in every call
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_lies_between_p_and_bonferroni_and_keeps_the_order(p):
+    found, p = holm(p), np.array(p)
+    assert (found >= p - 1e-12).all() and (found <= np.minimum(1, len(p) * p) + 1e-12).all()
+    assert (np.diff(found[np.argsort(p, kind="stable")]) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("wrong", [[0.5, 1.1], [-0.1], 0.5])
+def test_holm_refuses_what_is_no_list_of_p_values(wrong):
+    with pytest.raises(BiasflowError):
+        holm(wrong)

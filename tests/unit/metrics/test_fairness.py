@@ -1,0 +1,368 @@
+"""Fairness measures: known answers, invariances, and the plain way, one row and one class at a time."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import entropy, pearsonr, wasserstein_distance
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.fairness import (
+    accuracy,
+    counts,
+    gaps,
+    independence,
+    separation,
+    separation_distances,
+    sufficiency,
+    sufficiency_distances,
+)
+
+# Gold class 0 for everybody; of the men 8 of 10 are predicted as 0, of the women 6 of 10.
+BY_HAND = np.array([[[8, 2], [0, 0]], [[6, 4], [0, 0]]])
+
+seeds = st.integers(0, 2**32 - 1)
+class_numbers = st.integers(3, 6)
+
+
+def people(seed, n_classes, n=60):
+    """Gold classes, predictions and genders; some classes may lack a gender or never be predicted."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n)
+    guess = np.minimum(rng.geometric(0.4, size=n) - 1, n_classes - 1)
+    return y, np.where(rng.random(n) < 0.5, y, guess), (rng.random(n) < 0.2 + 0.6 * y / n_classes).astype(int)
+
+
+def table(seed, n_classes, n=60):
+    return counts(*people(seed, n_classes, n), n_classes=n_classes)
+
+
+def measures(c, share):
+    found = gaps(c)
+    rates = (found.tpr, found.fpr, found.precision)
+    return {
+        "accuracy": accuracy(c),
+        "gap_sum": np.array([rate.gap_sum() for rate in rates]),
+        "gap_pearson": np.array([rate.gap_pearson(share) for rate in rates]),
+        "independence": independence(c),
+        "separation": np.array([separation(c, aggregate=a) for a in ("absdiff", "sum")]),
+        "order-free": np.array([sufficiency(c, aggregate=a, distance="order-free") for a in ("absdiff", "sum")]),
+        "label-order": np.array([sufficiency(c, aggregate=a) for a in ("absdiff", "sum")]),
+    }
+
+
+def same(a, b):
+    return all(np.allclose(a[name], b[name], atol=1e-12, equal_nan=True) for name in a)
+
+
+def shares(n_classes):
+    return np.linspace(0.1, 0.9, n_classes) ** 2
+
+
+@given(seeds, class_numbers)
+def test_counts_are_counted_row_by_row(seed, n_classes):
+    y, y_pred, z = people(seed, n_classes)
+    plain = np.zeros((2, n_classes, n_classes), dtype=int)
+    for row in zip(z, y, y_pred, strict=True):
+        plain[row] += 1
+    found = counts(y, y_pred, z, n_classes=n_classes)
+    assert found.dtype.kind == "i" and np.array_equal(found, plain)
+    many = np.stack([y_pred, y, np.roll(y_pred, 1)])
+    one_by_one = [counts(y, predicted, z, n_classes=n_classes) for predicted in many]
+    assert np.array_equal(counts(y, many, z, n_classes=n_classes), one_by_one)
+
+
+def test_independence_and_separation_by_hand():
+    d_m = 0.8 * math.log(0.8 / 0.7) + 0.2 * math.log(0.2 / 0.3)
+    d_f = 0.6 * math.log(0.6 / 0.7) + 0.4 * math.log(0.4 / 0.3)
+    assert (d_m, d_f) == (pytest.approx(0.02573, abs=1e-5), pytest.approx(0.02258, abs=1e-5))
+    assert independence(BY_HAND) == pytest.approx(0.04831, abs=1e-5)
+    assert separation(BY_HAND, aggregate="sum") == pytest.approx(d_m + d_f)
+    assert separation(BY_HAND) == pytest.approx(0.00315, abs=1e-5)
+    distances = separation_distances(BY_HAND)
+    assert distances.values[:, 0] == pytest.approx([d_m, d_f])
+    assert np.isnan(distances.values[:, 1]).all() and distances.undefined == 2
+    assert distances.terms("sum")[0] == pytest.approx(d_m + d_f) and np.isnan(distances.terms("sum")[1])
+
+
+def test_rates_by_hand():
+    """Of 10 men in class 0, 8 are found, of 5 in class 1, 4; of 4 women in class 0, 1, of 20 in class 1, 15."""
+    found = gaps(np.array([[[8, 2], [1, 4]], [[1, 3], [5, 15]]]))
+    assert found.tpr.values == pytest.approx(np.array([[0.8, 0.8], [0.25, 0.75]]))
+    assert found.fpr.values == pytest.approx(np.array([[0.2, 0.2], [0.25, 0.75]]))
+    assert found.precision.values == pytest.approx(np.array([[8 / 9, 4 / 6], [1 / 6, 15 / 18]]))
+    assert found.tpr.gap == pytest.approx([-0.55, -0.05])
+    assert found.tpr.gap_sum() == pytest.approx(0.6)
+    assert found.fpr.gap_sum() == pytest.approx(0.6)
+    assert found.precision.gap_sum() == pytest.approx(8 / 9 - 1 / 6 + 15 / 18 - 4 / 6)
+
+
+def test_sufficiency_by_hand():
+    """All are predicted as 0: men are 0 and women 2, so that both are 1 from the half-way distribution by order."""
+    c = np.zeros((2, 3, 3), dtype=int)
+    c[0, 0, 0] = c[1, 2, 0] = 5
+    assert sufficiency_distances(c).values[:, 0] == pytest.approx([1, 1])
+    assert sufficiency(c, aggregate="sum") == pytest.approx(2)
+    assert sufficiency(c, aggregate="sum", distance="order-free") == pytest.approx(1)
+    assert sufficiency(c) == sufficiency(c, distance="order-free") == 0
+    assert sufficiency_distances(c).undefined == 4
+
+
+@given(seeds, class_numbers)
+def test_rates_equal_the_plain_way(seed, n_classes):
+    y, y_pred, z = people(seed, n_classes)
+    found = gaps(counts(y, y_pred, z, n_classes=n_classes))
+
+    def mean(hit, among):
+        return hit[among].mean() if among.any() else np.nan
+
+    for k in range(n_classes):
+        for gender in (0, 1):
+            plain = [
+                mean(y_pred == k, (z == gender) & (y == k)),
+                mean(y_pred == k, (z == gender) & (y != k)),
+                mean(y == k, (z == gender) & (y_pred == k)),
+            ]
+            rates = [rate.values[gender, k] for rate in (found.tpr, found.fpr, found.precision)]
+            assert rates == pytest.approx(plain, nan_ok=True)
+    assert accuracy(counts(y, y_pred, z, n_classes=n_classes)) == pytest.approx((y == y_pred).mean())
+
+
+@given(seeds, class_numbers)
+def test_distances_equal_scipy(seed, n_classes):
+    c = table(seed, n_classes)
+    kl, by_order, free = (
+        separation_distances(c),
+        sufficiency_distances(c),
+        sufficiency_distances(c, distance="order-free"),
+    )
+    positions = np.arange(n_classes)
+    for k in range(n_classes):
+        for z in (0, 1):
+            if c[z, k].any():
+                assert kl.values[z, k] == pytest.approx(entropy(c[z, k], c[:, k].sum(axis=0)), abs=1e-12)
+            if c[z, :, k].any():
+                gender, both = c[z, :, k], c[:, :, k].sum(axis=0)
+                plain = wasserstein_distance(positions, positions, gender, both)
+                assert by_order.values[z, k] == pytest.approx(plain, abs=1e-12)
+                total_variation = np.abs(gender / gender.sum() - both / both.sum()).sum() / 2
+                assert free.values[z, k] == pytest.approx(total_variation, abs=1e-12)
+    predicted = c.sum(axis=1)
+    assert independence(c) == pytest.approx(
+        sum(entropy(predicted[z], predicted.sum(axis=0)) for z in (0, 1)), abs=1e-12
+    )
+
+
+@given(seeds, class_numbers, st.sampled_from(["label-order", "order-free"]))
+def test_distances_to_a_mixture_add_up_to_the_distance_between_its_parts(seed, n_classes, distance):
+    c = table(seed, n_classes, n=200)
+    found = sufficiency_distances(c, distance=distance).values
+    positions = np.arange(n_classes)
+    for r in range(n_classes):
+        men, women = c[:, :, r]
+        if men.any() and women.any():
+            p, q = men / men.sum(), women / women.sum()
+            between = np.abs(p - q).sum() / 2
+            if distance == "label-order":
+                between = wasserstein_distance(positions, positions, p, q)
+            assert found[:, r].sum() == pytest.approx(between, abs=1e-12)
+            share_of_women = women.sum() / (men.sum() + women.sum())
+            assert found[0, r] == pytest.approx(share_of_women * between, abs=1e-12)
+
+
+@given(seeds, class_numbers)
+def test_the_order_of_the_people_does_not_matter(seed, n_classes):
+    y, y_pred, z = people(seed, n_classes)
+    order = np.random.default_rng(seed).permutation(len(y))
+    shuffled = counts(y[order], y_pred[order], z[order], n_classes=n_classes)
+    assert np.array_equal(counts(y, y_pred, z, n_classes=n_classes), shuffled)
+
+
+@given(seeds, class_numbers)
+def test_the_order_of_the_classes_matters_to_one_distance_only(seed, n_classes):
+    c, share = table(seed, n_classes), shares(n_classes)
+    order = np.random.default_rng(seed).permutation(n_classes)
+    before, after = measures(c, share), measures(c[:, order][:, :, order], share[order])
+    del before["label-order"], after["label-order"]
+    assert same(before, after)
+
+
+def test_the_order_of_the_classes_matters_by_label_order():
+    c = table(0, 4)
+    order = [2, 0, 3, 1]
+    assert sufficiency(c, aggregate="sum") != pytest.approx(sufficiency(c[:, order][:, :, order], aggregate="sum"))
+
+
+@given(seeds, class_numbers)
+def test_exchanging_the_genders_turns_gaps_and_leaves_distances(seed, n_classes):
+    c, share = table(seed, n_classes), shares(n_classes)
+    before, after = measures(c, share), measures(c[::-1], share)
+    after["gap_pearson"] = -after["gap_pearson"]
+    assert same(before, after)
+    assert np.array_equal(gaps(c).tpr.gap, -gaps(c[::-1]).tpr.gap, equal_nan=True)
+
+
+@given(seeds, class_numbers)
+def test_the_difference_is_at_most_the_sum(seed, n_classes):
+    c = table(seed, n_classes)
+    for distances in (
+        separation_distances(c),
+        sufficiency_distances(c),
+        sufficiency_distances(c, distance="order-free"),
+    ):
+        difference, total = distances.terms(), distances.terms("sum")
+        assert np.array_equal(np.isnan(difference), np.isnan(total))
+        defined = ~np.isnan(total)
+        assert (difference[defined] >= 0).all() and (difference[defined] <= total[defined] + 1e-12).all()
+
+
+@given(seeds, class_numbers, st.integers(2, 7))
+def test_genders_treated_alike_have_no_gaps(seed, n_classes, factor):
+    """As many women as men in each cell, up to a factor: no gap, no distance, and no correlation either."""
+    men = np.random.default_rng(seed).integers(0, 5, size=(n_classes, n_classes)) + np.eye(n_classes, dtype=int)
+    c = np.stack([men, factor * men])
+    found = measures(c, shares(n_classes))
+    assert np.isnan(found.pop("gap_pearson")).all()
+    del found["accuracy"]
+    assert all(np.all(values == 0) for values in found.values())
+
+
+@given(seeds)
+@settings(max_examples=20, deadline=None)
+def test_errors_that_do_not_depend_on_gender_leave_small_gaps(seed):
+    """Whatever the share of women in a class: they differ in number, not in how they are classified."""
+    rng = np.random.default_rng(seed)
+    n, n_classes = 40_000, 4
+    y = rng.integers(n_classes, size=n)
+    z = (rng.random(n) < np.array([0.2, 0.4, 0.6, 0.8])[y]).astype(int)
+    y_pred = np.where(rng.random(n) < 0.8, y, rng.integers(n_classes, size=n))
+    c = counts(y, y_pred, z, n_classes=n_classes)
+    assert gaps(c).tpr.gap_sum() < 0.2 and gaps(c).fpr.gap_sum() < 0.2
+    assert separation(c, aggregate="sum") < 0.02
+
+
+@settings(deadline=None)
+@given(seeds, class_numbers)
+def test_many_tables_at_once_equal_one_by_one(seed, n_classes):
+    tables = np.stack([table(seed + i, n_classes, n=30) for i in range(6)])
+    share = shares(n_classes)
+    one_by_one = [measures(c, share) for c in tables]
+    together = measures(tables.reshape(2, 3, 2, n_classes, n_classes), share)
+    for name, values in together.items():
+        values = np.moveaxis(values, (-2, -1), (0, 1)) if values.ndim == 3 else values
+        plain = np.stack([one[name] for one in one_by_one])
+        assert np.array_equal(values.reshape(plain.shape), plain, equal_nan=True)
+    for part in (separation_distances, sufficiency_distances, lambda c: gaps(c).precision):
+        assert np.array_equal(part(tables).undefined, [part(c).undefined for c in tables])
+
+
+@given(seeds, class_numbers)
+def test_pearson_is_that_of_the_classes_which_have_both(seed, n_classes):
+    c, share = table(seed, n_classes), shares(n_classes)
+    share[seed % n_classes] = np.nan
+    for rate in (gaps(c).tpr, gaps(c).fpr, gaps(c).precision):
+        both = np.isfinite(rate.gap) & np.isfinite(share)
+        found = rate.gap_correlation(share)
+        assert found.classes == both.sum() and isinstance(found.pearson, float)
+        if both.sum() < 3:
+            assert math.isnan(found.pearson) and "3 classes" in found.reason
+        elif np.ptp(rate.gap[both]) > 1e-9:
+            assert found.pearson == pytest.approx(pearsonr(share[both], rate.gap[both]).statistic)
+            assert found.reason == "" and rate.gap_pearson(share) == found.pearson
+
+
+def test_pearson_without_an_answer_says_why():
+    tpr = gaps(table(1, 4, n=400)).tpr
+    assert tpr.gap_correlation([0.1, 0.2, 0.4, 0.9]).reason == ""
+    for share, word in (([0.3] * 4, "share"), ([0.1, 0.2, np.nan, np.nan], "3 classes")):
+        found = tpr.gap_correlation(share)
+        assert math.isnan(found.pearson) and word in found.reason
+    alike = gaps(np.stack([np.eye(4, dtype=int)] * 2)).tpr.gap_correlation([0.1, 0.2, 0.4, 0.9])
+    assert math.isnan(alike.pearson) and "gap" in alike.reason
+
+
+def test_empty_cells_are_left_out_and_counted():
+    """Class 2 has no women, and is never predicted for the men."""
+    c = np.array([[[4, 1, 0], [2, 3, 0], [1, 1, 0]], [[3, 1, 1], [1, 4, 0], [0, 0, 0]]])
+    found = gaps(c)
+    assert (found.tpr.undefined, found.fpr.undefined, found.precision.undefined) == (1, 0, 1)
+    assert np.isnan(found.tpr.gap[2]) and np.isnan(found.precision.gap[2])
+    assert found.tpr.gap_sum() == pytest.approx(abs(3 / 5 - 4 / 5) + abs(4 / 5 - 3 / 5))
+    assert separation_distances(c).undefined == 1 and sufficiency_distances(c).undefined == 1
+    assert separation(c, aggregate="sum") == pytest.approx(np.nansum(separation_distances(c).values[:, :2]))
+
+
+def test_nothing_defined_is_no_zero():
+    c = np.zeros((2, 3, 3), dtype=int)
+    c[0] = 2
+    found = measures(c, shares(3))
+    assert found.pop("accuracy") == pytest.approx(1 / 3)
+    assert all(np.isnan(values).all() for values in found.values())
+    assert np.isnan(accuracy(np.zeros((2, 3, 3), dtype=int)))
+
+
+def test_one_table_gives_plain_numbers():
+    c = table(0, 4)
+    for value in (independence(c), separation(c), sufficiency(c), accuracy(c), gaps(c).tpr.gap_sum()):
+        assert isinstance(value, float)
+
+
+@pytest.mark.parametrize("kind", ["y", "y_pred", "z"])
+@pytest.mark.parametrize("value", [-1, 3, np.nan, 0.5, np.inf])
+def test_wrong_values_are_named(kind, value):
+    rows = {"y": [0, 1, 2, 0], "y_pred": [0, 0, 1, 2], "z": [0, 1, 1, 0]}
+    rows[kind] = [*rows[kind][:2], value, rows[kind][3]]
+    with pytest.raises(BiasflowError, match=f"{kind}, row 2"):
+        counts(**rows, n_classes=3)
+
+
+def test_whole_numbers_stored_as_floats_are_taken():
+    y, y_pred, z = people(0, 3)
+    expected = counts(y, y_pred, z, n_classes=3)
+    assert np.array_equal(counts(y.astype(float), y_pred.astype(np.uint8), z.astype(np.int8), n_classes=3), expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"z": [0, 1]}, "z"),
+        ({"y_pred": [0]}, "y_pred"),
+        ({"y": [], "y_pred": [], "z": []}, "at least one"),
+        ({"z": ["M", "F", "M"]}, "z"),
+        ({"n_classes": 1}, "n_classes"),
+    ],
+)
+def test_wrong_rows_are_refused(change, name):
+    with pytest.raises(BiasflowError, match=name):
+        counts(**{"y": [0, 1, 1], "y_pred": [0, 1, 0], "z": [0, 1, 1], "n_classes": 2} | change)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.zeros((2, 3)),
+        np.zeros((3, 3, 3), int),
+        np.zeros((2, 3, 4), int),
+        np.ones((2, 3, 3)),
+        -np.ones((2, 3, 3), int),
+    ],
+)
+def test_wrong_tables_are_refused(wrong):
+    for measure in (accuracy, gaps, independence, separation, sufficiency):
+        with pytest.raises(BiasflowError, match="counts"):
+            measure(wrong)
+
+
+def test_wrong_options_are_refused():
+    c = table(0, 3)
+    with pytest.raises(BiasflowError, match="mean"):
+        separation(c, aggregate="mean")
+    with pytest.raises(BiasflowError, match="mean"):
+        sufficiency(c, aggregate="mean")
+    with pytest.raises(BiasflowError, match="euclidean"):
+        sufficiency(c, distance="euclidean")
+    for share in ([0.5, 0.5], 0.5):
+        with pytest.raises(BiasflowError, match="share of women"):
+            gaps(c).tpr.gap_pearson(share)

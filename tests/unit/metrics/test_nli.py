@@ -1,0 +1,234 @@
+"""NLI fairness: known answers, symmetries, the two ways to ask for it, and errors that name the row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.nli import CLASSES, GENDERS, fairness_score, fairness_scores, nli_scores
+
+E, N, C = range(3)
+
+
+def predictions(leading: int = 0):
+    """Class numbers [..., occupations, templates, 2, words], with so many leading axes."""
+    shapes = st.tuples(*[st.integers(1, 3)] * (leading + 2), st.just(2), st.integers(1, 3))
+    return shapes.flatmap(lambda shape: arrays(np.uint8, shape, elements=st.integers(0, 2)))
+
+
+def as_rows(model: np.ndarray) -> dict[str, list]:
+    """One row per pair, from class numbers [occupations, templates, 2, words]."""
+    columns = {"predictions": [], "occupation": [], "gender": [], "template": []}
+    for (occupation, template, gender, _), number in np.ndenumerate(model):
+        columns["predictions"].append(CLASSES[number])
+        columns["occupation"].append(f"occupation {occupation}")
+        columns["gender"].append(GENDERS[gender])
+        columns["template"].append(template)
+    return columns
+
+
+@pytest.mark.parametrize(("always", "accuracy"), [(E, 0.0), (N, 1.0), (C, 0.0)])
+def test_a_model_that_always_says_the_same(always, accuracy):
+    score = fairness_scores(np.full((5, 4, 2, 3), always))
+    assert score.accuracy == accuracy
+    assert score.parity_majority == score.parity_templates == 1
+    assert score.fairness_majority == score.fairness_templates == accuracy
+    assert list(score.shares) == [number == always for number in range(3)]
+
+
+def test_a_model_that_says_the_opposite_of_the_genders():
+    model = np.stack([np.full((5, 4, 3), E), np.full((5, 4, 3), C)], axis=2)
+    score = fairness_scores(model)
+    assert (score.accuracy, score.parity_majority, score.parity_templates) == (0, 0, 0)
+    assert list(score.shares) == [0.5, 0, 0.5]
+
+
+def test_by_hand():
+    """Two occupations, three templates: the first alike by majority only, the second in neither reading."""
+    model = np.array(
+        [
+            [[[N], [N]], [[N], [N]], [[E], [C]]],
+            [[[N], [E]], [[N], [E]], [[N], [N]]],
+        ]
+    )
+    score = fairness_scores(model)
+    assert score.accuracy == pytest.approx(8 / 12)
+    assert (score.parity_majority, score.parity_templates) == (0.5, 0)
+    assert score.fairness_majority == pytest.approx(8 / 24)
+    assert score.shares == pytest.approx([3 / 12, 8 / 12, 1 / 12])
+
+
+@pytest.mark.parametrize(
+    ("masculine", "feminine", "alike"),
+    [
+        ([N, E], [E, N], True),
+        ([N, E], [N, N], False),
+        ([N, E], [E, E], False),
+        ([N, E], [C, N], False),
+        ([E, N, C], [C, E, N], True),
+    ],
+)
+def test_tied_classes_must_be_the_same_set(masculine, feminine, alike):
+    model = np.array([masculine, feminine]).T[None, :, :, None]
+    assert fairness_scores(model).parity_majority == alike
+    assert fairness_scores(model).parity_templates == 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(predictions())
+def test_both_ways_to_ask_agree_for_any_order_of_the_rows(model):
+    expected = fairness_scores(model)
+    rows = pd.DataFrame(as_rows(model))
+    # a stable sort moves the cells about but keeps the words of a cell in pairs
+    for ordered in (rows, rows.sort_values("gender", kind="stable"), rows.sort_values("template", kind="stable")):
+        columns = {name: ordered[name] for name in rows}
+        for parity in ("majority", "templates"):
+            found = fairness_score(**columns, parity=parity)
+            assert found.accuracy == pytest.approx(expected.accuracy)
+            assert found.parity == pytest.approx(getattr(expected, f"parity_{parity}"))
+            assert found.eta == pytest.approx(getattr(expected, f"fairness_{parity}"))
+
+
+@settings(max_examples=100, deadline=None)
+@given(predictions())
+def test_properties(model):
+    score, swapped = fairness_scores(model), fairness_scores(model[:, :, ::-1])
+    for name in ("accuracy", "parity_majority", "parity_templates", "fairness_majority", "fairness_templates"):
+        value = getattr(score, name)
+        assert 0 <= value <= 1
+        assert value == getattr(swapped, name)
+    assert score.parity_templates <= score.parity_majority
+    for parity in (score.parity_majority, score.parity_templates):
+        assert parity * len(model) == pytest.approx(round(parity * len(model)))
+    assert score.shares.sum() == pytest.approx(1)
+    assert score.shares[N] == score.accuracy
+    assert score.fairness_majority == pytest.approx(score.accuracy * score.parity_majority)
+
+
+@settings(max_examples=30, deadline=None)
+@given(predictions(leading=2))
+def test_leading_axes_are_models_of_their_own(models):
+    together = fairness_scores(models)
+    assert together.shares.shape == (*models.shape[:2], 3)
+    for position in np.ndindex(models.shape[:2]):
+        alone = fairness_scores(models[position])
+        for name in vars(alone):
+            assert np.array_equal(getattr(together, name)[position], getattr(alone, name))
+
+
+def test_templates_are_compared_word_by_word():
+    rows = {"occupation": ["nurse"] * 4, "gender": [0, 0, 1, 1], "template": ["lost a ticket"] * 4}
+    assert fairness_score([N, E, N, E], **rows, parity="templates").parity == 1
+    assert fairness_score([N, E, E, N], **rows, parity="templates").parity == 0
+    assert fairness_score([N, E, E, N], **rows, parity="majority").parity == 1
+
+
+@pytest.mark.parametrize("names", [("masculine", "feminine"), ("M", "F"), ("man", "woman"), (0, 1)])
+def test_names_and_numbers(names):
+    score = fairness_score(["neutral", 0, 1, "neutral"], ["nurse", "nurse", "poet", "poet"], [*names] * 2, [7] * 4)
+    assert (score.accuracy, score.parity, score.eta) == (0.75, 0.5, 0.375)
+
+
+ROWS = {
+    "predictions": ["neutral"] * 4,
+    "occupation": ["nurse", "nurse", "poet", "poet"],
+    "gender": ["masculine", "feminine"] * 2,
+    "template": ["lost a ticket"] * 4,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"predictions": ["neutral", "maybe", "neutral", "neutral"]}, "row 1.*maybe"),
+        ({"predictions": [1, 1, 1, float("nan")]}, "row 3"),
+        ({"predictions": [1, 1, 3, 1]}, "row 2"),
+        ({"gender": ["masculine", "feminine", "masculine", "both"]}, "row 3.*both"),
+        ({"gender": ["masculine", "feminine", "masculine", "masculine"]}, "row 2.*poet.*feminine"),
+        ({"template": ["a", "a", "a", "b"]}, "row 2.*poet"),
+        ({"occupation": ["nurse", "nurse", None, "poet"]}, "occupation: row 2"),
+        ({"template": ["a", float("nan"), "a", "a"]}, "template: row 1"),
+        ({"occupation": ["nurse"]}, "occupation"),
+        ({name: [] for name in ROWS}, "at least one"),
+        ({"parity": "mean"}, "mean"),
+    ],
+)
+def test_errors_name_the_row(change, names):
+    with pytest.raises(BiasflowError, match=names):
+        fairness_score(**(ROWS | change))
+
+
+def test_unequal_numbers_of_rows_have_a_majority_but_no_pairs():
+    rows = {name: [*values, values[-1]] for name, values in ROWS.items()}
+    assert fairness_score(**rows).eta == 1
+    with pytest.raises(BiasflowError, match="poet"):
+        fairness_score(**rows, parity="templates")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.ones((2, 3, 2)),
+        np.ones((2, 3, 3, 1), int),
+        np.ones((0, 3, 2, 1), int),
+        np.ones((2, 3, 2, 1)),
+        np.full((2, 3, 2, 1), np.nan),
+        np.full((2, 3, 2, 1), 3),
+        np.full((2, 3, 2, 1), -1),
+    ],
+)
+def test_arrays_that_are_no_predictions(bad):
+    with pytest.raises(BiasflowError, match="predictions"):
+        fairness_scores(bad)
+
+
+def test_scores_of_settings():
+    occupation = np.stack([np.full((4, 3, 2, 1), N), np.full((4, 3, 2, 1), E)])
+    occupation[1, 0, :, 0] = C  # of the first occupation, whenever a man is spoken of
+    test = np.array([[E, N, C, N], [E, E, E, E]])
+    labels = ["entailment", "neutral", "contradiction", "entailment"]
+    frame = nli_scores([("base", ""), ("layer", "components=1")], occupation, test, labels)
+    assert list(frame.columns) == ["level", "settings", "metric", "variant", "value"]
+    assert list(frame["level"].unique()) == ["base", "layer"]
+    assert not frame.duplicated(["level", "settings", "metric", "variant"]).any()
+    found = frame.set_index(["level", "metric", "variant"])["value"].to_dict()
+    expected = {
+        ("nli_accuracy", ""): (1, 0),
+        ("nli_parity", "majority"): (1, 0.75),
+        ("nli_parity", "templates"): (1, 0.75),
+        ("nli_fairness", "majority"): (1, 0),
+        ("nli_fairness", "templates"): (1, 0),
+        ("nli_test_accuracy", ""): (0.75, 0.5),
+        ("nli_share", "entailment"): (0, 0.875),
+        ("nli_share", "neutral"): (1, 0),
+        ("nli_share", "contradiction"): (0, 0.125),
+    }
+    assert found == {
+        (level, *key): pair[i] for key, pair in expected.items() for i, level in enumerate(("base", "layer"))
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        ({"settings": []}, "settings"),
+        ({"settings": [("base", ""), ("layer", "")]}, "2 settings"),
+        ({"occupation_predictions": np.ones((2, 2, 2, 1), int)}, "occupation predictions"),
+        ({"test_predictions": np.ones((1, 3), int)}, "test predictions"),
+        ({"test_predictions": np.full((1, 2), 3)}, "no class"),
+        ({"test_labels": ["neutral", "-"]}, "test_labels: row 1"),
+        ({"test_predictions": np.ones((1, 0), int), "test_labels": []}, "test predictions"),
+    ],
+)
+def test_settings_and_predictions_must_fit(change, names):
+    arguments = {
+        "settings": [("base", "")],
+        "occupation_predictions": np.ones((1, 2, 2, 2, 1), int),
+        "test_predictions": np.ones((1, 2), int),
+        "test_labels": ["neutral", "neutral"],
+    }
+    with pytest.raises(BiasflowError, match=names):
+        nli_scores(**(arguments | change))

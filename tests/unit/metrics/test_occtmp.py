@@ -1,0 +1,132 @@
+"""OCCTMP: the score, the lists of occupations and the sentences."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
+from scripts.biasflow.metrics.occtmp import occtmp
+from scripts.biasflow.readouts.masked_words import MASK
+from scripts.biasflow.text.occupation_templates import PRONOUNS, TEMPLATES, occupation_sentences
+
+PAIRS = st.lists(st.tuples(st.floats(-20, 0), st.floats(-20, 0)), min_size=2, max_size=20)
+
+
+def test_known_answer():
+    he, she = np.log([0.6, 0.1, 0.3]), np.log([0.3, 0.4, 0.3])
+    score = occtmp(he, she)
+    assert score.diff == pytest.approx(math.log(2))  # of ln 2, ln 4 and 0
+    assert score.diff_variance == pytest.approx(math.log(2) ** 2)
+    assert score.signed_diff == pytest.approx(-math.log(2) / 3)
+    assert (score.p_he, score.p_she, score.p_sum) == pytest.approx((1 / 3, 1 / 3, 2 / 3))
+    assert score.share_he == pytest.approx(1 / 3)  # a tie does not count
+    assert score.n == 3
+
+
+def test_one_occupation_has_no_variance():
+    score = occtmp([-1.0], [-3.0])
+    assert (score.diff, score.signed_diff, score.n) == (2.0, 2.0, 1)
+    assert math.isnan(score.diff_variance)
+
+
+@given(PAIRS)
+def test_swapping_the_pronouns_leaves_diff_and_flips_the_sign(pairs):
+    he, she = np.array(pairs).T
+    score, swapped = occtmp(he, she), occtmp(she, he)
+    assert (score.diff, score.diff_variance, score.p_sum) == (swapped.diff, swapped.diff_variance, swapped.p_sum)
+    assert score.signed_diff == -swapped.signed_diff
+    assert (score.p_he, score.p_she) == (swapped.p_she, swapped.p_he)
+    assert score.share_he + swapped.share_he == pytest.approx(np.mean(he != she))
+
+
+@given(PAIRS, st.floats(0, 5))
+def test_diff_bounds_signed_diff_and_a_common_factor_changes_neither(pairs, lower):
+    he, she = np.array(pairs).T
+    score, scaled = occtmp(he, she), occtmp(he - lower, she - lower)
+    assert score.diff >= abs(score.signed_diff) - 1e-12
+    assert (scaled.diff, scaled.signed_diff) == pytest.approx((score.diff, score.signed_diff), abs=1e-9)
+    assert scaled.p_he == pytest.approx(score.p_he * math.exp(-lower))
+
+
+@pytest.mark.parametrize(
+    ("he", "she"),
+    [([], []), ([-1.0], [-1.0, -2.0]), ([[-1.0]], [[-1.0]]), ([-1.0, 0.1], [-1.0, -1.0]), ([-1.0], [math.nan])],
+)
+def test_what_is_no_log_probability_is_refused(he, she):
+    with pytest.raises(BiasflowError):
+        occtmp(he, she)
+
+
+def test_the_row_and_the_side_are_named():
+    with pytest.raises(BiasflowError, match=r"log_p_she.*occupation 1"):
+        occtmp([-1.0, -1.0], [-1.0, -math.inf])
+
+
+def test_sentences():
+    assert occupation_sentences(["accountant", "nurse"]) == ["[MASK] is a accountant .", "[MASK] is a nurse ."]
+    assert occupation_sentences(["accountant", "nurse"], "article") == [
+        "[MASK] is an accountant .",
+        "[MASK] is a nurse .",
+    ]
+    assert occupation_sentences(["会计"], "chinese") == ["[MASK]是一个会计。"]
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_every_template_has_one_mask_the_occupation_and_two_pronouns(template):
+    (sentence,) = occupation_sentences(["adjunct professor"], template)
+    assert sentence.count(MASK) == 1 and "adjunct professor" in sentence
+    assert len(set(PRONOUNS[template])) == 2
+
+
+@pytest.mark.parametrize(("occupations", "template"), [(["nurse"], "german"), ([], "released"), ([" "], "released")])
+def test_sentences_that_cannot_be_made(occupations, template):
+    with pytest.raises(BiasflowError):
+        occupation_sentences(occupations, template)
+
+
+def test_professions_keep_their_order_and_get_spaces(tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps([["nurse", 0.0, -0.9], ["adjunct_professor", 0.0, 0.5]]))
+    assert read_professions(tmp_path / "p.json") == ["nurse", "adjunct professor"]
+    (tmp_path / "c.txt").write_text("会计\n\n工人\n", encoding="utf-8")
+    assert read_chinese_professions(tmp_path / "c.txt") == ["会计", "工人"]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('[["nurse", 0, 0], ["Baker!", 0, 0]]', "entry 2"),
+        ('[["nurse", 0, 0], ["nurse", 0, 0]]', "entry 2"),
+        ('[["nurse", 0, 0], "baker"]', "entry 2"),
+        ('[["nurse", 0, 0], [3, 0, 0]]', "entry 2"),
+        ('[["nurse", 0, 0],\n', "line 2"),
+        ("{}", "list"),
+        ("[]", "no occupation"),
+    ],
+)
+def test_a_wrong_profession_is_named_with_file_and_entry(tmp_path, text, place):
+    (tmp_path / "professions.json").write_text(text)
+    with pytest.raises(BiasflowError, match=rf"professions\.json.*{place}"):
+        read_professions(tmp_path / "professions.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("会计\nnurse\n", "line 2"), ("会计\n工人\n会计", "line 3"), ("\n", "no occupation")],
+)
+def test_a_wrong_chinese_profession_is_named_with_file_and_line(tmp_path, text, place):
+    (tmp_path / "c.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(BiasflowError, match=rf"c\.txt.*{place}"):
+        read_chinese_professions(tmp_path / "c.txt")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(BiasflowError, match=r"none\.json"):
+        read_professions(tmp_path / "none.json")
+    (tmp_path / "c.txt").write_bytes("会计".encode("gb2312"))
+    with pytest.raises(BiasflowError, match=r"c\.txt: byte 1"):
+        read_chinese_professions(tmp_path / "c.txt")

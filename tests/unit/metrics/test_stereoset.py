@@ -1,0 +1,150 @@
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics import stereoset
+from tests.unit.synthetic_nsp import probabilities
+
+PROBABILITY = st.floats(0, 1, allow_nan=False, width=32)
+
+
+def quadruples(n=4):
+    return st.integers(1, 30).flatmap(lambda size: arrays(float, (n, size), elements=PROBABILITY))
+
+
+def test_strength_of_the_printed_examples():
+    assert stereoset.triple_strengths([0.9986], [0.0253], [0.9888], [0.9930]) == pytest.approx(0.9691)
+    assert stereoset.triple_strengths([0.9994], [0.9836], [0.9894], [0.9997]) == pytest.approx(0.0055)
+
+
+def test_distance_of_the_printed_examples():
+    assert stereoset.triple_distances([0.0151, 0.2752], [0.9985, 0.9955]) == pytest.approx([0.9834, 0.7203])
+
+
+def test_a_tie_is_no_stereotype():
+    assert stereoset.stereotype_score([0.9, 0.5, 0.1], [0.1, 0.5, 0.2]) == pytest.approx(1 / 3)
+
+
+def test_language_model_score_counts_related_above_unrelated():
+    assert stereoset.language_model_score([0.9, 0.2, 0.7, 0.1], [0.1, 0.3, 0.6, 0.1]) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("n", "top", "kept"), [(242, 0.1, 25), (234, 0.1, 24), (30, 0.1, 3), (10, 0.05, 1), (7, 1.0, 7), (100, 0.07, 7)]
+)
+def test_number_kept_is_rounded_up_without_float_error(n, top, kept):
+    assert stereoset.number_kept(n, top) == kept
+
+
+@pytest.mark.parametrize("top", [0, -0.1, 1.01, float("nan")])
+def test_a_share_outside_0_1_is_refused(top):
+    with pytest.raises(BiasflowError, match="top"):
+        stereoset.distance([0.1], [0.2], top=top)
+
+
+def test_strength_is_the_mean_of_the_largest():
+    strengths = np.array([0.1, 0.9, 0.5, 0.3, 0.2, 0, 0, 0, 0, 0])
+    zero = np.zeros(10)
+    assert stereoset.strength(strengths, zero, zero, zero, top=0.2) == pytest.approx(0.7)
+    assert stereoset.strength(strengths, zero, zero, zero) == pytest.approx(0.9)
+
+
+@given(quadruples(), st.sampled_from([0.05, 0.1, 0.2, 1.0]))
+def test_strength_is_bounded_and_blind_to_the_order_of_triples(p, top):
+    value = stereoset.strength(*p, top=top)
+    assert -2 <= value <= 2
+    assert value == stereoset.strength(*p[:, ::-1], top=top)
+
+
+@given(quadruples())
+def test_all_triples_give_the_mean_and_exchanged_roles_the_opposite_sign(p):
+    stereotype, anti, stereotype_swapped, anti_swapped = p
+    value = stereoset.strength(*p, top=1)
+    assert value == pytest.approx(np.mean(stereotype - anti + stereotype_swapped - anti_swapped), abs=1e-9)
+    assert stereoset.strength(anti, stereotype, anti_swapped, stereotype_swapped, top=1) == pytest.approx(-value)
+
+
+@given(quadruples())
+def test_a_smaller_share_is_never_weaker(p):
+    values = [stereoset.strength(*p, top=top) for top in (0.05, 0.1, 0.2, 1.0)]
+    assert all(a >= b - 1e-12 for a, b in itertools.pairwise(values))
+
+
+@given(quadruples(2), st.sampled_from([0.1, 1.0]))
+def test_distance_is_symmetric_and_within_0_1(p, top):
+    value = stereoset.distance(*p, top=top)
+    assert 0 <= value <= 1
+    assert value == stereoset.distance(*p[::-1], top=top)
+
+
+@given(quadruples(2))
+def test_stereotype_scores_of_both_directions_and_ties_make_one(p):
+    ties = np.mean(p[0] == p[1])
+    assert stereoset.stereotype_score(*p) + stereoset.stereotype_score(*p[::-1]) + ties == pytest.approx(1)
+
+
+@pytest.mark.parametrize("p", [([], []), ([0.1, 0.2], [0.1]), ([float("nan")], [0.1]), ([0.1], [1.2]), (0.1, 0.2)])
+def test_what_is_not_a_list_of_probabilities_is_refused(p):
+    with pytest.raises(BiasflowError):
+        stereoset.stereotype_score(*p)
+
+
+def test_every_setting_scores_as_one_by_one():
+    frame = probabilities([f"t{i}" for i in range(23)])
+    scored = stereoset.score_settings(frame.sample(frac=1, random_state=0))
+    assert len(scored) == 76 * 11
+    for level, settings in (("base", ""), ("layer-11+attention", "0,1,1,0,1")):
+        rows = frame[(frame["level"] == level) & (frame["settings"] == settings)]
+        p = {key: group.sort_values("triple")["p"].to_numpy() for key, group in rows.groupby(["label", "swapped"])}
+        stereotype, anti = p["stereotype", False], p["anti-stereotype", False]
+        stereotype_swapped, anti_swapped = p["anti-stereotype", True], p["stereotype", True]
+        four = (stereotype, anti, stereotype_swapped, anti_swapped)
+        related, unrelated = np.concatenate(four), [p["unrelated", swapped] for swapped in (False, False, True, True)]
+        both = np.concatenate([stereotype, stereotype_swapped]), np.concatenate([anti, anti_swapped])
+        expected = {
+            ("stereotype_score", "original"): stereoset.stereotype_score(stereotype, anti),
+            ("stereotype_score", "both"): stereoset.stereotype_score(*both),
+            ("language_model_score", "both"): stereoset.language_model_score(related, np.concatenate(unrelated)),
+        }
+        for name, top in (("top=5%", 0.05), ("top=10%", 0.1), ("top=20%", 0.2), ("top=100%", 1.0)):
+            expected["strength", name] = stereoset.strength(*four, top=top)
+            expected["distance", name] = stereoset.distance(p["unrelated", False], p["unrelated", True], top=top)
+        found = scored[(scored["level"] == level) & (scored["settings"] == settings)]
+        assert found.set_index(["metric", "variant"])["value"].to_dict() == pytest.approx(expected)
+
+
+def test_settings_keep_their_order():
+    frame = probabilities(["a", "b"], settings=pd.DataFrame({"level": ["sent", "base"], "settings": ["1", ""]}))
+    assert list(stereoset.score_settings(frame)["level"].unique()) == ["sent", "base"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda f: f.drop(f.index[7]),
+        lambda f: f.drop(f.index[f["label"] == "unrelated"]),
+        lambda f: f.assign(p=f["p"].where(f.index != 7)),
+        lambda f: f.assign(p=f["p"].where(f.index != 7, 1.5)),
+        lambda f: f.assign(label=f["label"].where(f.index != 7, "related")),
+        lambda f: pd.concat([f, f.iloc[[7]]]),
+    ],
+    ids=["row missing", "label missing", "NaN", "above 1", "unknown label", "twice"],
+)
+def test_a_damaged_table_is_refused_by_triple_and_setting(damage):
+    frame = probabilities(["first", "second"], settings=pd.DataFrame({"level": ["sent"], "settings": ["0"]}))
+    with pytest.raises(BiasflowError, match=r"triple (first|second).*sent \(0\)"):
+        stereoset.score_settings(damage(frame))
+
+
+def test_a_column_or_every_row_missing_is_refused():
+    frame = probabilities(["a"])
+    with pytest.raises(BiasflowError, match="swapped"):
+        stereoset.score_settings(frame.drop(columns="swapped"))
+    with pytest.raises(BiasflowError, match="empty"):
+        stereoset.score_settings(frame.head(0))

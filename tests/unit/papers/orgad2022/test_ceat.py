@@ -1,0 +1,226 @@
+"""CEAT of paper C in all tests and readings: summaries over seeds, printed values, dropped words, what is missing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.ceat_sets import ceat_tests, words_of
+from scripts.biasflow.papers import published
+from scripts.biasflow.papers.orgad2022.ceat import CAPTION, MODELS, ceat_table, dropped_words
+from scripts.biasflow.papers.orgad2022.overview import table1
+from scripts.biasflow.results import tables
+from scripts.biasflow.results.scores import concatenate
+from tests.unit.synthetic_internal import SIX, scores, with_diverged, with_value, without
+
+PRINTED = published.read_published("orgad2022")
+ROBERTA = "roberta-base"
+PARTS = ("ceat", "finetuning")
+KEYS = ["test", "order", "variance", "model"]
+RELEASED = ("weat", "spread")
+pytestmark = pytest.mark.usefixtures("frozen_heap")
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return scores(parts=PARTS)
+
+
+def cells(table, encoder="tiny"):
+    own = table[table["encoder"] == encoder]
+    assert not own.duplicated(KEYS).any()
+    return own.set_index(KEYS).sort_index()
+
+
+def row_of(table, model, test="C6", reading=RELEASED, encoder="tiny"):
+    return cells(table, encoder).loc[(test, *reading, model)]
+
+
+def test_a_row_per_test_order_variance_and_model(tiny):
+    table = ceat_table(tiny, PRINTED)
+    assert len(table) == 2 * 2 * 2 * 6 and len(cells(table)) == len(table)
+    assert table["model"].head(6).tolist() == list(MODELS)
+    readings = table[KEYS[:3]].drop_duplicates().apply(tuple, axis=1).tolist()
+    assert readings[:5] == [
+        ("C6", "weat", "spread"),
+        ("C6", "weat", "sampling"),
+        ("C6", "swapped", "spread"),
+        ("C6", "swapped", "sampling"),
+        ("C7", "weat", "spread"),
+    ]
+    assert set(table["status"]) == {"run"} and (table["diverged"] == "").all()
+
+
+def test_each_reading_has_its_own_numbers(tiny):
+    keys = {"strategy": "none", "task": "ceat:C7", "variant": "swapped-sampling", "seed": "5"}
+    own = with_value(tiny, -0.32, metric="effect_size", **keys)
+    own = with_value(own, 0.3, metric="p_two_sided", **keys)
+    own = with_value(own, 0.85, metric="p_one_sided", **keys)
+    own = with_value(own, 0.7, metric="tau_squared", **keys)
+    own = with_value(own, 400, metric="draws", **keys)
+    table = ceat_table(own, PRINTED)
+    row = row_of(table, "none", "C7", ("swapped", "sampling"))
+    values = [0, -0.32, 0.02]
+    assert row["effect_size"] == pytest.approx(np.mean(values)) and row["n"] == 3
+    assert row["effect_size_sd"] == pytest.approx(np.std(values, ddof=1))
+    assert row["significant_two_sided"] == row["significant_one_sided"] == 2
+    assert row["p_two_sided_median"] == 0.01 and row["p_one_sided_median"] == 0.005
+    assert row["tau_squared"] == pytest.approx(0.3) and row["draws"] == 400
+    others = cells(table).drop(index=("C7", "swapped", "sampling", "none"))
+    before = cells(ceat_table(tiny, PRINTED)).drop(index=("C7", "swapped", "sampling", "none"))
+    same = ["effect_size", "effect_size_sd", "n", "significant_two_sided", "p_one_sided_median", "tau_squared"]
+    pd.testing.assert_frame_equal(others[same], before[same])
+
+
+def test_both_sides_of_the_test_are_counted_at_the_level(tiny):
+    # p is 0.2 two-sided and 0.1 one-sided for subsampling; here one seed has 0.08 and 0.04.
+    keys = {"strategy": "subsampling", "seed": "0", "task": "ceat:C6"}
+    own = with_value(tiny, 0.08, metric="p_two_sided", **keys)
+    own = with_value(own, 0.04, metric="p_one_sided", **keys)
+    row = row_of(ceat_table(own, PRINTED), "subsampling")
+    assert row["significant_two_sided"] == 0 and row["significant_one_sided"] == 1
+
+
+def test_changes_from_none_are_tested_over_seeds():
+    six = scores(seeds=SIX, parts=PARTS, tests=["C6"])
+    table = ceat_table(six, PRINTED)
+    over, none = row_of(table, "oversampling"), row_of(table, "none")
+    assert over["change"] == pytest.approx(0.1) and over["pairs"] == 6 and over["p_change"] == pytest.approx(2 / 2**6)
+    # Five models are compared with none.
+    assert over["p_change_holm"] == pytest.approx(5 * 2 / 2**6)
+    assert np.isnan(none["change"]) and np.isnan(none["p_change"]) and pd.isna(none["pairs"])
+
+
+def test_published_values_stand_beside_the_released_reading_of_c6():
+    table = ceat_table(scores(encoder=ROBERTA, parts=PARTS), PRINTED)
+    printed = table[table["effect_size_published"].notna()]
+    assert printed["model"].tolist() == list(MODELS)
+    assert set(printed[KEYS[:3]].apply(tuple, axis=1)) == {("C6", *RELEASED)}
+    assert printed["effect_size_published"].tolist() == [0.12, 0.49, 0.22, 0.29, 0.22, 0.23]
+    row = row_of(table, "oversampling", encoder=ROBERTA)
+    assert row["effect_size_difference"] == pytest.approx(0.11 - 0.29)
+
+
+def test_it_agrees_with_table_1(tiny):
+    whole = scores()
+    ours = cells(ceat_table(whole, PRINTED)).loc[("C6", *RELEASED)]
+    theirs = table1(whole, PRINTED).dropna(subset="ceat").set_index("model")
+    for model in MODELS:
+        row, other = ours.loc[model], theirs.loc[model]
+        assert row["effect_size"] == other["ceat"] and row["n"] == other["ceat_seeds"]
+        assert row["significant_two_sided"] == other["ceat_significant"]
+
+
+def test_diverged_seeds_are_left_out_and_listed(tiny):
+    table = ceat_table(with_diverged(tiny, "oversampling", 5, 11), PRINTED)
+    row = row_of(table, "oversampling")
+    assert row["diverged"] == "seeds 5, 11" and row["n"] == 1 and row["effect_size"] == pytest.approx(0.1)
+    assert row["pairs"] == 1 and np.isnan(row["effect_size_sd"]) and row["significant_two_sided"] == 1
+    assert row_of(table, "none")["diverged"] == "" and row_of(table, "none")["n"] == 3
+    lost = row_of(ceat_table(with_diverged(tiny, "oversampling", 0, 5, 11), PRINTED), "oversampling")
+    assert lost["n"] == 0 and np.isnan(lost["effect_size"]) and pd.isna(lost["significant_two_sided"])
+
+
+def test_a_seed_without_an_effect_is_left_out(tiny):
+    keys = {"strategy": "none", "seed": "0", "variant": "weat-spread", "task": "ceat:C6"}
+    table = ceat_table(with_value(with_value(tiny, np.nan, **keys), 0, metric="draws", **keys), PRINTED)
+    row = row_of(table, "none")
+    assert row["n"] == 2 and row["effect_size"] == pytest.approx(0.015)
+    assert row["draws"] == 1000 and row["significant_two_sided"] == 2
+
+
+@pytest.mark.parametrize(
+    ("strategy", "keys"),
+    [
+        ("oversampling", {"variant": "swapped-sampling", "metric": "tau_squared", "seed": "5"}),
+        ("none", {"task": "ceat:C7", "seed": "0"}),
+        ("none", {"task": "ceat:C7"}),
+        ("scrubbing", {"variant": "weat-sampling"}),
+    ],
+)
+def test_a_gap_is_an_error_that_names_encoder_and_strategy(strategy, keys, tiny):
+    with pytest.raises(BiasflowError, match=rf"encoder tiny, strategy {strategy}.*CEAT"):
+        ceat_table(without(tiny, strategy=strategy, stage="finetuned", **keys), PRINTED)
+
+
+def test_a_gap_of_a_baseline_is_an_error(tiny):
+    with pytest.raises(BiasflowError, match=r"encoder tiny.*swapped-spread of CEAT C7"):
+        ceat_table(without(tiny, stage="random", task="ceat:C7", variant="swapped-spread"), PRINTED)
+
+
+def test_encoders_that_were_not_run_say_so():
+    table = ceat_table(
+        scores(parts=PARTS, tests=["planted"]), PRINTED, not_run={ROBERTA: "no weights", "other": "too large"}
+    )
+    assert table["encoder"].unique().tolist() == ["tiny", ROBERTA, "other"]
+    own = table[table["encoder"] == ROBERTA]
+    assert set(own["status"]) == {"not run: no weights"} and own["model"].tolist() == list(MODELS)
+    assert own["effect_size_published"].notna().all() and own["effect_size"].isna().all() and own["n"].isna().all()
+    (status,) = table.loc[table["encoder"] == "other", "status"]
+    assert status == "not run: too large"
+
+
+def test_a_run_without_ceat_gives_the_reason():
+    part = concatenate([scores(encoder=name, parts=["finetuning"]) for name in (ROBERTA, "tiny")])
+    table = ceat_table(part, PRINTED, measures_not_run={"ceat": "no tests", "after": "no heads"})
+    assert set(table["status"]) == {"not run: no tests"} and len(table) == 7
+    assert set(ceat_table(part, PRINTED)["status"]) == {"not run: not asked for"}
+
+
+def test_printed_values_of_a_test_that_was_not_run_have_their_own_rows():
+    table = ceat_table(scores(encoder=ROBERTA, parts=PARTS, tests=["planted"]), PRINTED)
+    printed = table[table["test"] == "C6"]
+    assert printed["model"].tolist() == list(MODELS) and set(printed["status"]) == {"not run: not asked for"}
+    assert set(table.loc[table["test"] == "planted", "status"]) == {"run"}
+    assert table.loc[table["test"] == "planted", "effect_size_published"].isna().all()
+
+
+def test_no_encoder_at_all_is_an_error(tiny):
+    with pytest.raises(BiasflowError):
+        ceat_table(tiny.head(0), PRINTED)
+
+
+def counts(tests, **used):
+    words = words_of(tests.values())
+    return pd.DataFrame({"word": words, "found": 500, "used": [used.get(word, 200) for word in words]})
+
+
+def test_dropped_words_are_listed_by_test():
+    tests = ceat_tests(["C6", "C7", "C8"])
+    words = dropped_words({"tiny": counts(tests, Donna=0, Amy=7, art=0, math=0, he=3), "other": counts(tests)}, tests)
+    words = words.set_index(["encoder", "test"])
+    assert words["words_dropped"].to_dict() == {
+        ("tiny", "C6"): "Donna",
+        ("tiny", "C7"): "math, art",
+        ("tiny", "C8"): "art",
+        **{("other", name): "" for name in tests},
+    }
+    assert words["least_contexts"].tolist() == [7, 3, 3, 200, 200, 200]
+
+
+def test_dropped_words_stand_in_every_row_of_their_test():
+    tests = ceat_tests(["C6", "C7"])
+    both = concatenate([scores(encoder=name, parts=PARTS) for name in ("tiny", "other")])
+    words = dropped_words({"tiny": counts(tests, Donna=0, Amy=7)}, tests)
+    table = ceat_table(both, PRINTED, words, not_run={ROBERTA: "no weights"})
+    own = table[(table["encoder"] == "tiny") & (table["test"] == "C6")]
+    assert set(own["words_dropped"]) == {"Donna"} and set(own["least_contexts"]) == {7} and len(own) == 24
+    rest = table.drop(index=own.index)
+    assert set(rest["words_dropped"]) == {""}
+    assert rest.loc[rest["encoder"] != "tiny", "least_contexts"].isna().all()
+
+
+def test_counts_that_lack_a_column_or_a_word_are_named():
+    tests = ceat_tests(["C6"])
+    with pytest.raises(BiasflowError, match=r"tiny.*used"):
+        dropped_words({"tiny": counts(tests).drop(columns="used")}, tests)
+    with pytest.raises(BiasflowError, match=r"tiny.*John.*C6"):
+        dropped_words({"tiny": counts(tests).query("word != 'John'")}, tests)
+
+
+def test_it_can_be_written(tiny, tmp_path):
+    table = ceat_table(with_diverged(tiny, "none", 0), PRINTED, not_run={ROBERTA: "no weights"})
+    paths = [tmp_path / f"table.{kind}" for kind in ("csv", "tex", "html")]
+    tables.write_table(table, *paths, caption=CAPTION)
+    assert len(pd.read_csv(paths[0])) == len(table)
+    assert pd.api.types.is_float_dtype(table["effect_size"]) and pd.api.types.is_integer_dtype(table["n"])

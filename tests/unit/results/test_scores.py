@@ -1,0 +1,77 @@
+import math
+
+import pandas as pd
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.results.scores import COLUMNS, concatenate, read_scores, tidy, write_scores
+
+
+def row(**columns):
+    return {"metric": "strength", "value": 0.25} | columns
+
+
+def made(*rows, **keys):
+    return tidy(pd.DataFrame(rows), **({"paper": "projective", "task": "planted"} | keys))
+
+
+def test_absent_keys_are_empty_and_columns_fixed():
+    frame = made(row(method="base"), encoder="tiny")
+    assert list(frame.columns) == COLUMNS
+    assert frame.loc[0, ["encoder", "method", "strategy", "seed"]].tolist() == ["tiny", "base", "", ""]
+
+
+def test_keys_survive_a_round_trip_as_text(tmp_path):
+    rows = [row(strategy=text, seed=seed) for text in ("none", "NA", "null", "", "nan") for seed in ("", "0", "01")]
+    frame = made(*rows, row(strategy="undefined", seed="", value=math.nan))
+    write_scores(frame, tmp_path / "scores.csv")
+    pd.testing.assert_frame_equal(read_scores(tmp_path / "scores.csv"), frame)
+
+
+def test_bytes_follow_content_only(tmp_path):
+    rows = [row(setting=f"0,{i}", value=1 / (i + 3)) for i in range(9)]
+    write_scores(made(*rows), tmp_path / "a.csv")
+    write_scores(made(*rows[::-1]), tmp_path / "b.csv")
+    write_scores(read_scores(tmp_path / "a.csv"), tmp_path / "c.csv")
+    first, second, third = ((tmp_path / f"{name}.csv").read_bytes() for name in "abc")
+    assert first == second == third
+    assert b"0.3333333333\n" in first
+
+
+def test_numbers_given_as_keys_become_text():
+    assert made(row(seed=7)).loc[0, "seed"] == "7"
+
+
+def test_concatenate_sorts_and_refuses_the_same_key_twice():
+    one, two = made(row(), encoder="b"), made(row(), encoder="a")
+    assert list(concatenate([one, two])["encoder"]) == ["a", "b"]
+    with pytest.raises(BiasflowError, match="encoder=b"):
+        concatenate([one, two, one])
+
+
+def test_nothing_is_an_empty_table(tmp_path):
+    write_scores(concatenate([]), tmp_path / "empty.csv")
+    assert read_scores(tmp_path / "empty.csv").empty
+
+
+@pytest.mark.parametrize(
+    ("frame", "named"),
+    [
+        (lambda: made(row(note="x")), "note"),
+        (lambda: made({"metric": "strength"}), "value"),
+        (lambda: made(row(metric="")), "metric"),
+        (lambda: made(row(encoder=None)), "encoder"),
+        (lambda: made(row(value="much")), "much"),
+    ],
+)
+def test_tables_of_another_shape_are_refused(frame, named):
+    with pytest.raises(BiasflowError, match=named):
+        frame()
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    path = tmp_path / "damaged.csv"
+    for text in ("", "paper,task\na,b\n"):
+        path.write_text(text)
+        with pytest.raises(BiasflowError, match="damaged"):
+            read_scores(path)

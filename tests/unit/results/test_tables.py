@@ -1,0 +1,109 @@
+import html
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.results.tables import combine, merge_published, readable, write_table
+
+FRAME = pd.DataFrame(
+    {
+        "name": ["a_b & 5 %", "<b>{x}</b>"],
+        "value": [0.123456789, np.nan],
+        "value_published": [0.99998, 0.5],
+        "value_difference": [-0.25, 0.000001],
+        "n": [3, 40],
+        "holds": [True, False],
+    }
+)
+
+
+def write(frame, folder, **options):
+    paths = [folder / f"table.{kind}" for kind in ("csv", "tex", "html")]
+    write_table(frame, *paths, caption="Numbers_of <us> & 10 %", **options)
+    return [path.read_text() for path in paths]
+
+
+class Cells(HTMLParser):
+    """Collects tags and the texts of the cells, and fails on tags that do not close."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.texts = [], []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        if tag != "meta":
+            self.open.append(tag)
+        if tag in ("td", "th"):
+            self.texts.append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("td", "th"):
+            self.texts[-1] += data
+
+
+def test_csv_has_six_digits_and_plain_text(tmp_path):
+    csv, _, _ = write(FRAME, tmp_path)
+    assert csv.splitlines()[1:] == ["a_b & 5 %,0.123457,0.99998,-0.25,3,True", "<b>{x}</b>,,0.5,1e-06,40,False"]
+
+
+def test_latex_escapes_text_header_and_caption(tmp_path):
+    _, tex, _ = write(FRAME, tmp_path)
+    assert r"a\_b \& 5 \%" in tex and r"\textless{}b\textgreater{}\{x\}" in tex
+    assert r"\caption{Numbers\_of \textless{}us\textgreater{} \& 10 \%}" in tex
+    assert r"\toprule" in tex and r"\begin{tabular}{lrrrrl}" in tex and "longtable}" not in tex
+    assert "$-0.2500$" in tex and "$+1.0e-06$" in tex
+    assert r"\shortstack{Value\\(published)}" in tex
+
+
+def test_html_escapes_and_marks(tmp_path):
+    _, _, page = write(FRAME, tmp_path)
+    texts = Cells(page).texts
+    assert texts[:6] == ["Name", "Value", "Value (published)", "Value (difference)", "n", "Holds"]
+    assert texts[6:12] == ["a_b & 5 %", "0.1235", "1.0000", "-0.2500", "3", "yes"]
+    assert texts[12:] == ["<b>{x}</b>", "", "0.5000", "+1.0e-06", "40", "no"]
+    assert html.escape("Numbers_of <us> & 10 %") in page
+    assert 'class="number difference"' in page
+
+
+def test_decimals_are_the_callers(tmp_path):
+    _, tex, page = write(FRAME, tmp_path, decimals=5)
+    assert "0.99998" in tex and "0.99998" in page
+
+
+def test_an_empty_table_keeps_its_header(tmp_path):
+    csv, tex, page = write(FRAME.head(0), tmp_path)
+    assert csv.startswith("name,value") and "Name" in tex and len(Cells(page).texts) == 6
+
+
+def test_the_same_bytes_again(tmp_path):
+    assert write(FRAME, tmp_path) == write(FRAME, tmp_path)
+
+
+def test_published_values_stand_beside_ours():
+    ours = pd.DataFrame({"key": ["b", "a", "z"], "strength": [0.3, 0.2, 0.1], "other": [1, 2, 3]})
+    printed = pd.DataFrame({"key": ["a", "b"], "strength": [0.25, 0.25]})
+    merged = merge_published(ours, printed, on=["key"], values=["strength"])
+    assert list(merged) == ["key", "strength", "strength_published", "strength_difference", "other"]
+    assert merged["strength_difference"].round(9).tolist()[:2] == [0.05, -0.05]
+    assert merged.loc[2, ["strength_published", "strength_difference"]].isna().all()
+
+
+def test_combine_prepends_encoder_and_stimuli():
+    table = combine({("one", "x"): pd.DataFrame({"v": [1, 2]}), ("two", "y"): pd.DataFrame({"v": [3]})})
+    assert table.to_dict("list") == {"encoder": ["one", "one", "two"], "stimuli": ["x", "x", "y"], "v": [1, 2, 3]}
+    with pytest.raises(BiasflowError):
+        combine({})
+
+
+def test_names_for_readers():
+    assert readable("strength_published") == "Strength (published)"
+    assert [readable(name) for name in ("ceat", "before_tpr_gap_p")] == ["CEAT", "Before TPR gap P"]
+    assert [readable(name) for name in ("sentence_a", "p", "n_published")] == ["Sentence A", "p", "n (published)"]

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.results.viability import READINGS, cutoff, viable
+
+SHARES = st.floats(0, 1)
+
+
+def test_known_answers():
+    assert cutoff(0.8889) == pytest.approx(0.8389)
+    assert cutoff(0.8889, reading="relative") == pytest.approx(0.844455)
+    accuracy = [0.8388, 0.8389, 0.8444, 0.8445, 0.8889]
+    assert viable(accuracy, 0.8889).tolist() == [False, True, True, True, True]
+    assert viable(accuracy, 0.8889, reading="relative").tolist() == [False, False, False, True, True]
+
+
+@given(base=st.integers(0, 10_000), drop=st.integers(0, 10_000))
+def test_a_model_at_the_cutoff_is_viable_and_one_count_below_is_not(base, drop):
+    """Counts of 10,000: floating point must not decide."""
+    drop = min(drop, base)
+    accuracy = (base - drop) / 10_000
+    assert viable(accuracy, base / 10_000, threshold=drop / 10_000)
+    if accuracy > 0:
+        assert not viable(accuracy - 1e-4, base / 10_000, threshold=drop / 10_000)
+
+
+@given(accuracy=st.lists(SHARES, max_size=8), base=SHARES, threshold=SHARES)
+def test_relative_is_the_stricter_reading_and_the_base_is_viable(accuracy, base, threshold):
+    absolute, relative = (viable(accuracy, base, threshold=threshold, reading=reading) for reading in READINGS)
+    assert absolute.dtype == bool and absolute.shape == (len(accuracy),)
+    assert not (relative & ~absolute).any()
+    assert all(viable(base, base, threshold=threshold, reading=reading) for reading in READINGS)
+
+
+@given(accuracy=st.lists(SHARES, min_size=1, max_size=8), base=SHARES)
+def test_a_larger_threshold_loses_no_model(accuracy, base):
+    for reading in READINGS:
+        strict, lax = (viable(accuracy, base, threshold=share, reading=reading) for share in (0.02, 0.1))
+        assert not (strict & ~lax).any()
+        assert viable(accuracy, base, threshold=1, reading=reading).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (([0.5], 0.8), {"reading": "percent"}),
+        (([0.5], 88.9), {}),
+        (([0.5], 0.8), {"threshold": 5}),
+        (([0.5, 84.0], 0.8), {}),
+        (([0.5, np.nan], 0.8), {}),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments, options):
+    with pytest.raises(BiasflowError):
+        viable(*arguments, **options)

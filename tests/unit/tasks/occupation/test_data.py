@@ -1,0 +1,333 @@
+"""Splits and balancing: the released procedure draw by draw, partitions, counts, and what cannot be done."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import train_test_split
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.bios import keep_professions
+from scripts.biasflow.tasks.occupation.data import (
+    STRATEGIES,
+    balance,
+    keep_balanceable,
+    profession_table,
+    rows_of,
+    shares_of_women,
+    split,
+    split_counts,
+)
+
+
+def labels_of(counts, seed=0):
+    """professions and genders of counts {profession: (women, men)}, shuffled."""
+    pairs = [
+        (name, gender) for name, both in counts.items() for gender, n in zip("FM", both, strict=True) for _ in range(n)
+    ]
+    order = np.random.default_rng(seed).permutation(len(pairs))
+    return pd.DataFrame([pairs[k] for k in order], columns=["profession", "gender"])
+
+
+def cells(bios, rows):
+    return Counter(zip(bios["profession"].to_numpy()[rows], bios["gender"].to_numpy()[rows], strict=True))
+
+
+BIOS = labels_of({"nurse": (180, 20), "dj": (24, 96), "poet": (50, 50), "model": (70, 30)})
+seeds = st.integers(0, 2**32 - 1)
+tables = st.dictionaries(
+    st.sampled_from(["nurse", "dj", "poet", "model", "pastor"]),
+    st.tuples(st.integers(15, 60), st.integers(15, 60)),
+    min_size=2,
+)
+
+
+@given(tables, seeds)
+@settings(max_examples=40, deadline=None)
+def test_parts_are_a_stratified_partition(counts, seed):
+    bios = labels_of(counts)
+    parts = split(bios["profession"], seed)
+    assert sorted([*parts.train, *parts.validation, *parts.test]) == list(range(len(bios)))
+    for part, share in ((parts.train, 0.65), (parts.validation, 0.1), (parts.test, 0.25)):
+        found = Counter(bios["profession"].to_numpy()[part])
+        for name, both in counts.items():
+            assert abs(found[name] - share * sum(both)) < 2
+
+
+def test_the_released_calls():
+    """On texts and codes, as the released code splits them; the rows must be the same."""
+    texts = [f"text {k}" for k in range(len(BIOS))]
+    y = pd.Categorical(BIOS["profession"]).codes
+    x, x_test, y_rest, _ = train_test_split(texts, y, random_state=42, stratify=y, test_size=0.25)
+    x_train, x_valid = train_test_split(x, random_state=42, stratify=y_rest, test_size=0.133)
+    parts = split(BIOS["profession"], 42)
+    for rows, expected in ((parts.train, x_train), (parts.validation, x_valid), (parts.test, x_test)):
+        assert [texts[row] for row in rows] == expected
+
+
+def released_balance(y, z, how):
+    """The released procedure in its own terms: numpy's global state, label by label, women first."""
+    found = []
+    for label in sorted(set(y)):
+        women, men = (np.where((y == label) & (z == gender))[0] for gender in "FM")
+        size = min(len(women), len(men)) if how == "subsampling" else max(len(women), len(men))
+        for group in (women, men):
+            found.append(np.random.choice(group, size=size, replace=len(group) < size))
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize("how", ["subsampling", "oversampling"])
+@pytest.mark.parametrize("seed", [0, 83])
+def test_train_then_validation_as_released(how, seed):
+    parts = split(BIOS["profession"], seed)
+    found = rows_of(BIOS, how, seed)
+    y, z = BIOS["profession"].to_numpy(), BIOS["gender"].to_numpy()
+    np.random.seed(seed)
+    for rows, balanced in ((parts.train, found.train), (parts.validation, found.validation)):
+        assert balanced.tolist() == rows[released_balance(y[rows], z[rows], how)].tolist()
+
+
+@given(tables, seeds, st.sampled_from(["subsampling", "oversampling"]), st.sampled_from(["resample", "keep-all"]))
+@settings(max_examples=60, deadline=None)
+def test_balanced_counts_and_blocks(counts, seed, how, minority):
+    bios = labels_of(counts)
+    rows = np.arange(len(bios))[::-1]
+    found = balance(
+        bios["profession"], bios["gender"], rows, how=how, rng=np.random.RandomState(seed), minority=minority
+    )
+    size = {name: (min if how == "subsampling" else max)(both) for name, both in counts.items()}
+    assert cells(bios, found) == {(name, gender): size[name] for name in counts for gender in "FM"}
+    blocks = [(name, gender) for name in sorted(counts) for gender in "FM" for _ in range(size[name])]
+    assert list(bios.iloc[found].itertuples(index=False, name=None)) == blocks
+    repeats = Counter(found.tolist())
+    for name, both in counts.items():
+        for gender, n in zip("FM", both, strict=True):
+            members = bios.index[(bios["profession"] == name) & (bios["gender"] == gender)]
+            distinct = sum(row in repeats for row in members)
+            if how == "subsampling" or n == max(both):  # drawn without replacement
+                assert distinct == size[name] and max(repeats[row] for row in members) == 1
+            elif minority == "keep-all":
+                assert distinct == n
+
+
+@pytest.mark.parametrize(("women", "men"), [(3000, 3001), (2000, 4000), (1000, 5000)])
+def test_resampling_loses_what_keeping_all_does_not(women, men):
+    """A row of n is missed by `size` draws with probability (1 - 1/n)^size, about exp(-size/n)."""
+    bios = labels_of({"nurse": (women, men)})
+    rows = np.arange(len(bios))
+    distinct = {}
+    for minority in ("resample", "keep-all"):
+        rng = np.random.RandomState(1)
+        found = balance(bios["profession"], bios["gender"], rows, how="oversampling", rng=rng, minority=minority)
+        distinct[minority] = len(set(found.tolist())) - men
+    assert distinct["keep-all"] == women
+    assert 1 - distinct["resample"] / women == pytest.approx(math.exp(-men / women), abs=0.02)
+
+
+@pytest.mark.parametrize("strategy", ["none", "scrubbing"])
+def test_rows_stay_as_split(strategy):
+    parts, found = split(BIOS["profession"], 5), rows_of(BIOS, strategy, 5)
+    assert found.train.tolist() == parts.train.tolist() and found.validation.tolist() == parts.validation.tolist()
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_all_strategies_are_tested_on_the_same_balanced_rows(seed):
+    tests = [rows_of(BIOS, strategy, seed, minority="keep-all").test.tolist() for strategy in STRATEGIES]
+    assert all(test == tests[0] for test in tests) and len(set(tests[0])) == len(tests[0])
+    assert set(tests[0]) <= set(split(BIOS["profession"], seed).test.tolist())
+    found = cells(BIOS, np.array(tests[0]))
+    assert all(found[name, "F"] == found[name, "M"] > 0 for name in BIOS["profession"].unique())
+
+
+def test_no_row_of_a_part_gets_into_another():
+    for strategy in STRATEGIES:
+        found = rows_of(BIOS, strategy, 11)
+        parts = [set(rows.tolist()) for rows in (found.train, found.validation, found.test)]
+        assert not (parts[0] & parts[1] or parts[0] & parts[2] or parts[1] & parts[2])
+
+
+def test_same_seed_same_rows():
+    one, again, other = (rows_of(BIOS, "oversampling", seed) for seed in (7, 7, 8))
+    assert all(np.array_equal(getattr(one, part), getattr(again, part)) for part in ("train", "validation", "test"))
+    assert not np.array_equal(one.train, other.train)
+
+
+def test_shares_of_women():
+    shares = shares_of_women(BIOS["profession"], BIOS["gender"], np.arange(len(BIOS)))
+    assert shares.to_dict() == {"dj": 0.2, "model": 0.7, "nurse": 0.9, "poet": 0.5}
+    assert shares.index.tolist() == sorted(shares.index)
+    some = BIOS.index[BIOS["gender"] == "F"].to_numpy()
+    assert set(shares_of_women(BIOS["profession"], BIOS["gender"], some)) == {1.0}
+
+
+def test_professions_beside_the_labour_statistics():
+    professions = pd.DataFrame(
+        [("dj", 1, 3, False, "few"), ("nurse", 9, 1, True, "")],
+        columns=["profession", "women", "men", "kept", "reason"],
+    )
+    table = profession_table(professions, pd.Series({"nurse": 0.87, "poet": 0.5}))
+    assert table["share_of_women"].tolist() == [0.25, 0.9] and table["profession"].tolist() == ["dj", "nurse"]
+    assert math.isnan(table["labour_share"][0]) and table["labour_share"][1] == 0.87
+    assert table[["kept", "reason"]].equals(professions[["kept", "reason"]])
+
+
+def test_one_gender_in_the_test_part_is_named_with_its_counts():
+    bios = labels_of({"nurse": (40, 40), "dj": (0, 40)})
+    for strategy in STRATEGIES:
+        with pytest.raises(BiasflowError, match=r"dj: 0 women and \d+ men"):
+            rows_of(bios, strategy, 0)
+
+
+def test_one_gender_in_validation_is_left_out(caplog):
+    """Of six women often none is among the tenth that validates."""
+    bios = labels_of({"nurse": (40, 40), "dj": (6, 60)})
+    left_out = 0
+    for seed in range(12):
+        parts = split(bios["profession"], seed)
+        genders = {part: {g for (name, g) in cells(bios, getattr(parts, part)) if name == "dj"} for part in vars(parts)}
+        if genders["train"] == genders["test"] == {"F", "M"} and genders["validation"] == {"M"}:
+            left_out += 1
+            for strategy in ("oversampling", "subsampling"):
+                found = cells(bios, rows_of(bios, strategy, seed).validation)
+                assert {name for name, _ in found} == {"nurse"} and "dj" in caplog.text
+            assert ("dj", "M") in cells(bios, rows_of(bios, "none", seed).validation)
+    assert left_out
+
+
+@pytest.mark.parametrize("rare", [1, 2, 3])
+def test_a_profession_too_rare_for_the_split_is_named(rare):
+    bios = labels_of({"nurse": (40, 40), "dj": (rare, 0)})
+    with pytest.raises(BiasflowError, match=f"dj: {rare}"):
+        split(bios["profession"], 0)
+
+
+def test_fewer_rows_than_professions():
+    with pytest.raises(BiasflowError, match="too few"):
+        split(list("abcdefgh") * 2, 0)
+    with pytest.raises(BiasflowError, match="none to split"):
+        split([], 0)
+
+
+PAPER = [0, 5, 11, 26, 42, 46, 50, 63, 83, 90]
+FEW_MEN = {"nurse": (200, 3), "poet": (60, 60), "model": (70, 50)}
+
+
+def kept_of(bios, **options):
+    return keep_balanceable(bios, keep_professions(bios, least=2)[1], **{"seeds": PAPER, **options})
+
+
+def works(bios, strategy, seed):
+    try:
+        rows = rows_of(bios, strategy, seed)
+    except BiasflowError:
+        return False
+    return all(len(part) for part in vars(rows).values())
+
+
+def test_few_men_are_refused_with_part_seed_and_counts():
+    bios = labels_of(FEW_MEN)
+    first = next(seed for seed in PAPER if not works(bios, "none", seed))
+    with pytest.raises(BiasflowError, match=r"nurse \(200 women, 3 men\)") as error:
+        kept_of(bios, strategies=["none"], advice="ask for more men")
+    women = cells(bios, split(bios["profession"], first).test)["nurse", "F"]
+    assert f"{women} women and 0 men in the test part of seed {first}," in str(error.value)
+    assert "ask for more men" in str(error.value)
+
+
+def test_counts_of_splits_are_those_of_the_data():
+    counts = split_counts(BIOS, [0, 5])
+    for seed, block in counts.groupby("seed"):
+        together = block.groupby("profession")[["women", "men"]].sum()
+        assert together.loc["nurse"].tolist() == [180, 20] and together.loc["dj"].tolist() == [24, 96]
+        test = block[(block["part"] == "test") & (block["profession"] == "poet")].iloc[0]
+        assert test["women"] == cells(BIOS, split(BIOS["profession"], seed).test)["poet", "F"]
+
+
+def test_few_men_are_dropped_with_the_reason():
+    kept, table = kept_of(labels_of(FEW_MEN), strategies=STRATEGIES, small="drop")
+    assert set(kept["profession"]) == {"poet", "model"} and kept.index.tolist() == list(range(240))
+    assert table["kept"].tolist() == [True, False, True] and table["profession"].tolist()[1] == "nurse"
+    assert "0 men in the" in table["reason"][1] and table["reason"].tolist()[::2] == ["", ""]
+
+
+def test_the_training_part_counts_only_where_it_is_balanced():
+    """Of two men both are in the test part for some seed, which matters to subsampling alone."""
+    bios = labels_of({"nurse": (20, 2), "poet": (40, 40)})
+    genders = {
+        seed: {
+            part: {gender for name, gender in cells(bios, rows) if name == "nurse"}
+            for part, rows in vars(split(bios["profession"], seed)).items()
+        }
+        for seed in range(200)
+    }
+    seeds = [seed for seed, found in genders.items() if found["test"] == {"F", "M"} and found["train"] == {"F"}]
+    assert seeds
+    kept_of(bios, seeds=seeds, strategies=["none", "scrubbing"])
+    for strategy in ("oversampling", "subsampling"):
+        with pytest.raises(BiasflowError, match=f"nurse.*0 men in the train part of seed {seeds[0]}"):
+            kept_of(bios, seeds=seeds, strategies=["none", strategy])
+
+
+small_tables = st.dictionaries(
+    st.sampled_from(["nurse", "dj", "poet", "model", "pastor"]),
+    st.tuples(st.integers(2, 30), st.integers(2, 30)),
+    min_size=2,
+)
+
+
+@given(small_tables, st.lists(st.integers(0, 99), min_size=1, max_size=4), st.sampled_from([STRATEGIES, ["none"]]))
+@settings(max_examples=40, deadline=None)
+def test_what_is_kept_works_and_what_works_is_kept(counts, seeds, strategies):
+    bios = labels_of(counts)
+    fine = all(works(bios, strategy, seed) for strategy in strategies for seed in seeds)
+    try:
+        kept, table = kept_of(bios, seeds=seeds, strategies=strategies, small="drop")
+    except BiasflowError:
+        assert not fine
+        return
+    assert all(works(kept, strategy, seed) for strategy in strategies for seed in seeds)
+    assert fine == table["kept"].all() == kept.equals(bios)
+    assert set(kept["profession"]) == set(table.loc[table["kept"], "profession"])
+    assert ((table["reason"] == "") == table["kept"]).all()
+    if not fine:
+        with pytest.raises(BiasflowError, match="|".join(counts)):
+            kept_of(bios, seeds=seeds, strategies=strategies)
+
+
+def test_one_is_dropped_at_a_time_until_fewer_than_two_are_left():
+    bios = labels_of(dict.fromkeys(("nurse", "dj", "poet", "model"), (2, 200)))
+    with pytest.raises(BiasflowError, match="fewer than two of 4"):
+        kept_of(bios, strategies=STRATEGIES, small="drop")
+    with pytest.raises(BiasflowError, match=r"profession dj .*others that fail: model, nurse, poet"):
+        kept_of(bios, strategies=STRATEGIES)
+
+
+def test_a_profession_that_is_too_rare_for_a_split_is_dropped():
+    bios = labels_of({"nurse": (1, 1), "poet": (100, 100), "model": (100, 100)})
+    table = pd.DataFrame(
+        [("model", 100, 100, True, ""), ("nurse", 1, 1, True, ""), ("poet", 100, 100, True, "")],
+        columns=["profession", "women", "men", "kept", "reason"],
+    )
+    kept, table = keep_balanceable(bios, table, seeds=[0, 5], strategies=["none"], small="drop")
+    assert set(kept["profession"]) == {"model", "poet"} and "2 biographies are too few" in table["reason"][1]
+
+
+def test_a_validation_part_without_both_genders_of_any():
+    """A validation part of one biography per profession has none that can be balanced."""
+    bios = labels_of({"nurse": (6, 6), "poet": (6, 6)})
+    seeds = [seed for seed in range(30) if works(bios, "none", seed) and not works(bios, "subsampling", seed)]
+    kept_of(bios, seeds=seeds, strategies=["none"])
+    with pytest.raises(BiasflowError, match=r"validation part of seed \d"):
+        kept_of(bios, seeds=seeds[:1], strategies=["none", "subsampling"], small="drop")
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(BiasflowError, match="doubling"):
+        rows_of(BIOS, "doubling", 0)
+    for wrong in ({"how": "doubling"}, {"how": "oversampling", "minority": "doubling"}):
+        with pytest.raises(BiasflowError, match="doubling"):
+            balance(BIOS["profession"], BIOS["gender"], np.arange(4), rng=np.random.RandomState(0), **wrong)

@@ -1,0 +1,246 @@
+"""Fine-tuning: what is learnt, what is refused, and that a killed run goes on to the same end."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForPreTraining,
+    DistilBertConfig,
+    DistilBertForMaskedLM,
+    RobertaConfig,
+    RobertaForMaskedLM,
+    TrainerCallback,
+)
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.tasks import finetune as module
+from scripts.biasflow.tasks.finetune import LengthSampler, Recipe, finetune, tokenised
+from tests.unit.conftest import DISTILBERT, SIZES
+from tests.unit.fake_tokenizer import word_tokenizer
+
+WORDS = ["red", "blue", "green", "one", "two", "three", "four", "five"]
+LABELS = ("warm", "cold", "other")
+TEXTS = ("first", "second")
+RECIPE = Recipe(
+    epochs=2, batch_size=8, learning_rate=3e-3, warmup=0.1, weight_decay=0.01, max_length=32, keep="best",
+    checkpoint_steps=3,
+)  # fmt: skip
+SOURCES = {
+    "bert": lambda: BertForPreTraining(BertConfig(**SIZES | {"initializer_range": 0.1})),
+    "bert-without-pooler": lambda: BertForMaskedLM(BertConfig(**SIZES)),
+    "roberta": lambda: RobertaForMaskedLM(RobertaConfig(**SIZES)),
+    "distilbert": lambda: DistilBertForMaskedLM(DistilBertConfig(**DISTILBERT)),
+}
+
+
+def save_source(folder: Path, name: str = "bert") -> Path:
+    torch.manual_seed(0)
+    SOURCES[name]().save_pretrained(folder)
+    word_tokenizer(WORDS).save_pretrained(folder)
+    return folder
+
+
+def examples(n: int, seed: int) -> pd.DataFrame:
+    """The colour in the first text decides; texts of different lengths."""
+    rng = np.random.default_rng(seed)
+    colour = rng.integers(3, size=n)
+    padding = [" ".join(rng.choice(WORDS[3:], size=size)) for size in rng.integers(1, 12, size=n)]
+    first = [f"{WORDS[c]} {words}" for c, words in zip(colour, padding, strict=True)]
+    return pd.DataFrame({"first": first, "second": rng.choice(WORDS[3:], size=n), "label": np.array(LABELS)[colour]})
+
+
+TRAIN, VALIDATION = examples(90, 0), examples(30, 1)
+
+
+def run(tmp_path: Path, name: str, **options):
+    source = tmp_path / "source"
+    if not source.is_dir():
+        save_source(source)
+    arguments = {
+        "train": TRAIN, "validation": VALIDATION, "texts": TEXTS, "labels": LABELS, "recipe": RECIPE, "seed": 3
+    }  # fmt: skip
+    return finetune(source, tmp_path / name, tmp_path / "work", **(arguments | options))
+
+
+def weights(tmp_path: Path, name: str) -> dict[str, torch.Tensor]:
+    return load_file(tmp_path / name / "model.safetensors")
+
+
+def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a)
+
+
+def test_it_learns_and_what_is_saved_predicts(tmp_path):
+    facts = run(tmp_path, "model", recipe=Recipe(**{**vars(RECIPE), "epochs": 6}))
+    assert facts["validation_score"] > 0.9
+    assert facts["validation_score"] == max(facts["validation_scores"])
+    model, tokenizer = load_encoder(tmp_path / "model", head="classification")
+    assert [model.config.id2label[i] for i in range(3)] == list(LABELS)
+    batch = tokenizer(*(VALIDATION[text].tolist() for text in TEXTS), padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        predicted = np.array(LABELS)[model(**batch).logits.argmax(-1).numpy()]
+    assert (predicted == VALIDATION["label"]).mean() == pytest.approx(facts["validation_score"])
+    assert not (tmp_path / "work").exists()
+    assert json.loads((tmp_path / "model/training.json").read_text()) == facts
+
+
+@pytest.mark.parametrize("family", SOURCES)
+def test_every_family_gets_a_head(tmp_path, family):
+    save_source(tmp_path / "source", family)
+    run(tmp_path, "model", recipe=Recipe(**{**vars(RECIPE), "epochs": 1}))
+    model, _ = load_encoder(tmp_path / "model", head="classification")
+    assert tuple(model.config.id2label.values()) == LABELS
+
+
+class KilledError(Exception):
+    pass
+
+
+class KillAt(TrainerCallback):
+    def __init__(self, step: int):
+        self.step = step
+
+    def on_step_begin(self, args, state, control, **kwargs):
+        if state.global_step == self.step:
+            raise KilledError
+
+
+@pytest.mark.parametrize("step", [2, 5, 12, 20])  # before any checkpoint, within an epoch, at an epoch's end, later
+def test_a_killed_run_ends_as_an_uninterrupted_one(tmp_path, monkeypatch, step):
+    whole = run(tmp_path, "whole")
+    original = module._trainer
+
+    def with_kill(*args):
+        trainer = original(*args)
+        trainer.add_callback(KillAt(step))
+        return trainer
+
+    monkeypatch.setattr(module, "_trainer", with_kill)
+    with pytest.raises(KilledError):
+        run(tmp_path, "resumed")
+    assert not (tmp_path / "resumed").exists()
+    monkeypatch.setattr(module, "_trainer", original)
+    steps = []
+    monkeypatch.setattr(module.Watch, "on_step_begin", lambda self, a, s, c, **k: steps.append(s.global_step), False)
+    assert run(tmp_path, "resumed") == whole
+    assert steps[0] == step // 3 * 3 if step < 12 else steps[0] >= 12  # it went on; it did not start again
+    assert same(weights(tmp_path, "whole"), weights(tmp_path, "resumed"))
+
+
+def test_a_checkpoint_that_was_not_finished_is_not_used(tmp_path):
+    whole = run(tmp_path, "whole")
+    broken = tmp_path / "work/checkpoint-6"
+    broken.mkdir(parents=True)
+    (broken / "trainer_state.json").write_text("{}")
+    assert run(tmp_path, "again") == whole
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 4},
+        {"recipe": Recipe(**{**vars(RECIPE), "learning_rate": 1e-3})},
+        {"train": TRAIN.iloc[:80]},
+    ],
+)
+def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, monkeypatch, change):
+    monkeypatch.setattr(module.Watch, "on_epoch_end", lambda *a, **k: (_ for _ in ()).throw(KilledError), False)
+    with pytest.raises(KilledError):
+        run(tmp_path, "model")
+    monkeypatch.undo()
+    before = sorted(path.name for path in (tmp_path / "work").rglob("*"))
+    with pytest.raises(BiasflowError, match=r"work.*another"):
+        run(tmp_path, "model", **change)
+    assert sorted(path.name for path in (tmp_path / "work").rglob("*")) == before
+    assert not (tmp_path / "model").exists()
+
+
+def test_same_seed_same_weights_and_another_seed_others(tmp_path):
+    run(tmp_path, "a"), run(tmp_path, "b"), run(tmp_path, "c", seed=4)
+    assert same(weights(tmp_path, "a"), weights(tmp_path, "b"))
+    assert not same(weights(tmp_path, "a"), weights(tmp_path, "c"))
+
+
+def test_last_keeps_the_last_epoch(tmp_path):
+    facts = run(tmp_path, "model", recipe=Recipe(**{**vars(RECIPE), "keep": "last"}))
+    assert facts["epoch"] == 2
+    assert facts["validation_score"] == facts["validation_scores"][-1]
+
+
+def test_an_intervention_in_training_changes_the_weights_and_is_gone_afterwards(tmp_path):
+    basis = torch.eye(SIZES["hidden_size"])[:1]
+
+    def edits(model, tokenizer):
+        return [("layer[-2]", Eraser(basis, torch.ones(1)))]
+
+    run(tmp_path, "plain"), run(tmp_path, "edited", edits=edits)
+    assert not same(weights(tmp_path, "plain"), weights(tmp_path, "edited"))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"train": TRAIN[TRAIN["label"] != "cold"]}, "cold"),
+        ({"train": TRAIN.assign(label=TRAIN["label"].mask(TRAIN.index == 4, "wram"))}, "row 5.*wram"),
+        ({"train": TRAIN.assign(label=TRAIN["label"].mask(TRAIN.index == 7))}, "row 8"),
+        ({"train": TRAIN.iloc[:0]}, "training"),
+        ({"validation": VALIDATION.iloc[:0]}, "validation"),
+        ({"recipe": Recipe(**{**vars(RECIPE), "learning_rate": 1e30})}, "learning_rate"),
+    ],
+)
+def test_what_is_refused_leaves_nothing(tmp_path, change, named):
+    with pytest.raises(BiasflowError, match=named):
+        run(tmp_path, "model", **change)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_diverged_model_can_be_kept_untrained_and_marked(tmp_path):
+    recipe = Recipe(**{**vars(RECIPE), "learning_rate": 1e30})
+    facts = run(tmp_path, "lost", recipe=recipe, keep_diverged=True)
+    assert facts["diverged_at"] >= 1 and facts["validation_score"] is None
+    assert json.loads((tmp_path / "lost" / "training.json").read_text()) == facts
+    assert all(torch.isfinite(value).all() for value in weights(tmp_path, "lost").values())
+    assert not any((tmp_path / "work").glob("checkpoint-*"))
+    assert "diverged_at" not in run(tmp_path, "sound", keep_diverged=True)
+
+
+def test_texts_that_are_too_long_are_cut_and_counted(tmp_path):
+    dataset = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=8)
+    whole = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=100)
+    assert max(dataset["length"]) == 8
+    assert dataset["cut"] == [length > 8 for length in whole["length"]]
+    assert 0 < sum(dataset["cut"]) < len(TRAIN)
+
+
+def test_the_order_of_training_depends_on_seed_and_epoch_alone():
+    lengths = np.random.default_rng(0).integers(5, 50, size=700)
+    sampler = LengthSampler(lengths, 8, seed=1)
+    first, again = list(sampler), list(sampler)
+    sampler.set_epoch(1)
+    assert first == again != list(sampler)
+    assert sorted(first) == list(range(700))
+    spread = [np.ptp(lengths[first[i : i + 8]]) for i in range(0, 696, 8)]
+    assert np.mean(spread) < 0.3 * np.ptp(lengths)
+
+
+def test_numbers_can_be_learnt_too(tmp_path):
+    train, validation = (
+        frame.assign(label=frame["label"].map({"warm": 0.0, "cold": 2.5, "other": 5.0}))
+        for frame in (TRAIN, VALIDATION)
+    )
+    recipe = Recipe(**{**vars(RECIPE), "epochs": 8})
+    facts = run(tmp_path, "model", train=train, validation=validation, labels=None, recipe=recipe)
+    assert facts["validation_score"] > 0.8
+    model, _ = load_encoder(tmp_path / "model", head="classification")
+    assert model.config.num_labels == 1
+    with pytest.raises(BiasflowError, match="row 3"):
+        run(tmp_path, "other", train=train.assign(label=train["label"].mask(train.index == 2)), labels=None)

@@ -1,0 +1,378 @@
+import csv
+import string
+import time
+
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.text.gender_lexicon import CUES, DEFAULT_FOLDER, WORD, default_lexicon
+from scripts.biasflow.text.gender_swap import gender_of, load_lexicon, swap_gender, swap_stimuli, swap_triple
+
+LEXICON = default_lexicon()
+
+
+def rows(name, folder=DEFAULT_FOLDER):
+    with open(folder / name, encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+# --- her and his -----------------------------------------------------------------------------------------------------
+
+POSSESSIVE = """
+her book | Her book is red | of her own | her very first day | her up-to-date list | her then-boyfriend | her family
+her best, oldest friend | in her back yard | on her back | hurt her back | kept her home clean | at her home
+her "friend" left | her three sons | gave her son a ball | gave her book to them | made her debut | her running shoes
+see her sexy, big eyes | made her first move | her oldest friend's car | her will | in her will | against her will
+her left hand | let her hair down | find her keys | loves her daily walk | her only child | her many friends"""
+OBJECTIVE = """
+saw her | saw her. | with her, | told her that | told her to go | told her a joke | all of her, | is with her in town
+gave her a book | gave her flowers | gave her two books | bought her some | paid her 20 | made her happy | made her cry
+let her sleep | saw her crying | held her tightly | called her back | took her home | call her Kim | follow her?
+asked her if they knew | love her and the dog | picked her up | help her relax | there for her when | a man like her was
+something wrong with her if | grope her, but | loved her so much | for her because | took her out | told her "no"
+watched her cook in the kitchen | want her back | gave her all the information"""
+BEFORE_NOUN = """
+his book | his own | his old car | in his up-to-date list | his "friend" | his not knowing | his often quoted words"""
+ALONE = """
+it is his. | his is better | a friend of his | a friend of his who left | taller than his,
+the book is his but not mine"""
+
+
+def phrases(block):
+    return [phrase.strip() for line in block.strip().splitlines() for phrase in line.split("|")]
+
+
+def pronouns(sentence):
+    return [word.lower() for word in WORD.findall(sentence) if word.lower() in ("his", "him", "her", "hers")]
+
+
+@pytest.mark.parametrize("phrase", phrases(POSSESSIVE))
+def test_possessive_her_becomes_his(phrase):
+    assert pronouns(swap_gender(phrase)) == ["his"]
+
+
+@pytest.mark.parametrize("phrase", phrases(OBJECTIVE))
+def test_objective_her_becomes_him(phrase):
+    assert pronouns(swap_gender(phrase)) == ["him"]
+
+
+@pytest.mark.parametrize("phrase", phrases(BEFORE_NOUN))
+def test_his_before_a_noun_becomes_her(phrase):
+    assert pronouns(swap_gender(phrase)) == ["her"]
+
+
+@pytest.mark.parametrize("phrase", phrases(ALONE))
+def test_his_alone_becomes_hers(phrase):
+    assert pronouns(swap_gender(phrase)) == ["hers"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "swapped"),
+    [
+        ("his or her book", "her or his book"),
+        ("him or her.", "her or him."),
+        ("his/her own book", "her/his own book"),
+        ("his and her son", "her and his daughter"),
+        ("between her and his mother", "between him and her father"),
+        ("hers or his?", "his or hers?"),
+    ],
+)
+def test_two_pronouns_of_both_genders(sentence, swapped):
+    assert swap_gender(sentence) == swapped
+
+
+# --- known answers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sentence", "swapped"),
+    [
+        ("She told her that her book was hers.", "He told him that his book was his."),
+        ("HERS is HER own.", "HIS is HIS own."),
+        ("He hurt himself, so I helped him.", "She hurt herself, so I helped her."),
+        ("Women's rights, girls’ games, the twin's mother", "Men's rights, boys’ games, the twin's father"),
+        ("She's tall, she'd go, she'll see, she’s gone", "He's tall, he'd go, he'll see, he’s gone"),
+        ("Shes tall", "Hes tall"),
+        ("The policewoman and two schoolgirls", "The policeman and two schoolboys"),
+        ("a Step-Mother and a stepmother", "a Step-Father and a stepfather"),
+        ("my mother-in-law's great-grandmother", "my father-in-law's great-grandfather"),
+        ("a stay-at-home mom, not a girls-of-the-day mommy", "a stay-at-home dad, not a boys-of-the-day daddy"),
+        ("Mrs. Smith, Ms. Jones, Miss Lee and Mr. King", "Mr. Smith, Mr. Jones, Mr Lee and Mrs. King"),
+        ("I miss it by 20 ms", "I miss it by 20 ms"),
+        ("Yes, sir! No, ma'am. Dear Madam", "Yes, madam! No, sir. Dear Sir"),
+        ("Sir Paul met Lady Jane; a lady met a gentleman", "Dame Sandra met Lord Joe; a gentleman met a lady"),
+        ("King, queen, PRINCE, Duchesses", "Queen, king, PRINCESS, Dukes"),
+        ("the hostess and the waitress", "the host and the waiter"),
+        ("The host is a hero and a poet.", "The host is a hero and a poet."),
+        ("Gentlemen, the husband and his wife", "Ladies, the wife and her husband"),
+        ("blonde hair, blond hair", "blond hair, blond hair"),
+        ("his fiancé, her fiancée", "her fiancée, his fiancé"),
+        ("the Maid of Honor and the best man", "the Best Man and the maid of honor"),
+        ("guys and gals, bro", "gals and guys, sis"),
+        ("You guys are late, oh man", "You guys are late, oh man"),
+        ("her mother tongue is German", "his mother tongue is German"),
+        ("a masculine, girly, effeminate woman", "a masculine, girly, effeminate man"),
+        ("a bachelor's degree for a bachelor", "a bachelor's degree for a bachelorette"),
+        ("The king met King Kong and the lion king.", "The queen met King Kong and the lion king."),
+        ("George Washington and George", "George Washington and Ruth"),
+        ("HER2 and her_name and @women_1", "HER2 and her_name and @women_1"),
+        ("", ""),
+        (" \t\n", " \t\n"),
+    ],
+)
+def test_known_answers(sentence, swapped):
+    assert swap_gender(sentence) == swapped
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Mark my words.",
+        "Will it rain in May?",
+        "Bill of Rights",
+        "Rose bushes need water.",
+        "Grace under pressure matters.",
+        "MARK THIS",
+        "Don't go, don’t stay.",
+        "Jordan and Casey are here.",
+        "St. Mary's, San Jose and Hurricane Harvey",
+        "Dr. James is in.",
+        "the human heritage of Germans: history, mantle, boycott, sheet, theme, usher",
+    ],
+)
+def test_what_is_no_name_and_no_gendered_word_stays(sentence):
+    assert swap_gender(sentence) == sentence
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Mark is late.",
+        "I saw Mark.",
+        "Mark's car",
+        "Jessica left.",
+        "JESSICA LEFT.",
+        "Uncle Tom's dog",
+        "Dr. Sarah Low",
+    ],
+)
+def test_names_take_one_of_the_other_gender(sentence):
+    swapped = swap_gender(sentence)
+    assert swapped != sentence and swap_gender(swapped) == sentence
+    before, after = WORD.findall(sentence), WORD.findall(swapped)
+    names = [(a, b) for a, b in zip(before, after, strict=True) if LEXICON.name(a) and a != b]
+    assert names and all(LEXICON.name(a).gender != LEXICON.name(b).gender for a, b in names)
+
+
+def test_a_surname_stays():
+    assert swap_gender("I met Jane Martin and Stephen King.").split()[3:] == ["Martin", "and", "Stephen", "King."]
+    assert swap_gender("Mr. James") == "Mrs. James"
+
+
+# --- properties ------------------------------------------------------------------------------------------------------
+
+FIXED = {word.lower() for row in rows("fixed_phrases.csv") for word in WORD.findall(row["phrase"])}
+ENTRIES = [row for row in rows("words.csv") if row["when"] == "any" and row["direction"] == "both"]
+ONE_TO_ONE = [
+    row[side]
+    for row in ENTRIES
+    for side in ("masculine", "feminine")
+    if WORD.fullmatch(row["masculine"]) and WORD.fullmatch(row["feminine"])
+    if len(LEXICON.heads[row["masculine"]].entries) == len(LEXICON.heads[row["feminine"]].entries) == 1
+    if not {row["masculine"], row["feminine"]} & FIXED
+]
+NAMES = [
+    row[side]
+    for row in rows("names.csv")
+    for side in ("masculine", "feminine")
+    if not row["ordinary_word"] and not {row["masculine"].lower(), row["feminine"].lower()} & FIXED
+]
+FILLERS = ["the", "table", "Blue", "walked", "QUICKLY", "3", "and", "é", "straße"]
+GAPS = [" ", "  ", ", ", ". ", "\t", " - ", "-", "'", "’", ' "', "\n", " & ", "…"]
+
+cased = st.sampled_from(ONE_TO_ONE).flatmap(lambda w: st.sampled_from([w, w.upper(), w[0].upper() + w[1:]]))
+words = st.one_of(cased, st.sampled_from(NAMES), st.sampled_from(FILLERS))
+gendered_sentences = st.lists(st.tuples(words, st.sampled_from(GAPS)), max_size=12).map(
+    lambda pieces: "".join(word + gap for word, gap in pieces)
+)
+
+
+@given(gendered_sentences)
+@example("mr Robert ")
+@example("Robert Nun ")
+@example("Stephen King Queen")
+def test_swapping_twice_gives_the_sentence_back(sentence):
+    assert swap_gender(swap_gender(sentence)) == sentence
+
+
+@given(gendered_sentences)
+def test_what_stands_between_the_words_and_their_case_are_kept(sentence):
+    before, after = WORD.split(sentence), WORD.split(swap_gender(sentence))
+    assert before[::2] == after[::2]  # so there are as many words, too
+    for a, b in zip(before[1::2], after[1::2], strict=True):
+        assert (a.isupper(), a[0].isupper()) == (b.isupper(), b[0].isupper())
+
+
+@given(cased, st.sampled_from(GAPS))
+def test_a_one_to_one_word_is_always_swapped(word, gap):
+    assert swap_gender(f"the {word}{gap}table") != f"the {word}{gap}table"
+
+
+@given(st.text())
+def test_a_text_without_gendered_words_is_untouched(text):
+    if not any(word.lower() in LEXICON.heads or word.lower() in ("her", "his") for word in WORD.findall(text)):
+        assert swap_gender(text) == text
+
+
+@given(st.text(alphabet=string.ascii_letters + " .,'-/\"" + "herishm" * 5, max_size=60))
+def test_any_text_can_be_swapped(text):
+    assert isinstance(swap_gender(text), str)
+
+
+def test_a_hundred_thousand_sentences_take_seconds():
+    start = time.process_time()
+    for _ in range(20_000):
+        swap_gender("The mother told her son that Jessica saw his sister at the bus stop today.")
+    assert 5 * (time.process_time() - start) < 15
+
+
+# --- triples and stimuli ---------------------------------------------------------------------------------------------
+
+
+def test_a_name_changes_alike_throughout_a_triple():
+    swapped = swap_triple(["I met Rose.", "Rose, my friend, left.", "Jill saw Rose."])
+    names = {sentence.split()[place].strip(".,") for sentence, place in zip(swapped, (2, 0, 2), strict=True)}
+    assert len(names) == 1 and names != {"Rose"}
+    assert swap_gender("Rose, my friend, left.") == "Rose, my friend, left."  # alone, it might be a flower
+
+
+def triples(*sentences, triple="t"):
+    labels = ["stereotype", "anti-stereotype", "unrelated"]
+    return pd.DataFrame([(triple, label, *pair) for label, pair in zip(labels, sentences, strict=True)]).set_axis(
+        ["triple", "label", "context", "next_sentence"], axis=1
+    )
+
+
+def test_swap_stimuli_gives_the_stimuli_table():
+    context = "My sister is here."
+    table = triples((context, "She knits."), (context, "She boxes."), (context, "It rains.")).assign(target="sister")
+    stimuli = swap_stimuli(table)
+    assert list(stimuli.columns) == [
+        *("triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence")
+    ]
+    assert list(stimuli["label"]) == ["stereotype", "anti-stereotype", "unrelated"]
+    assert set(stimuli["gender"]) == {"F"}
+    assert set(stimuli["swapped_context"]) == {"My brother is here."}
+    assert list(stimuli["swapped_next_sentence"]) == ["He knits.", "He boxes.", "It rains."]
+
+
+def test_a_triple_with_nothing_gendered_has_no_gender():
+    gendered = triples(*[("He is here.", "It rains.")] * 3, triple="a")
+    plain = triples(*[("The dog is here.", "It rains.")] * 3, triple="b")
+    stimuli = swap_stimuli(pd.concat([gendered, plain], ignore_index=True))
+    assert stimuli["gender"].isna().tolist() == [False] * 3 + [True] * 3
+    assert stimuli.loc[3:, "swapped_context"].tolist() == ["The dog is here."] * 3
+
+
+@pytest.mark.parametrize(
+    ("sentences", "gender"),
+    [
+        (["The mother saw her."], "F"),
+        (["His brother saw her."], "M"),
+        (["He has a mother.", "She cooks."], "F"),
+        (["Nobody is here.", "He cooks."], "M"),
+        (["He saw her."], "M"),
+        (["Jessica is here."], "F"),
+        (["It rains."], None),
+    ],
+)
+def test_gender_of(sentences, gender):
+    assert gender_of(sentences) == gender
+
+
+def test_a_stimuli_table_that_lacks_something_is_an_error():
+    table = triples(*[("He is here.", "It rains.")] * 3)
+    with pytest.raises(BiasflowError, match="next_sentence"):
+        swap_stimuli(table.drop(columns="next_sentence"))
+    table.loc[1, "context"] = None
+    with pytest.raises(BiasflowError, match="context"):
+        swap_stimuli(table)
+
+
+# --- the lexicon -----------------------------------------------------------------------------------------------------
+
+
+def test_the_own_lexicon_is_broad():
+    assert len(rows("words.csv")) > 400 and len(rows("names.csv")) > 300
+    assert {row["cue"] for row in rows("cues.csv")} == set(CUES)
+
+
+def test_names_are_paired_one_to_one():
+    for row in rows("names.csv"):
+        masculine, feminine = LEXICON.name(row["masculine"]), LEXICON.name(row["feminine"])
+        assert (masculine.gender, masculine.partner) == ("M", row["feminine"])
+        assert (feminine.gender, feminine.partner) == ("F", row["masculine"])
+
+
+@pytest.mark.parametrize("row", ENTRIES, ids=lambda row: row["masculine"])
+def test_every_pair_of_both_directions_swaps_both_ways(row):
+    assert swap_gender(f"the {row['masculine']}.") == f"the {row['feminine']}."
+    assert swap_gender(f"the {row['feminine']}.") == f"the {row['masculine']}."
+
+
+SMALL = {
+    "words.csv": "masculine,feminine,direction,when\nman,woman,both,any\n",
+    "names.csv": "masculine,feminine,ordinary_word\nAdam,Eve,\n",
+    "fixed_phrases.csv": "phrase,kind\nIsle of Man,place\n",
+    "cues.csv": "cue,word\nnot_possessed,to\n",
+}
+
+
+@pytest.fixture
+def small(tmp_path):
+    for name, text in SMALL.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_an_own_lexicon(small):
+    lexicon = load_lexicon(small)
+    sentence = "A man, Adam, told her to sail with his girl to the Isle of Man."
+    assert swap_gender(sentence, lexicon) == "A woman, Eve, told him to sail with her girl to the Isle of Man."
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "named"),
+    [
+        ("words.csv", "masculine,feminine,when\nman,woman,any\n", "direction"),
+        ("words.csv", "masculine,feminine,direction,when\n", "words.csv"),
+        ("words.csv", "", "words.csv"),
+        ("words.csv", "masculine,feminine,direction,when\nman,,both,any\n", "row 2.*feminine"),
+        ("words.csv", "masculine,feminine,direction,when\nman,woman,sideways,any\n", "row 2.*sideways"),
+        ("words.csv", "masculine,feminine,direction,when\nman,woman,both,often\n", "row 2.*often"),
+        ("words.csv", "masculine,feminine,direction,when\nman,woman,both,any\nguy,woman,both,any\n", "row 3.*woman"),
+        ("words.csv", "masculine,feminine,direction,when\nhis,her,both,any\n", "row 2.*his"),
+        ("words.csv", "masculine,feminine,direction,when\nmr.,mrs.,both,any\n", "row 2.*mr"),
+        ("names.csv", "masculine,feminine,ordinary_word\nAdam,Eve,\nTom,Eve,\n", "row 3.*Eve"),
+        ("names.csv", "masculine,feminine,ordinary_word\nAdam,Eve,perhaps\n", "row 2.*perhaps"),
+        ("names.csv", "masculine,feminine,ordinary_word\nMan,Eve,\n", "row 2.*Man"),
+        ("names.csv", "masculine,feminine,ordinary_word\nBilly Joe,Eve,\n", "row 2.*Billy Joe"),
+        ("fixed_phrases.csv", "phrase,kind\nIsle of Man,place\nisle of man,place\n", "row 3.*isle of man"),
+        ("cues.csv", "cue,word\nunheard_of,to\n", "row 2.*unheard_of"),
+        ("cues.csv", "cue,word\ngift,tea\ngift,tea\n", "row 3.*tea"),
+    ],
+)
+def test_a_broken_lexicon_is_an_error_that_names_file_and_row(small, name, text, named):
+    (small / name).write_text(text, encoding="utf-8")
+    with pytest.raises(BiasflowError, match=named) as error:
+        load_lexicon(small)
+    assert name in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_lexicon_that_lacks_a_file_is_an_error(small):
+    (small / "cues.csv").unlink()
+    with pytest.raises(BiasflowError, match=r"cues\.csv"):
+        load_lexicon(small)
