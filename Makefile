@@ -2,6 +2,7 @@
 PYTHON ?= python3
 CORES ?= 2
 BIN := .venv/bin
+# config/mine.yaml waits for a path
 CONFIGS := config/config.yaml config/small.yaml config/paper.yaml config/planted.yaml
 export HF_HUB_OFFLINE ?= 1
 

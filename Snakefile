@@ -9,33 +9,22 @@ if not workflow.overwrite_configfiles:  # a --configfile replaces the default ru
 
 
 include: "rules/common.smk"
-include: "rules/corpora.smk"
+include: "rules/data.smk"
 include: "rules/encoders.smk"
-include: "rules/stimuli.smk"
-include: "rules/erasers.smk"
-include: "rules/intrinsic.smk"
-include: "rules/finetuning.smk"
-include: "rules/probing.smk"
-include: "rules/extrinsic.smk"
-include: "rules/paper_densray.smk"
-include: "rules/paper_internal.smk"
-include: "rules/paper.smk"
+include: "rules/tasks.smk"
+include: "rules/methods.smk"
+include: "rules/readouts.smk"
+include: "rules/scores.smk"
+include: "rules/papers.smk"
 
 
 rule all:
     default_target: True
     input:
-        TABLES + FIGURES + CALIBRATION,
+        TABLES + [target for targets in PAPER_TARGETS.values() for target in targets],
 
 
-for NAME, TARGETS in {
-    "tables": TABLES,
-    "figures": FIGURES,
-    "projective_tables": PROJECTIVE_TABLES,
-    "densray_tables": DENSRAY_TABLES,
-    "internal_tables": INTERNAL_TABLES,
-    "planted": CALIBRATION,
-}.items():
+for NAME, TARGETS in {"tables": TABLES, **PAPER_TARGETS}.items():
 
     rule:
         name:
@@ -49,4 +38,4 @@ onstart:
 
 
 onerror:
-    print(f"biasflow: a rule failed; its log is named above and lies in {RESULTS}/logs/. Finished results are kept.")
+    say_last(failures(log))

@@ -1,4 +1,4 @@
-# Encoders: downloaded from the hub, or pre-trained. Local folders are used where they lie.
+# Encoders: downloaded from the hub, pre-trained, or trained on. Local folders are used where they lie.
 
 
 localrules:
@@ -21,7 +21,7 @@ rule download_encoder:
         mem_mb=2000,
         runtime=120,
     params:
-        encoder=lambda wildcards: {key: ENCODERS[wildcards.encoder][key] for key in ("id", "revision")},
+        encoder=lambda wildcards: {key: config["encoders"][wildcards.encoder][key] for key in ("id", "revision")},
         lock=f"{CORPORA}/lock.json",
     script:
         "../scripts/download_encoder.py"
@@ -30,8 +30,8 @@ rule download_encoder:
 rule pretrain:
     input:
         code=code("pretrain"),
-        text=corpus_of,
-        vocabulary=lambda wildcards: ENCODERS[wildcards.encoder]["vocabulary"] or [],
+        text=lambda wildcards: FIND.pretraining_text(wildcards.encoder),
+        vocabulary=lambda wildcards: config["encoders"][wildcards.encoder]["vocabulary"] or [],
     output:
         f"{RESULTS}/encoders/{{encoder}}/config.json",
         f"{RESULTS}/encoders/{{encoder}}/model.safetensors",
@@ -46,15 +46,41 @@ rule pretrain:
         "../envs/torch.yaml"
     threads: 2
     resources:
-        mem_mb=6000,
+        mem_mb=memory(6000),
         runtime=120,
-        gpu=GPU,
+        gpu=gpu,
+    params:
+        device=config["device"],
+        encoder=lambda wildcards: FIND.pretraining(wildcards.encoder),
+    script:
+        "../scripts/pretrain.py"
+
+
+rule continue_encoder:
+    input:
+        code=code("continue_encoder"),
+        encoder=lambda wildcards: FIND.encoder_files(config["encoders"][wildcards.encoder]["from"]),
+        text=lambda wildcards: text_file(config, wildcards.encoder, config["encoders"][wildcards.encoder]["text"]),
+    output:
+        f"{RESULTS}/encoders/{{encoder}}/config.json",
+        f"{RESULTS}/encoders/{{encoder}}/model.safetensors",
+    log:
+        f"{RESULTS}/logs/encoders/{{encoder}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/continue_encoder/{{encoder}}.tsv"
+    wildcard_constraints:
+        encoder=of_source("continued"),
+    conda:
+        "../envs/torch.yaml"
+    threads: 2
+    resources:
+        mem_mb=memory(12000),
+        runtime=240,
+        gpu=gpu,
     params:
         device=config["device"],
         encoder=lambda wildcards: {
-            key: value
-            for key, value in ENCODERS[wildcards.encoder].items()
-            if key not in ("source", "corpus", "bias", "documents", "vocabulary", "next_sentence")
+            key: config["encoders"][wildcards.encoder][key] for key in ("recipe", "max_length", "seed")
         },
     script:
-        "../scripts/pretrain.py"
+        "../scripts/continue_encoder.py"

@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from scripts.biasflow.base.provenance import rule_log, write_provenance
 
@@ -27,5 +29,18 @@ def rule(smk) -> Iterator[dict]:
             params=dict(smk.params.items()),
             config=smk.config,
             started=started,
-            facts=facts,
+            facts={"threads": _threads(smk.threads), **facts},
         )
+
+
+def _threads(declared: int) -> int:
+    """How many threads torch computed with; without torch, what the rule declares."""
+    return sys.modules["torch"].get_num_threads() if "torch" in sys.modules else declared
+
+
+def by_role(named, roles: Iterable[str]) -> dict[str, tuple[Path, ...]]:
+    """The input files of a rule by role, each as a tuple, also where there is one."""
+    found = {role: named[role] for role in roles}
+    return {
+        role: (Path(files),) if isinstance(files, str) else tuple(map(Path, files)) for role, files in found.items()
+    }

@@ -4,8 +4,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from scripts._rule import rule
-from scripts.biasflow.corpora.catalogue import Entry, files_of_run, read_catalogue
+from scripts.biasflow.corpora.catalogue import Entry, read_catalogue
 from scripts.biasflow.corpora.download import fetch
+from scripts.biasflow.plan.inputs import external_files
 
 
 def main(smk) -> None:
@@ -18,7 +19,7 @@ def main(smk) -> None:
             lock_file=smk.params.lock,
             local_files=smk.config["files"],
             mirror=smk.config["mirror"],
-            wanted={catalogue.entry(name): target.parent / name for name in files_of_run(smk.config)},
+            wanted={catalogue.entry(name): target.parent / name for name in external_files(smk.config, catalogue)},
         )
         facts["origin"] = asdict(origin)
 

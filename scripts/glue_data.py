@@ -1,16 +1,26 @@
-"""Rule `glue_data`: training and validation examples of one GLUE task."""
+"""Rule `glue_data`: training and validation examples of one GLUE task, or the embedded pairs as one."""
 
 from scripts._rule import rule
 from scripts.biasflow.base.tabular import write_csv
 from scripts.biasflow.corpora.glue import read_glue
+from scripts.biasflow.planted.nli import planted_parts
+
+PLANTED = {"train": "train", "validation": "test"}  # embedded pairs: nothing is selected on the test part
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        for part, paths in (("train", smk.input.train), ("validation", smk.input.validation)):
-            data = read_glue(smk.wildcards.task, smk.params.parts[part], paths)
-            facts[part] = {"examples": len(data.examples), "dropped": data.dropped, "published": data.published}
-            write_csv(data.examples, smk.output[part])
+        data = smk.params.task["data"]
+        if data == "planted-nli":
+            parts, _ = planted_parts(**smk.params.task["planted"])
+            for part, source in PLANTED.items():
+                write_csv(parts[source], smk.output[part])
+            return
+        for part in ("train", "validation"):
+            name = "validation_matched" if (data, part) == ("mnli", "validation") else part
+            found = read_glue(data, name, smk.input[part])
+            facts[part] = {"examples": len(found.examples), "dropped": found.dropped, "published": found.published}
+            write_csv(found.examples, smk.output[part])
 
 
 if "snakemake" in globals():

@@ -1,4 +1,4 @@
-"""Rule `scores`: the scores of all encoders and stimuli in the one tidy table of the run."""
+"""Rule `scores`: all scores of the run in one table."""
 
 from scripts._rule import rule
 from scripts.biasflow.results.scores import concatenate, read_scores, write_scores
@@ -6,7 +6,7 @@ from scripts.biasflow.results.scores import concatenate, read_scores, write_scor
 
 def main(smk) -> None:
     with rule(smk):
-        write_scores(concatenate(read_scores(path) for path in smk.input.scores), smk.output[0])
+        write_scores(concatenate(map(read_scores, smk.input.scores)), smk.output[0])
 
 
 if "snakemake" in globals():

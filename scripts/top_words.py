@@ -11,13 +11,14 @@ def main(smk) -> None:
         from scripts.biasflow.tasks.occupation.gender_classifier import ALL, of_profession, top_words
 
         biographies = read_parquet(smk.input.biographies)
+        chosen = smk.params.options
         options = {
-            "seeds": smk.params.seeds,
-            "iterations": smk.params.iterations,
-            "n": smk.params.words,
-            "min_texts": smk.params.least,
+            "seeds": chosen["seeds"],
+            "iterations": chosen["iterations"],
+            "n": chosen["words"],
+            "min_texts": chosen["least"],
         }
-        parts = {name: of_profession(biographies, name) for name in (ALL, smk.params.profession)}
+        parts = {name: of_profession(biographies, name) for name in (ALL, chosen["profession"])}
         tables = [
             top_words(part["scrubbed"].tolist(), part["gender"].tolist(), **options).assign(part=name)
             for name, part in parts.items()

@@ -4,21 +4,22 @@ import sys
 
 import pandas as pd
 
-from scripts.bench import densray, internal, projective
+from scripts.bench import erasers, methods, metrics, readouts, tasks
 from scripts.biasflow.base.tabular import write_csv
 
 BENCHMARKS = [
-    projective.bench_sweep,
-    projective.bench_nli,
-    projective.bench_finetuning,
-    densray.bench_densray,
-    densray.bench_weat,
-    densray.bench_contexts,
-    internal.bench_probe,
-    internal.bench_heads,
-    internal.bench_ceat,
-    internal.bench_first_token,
-    internal.bench_fairness,
+    methods.bench_sweep,
+    methods.bench_passes,
+    methods.bench_contexts,
+    readouts.bench_nli,
+    readouts.bench_probe,
+    readouts.bench_heads,
+    readouts.bench_ceat,
+    readouts.bench_first_token,
+    tasks.bench_finetuning,
+    erasers.bench_densray,
+    metrics.bench_weat,
+    metrics.bench_fairness,
 ]
 
 

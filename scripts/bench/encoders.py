@@ -3,7 +3,7 @@
 import torch
 from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
 
-from scripts.biasflow.metrics.nli import CLASSES
+from scripts.biasflow.corpora.nli import LABELS
 from scripts.biasflow.planted.nli import occupation_pair_words
 from scripts.biasflow.text.occupation_pairs import OccupationPairs
 
@@ -14,7 +14,7 @@ def small_bert(classes: int) -> BertForSequenceClassification:
     config = BertConfig(
         hidden_size=384, num_attention_heads=12, intermediate_size=1536, num_labels=classes, hidden_dropout_prob=0.0
     )
-    config.id2label = dict(enumerate(CLASSES))
+    config.id2label = dict(enumerate(LABELS))
     return BertForSequenceClassification(config).eval()
 
 

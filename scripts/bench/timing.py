@@ -1,6 +1,7 @@
 """What all benchmarks share: how they time, and the row that they report."""
 
 import resource
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,12 @@ def seconds(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
+
+
+def in_turn(*works: Callable[[], object]) -> list[float]:
+    """The median time of each, taken in turn, so that a noisy machine disturbs all alike."""
+    times = [[seconds(work) for work in works] for _ in range(REPEATS)]
+    return [statistics.median(of_one) for of_one in zip(*times, strict=True)]
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from scripts.biasflow.corpora.plain_text import read_texts
 from scripts.biasflow.corpora.wikitext import read_wikitext
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.metrics.association import ceat
-from scripts.biasflow.metrics.combined_effect import ceat_rows
+from scripts.biasflow.metrics.combined_effect import ceat_rows, draw_effects
+from scripts.biasflow.readouts.cosines import drawn_cosines
 from scripts.biasflow.readouts.word_contexts import find_word_contexts, word_vectors
 from scripts.biasflow.tasks.occupation.gender_classifier import top_words, words_by_seeds
 
@@ -62,7 +63,7 @@ def test_ceat_of_a_small_bert(encoder, contexts, name):
     table = contexts.table[contexts.table["word"].isin(words_of([TESTS[name]]))]
     vectors = word_vectors(*encoder, table, batch_size=64)
     sets = sets_of_vectors(TESTS[name], vectors, missing="drop")
-    rows = ceat_rows(**sets, draws=500, seed=0)
+    rows = ceat_rows(draw_effects(drawn_cosines(**sets, draws=500, seed=0), tuple(map(len, sets.values()))))
     assert np.isfinite(rows["value"]).all()
     found = ceat(**sets, draws=500, seed=0)
     assert abs(found.effect_size) < 2 and found.reason == ""

@@ -9,14 +9,14 @@ from transformers import BertTokenizer, RobertaTokenizer
 
 from scripts.biasflow.corpora.analogies import read_family_pairs
 from scripts.biasflow.corpora.wikitext import read_wikitext
+from scripts.biasflow.encoders import taps
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.erasers import densray
-from scripts.biasflow.methods.contexts.extraction import hidden_states
-from scripts.biasflow.methods.contexts.fitting import fit_layers, fit_layers_sequential
-from scripts.biasflow.methods.contexts.gender_shares import gender_shares
 from scripts.biasflow.methods.contexts.occurrences import find_occurrences
-from scripts.biasflow.methods.contexts.places import every_layer
+from scripts.biasflow.methods.fitting import fit_block
+from scripts.biasflow.methods.states import WordStates
+from scripts.biasflow.readouts.gender_shares import gender_shares
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 FOLDER = DATA.parent / "models" / "litwiki-bert"
@@ -46,8 +46,7 @@ def occurrences(encoder, sentences, pairs):
 
 @pytest.fixture(scope="module")
 def states(encoder, sentences, occurrences):
-    places = [*every_layer(encoder[0]), "layer[3].attention.value"]
-    return hidden_states(*encoder, sentences, occurrences, places=places, batch_size=32)
+    return WordStates(*encoder, sentences, occurrences, batch_size=32)
 
 
 def test_the_family_section_has_23_pairs(pairs):
@@ -92,35 +91,40 @@ def test_two_vocabularies_find_the_same_words(sentences, pairs):
 
 @with_encoder
 def test_densray_separates_the_genders_of_words_that_it_has_not_seen(states):
-    generator = torch.Generator().manual_seed(0)
-    masculine, feminine = (some[torch.randperm(1000, generator=generator)] for some in states.by_gender("layer[3]"))
-    eraser = densray.fit(masculine[:500], feminine[:500])
-    he, she = densray.scores(eraser, masculine), densray.scores(eraser, feminine)
-    middle = (he[:500].mean() + she[:500].mean()) / 2
-    assert ((he[500:] < middle).float().mean() + (she[500:] > middle).float().mean()) / 2 > 0.85
+    X = states.at(["layer[3]"])["layer[3]"]
+    z = states.labels(X)["z"]
+    order = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))
+    seen, unseen = order[: len(X) // 2], order[len(X) // 2 :]
+    eraser = densray.fit(X[seen], z[seen])
+    scores = densray.scores(eraser, X)
+    middle = (scores[seen][z[seen]].mean() + scores[seen][~z[seen]].mean()) / 2
+    assert ((scores[unseen] > middle) == z[unseen]).float().mean() > 0.85
 
 
 @with_encoder
-def test_every_layer_holds_gender_and_shuffled_labels_do_not(states):
-    shares = gender_shares(states)
-    assert len(shares) == 8  # four layers and four heads
-    for place, share in shares.query("head == ''")[["place", "share"]].itertuples(index=False):
-        vectors = torch.cat(states.by_gender(place))
-        shuffled = vectors[torch.randperm(len(vectors), generator=torch.Generator().manual_seed(0))]
-        assert share > 10 * densray.gender_share(*shuffled.chunk(2))
+def test_every_layer_holds_gender_and_shuffled_labels_do_not(encoder, states):
+    layers = list(taps.resolve(encoder[0], "all"))
+    assert len(gender_shares(states, ["layer[3].attention.value"])) == 4
+    shares = gender_shares(states, layers).set_index("place")["share"]
+    for place, X in states.at(layers).items():
+        shuffled = X[torch.randperm(len(X), generator=torch.Generator().manual_seed(0))]
+        assert shares[place] > 10 * densray.gender_share(*shuffled.chunk(2))
 
 
 @with_encoder
-def test_erasing_layer_by_layer_takes_most_of_the_gender_out(encoder, sentences, pairs):
+@pytest.mark.parametrize("eraser", ["densray", "leace"])
+@pytest.mark.parametrize("sequential", [False, True])
+def test_erasing_layer_by_layer_takes_most_of_the_gender_out(encoder, sentences, pairs, eraser, sequential):
     model, tokenizer = encoder
-    some = find_occurrences(tokenizer, sentences, *zip(*pairs, strict=True), n=300, max_length=64)
-    places = every_layer(model)
-    options = {"batch_size": 32}
-    before = hidden_states(model, tokenizer, sentences, some, places=places, **options)
-    in_sequence = fit_layers_sequential(model, tokenizer, sentences, some, places=places, eraser="densray", **options)
-    for fitted in (fit_layers(before, "densray"), in_sequence):
-        with edited(model, fitted.items()) as reports:
-            after = hidden_states(model, tokenizer, sentences, some, places=places, **options)
-        assert all(report.residual < 1e-4 for report in reports)
-        shares = gender_shares(before)["share"].iloc[-1], gender_shares(after)["share"].iloc[-1]
-        assert shares[1] < 0.5 * shares[0]
+    words = tuple(zip(*pairs, strict=True))
+    module = f"scripts.biasflow.erasers.{eraser}"
+    method = [{"eraser": eraser, "module": module, "places": "all", "sequential": sequential}]
+    options = {"sentences": sentences, "words": words, "n": 300, "max_length": 64, "batch_size": 32}
+    (active,) = fit_block(model, tokenizer, {"some": method}, **options).each()
+    some = find_occurrences(tokenizer, sentences, *words, n=300, max_length=64)
+    states = WordStates(model, tokenizer, sentences, some, batch_size=32)
+    with edited(model, active.edits) as reports:
+        states.at(["layer[3]"])
+    assert all(report.residual < 1e-4 for report in reports)
+    before, after = (gender_shares(states, ["layer[3]"], edits)["share"][0] for edits in ((), active.edits))
+    assert after < 0.5 * before

@@ -11,7 +11,8 @@ import torch
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.wikitext import read_wikitext
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.readouts.masked_words import she_he_log_odds, word_log_probabilities
+from scripts.biasflow.readouts.masked_words import log_probabilities
+from scripts.biasflow.readouts.reader import Reader
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 FOLDER = DATA.parent / "models" / "litwiki-bert"
@@ -35,23 +36,18 @@ def test_it_has_every_head(head):
 
 def test_pronouns_follow_gendered_words(encoder):
     nouns = ("mother", "queen", "lady", "woman", "father", "king", "gentleman", "man")
-    she, he = word_log_probabilities(*encoder, [f"The {n} said that [MASK] was tired." for n in nouns], ["she", "he"]).T
+    sentences = [f"The {noun} said that [MASK] was tired." for noun in nouns]
+    she, he = log_probabilities(Reader(*encoder), sentences, ["she", "he"])[0].T
     assert (she - he)[:4].mean() > (she - he)[4:].mean()  # a small encoder: on average, not word by word
     hats = ["[MASK] took off his hat .", "[MASK] took off her hat ."]
-    p = np.exp(word_log_probabilities(*encoder, hats, ["he", "she"]))
+    (p,) = np.exp(log_probabilities(Reader(*encoder), hats, ["he", "she"]))
     assert p[0, 0] == pytest.approx(0.41, abs=0.02)  # as the encoder's description says
     assert p[0, 0] > p[0, 1] and p[1, 1] > p[1, 0]
 
 
-def test_log_odds_by_occupation_are_finite_and_differ(encoder):
-    table = she_he_log_odds(*encoder, ["nurse", "captain", "teacher"])
-    assert list(table["occupation"]) == ["nurse", "captain", "teacher"]
-    assert np.isfinite(table["log_odds"]).all() and table["log_odds"].nunique() == 3
-
-
 def test_a_word_of_several_pieces_is_named(encoder):
     with pytest.raises(BiasflowError, match="electroencephalograph"):
-        word_log_probabilities(*encoder, ["[MASK] is here ."], ["electroencephalograph"])
+        log_probabilities(Reader(*encoder), ["[MASK] is here ."], ["electroencephalograph"])
 
 
 @torch.inference_mode()

@@ -11,13 +11,12 @@ from scripts.biasflow.corpora.seat import (
     SENTENCE_TESTS,
     WORD_TESTS,
     densray_tests,
-    examples_of,
-    in_templates,
     read_association_test,
 )
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.metrics.association import random_partitions, weat
-from scripts.biasflow.readouts.embed import embed_sets
+from scripts.biasflow.metrics.association import weat
+from scripts.biasflow.readouts.reader import Reader
+from scripts.biasflow.readouts.vectors import embed_test
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 FOLDER = Path(os.environ.get("BIASFLOW_DATA", "")).parent / "models" / "litwiki-bert"
@@ -46,7 +45,7 @@ def tests():
 def encoder():
     if not FOLDER.is_dir():
         pytest.skip("no models/litwiki-bert beside the folder that BIASFLOW_DATA names")
-    return load_encoder(FOLDER, head="none")
+    return Reader(*load_encoder(FOLDER, head="none"))
 
 
 @pytest.mark.parametrize("name", WORD_TESTS)
@@ -73,21 +72,16 @@ def test_paper_as_roles(tests):
 
 
 def test_weat_of_a_small_bert(tests, encoder):
-    words = densray_tests(tests)
-    sentences = examples_of({name: in_templates(test) for name, test in words.items()})
-    vectors = embed_sets(*encoder, sentences, targets=examples_of(words), pooling="target")
-    for name in words:
-        found = weat(*(vectors[name, role] for role in "XYAB"))
+    for name, test in densray_tests(tests).items():
+        vectors = embed_test(encoder, test, pooling="target")
+        found = weat(*(vectors[role][0] for role in "XYAB"))
         assert found.exact and found.partitions == math.comb(16, 8)
         assert 0 < abs(found.effect_size) < 2 and 0 < found.p_value < 1, name
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "first-piece"])
 def test_seat_of_a_small_bert(tests, encoder, pooling):
-    chosen = {name: tests[name] for name in SENTENCE_TESTS}
-    vectors = embed_sets(*encoder, examples_of(chosen), pooling=pooling)
-    for name, test in chosen.items():
-        size = len(test.X.examples)
-        partitions = random_partitions(2 * size, size, 1000, seed=0)
-        found = weat(*(vectors[name, role] for role in "XYAB"), ddof=1, ties="inclusive", partitions=partitions)
+    for name in SENTENCE_TESTS:
+        vectors = embed_test(encoder, tests[name], pooling=pooling)
+        found = weat(*(vectors[role][0] for role in "XYAB"), ddof=1, ties="inclusive", samples=1000)
         assert not found.exact and 0 < abs(found.effect_size) < 2 and 0 < found.p_value <= 1, name

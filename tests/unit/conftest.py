@@ -57,7 +57,7 @@ def bert():
 
 def random_eraser(components: int, dimension: int, heads: tuple[int, ...] = ()) -> Eraser:
     basis = torch.linalg.qr(torch.randn(*heads, dimension, components))[0].transpose(-1, -2).contiguous()
-    return Eraser(basis, torch.rand(*heads, components))
+    return Eraser.projection(basis, explained_variance=torch.rand(*heads, components))
 
 
 def random_subspaces(hidden: int = HIDDEN, heads: int = HEADS) -> Subspaces:

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Subset, TensorDataset
 
-from scripts.biasflow.metrics.codelength import FRACTIONS, weight_seed
-from scripts.biasflow.readouts.heads import epoch_order
+from scripts.biasflow.readouts.linear_heads import epoch_order
+from scripts.biasflow.readouts.probe import FRACTIONS, weight_seed
 
 
 @torch.no_grad()

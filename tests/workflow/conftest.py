@@ -11,10 +11,11 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("Snakefile", "rules", "scripts", "config", "profiles", "envs", "results/README.md")
+_PAIRS = {"train": 300, "validation": 60, "test": 60}
+_ERASERS = ["hard", "conceptor", "densray"]
 TINY = {
     "run": "tiny",
     "device": "cpu",
-    "planted": {"triples": 40},
     "encoders": {
         "tiny-bert": {
             "source": "pretrain",
@@ -29,38 +30,73 @@ TINY = {
             "batch_size": 8,
         }
     },
-    "projective": {"encoders": ["tiny-bert"], "stimuli": ["planted"]},
-    "nli": {
-        "encoders": ["tiny-bert"],
-        "planted": {"train": 300, "validation": 60, "test": 60},
-        "finetuning": {"epochs": 2, "learning_rate": 1.0e-3, "checkpoint_steps": 5},
-        "selection": "few",
-        "selections": {"few": {"templates": 3, "masculine": ["man"], "feminine": ["woman"]}},
-        "retrain_heads": {},
-        "when": ["after_finetuning", "during_finetuning"],
-        "during_settings": ["sent 0"],
-    },
-    "densray": {
-        "encoders": ["tiny-bert"],
-        "contexts": {"n": 60},
-        "perplexity": {"mask_seeds": [0, 1], "pseudo_sentences": 5, "max_length": 32, "finetune": True},
-        "glue": {
-            "tasks": ["planted-nli"],
-            "when": ["in_training", "at_evaluation"],
+    "fitting": {"n": 60},
+    "methods": {"sent-0": {"grid": "dawkins2024", "settings": ["sent 0"]}},
+    "tasks": {
+        "nli": {
+            "kind": "nli",
+            "planted": _PAIRS,
+            "finetuning": {"epochs": 2, "learning_rate": 1.0e-3, "checkpoint_steps": 5},
+            "selection": "few",
+            "selections": {"few": {"templates": 3, "masculine": ["man"], "feminine": ["woman"]}},
+            "retrain_heads": {},
+        },
+        "planted-nli": {
+            "kind": "glue",
+            "data": "planted-nli",
+            "planted": _PAIRS,
             "finetuning": {"epochs": 1, "learning_rate": 1.0e-3},
         },
+        "bios": {
+            "kind": "occupation",
+            "planted": {"bias": 0.0, "biographies": 500},
+            "finetuning": {"epochs": 6, "batch_size": 16, "learning_rate": 5.0e-3, "max_length": 32},
+            "heads": {"seeds": [0, 1], "epochs": 2},
+            "frozen": {"seeds": [0], "epochs": 2},
+            "top_words": {"seeds": [0], "iterations": 1, "words": 3, "least": 1, "profession": "surgeon"},
+        },
     },
-    "internal": {
-        "encoders": ["tiny-bert"],
-        "seeds": [0],
-        "strategies": ["none", "scrubbing"],
-        "planted": {"bias": 0.0, "biographies": 500},
-        "finetuning": {"epochs": 6, "batch_size": 16, "learning_rate": 5.0e-3, "max_length": 32},
-        "heads": {"seeds": [0, 1], "epochs": 2},
-        "frozen": {"seeds": [0], "epochs": 2},
-        "probe": {"seeds": [0], "epochs": 2},
+    "metrics": {
+        "strength": {"triples": 40},
+        "perplexity": {"mask_seeds": [0, 1], "pseudo_sentences": 5, "max_length": 32},
         "ceat": {"per_word": 20, "draws": 50, "missing": "drop"},
-        "top_words": {"seeds": [0], "iterations": 1, "words": 3, "least": 1, "profession": "surgeon"},
+        "compression": {"seeds": [0], "epochs": 2},
+    },
+    "papers": {
+        "liang2020": {
+            "encoders": ["tiny-bert"],
+            "tasks": ["planted-nli"],
+            "when": ["in_training", "at_evaluation"],
+            "finetuned_perplexity": True,
+        },
+        "dawkins2024": {"encoders": ["tiny-bert"], "during": ["sent-0"]},
+        "orgad2022": {"encoders": ["tiny-bert"], "seeds": [0], "strategies": ["plain", "scrubbing"]},
+    },
+    "ask": {
+        # Every method in every place of the matrix, and the old way of fitting: on the encoder before training.
+        "nli-methods": {
+            "encoders": ["tiny-bert"],
+            "task": "nli",
+            "methods": ["leace", *(f"{name}-pretrained" for name in _ERASERS)],
+            "metrics": ["nli_fairness", "accuracy", "weat"],
+        },
+        "glue-stale": {
+            "encoders": ["tiny-bert"],
+            "task": "planted-nli",
+            "methods": [f"{name}-pretrained" for name in _ERASERS],
+            "metrics": ["accuracy"],
+        },
+        "inside": {
+            "encoders": ["tiny-bert"],
+            "methods": ["leace"],
+            "metrics": ["strength", "occtmp", "weat", "perplexity"],
+        },
+        "bios-methods": {
+            "encoders": ["tiny-bert"],
+            "task": "bios",
+            "methods": ["densray", "leace"],
+            "metrics": ["fairness", "compression", "ceat"],
+        },
     },
 }
 
@@ -84,7 +120,7 @@ class Project:
         environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         return {"args": command, "cwd": self.folder, "env": environment}
 
-    def snakemake(self, *arguments: str, config: str = "tiny.yaml", timeout: int = 600) -> subprocess.CompletedProcess:
+    def snakemake(self, *arguments: str, config: str = "tiny.yaml", timeout: int = 1800) -> subprocess.CompletedProcess:
         command = self._command(arguments, config)
         return subprocess.run(**command, capture_output=True, text=True, timeout=timeout, check=False)
 

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -12,17 +13,21 @@ from pathlib import Path
 from scripts.biasflow.base.errors import BiasflowError
 
 
-def _explain(error: Exception, path: Path) -> BiasflowError | None:
-    """What to tell the user if the disk is full or the folder cannot be written; None for any other error."""
-    number = getattr(error, "errno", None)
-    # safetensors reports a full disk as an exception of its own that only names the number
-    if number in (errno.ENOSPC, errno.EDQUOT) or f"(os error {errno.ENOSPC})" in str(error):
-        return BiasflowError(f"{path}: no space left on the disk; nothing was written. Free some space and run again.")
-    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return BiasflowError(
-            f"{path}: the folder {path.parent} cannot be written; nothing was changed. Check its rights."
-        )
-    return None
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn a full disk, or a folder that cannot be written, into a BiasflowError; any other error stays as it is."""
+    try:
+        yield
+    except Exception as error:
+        number = getattr(error, "errno", None)
+        # safetensors reports a full disk as an exception of its own that only names the number
+        if number in (errno.ENOSPC, errno.EDQUOT) or f"(os error {errno.ENOSPC})" in str(error):
+            message = "no space left on the disk; nothing was written. Free some space and run again."
+        elif number in (errno.EACCES, errno.EPERM, errno.EROFS):
+            message = f"the folder {path.parent} cannot be written; nothing was changed. Check its rights."
+        else:
+            raise
+        raise BiasflowError(f"{path}: {message}") from error
 
 
 @contextlib.contextmanager
@@ -31,22 +36,16 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
     A full disk or a read-only folder becomes a one-line BiasflowError; what stood at `path` before stays."""
     path = Path(path)
-    temporary = None
-    try:
+    with _explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         os.close(handle)
         temporary = Path(name)
-        yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        os.replace(temporary, path)
-    except Exception as error:
-        explained = _explain(error, path)
-        if explained is None:
-            raise
-        raise explained from error
-    finally:
-        if temporary is not None:
+        try:
+            yield temporary
+            temporary.chmod(0o666 & ~_umask())
+            os.replace(temporary, path)
+        finally:
             temporary.unlink(missing_ok=True)
 
 
@@ -54,22 +53,16 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 def whole_folder(path: str | Path) -> Iterator[Path]:
     """Yield a temporary folder beside `path`; on success it takes the place of `path`, on failure it is removed."""
     path = Path(path)
-    temporary = None
-    try:
+    with _explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
-        yield temporary
-        temporary.chmod(0o777 & ~_umask())
-        if path.is_dir():
-            shutil.rmtree(path)
-        os.replace(temporary, path)
-    except Exception as error:
-        explained = _explain(error, path)
-        if explained is None:
-            raise
-        raise explained from error
-    finally:
-        if temporary is not None:
+        try:
+            yield temporary
+            temporary.chmod(0o777 & ~_umask())
+            if path.is_dir():
+                shutil.rmtree(path)
+            os.replace(temporary, path)
+        finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
@@ -82,7 +75,9 @@ def _umask() -> int:
 def check_writable(folder: str | Path) -> None:
     """BiasflowError unless files can be made in `folder`, or in the nearest folder above it that exists."""
     folder = Path(folder).resolve()
-    existing = next(place for place in (folder, *folder.parents) if place.is_dir())
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    if not existing.is_dir():
+        raise BiasflowError(f"{existing} is a file where results need a folder; move it away")
     if not os.access(existing, os.W_OK):
         raise BiasflowError(f"{existing} cannot be written; check its rights, or run with --directory FOLDER elsewhere")
 
@@ -95,6 +90,19 @@ def read_text(path: str | Path) -> str:
         raise BiasflowError(f"{path}: byte {error.start + 1}: not UTF-8 text; check the file.") from error
     except OSError as error:
         raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def read_json(path: str | Path, **options) -> object:
+    """What a JSON file holds; options: of json.loads. BiasflowError as `read_text`, and names line and column."""
+    text = read_text(path)
+    if not text.strip():
+        raise BiasflowError(f"{path}: line 1, column 1: empty, not valid JSON.")
+    try:
+        return json.loads(text, **options)
+    except json.JSONDecodeError as error:
+        raise BiasflowError(
+            f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}."
+        ) from error
 
 
 def sha256(path: str | Path) -> str:

@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import headline
 from scripts.biasflow.base.files import sha256, whole_file
 
 LIBRARIES = (
-    "numpy", "pandas", "scipy", "scikit-learn", "statsmodels", "torch", "transformers", "tokenizers", "snakemake",
+    "numpy", "pandas", "scipy", "scikit-learn", "torch", "transformers", "tokenizers", "snakemake",
 )  # fmt: skip
 
 
@@ -34,8 +34,8 @@ def rule_log(path: str | Path, *, rule: str) -> Iterator[logging.Logger]:
     try:
         yield logger
     except Exception as error:
-        logger.exception("rule %s failed", rule)
-        message = str(error) if isinstance(error, BiasflowError) else f"{type(error).__name__}: {error}"
+        message = headline(error)
+        logger.exception("rule %s failed: %s", rule, message)
         print(f"biasflow: rule {rule}: {message} (traceback in {path})", file=sys.stderr, flush=True)
         raise SystemExit(1) from error
     finally:
@@ -61,7 +61,7 @@ def write_provenance(
         "rule": rule,
         "params": dict(params),
         "config": dict(config),
-        "inputs": {name: sha256(name) for name in sorted(set(inputs)) if Path(name).is_file()},
+        "inputs": {str(path): sha256(path) for path in _files(inputs)},
         "versions": versions(),
         "git": git_commit(),
         "wall_seconds": round(time.time() - started, 3),
@@ -71,6 +71,13 @@ def write_provenance(
         with whole_file(f"{output}.provenance.json") as temporary:
             text = json.dumps({"output": str(output), **record}, indent=1, sort_keys=True, default=str)
             temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def _files(inputs: Iterable[str]) -> list[Path]:
+    """The input files, and those of input folders, sorted."""
+    paths = map(Path, set(inputs))
+    found = {file for path in paths for file in ([path] if path.is_file() else path.glob("*")) if file.is_file()}
+    return sorted(found)
 
 
 def versions() -> dict[str, str]:

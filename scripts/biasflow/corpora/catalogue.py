@@ -9,7 +9,6 @@ import jsonschema
 import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.densray_sets import occupation_files, occupation_sets, test_files
 from scripts.biasflow.text.occupation_pairs import LISTS
 
 CONFIG = Path(__file__).parents[3] / "config"
@@ -93,62 +92,11 @@ def _hub_url(dataset: str, revision: str, path: str) -> str:
     return f"{endpoint}/datasets/{dataset}/resolve/{revision}/{path}"
 
 
-# Stimuli set or pre-training corpus -> the external files that it is made of.
-FILES_OF = {
-    "stereoset-authors": ("gender-swapped-dev",),
-    "stereoset-swapped": ("stereoset-dev",),
-    "wikitext-2": ("wikitext-2-train",),
-}
 # Word list of the gender-occupation set -> external file.
 DEV2020_FILES = {name: f"dev2020-{name}" for name in LISTS}
-
-
-def nli_files(data: Mapping) -> dict[str, list[str]]:
-    """Part of the NLI data -> names in the catalogue or paths, for the parts that have files of their own."""
-    return {part: data[part] for part in ("train", "validation", "test") if data[part]}
 
 
 def glue_files(task: str, part: str, catalogue: Catalogue) -> list[str]:
     """The files of a part of a GLUE task: one upstream, two where mirrors split it (a name that ends in -rest)."""
     names = (f"glue-{task}-{part}", f"glue-{task}-{part}-rest", f"glue-{task}-{part}-matched")
     return [name for name in names if name in catalogue.files]
-
-
-def files_of_run(config: Mapping) -> list[str]:
-    """The names of all external files that a run with this (resolved) configuration reads."""
-    texts = [encoder["corpus"] for encoder in config["encoders"].values() if encoder["source"] == "pretrain"]
-    if "calibration" in config:
-        texts.append(config["calibration"]["encoder"]["corpus"])
-    files = {file for name in (*config["projective"]["stimuli"], *texts) for file in FILES_OF.get(name, ())}
-    nli = config["nli"]
-    if nli["encoders"]:
-        if nli["data"] != "planted":
-            files |= {name for names in nli_files(nli["data"]).values() for name in names}
-        if nli["occupations"] == "dev2020":
-            files |= set(DEV2020_FILES.values())
-    internal = config["internal"]
-    if internal["encoders"] and internal["data"] != "planted":
-        files |= set(internal["data"]["files"])
-    if internal["encoders"] and internal["ceat"]["tests"]:
-        files |= set(FILES_OF.get(internal["ceat"]["text"], ()))
-    known = read_catalogue().files
-    return sorted(name for name in files | _files_of_densray(config["densray"]) if name in known)  # the rest are paths
-
-
-def _files_of_densray(densray: Mapping) -> set[str]:
-    if not densray["encoders"]:
-        return set()
-    files = {
-        *occupation_files(occupation_sets(densray), densray["own_occupations"]).values(),
-        *test_files(densray["association"]).values(),
-    }
-    if densray["contexts"]["words"] == "family":
-        files.add("google-analogies")
-    if densray["contexts"]["text"] == "wikitext-2":
-        files.add("wikitext-2-train")
-    if densray["perplexity"]["text"] == "wikitext-2":
-        files |= {"wikitext-2-test"} | ({"wikitext-2-train"} if densray["perplexity"]["finetune"] else set())
-    catalogue = read_catalogue()
-    for task in densray["glue"]["tasks"]:
-        files |= {name for part in ("train", "validation") for name in glue_files(task, part, catalogue)}
-    return files

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_text, whole_file
 from scripts.biasflow.corpora.plain_text import read_texts
@@ -45,3 +47,13 @@ def write_documents(documents: Iterable[Sequence[str]], path: str | Path) -> Non
 def read_sentences(path: str | Path) -> list[str]:
     """All sentences of a corpus file in their order: what `plain_text.read_texts` takes, a sentence a line or row."""
     return [sentence.strip() for sentence in read_texts(path)]
+
+
+def sample_sentences(sentences: Sequence[str], n: int, *, seed: int) -> list[str]:
+    """n of the sentences, drawn without replacement, in their order; all where there are no more than n."""
+    if n < 1:
+        raise BiasflowError(f"sample of {n} sentences: give at least 1.")
+    if len(sentences) <= n:
+        return list(sentences)
+    chosen = np.random.default_rng(seed).choice(len(sentences), size=n, replace=False)
+    return [sentences[place] for place in np.sort(chosen)]

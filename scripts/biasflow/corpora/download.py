@@ -106,9 +106,11 @@ def fetch(
 
 
 def missing_files_message(missing: list[Entry], *, mirror: str | Path | None = None, reason: str) -> str:
-    """One message for all missing files: where each comes from and where to put it."""
+    """One message for all missing files: what is wrong in its first line; then where each comes from and belongs."""
+    others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     lines = [
-        f"No network, and {len(missing)} file(s) missing ({reason}). Download them elsewhere and put them in place:"
+        f"{missing[0].name}{others} missing, and no network ({reason}); download elsewhere and put in place as listed "
+        "in the log, or name a folder that has them: --config mirror=FOLDER"
     ]
     for entry in missing:
         places = [f"any place named in the configuration as files: {{{entry.name}: PATH}}"]

@@ -10,10 +10,35 @@ import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import sha256
-from scripts.biasflow.corpora.nli import NO_GOLD_LABEL, _refuse
-from scripts.biasflow.metrics.glue import SCORE_RANGE, GlueTask, glue_task
+from scripts.biasflow.corpora.nli import LABELS, NO_GOLD_LABEL, _refuse
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class GlueTask:
+    """One task: its text columns, and its classes in the order of the hub's numbers (none for a score)."""
+
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+_SENTENCES = ("sentence1", "sentence2")
+_ENTAILED = ("entailment", "not_entailment")
+
+# By the hub's names of the configurations.
+TASKS = {
+    "cola": GlueTask(("sentence",), ("unacceptable", "acceptable")),
+    "sst2": GlueTask(("sentence",), ("negative", "positive")),
+    "mrpc": GlueTask(_SENTENCES, ("not_equivalent", "equivalent")),
+    "stsb": GlueTask(_SENTENCES, ()),
+    "qqp": GlueTask(("question1", "question2"), ("not_duplicate", "duplicate")),
+    "mnli": GlueTask(("premise", "hypothesis"), LABELS),
+    "qnli": GlueTask(("question", "sentence"), _ENTAILED),
+    "rte": GlueTask(_SENTENCES, _ENTAILED),
+    "wnli": GlueTask(_SENTENCES, _ENTAILED[::-1]),
+}
+SCORE_RANGE = (0.0, 5.0)  # of STS-B's gold scores
 
 # How many examples the hub's parts have.
 SIZES = {
@@ -47,11 +72,18 @@ HEADERLESS = {
 class GlueData:
     """Examples of a part, how many more had no gold label, and how many the whole part has (SIZES).
 
-    examples: the task's text columns (metrics.glue.TASKS) and `label`, a class name, for STS-B a score in [0, 5]."""
+    examples: the task's text columns (TASKS) and `label`, a class name, for STS-B a score in [0, 5]."""
 
     examples: pd.DataFrame
     dropped: int
     published: int
+
+
+def glue_task(name: str) -> GlueTask:
+    """The task of that name; BiasflowError with the known names when there is none."""
+    if name not in TASKS:
+        raise BiasflowError(f"GLUE task {name!r} is unknown; choose from {', '.join(TASKS)}.")
+    return TASKS[name]
 
 
 def read_glue(task: str, part: str, paths: str | Path | Sequence[str | Path]) -> GlueData:

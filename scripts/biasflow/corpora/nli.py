@@ -12,9 +12,8 @@ import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_text_csv, write_csv
-from scripts.biasflow.metrics.nli import CLASSES
 
-LABELS = CLASSES  # in the order of the hub's numbers
+LABELS = ("entailment", "neutral", "contradiction")  # in the order of the hub's numbers
 COLUMNS = ("premise", "hypothesis", "label")
 NAMINGS = (COLUMNS, ("sentence1", "sentence2", "gold_label"))  # ours and the hub's; the original distributions'
 NO_GOLD_LABEL = ""  # what "-" and -1 are read as: the annotators did not agree

@@ -1,12 +1,11 @@
 """Lists of occupations: 320 English ones (Bolukbasi et al. 2016) and 302 Chinese ones (Liang et al. 2020)."""
 
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text
+from scripts.biasflow.base.files import read_json, read_text
 
 ENGLISH_NAME = re.compile(r"[a-z]+(_[a-z]+)*")
 CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]+")
@@ -17,12 +16,7 @@ def read_professions(path: str | Path) -> list[str]:
 
     The file is a list of [name, definitional score, stereotype score]; the scores are not read. BiasflowError names
     the file and the entry (from 1) that is no such list, or whose name is no lower-case English one or is repeated."""
-    try:
-        entries = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise BiasflowError(
-            f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}."
-        ) from error
+    entries = read_json(path)
     if not isinstance(entries, list):
         raise BiasflowError(f"{path}: not a list of occupations; is this professions.json?")
     for number, entry in enumerate(entries, start=1):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text
+from scripts.biasflow.base.files import read_json, read_text
 
 ROLES = {"X": "targ1", "Y": "targ2", "A": "attr1", "B": "attr2"}
 WORD_TESTS = ("weat6", "weat6b", "weat7", "weat7b", "weat8", "weat8b")
@@ -59,12 +59,7 @@ def read_association_test(path: str | Path, name: str | None = None) -> Associat
     the line: no JSON, a key that is missing or there twice, a set without examples, an example that is no text."""
     path = Path(path)
     text = read_text(path)
-    try:
-        keys = json.loads(text, object_pairs_hook=_Object)
-    except json.JSONDecodeError as error:
-        raise BiasflowError(
-            f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}."
-        ) from error
+    keys = read_json(path, object_pairs_hook=_Object)
     if not isinstance(keys, dict):
         raise BiasflowError(f"{path}: line 1: not a JSON object with the keys {', '.join(ROLES.values())}.")
     _refuse_repeated(path, text, keys)
@@ -104,9 +99,9 @@ def in_templates(test: AssociationTest) -> AssociationTest:
     return targets.change(lambda word: ATTRIBUTE_TEMPLATE.format(word=word), roles="AB")
 
 
-def examples_of(tests: Mapping[str, AssociationTest]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """All examples of several tests, as `encoders.embed.embed_sets` takes them: (key in `tests`, role) -> examples."""
-    return {(name, role): getattr(test, role).examples for name, test in tests.items() for role in ROLES}
+def examples_of(test: AssociationTest) -> dict[str, tuple[str, ...]]:
+    """The examples of the four sets by role."""
+    return {role: getattr(test, role).examples for role in ROLES}
 
 
 class _Object(dict):

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import logging
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -11,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_json, read_text
 
 log = logging.getLogger(__name__)
 
@@ -159,12 +159,7 @@ def _texts(table: pd.DataFrame) -> dict[str, str]:
 
 
 def _text(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BiasflowError(f"{path}: byte {error.start + 1}: not UTF-8; save the file as UTF-8.") from error
-    except OSError as error:
-        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+    text = read_text(path)
     if not text.strip():
         raise BiasflowError(f"{path}: the file is empty.")
     return text
@@ -183,13 +178,7 @@ def _field(where: str, item: object, name: str, kind: type = str):
 
 
 def _json_items(path: Path) -> list:
-    try:
-        data = json.loads(_text(path))
-    except json.JSONDecodeError as error:
-        raise BiasflowError(
-            f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}."
-        ) from error
-    return _field(f"{path}: data", _field(f"{path}", data, "data", dict), "intersentence", list)
+    return _field(f"{path}: data", _field(f"{path}", read_json(path), "data", dict), "intersentence", list)
 
 
 def _triple_rows(where: str, item: dict) -> list[dict]:

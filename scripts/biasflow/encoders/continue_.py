@@ -1,62 +1,88 @@
-"""Masked-LM fine-tuning for one epoch: the encoder whose perplexity paper A reports."""
+"""Encoders that are trained further on a text (source `continued`), each by a recipe."""
 
 import sys
-from collections.abc import Sequence
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from datasets import Dataset
 from transformers import DataCollatorForLanguageModeling, PrinterCallback, Trainer, TrainingArguments
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import whole_folder
+from scripts.biasflow.corpora.documents import read_sentences
 from scripts.biasflow.encoders.batches import longest_input
 from scripts.biasflow.encoders.device import resolve_device
+from scripts.biasflow.encoders.examples import blocks_of
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.readouts.losses import blocks_of
-
-BATCH, LEARNING_RATE, SHARE = 4, 5e-5, 0.15  # as run_language_modeling.py of transformers 2.8, which the paper ran
 
 
-def finetune_masked_lm(
-    source: str | Path,
+@dataclass(frozen=True)
+class Recipe:
+    """Masked language modelling with AdamW, a learning rate that falls linearly to 0, and `share` of the tokens masked
+    anew in each batch of blocks."""
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    share: float
+
+
+RECIPES = {
+    # The encoder whose perplexity Liang et al. (2020) report: run_language_modeling.py of transformers 2.8, by their
+    # released commands.
+    "masked_lm": Recipe(epochs=1, batch_size=4, learning_rate=5e-5, share=0.15),
+}
+
+
+def continue_encoder(
+    encoder_folder: str | Path,
     folder: str | Path,
-    work: str | Path,
-    sentences: Sequence[str],
+    text: str | Path,
     *,
-    max_length: int | None,
-    seed: int,
-    device: str,
-) -> int:
-    """One epoch over the text in blocks of max_length tokens, without any eraser; fills `folder`, returns the steps.
+    recipe: str = "masked_lm",
+    max_length: int | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+) -> dict:
+    """Train the encoder in `encoder_folder` further on the sentences of `text` (`corpora.documents.read_sentences`) in
+    blocks of max_length tokens (None, or more than the encoder takes: as many as it takes); fill `folder`, whole or not
+    at all, and return the number of blocks and steps.
 
-    AdamW with a learning rate that falls linearly to 0, 15 % of the tokens masked anew in each batch (Liang et al.
-    2020, by their released commands)."""
-    where = resolve_device(device)
-    model, tokenizer = load_encoder(source, head="masked_lm", device=where)
+    BiasflowError: an unknown recipe, an encoder without a masked-LM head, a text shorter than a block."""
+    if recipe not in RECIPES:
+        raise BiasflowError(f"recipe {recipe!r} is unknown; choose from {', '.join(RECIPES)}.")
+    how, where = RECIPES[recipe], resolve_device(device)
+    model, tokenizer = load_encoder(encoder_folder, head="masked_lm", device=where)
     longest = longest_input(model, tokenizer)
-    blocks = blocks_of(tokenizer, " ".join(sentences), max_length=min(max_length or longest, longest))
+    blocks = blocks_of(tokenizer, " ".join(read_sentences(text)), max_length=min(max_length or longest, longest))
     on_gpu = where.type == "cuda"
-    arguments = TrainingArguments(
-        output_dir=str(work),
-        num_train_epochs=1,
-        per_device_train_batch_size=BATCH,
-        learning_rate=LEARNING_RATE,
-        lr_scheduler_type="linear",
-        seed=seed,
-        bf16=on_gpu,
-        full_determinism=on_gpu,
-        use_cpu=not on_gpu,
-        save_strategy="no",
-        report_to="none",
-        disable_tqdm=not sys.stderr.isatty(),
-        dataloader_pin_memory=on_gpu,
-    )
-    trainer = Trainer(
-        model=model,
-        args=arguments,
-        train_dataset=Dataset.from_dict({"input_ids": list(blocks)}),
-        data_collator=DataCollatorForLanguageModeling(tokenizer, mlm_probability=SHARE),
-    )
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
-    model.to("cpu").eval().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return trainer.state.global_step
+    with tempfile.TemporaryDirectory() as work:
+        arguments = TrainingArguments(
+            output_dir=work,
+            num_train_epochs=how.epochs,
+            per_device_train_batch_size=how.batch_size,
+            learning_rate=how.learning_rate,
+            lr_scheduler_type="linear",
+            seed=seed,
+            bf16=on_gpu,
+            full_determinism=on_gpu,
+            use_cpu=not on_gpu,
+            save_strategy="no",
+            report_to="none",
+            disable_tqdm=not sys.stderr.isatty(),
+            dataloader_pin_memory=on_gpu,
+        )
+        arguments._n_gpu = min(arguments.n_gpu, 1)  # two visible GPUs would each get a part of every batch
+        trainer = Trainer(
+            model=model,
+            args=arguments,
+            train_dataset=Dataset.from_dict({"input_ids": list(blocks)}),
+            data_collator=DataCollatorForLanguageModeling(tokenizer, mlm_probability=how.share),
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
+    with whole_folder(folder) as temporary:
+        model.to("cpu").eval().save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+    return {"blocks": len(blocks), "steps": trainer.state.global_step}

@@ -1,7 +1,7 @@
 """Edits of hidden states by hooks: any eraser at any named place, with proof that it acted."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -9,63 +9,54 @@ from torch import nn
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import taps
+from scripts.biasflow.encoders.places import has_tokens
 from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Setting, Subspaces
-
-# Where each subspace lies in any encoder.
-PLACES = {
-    POOLED: "pooled",
-    SENTENCE_DEBIAS: "pooled",
-    LAST: "layer[-1].cls",
-    BEFORE: "layer[-2]",
-    **{part: f"layer[-2].attention.{part}" for part in ATTENTION},
-}
 
 Edits = Iterable[tuple[str, Eraser]]  # (place, eraser), as `edited` takes them
 
 
 @dataclass
 class EditReport:
-    """What an edit did: how often it ran, how far it moved the states, how much is left along its directions.
+    """What an edit did: how often it ran, how far it moved the states, how much is left of what it takes out.
 
-    change = mean ||h' - h|| per vector; residual = ||<h', g>|| / ||<h, g>|| over all vectors: 0 after a hard edit."""
+    change = mean ||h' - h|| per vector; residual = ||(h' - c) R|| / ||(h - c) R|| over all vectors, in root mean
+    square: 0 after an edit of weight 1. The sums stay on the device, so that a report does not hold up a GPU."""
 
     name: str
     calls: int = 0
     vectors: int = 0
-    moved: float = 0.0
-    before: float = 0.0
-    after: float = 0.0
-    weights: list[float] = field(default_factory=list)
+    sums: torch.Tensor = field(default_factory=lambda: torch.zeros(3, dtype=torch.float64))  # moved, before, after
 
+    @torch.no_grad()
     def record(self, eraser: Eraser, before: torch.Tensor, after: torch.Tensor) -> None:
         """Add one application: `before` and `after` are h and h'."""
-        distance = (after - before).float().norm(dim=-1)
+        distance = (after.float() - before.float()).norm(dim=-1)
+        squares = [eraser.coordinates(h).square().sum() for h in (before, after)]
         self.calls += 1
         self.vectors += distance.numel()
-        self.moved += float(distance.sum())
-        self.before += float(eraser.coordinates(before).float().square().sum())
-        self.after += float(eraser.coordinates(after).float().square().sum())
-        self.weights = (
-            eraser.weights.flatten(0, -2).mean(0).tolist() if eraser.weights.dim() > 1 else eraser.weights.tolist()
-        )
+        self.sums = self.sums.to(distance.device) + torch.stack([distance.sum(), *squares]).double()
+
+    def add(self, other: "EditReport") -> None:
+        """Count what another report of the same edit counted."""
+        self.calls += other.calls
+        self.vectors += other.vectors
+        self.sums = self.sums.to(other.sums.device) + other.sums
 
     @property
     def change(self) -> float:
-        return self.moved / self.vectors if self.vectors else 0.0
+        return float(self.sums[0]) / self.vectors if self.vectors else 0.0
 
     @property
     def residual(self) -> float:
-        return (self.after / self.before) ** 0.5 if self.before else 0.0
+        _, before, after = self.sums.tolist()
+        return (after / before) ** 0.5 if before else 0.0
 
     def check(self) -> None:
         """Raise BiasflowError if the edit did nothing: debiasing that does nothing is an error."""
         if self.calls == 0:
             raise BiasflowError(f"edit {self.name}: it never ran; the model does not pass through that place")
-        if not self.moved > 0:
-            raise BiasflowError(
-                f"edit {self.name}: it ran {self.calls} time(s) and changed nothing; check its subspace"
-            )
+        if not self.change > 0:
+            raise BiasflowError(f"edit {self.name}: it ran {self.calls} time(s) and changed nothing; check its eraser")
 
     def row(self) -> dict:
         return {
@@ -74,7 +65,6 @@ class EditReport:
             "vectors": self.vectors,
             "mean_change": self.change,
             "residual": self.residual,
-            "weights": " ".join(f"{weight:.6g}" for weight in self.weights),
         }
 
 
@@ -87,7 +77,8 @@ def edited(model: nn.Module, edits: Edits) -> Iterator[list[EditReport]]:
     try:
         for place, eraser in edits:
             report = EditReport(place)
-            handles.append(taps.tap(model, place).hook(_editor(eraser, report)))
+            on_device = eraser.to(next(model.parameters()).device)  # once, not in every call
+            handles.append(taps.tap(model, place).hook(_editor(on_device, report)))
             reports.append(report)
         yield reports
     finally:
@@ -99,43 +90,57 @@ def edited(model: nn.Module, edits: Edits) -> Iterator[list[EditReport]]:
 
 def _editor(eraser: Eraser, report: EditReport):
     def apply(h: torch.Tensor) -> torch.Tensor:
-        fitted = eraser.to(h)
-        after = fitted.apply(h)
-        report.record(fitted, h.detach(), after.detach())
+        after = eraser.apply(h)
+        report.record(eraser, h, after)
         return after
 
     return apply
 
 
-def edits_of(setting: Setting, subspaces: Subspaces) -> list[tuple[str, Eraser]]:
-    """The (place, eraser) pairs of one setting, for `edited`: the plain way that `sweep` must agree with."""
-    return [(PLACES[name], eraser) for name, eraser in subspaces.active(setting).items()]
+@contextlib.contextmanager
+def watched(
+    model: nn.Module,
+    places: Iterable[str],
+    select: Callable[[str, torch.Tensor], torch.Tensor] = lambda place, h: h,
+) -> Iterator[dict[str, torch.Tensor]]:
+    """While the context is open, the dictionary holds `select(place, states)` of the latest forward pass, by place.
+
+    Edits at a place that were put there before are seen, later ones are not."""
+    found: dict[str, torch.Tensor] = {}
+
+    def keeper(place: str):
+        def keep(h: torch.Tensor) -> None:
+            found[place] = select(place, h)
+
+        return keep
+
+    handles = []
+    try:
+        for place in places:
+            handles.append(taps.tap(model, place).hook(keeper(place)))
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 @torch.inference_mode()
 def collect(
-    model: nn.Module, batches: Iterable[Mapping[str, torch.Tensor]], places: Iterable[str]
+    model: nn.Module, batches: Iterable[Mapping[str, torch.Tensor]], places: Sequence[str]
 ) -> dict[str, torch.Tensor]:
     """Hidden states at `places` over `batches`, one row per sentence, or per kept token at the places with tokens.
 
     Result: place -> [rows, hidden] ([rows, heads, head_dim] in attention), float32, on the CPU."""
-    found: dict[str, list[torch.Tensor]] = {place: [] for place in places}
-    keep: list[torch.Tensor] = []
+    parts: dict[str, list[torch.Tensor]] = {place: [] for place in places}
+    keep = None
 
-    def keeper(place: str):
-        has_tokens = place.startswith("layer") and not place.endswith(".cls")
+    def kept(place: str, h: torch.Tensor) -> torch.Tensor:
+        return (h[keep] if has_tokens(place) else h).float().cpu()
 
-        def store(h: torch.Tensor) -> None:
-            found[place].append((h[keep[-1]] if has_tokens else h).float().cpu())
-
-        return store
-
-    handles = [taps.tap(model, place).hook(keeper(place)) for place in found]
-    try:
+    with watched(model, places, kept) as states:
         for batch in batches:
-            keep.append(batch["attention_mask"].bool())
+            keep = batch["attention_mask"].bool()
             model(**batch)
-    finally:
-        for handle in handles:
-            handle.remove()
-    return {place: torch.cat(parts) for place, parts in found.items()}
+            for place, found in states.items():
+                parts[place].append(found)
+    return {place: torch.cat(found) for place, found in parts.items()}

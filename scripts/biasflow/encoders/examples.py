@@ -1,11 +1,13 @@
-"""Next-sentence pairs and masked tokens, as arrays."""
+"""Next-sentence pairs, blocks of running text and masked tokens, as arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+from transformers import PreTrainedTokenizerBase
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders.batches import grouped_by_length
 
 IGNORED = -100  # label of a position that the masked-LM loss leaves out
@@ -150,3 +152,31 @@ def mask_tokens(
     replaced = chosen & (draw >= 0.8 * share) & (draw < 0.9 * share)
     masked[replaced] = rng.choice(np.setdiff1d(np.arange(vocabulary), special), size=replaced.sum())
     return masked, labels
+
+
+def blocks_of(tokenizer: PreTrainedTokenizerBase, text: str, *, max_length: int) -> np.ndarray:
+    """The text as one stream of pieces, cut into blocks with special tokens around each: ids [blocks, max_length].
+
+    A block holds max_length - 2 pieces ([CLS] and [SEP]): 510 for BERT. Sentences and articles run on; what fills no
+    block is dropped, as in the released script of Liang et al. (2020). BiasflowError: a max_length without room for a
+    piece, or a text shorter than a block."""
+    before, after = special_tokens(tokenizer)
+    size = max_length - 2
+    if size < 1:
+        raise BiasflowError(f"max_length: {max_length} leaves no room between the special tokens; give at least 3.")
+    ids = np.array(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"], dtype=np.int64)
+    whole = len(ids) // size
+    if not whole:
+        raise BiasflowError(
+            f"the text has {len(ids)} pieces and a block {size}: no block to score; give more text or lower max_length."
+        )
+    blocks = ids[: whole * size].reshape(whole, size)
+    return np.pad(blocks, ((0, 0), (1, 1)), constant_values=((0, 0), (before, after)))
+
+
+def special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int]:
+    """The tokens that the tokenizer puts before and after a text: [CLS] and [SEP] of BERT, <s> and </s> of RoBERTa."""
+    around = tokenizer("")["input_ids"]
+    if len(around) != 2:
+        raise BiasflowError(f"the tokenizer puts {len(around)} special tokens around a text; 2 are needed.")
+    return around[0], around[1]

@@ -1,18 +1,20 @@
 """Encoders read at the first token of the last layer ([CLS], <s>): a linear classifier on it, its vectors for texts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, set_seed
+from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
+from scripts.biasflow.encoders.linear_head import save_head
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.readouts.vectors import Vectors, save_head
 
 CHUNK = 16_384  # texts that are tokenised and sorted by length together
 
@@ -54,6 +56,51 @@ def new_first_token_classifier(
     return FirstTokenClassifier(encoder, len(labels)).to(device).train(), tokenizer
 
 
+@dataclass
+class TextBatches:
+    """Texts in batches of similar length, for a model: (row numbers, batch on its device), every row once.
+
+    The texts are tokenised in runs of CHUNK and batched within a run; those longer than max_length tokens, or than the
+    encoder takes, are cut, and counted in `truncated` when they come. BiasflowError for no texts."""
+
+    model: nn.Module
+    tokenizer: PreTrainedTokenizerBase
+    texts: Sequence[str]
+    max_length: int
+    batch_size: int = 128
+    truncated: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        if not len(self.texts):
+            raise BiasflowError("vectors of texts: there are no texts.")
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, BatchEncoding]]:
+        limit = min(self.max_length, longest_input(self.model, self.tokenizer))
+        self.truncated = 0
+        starts = range(0, len(self.texts), CHUNK)
+        for start in progress(starts, total=len(starts), description="vectors of texts"):
+            chunk = list(self.texts[start : start + CHUNK])
+            encoded = encode(self.tokenizer, chunk, truncation=True, max_length=limit, return_overflowing_tokens=False)
+            full = [row for row, ids in enumerate(encoded["input_ids"]) if len(ids) == limit]
+            if full:  # only these can have been cut
+                whole = encode(self.tokenizer, [chunk[row] for row in full], truncation=False, verbose=False)
+                self.truncated += sum(len(ids) > limit for ids in whole["input_ids"])
+            batches = length_sorted(encoded, self.tokenizer, batch_size=self.batch_size, device=self.model.device)
+            for rows, batch in batches:
+                yield np.asarray(rows) + start, batch
+
+
+def dtype_on(device: torch.device) -> torch.dtype:
+    """What the vectors of texts are kept in: half precision where they are computed in it, on a GPU."""
+    return torch.float16 if device.type == "cuda" else torch.float32
+
+
+def first_states(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """The last layer's state of the first token, as `FirstTokenClassifier` reads it: [batch, hidden] of `dtype_on`."""
+    with torch.autocast("cuda", dtype=torch.float16, enabled=model.device.type == "cuda"):
+        return model.base_model(**batch).last_hidden_state[:, 0].to(dtype_on(model.device))
+
+
 @torch.inference_mode()
 def first_token_vectors(
     model: nn.Module,
@@ -62,30 +109,19 @@ def first_token_vectors(
     *,
     max_length: int,
     batch_size: int = 128,
-) -> Vectors:
-    """The last layer's state of the first token of every text, as `FirstTokenClassifier` reads it.
+) -> tuple[torch.Tensor, int]:
+    """`first_states` of all texts, [n, hidden] on the CPU, and how many of them were cut (see `TextBatches`).
 
-    The texts are tokenised in runs of CHUNK and, within a run, pass the encoder in batches of similar length; those
-    longer than max_length tokens, or than the encoder takes, are cut and counted. On a GPU in half precision.
     BiasflowError for no texts, or for vectors that are not finite."""
-    if not len(texts):
-        raise BiasflowError("representations: there are no texts.")
-    limit = min(max_length, longest_input(model, tokenizer))
-    on_gpu = model.device.type == "cuda"
-    kept = torch.empty(len(texts), model.config.hidden_size, dtype=torch.float16 if on_gpu else torch.float32)
-    truncated = 0
-    starts = range(0, len(texts), CHUNK)
-    for start in progress(starts, total=len(starts), description="representations"):
-        chunk = list(texts[start : start + CHUNK])
-        encoded = encode(tokenizer, chunk, truncation=True, max_length=limit, return_overflowing_tokens=False)
-        full = [row for row, ids in enumerate(encoded["input_ids"]) if len(ids) == limit]
-        if full:  # only these can have been cut
-            whole = encode(tokenizer, [chunk[row] for row in full], truncation=False, verbose=False)
-            truncated += sum(len(ids) > limit for ids in whole["input_ids"])
-        for rows, batch in length_sorted(encoded, tokenizer, batch_size=batch_size, device=model.device):
-            with torch.autocast("cuda", dtype=torch.float16, enabled=on_gpu):
-                states = model.base_model(**batch).last_hidden_state[:, 0]
-            kept[torch.tensor(rows) + start] = states.to(kept)
-    if not torch.isfinite(kept).all():
-        raise BiasflowError("representations: the encoder's states are not finite; check its training.")
-    return Vectors(kept, truncated)
+    batches = TextBatches(model, tokenizer, texts, max_length, batch_size)
+    kept = torch.empty(len(texts), model.config.hidden_size, dtype=dtype_on(model.device))
+    for rows, batch in batches:
+        kept[torch.from_numpy(rows)] = first_states(model, batch).cpu()
+    check_finite(kept)
+    return kept, batches.truncated
+
+
+def check_finite(vectors: torch.Tensor) -> None:
+    """BiasflowError unless all vectors of texts are finite."""
+    if not torch.isfinite(vectors).all():
+        raise BiasflowError("vectors of texts: the encoder's states are not finite; check its training.")

@@ -46,6 +46,8 @@ FAMILIES = {
     "none": MODEL_MAPPING,
 }
 
+RANDOM = "random"  # the training "random/seed<n>"
+OFFLINE = {"local_files_only": True, "trust_remote_code": False}  # no network, and no code from an encoder's folder
 NEW_WITH_A_HEAD = r"(^|\.)(classifier|pre_classifier|pooler)\."  # the layers of a classification head
 
 
@@ -110,6 +112,19 @@ def random_encoder(
     return model.to(device).eval(), tokenizer
 
 
+def load_model(
+    folder: str | Path, training: str, *, head: Head, device: torch.device | str = "cpu"
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model in `folder` as `load_encoder` loads it, or for the training "random/seed<n>" one made like it, which is
+    drawn anew and never stored (`random_encoder`; it has no head)."""
+    kind, _, seed = training.partition("/seed")
+    if kind != RANDOM:
+        return load_encoder(folder, head=head, device=device)
+    if head != "none":
+        raise BiasflowError(f"{folder}: a random encoder has no trained {head} head.")
+    return random_encoder(folder, seed=int(seed), device=device)
+
+
 def _check_finite(folder: Path, model: PreTrainedModel) -> None:
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():
@@ -126,10 +141,10 @@ def _weights(folder: Path, config: PretrainedConfig, head: Head, **options) -> t
         model, info = CLASSES[head].from_pretrained(
             folder,
             config=config,
-            local_files_only=True,
             use_safetensors=True,
             dtype=torch.float32,
             output_loading_info=True,
+            **OFFLINE,
             **options,
         )
     except (SafetensorError, OSError, RuntimeError, ValueError) as error:
@@ -149,7 +164,7 @@ def _config(folder: Path) -> PretrainedConfig:
         hint = "pickled weights are never loaded: convert them to safetensors" if pickled else "the weights are missing"
         raise BiasflowError(f"{folder}: no *.safetensors file; {hint}.")
     try:
-        return AutoConfig.from_pretrained(folder, local_files_only=True)
+        return AutoConfig.from_pretrained(folder, **OFFLINE)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise BiasflowError(f"{folder}: config.json is not that of a known encoder ({reason}).") from error
@@ -157,7 +172,7 @@ def _config(folder: Path) -> PretrainedConfig:
 
 def _checked_tokenizer(folder: Path, model: PreTrainedModel) -> PreTrainedTokenizerBase:
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(folder, **OFFLINE)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise BiasflowError(f"{folder}: the tokenizer cannot be read ({reason}); add its files.") from error

@@ -1,13 +1,11 @@
-"""Named places in an encoder. The one module that knows the architectures: BERT, RoBERTa, DistilBERT, DeBERTa.
+"""Places in a model, by name. The one module that knows the architectures: BERT, RoBERTa, DistilBERT, DeBERTa.
 
-layer[i]                              output of encoder layer i, every token           [batch, tokens, hidden]
-layer[i].cls                          the same, first token only                       [batch, hidden]
-layer[i].attention.query|key|value    projections of layer i, split into heads         [batch, tokens, heads, head_dim]
-pooled                                the sentence vector that the classification layer reads   [batch, hidden]
+The tensors at a place (see `places` for the names):
+layer[i]                              [batch, tokens, hidden]
+layer[i].cls, pooled                  [batch, hidden]
+layer[i].attention.query|key|value    [batch, tokens, heads, head_dim]
+A place that a model lacks is a BiasflowError naming both."""
 
-i counts from 0; negative i counts from the last layer. A place that a model lacks is a BiasflowError naming both."""
-
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
@@ -16,8 +14,7 @@ import torch
 from torch import nn
 
 from scripts.biasflow.base.errors import BiasflowError
-
-PLACE = re.compile(r"pooled|layer\[(?P<layer>-?\d+)\](?P<part>\.cls|\.attention\.(?:query|key|value))?")
+from scripts.biasflow.encoders import places
 
 
 def _finish_bert(layer: nn.Module, context: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
@@ -84,7 +81,7 @@ FAMILIES = {
 }
 
 # The linear layer that reads the sentence vector, in the order in which they are looked for.
-CLASSIFICATION_LAYERS = ("cls.seq_relationship", "classifier.out_proj", "classifier")
+CLASSIFICATION_LAYERS = ("cls.seq_relationship", "classifier.out_proj", "classifier", "head")
 
 
 def name_of(model: nn.Module) -> str:
@@ -159,17 +156,15 @@ def _replace_cls(tensor: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
 
 def tap(model: nn.Module, place: str) -> Tap:
     """The tap at `place`; raises BiasflowError if the model has no such place."""
-    match = PLACE.fullmatch(place)
-    if not match:
-        raise BiasflowError(f"{place!r} is no place in an encoder; write pooled, layer[11], layer[-1].cls or the like")
-    if place == "pooled":
+    index, part = places.layer_of(place)
+    if index is None:
         return _tap_pooled(model)
-    stack, index, part = layers(model), int(match["layer"]), match["part"]
+    stack = layers(model)
     if not -len(stack) <= index < len(stack):
         raise BiasflowError(f"{name_of(model)} has no place {place}: it has {len(stack)} layers")
     if part is None:
         return Tap(place, stack[index], False, _identity, _replace)
-    if part == ".cls":
+    if part == places.CLS:
         return Tap(place, stack[index], False, lambda h: h[:, 0], _replace_cls)
     path = getattr(family(model), part.rsplit(".", 1)[1])
     if path is None:
@@ -186,6 +181,26 @@ def tap(model: nn.Module, place: str) -> Tap:
     )
 
 
+def has(model: nn.Module, place: str) -> bool:
+    """Whether the model has that place."""
+    try:
+        tap(model, place)
+    except BiasflowError:
+        return False
+    return True
+
+
+def resolve(model: nn.Module, place: str) -> tuple[str, ...]:
+    """What a method's `place` (all, each, last, last.cls, or a place) means in this model, checked: see `places`."""
+    try:
+        found = places.resolve(place, len(layers(model)))
+    except BiasflowError as error:
+        raise BiasflowError(f"{name_of(model)}: {error}") from error
+    for each in found:
+        tap(model, each)
+    return found
+
+
 def _tap_pooled(model: nn.Module) -> Tap:
     head = classification_layer(model)
     if head is not None:
@@ -198,6 +213,8 @@ def _tap_pooled(model: nn.Module) -> Tap:
 
 def pool(model: nn.Module, cls: torch.Tensor) -> torch.Tensor:
     """From the last layer's first token [n, hidden] to what the classification layer reads [n, hidden]."""
+    if isinstance(getattr(model, "head", None), nn.Linear):
+        return cls  # `first_token.FirstTokenClassifier` has nothing between the two
     return family(model).pool(model, model.base_model, cls)
 
 

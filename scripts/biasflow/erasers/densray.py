@@ -1,39 +1,42 @@
 """DensRay: the direction along which vectors of different genders differ most and those of one gender least."""
 
+from collections.abc import Sequence
+
 import torch
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.directions import check_components, join, leading
+from scripts.biasflow.erasers.directions import check_components, checked_vectors, each_head, leading
 from scripts.biasflow.erasers.eraser import Eraser
 
 CHUNK = 256  # rows that are compared with all others at once
 SAME = 1e-6  # vectors closer than this share of the root mean square distance from the mean count as equal
 
 
+@each_head
 def fit(
-    masculine: torch.Tensor,
-    feminine: torch.Tensor,
+    X: torch.Tensor,
+    z: torch.Tensor,
     *,
-    weights: tuple[float, float] = (0.5, 0.5),
-    normalize: bool = True,
+    pairs: torch.Tensor | None = None,
     components: int = 1,
+    weights: Sequence[float] = (0.5, 0.5),
+    normalize: bool = True,
 ) -> Eraser:
-    """Fit DensRay (Dufter & Schuetze 2019; Liang et al. 2020, sec. 3): the leading directions of `spectrum`.
+    """Project out DensRay (Dufter & Schuetze 2019; Liang et al. 2020, sec. 3): the leading directions of `spectrum`.
 
-    masculine [n_m, d], feminine [n_f, d]; the result has `components` directions (the paper removes one) with weight 1
-    each, in float32, turned so that the feminine mean lies above the masculine one. BiasflowError: see `spectrum`;
-    also if d is smaller than `components`."""
-    _, directions = spectrum(masculine, feminine, weights=weights, normalize=normalize)
-    check_components("densray", components, len(directions))
-    basis = directions[:components].float()
-    return Eraser(basis, basis.new_ones(components))
+    X: [n, d] or [n, heads, d]; z: [n], 0 masculine, 1 feminine; pairs plays no part. The result has `components`
+    directions (the paper removes one), turned so that the feminine mean lies above the masculine one. BiasflowError:
+    see `spectrum`; also if d is smaller than `components`."""
+    check_components("densray", components, X.shape[1])
+    _, directions = spectrum(X[~z], X[z], weights=weights, normalize=normalize)
+    return Eraser.projection(directions[:components].float())
 
 
 def spectrum(
     masculine: torch.Tensor,
     feminine: torch.Tensor,
     *,
-    weights: tuple[float, float] = (0.5, 0.5),
+    weights: Sequence[float] = (0.5, 0.5),
     normalize: bool = True,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """All DensRay eigenvalues [d], descending, and their directions as rows [d, d], in float64.
@@ -54,7 +57,7 @@ def spectrum(
         raise BiasflowError(
             f"densray: weights are {between} and {within}; neither may be negative, one must be above 0"
         )
-    X = join("densray", masculine, feminine)
+    X = _joined(masculine, feminine)
     X -= X.mean(0)  # differences do not feel it, and distances lose fewer digits
     matrix = (_normalized if normalize else _plain)(X, len(masculine), between, within)
     if not matrix.any():
@@ -65,6 +68,15 @@ def spectrum(
     # Where both means are alike up to rounding, the sign of `leading` stays: it does not depend on noise.
     backwards = rises < -1e-9 * difference.norm()
     return eigenvalues, torch.where(backwards[:, None], -directions, directions)
+
+
+def _joined(masculine: torch.Tensor, feminine: torch.Tensor) -> torch.Tensor:
+    """The checked vectors of both genders, masculine first, as [n_m + n_f, d] in float64."""
+    if masculine.dim() != 2 or masculine.shape[1:] != feminine.shape[1:]:
+        shapes = f"{tuple(masculine.shape)} and {tuple(feminine.shape)}"
+        raise BiasflowError(f"densray: vectors of the two genders are {shapes}; they must be [n_m, d] and [n_f, d]")
+    genders = torch.arange(len(masculine) + len(feminine), device=masculine.device) >= len(masculine)
+    return checked_vectors("densray", torch.cat([masculine, feminine]), genders)[0]
 
 
 def gender_share(masculine: torch.Tensor, feminine: torch.Tensor) -> float:
@@ -85,7 +97,7 @@ def scores(eraser: Eraser, h: torch.Tensor) -> torch.Tensor:
 
     h: [..., d] (with heads: [..., heads, d]); the result is [...]. The vectors are not centred, so 0 is not the middle
     between the genders; differences of scores have a meaning, their sign has none."""
-    return eraser.to(h).coordinates(h)[..., 0]
+    return eraser.coordinates(h)[..., 0]
 
 
 def sentence_scores(eraser: Eraser, h: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:

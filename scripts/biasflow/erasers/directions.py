@@ -1,30 +1,62 @@
-"""What the erasers share: checked vectors of two genders, and the leading eigenvectors of a symmetric matrix."""
+"""What the erasers share: checked vectors of two genders, heads fitted one by one, and leading eigenvectors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from functools import wraps
 
+import numpy as np
 import torch
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.erasers.eraser import Eraser
+
+Vectors = torch.Tensor | np.ndarray  # what a fit takes
 
 
-def check_vectors(eraser: str, vectors: Mapping[str, torch.Tensor]) -> None:
-    """BiasflowError unless all of `vectors` (name -> [n, d]) are finite and non-empty and have the same d."""
-    for name, X in vectors.items():
-        if X.dim() != 2:
-            raise BiasflowError(f"{eraser}: {name} vectors are {tuple(X.shape)}; they must be [n, d]")
-        if len(X) == 0:
-            raise BiasflowError(f"{eraser}: there are no {name} vectors; give at least one")
-        if not torch.isfinite(X).all():
-            raise BiasflowError(f"{eraser}: {name} vectors hold NaN or infinite values; check the encoder")
-    if len({X.shape[1] for X in vectors.values()}) > 1:
-        sizes = ", ".join(f"{name} {X.shape[1]}" for name, X in vectors.items())
-        raise BiasflowError(f"{eraser}: vectors of different dimensions ({sizes}); take them from one place")
+def each_head(fit: Callable[..., Eraser]) -> Callable[..., Eraser]:
+    """Make of a fit for vectors [n, d] one that also takes [n, heads, d], and fits every head by itself.
+
+    The fit inside gets checked arguments: X [n, d] finite, in float64; z [n], true for feminine, both genders there;
+    pairs [n_pairs, 2], whole numbers, or None. What is wrong with them is a BiasflowError in the name of the eraser."""
+    eraser = fit.__module__.rpartition(".")[2]
+
+    @wraps(fit)
+    def fit_each(X: Vectors, z: Vectors, *, pairs: Vectors | None = None, **options) -> Eraser:
+        X, z = checked_vectors(eraser, X, z)
+        pairs = None if pairs is None else checked_pairs(eraser, pairs, z)
+        if X.dim() == 2:
+            return fit(X, z, pairs=pairs, **options)
+        return Eraser.stack([fit(head, z, pairs=pairs, **options) for head in X.unbind(1)])
+
+    return fit_each
 
 
-def join(eraser: str, masculine: torch.Tensor, feminine: torch.Tensor) -> torch.Tensor:
-    """The checked vectors of both genders, masculine first, as [n_m + n_f, d] in float64."""
-    check_vectors(eraser, {"masculine": masculine, "feminine": feminine})
-    return torch.cat([masculine, feminine]).double()
+def checked_vectors(eraser: str, X: Vectors, z: Vectors) -> tuple[torch.Tensor, torch.Tensor]:
+    """X [n, d] or [n, heads, d] in float64, and z [n] as booleans, true for feminine; BiasflowError if they are not."""
+    X, z = torch.as_tensor(X), torch.as_tensor(z)
+    if X.dim() not in (2, 3) or z.shape != X.shape[:1]:
+        raise BiasflowError(
+            f"{eraser}: vectors are {tuple(X.shape)}, genders {tuple(z.shape)}; they must be [n, d] or [n, heads, d], "
+            "and [n]"
+        )
+    if not ((z == 0) | (z == 1)).all():
+        raise BiasflowError(f"{eraser}: genders must be 0 (masculine) or 1 (feminine)")
+    z = z == 1
+    for gender, there in (("masculine", ~z), ("feminine", z)):
+        if not there.any():
+            raise BiasflowError(f"{eraser}: there are no {gender} vectors; give at least one")
+    if not torch.isfinite(X).all():
+        raise BiasflowError(f"{eraser}: the vectors hold NaN or infinite values; check the encoder")
+    return X.double(), z.to(X.device)
+
+
+def checked_pairs(eraser: str, pairs: Vectors, z: torch.Tensor) -> torch.Tensor:
+    """pairs [n_pairs, 2], row numbers (masculine, feminine); BiasflowError if they are anything else."""
+    pairs = torch.as_tensor(pairs, device=z.device)
+    if pairs.dim() != 2 or pairs.shape[1] != 2 or not len(pairs) or pairs.is_floating_point():
+        raise BiasflowError(f"{eraser}: pairs are {tuple(pairs.shape)}; they must be row numbers [n_pairs, 2]")
+    if pairs.min() < 0 or pairs.max() >= len(z) or z[pairs[:, 0]].any() or not z[pairs[:, 1]].all():
+        raise BiasflowError(f"{eraser}: pairs must name a masculine row, then a feminine one, of {len(z)} rows")
+    return pairs
 
 
 def check_components(eraser: str, components: int, available: int) -> None:
@@ -34,12 +66,15 @@ def check_components(eraser: str, components: int, available: int) -> None:
 
 
 def leading(matrix: torch.Tensor, components: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The largest eigenvalues [..., k], descending, and their eigenvectors as rows [..., k, d].
+    """The largest eigenvalues [k], descending, and their eigenvectors as rows [k, d].
 
-    matrix: [..., d, d], symmetric. Each row's largest coordinate is positive, so that a fit is the same every time."""
-    eigenvalues, eigenvectors = torch.linalg.eigh(matrix)
-    dimension = matrix.shape[-1]
-    order = torch.arange(dimension - 1, dimension - 1 - components, -1, device=matrix.device)  # eigh sorts ascending
-    rows = eigenvectors[..., order].transpose(-1, -2)
+    matrix: [d, d], symmetric. Each row's largest coordinate is positive, so that a fit is the same every time."""
+    eigenvalues, eigenvectors = torch.linalg.eigh(matrix)  # ascending
+    rows = eigenvectors.T.flip(0)[:components]
     largest = rows.abs().argmax(-1, keepdim=True)
-    return eigenvalues[..., order], rows * rows.gather(-1, largest).sign()
+    return eigenvalues.flip(0)[:components], rows * rows.gather(-1, largest).sign()
+
+
+def shares(eigenvalues: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
+    """The share of all variance (the trace, `total`) that each eigenvalue is, in float32."""
+    return (eigenvalues.clamp_min(0) / total).float()  # rounding makes zeros negative

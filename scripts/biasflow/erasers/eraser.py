@@ -1,7 +1,8 @@
-"""What every eraser is once it is fitted: orthonormal directions, and how much of each to remove."""
+"""What every eraser is once it is fitted: an affine map of low rank that takes something out of a vector."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import torch
@@ -9,75 +10,144 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import whole_file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Eraser:
-    """A projection h' = h - sum_i w_i <h, g_i> g_i (Dawkins et al. 2024, eq. 5).
+    """h' = h - (h - c) R diag(w) L, for rows h; leading dimensions (attention heads) each have a map of their own.
 
-    basis:   [..., k, d], orthonormal rows g_i; leading dimensions (attention heads) each have a subspace of their own.
-    weights: [..., k], w_i in [0, 1]; 1 removes direction i, 0 leaves it.
-    A fitted eraser carries the share of variance that each direction explains as its weight; `with_setting` turns
-    these into the weights of one intervention."""
+    right R:  [..., d, k]; the coordinates (h - c) R say how much there is to take out.
+    left L:   [..., k, d]; row i is the direction along which coordinate i is taken out.
+    weights:  [..., k]; 1 takes all of coordinate i out, 0 nothing.
+    center c: [..., d], or None: the origin.
+    explained_variance: [..., k], the share of variance that each direction explains, or None where the directions are
+    not ordered by it; `with_setting` needs it.
+    An orthogonal projection has R = L' (Dawkins et al. 2024, eq. 5: see `projection`); where L R = I, but R is not L',
+    the projection is oblique (LEACE)."""
 
-    basis: torch.Tensor
+    right: torch.Tensor
+    left: torch.Tensor
     weights: torch.Tensor
+    center: torch.Tensor | None = None
+    explained_variance: torch.Tensor | None = None
 
     def __post_init__(self):
-        if self.basis.shape[:-1] != self.weights.shape:
-            raise ValueError(f"basis {tuple(self.basis.shape)} and weights {tuple(self.weights.shape)} do not fit")
+        *heads, d, k = self.right.shape
+        expected = {"left": (*heads, k, d), "weights": (*heads, k), "center": (*heads, d)}
+        for name, shape in (expected | {"explained_variance": (*heads, k)}).items():
+            part = getattr(self, name)
+            if part is not None and tuple(part.shape) != shape:
+                raise ValueError(f"{name} is {tuple(part.shape)}; with right {tuple(self.right.shape)} it is {shape}")
+
+    @classmethod
+    def projection(
+        cls,
+        basis: torch.Tensor,
+        weights: torch.Tensor | None = None,
+        explained_variance: torch.Tensor | None = None,
+    ) -> "Eraser":
+        """h' = h - sum_i w_i <h, g_i> g_i with orthonormal rows g_i of basis [..., k, d]; w_i = 1 unless given."""
+        weights = basis.new_ones(basis.shape[:-1]) if weights is None else weights
+        return cls(basis.mT.contiguous(), basis, weights, explained_variance=explained_variance)
+
+    @classmethod
+    def stack(cls, erasers: Sequence["Eraser"]) -> "Eraser":
+        """One eraser with a head for each of `erasers`."""
+        parts = zip(*(eraser._parts().values() for eraser in erasers), strict=True)
+        return cls(*(None if part[0] is None else torch.stack(part) for part in parts))
 
     @property
     def components(self) -> int:
-        return self.basis.shape[-2]
+        return self.right.shape[-1]
+
+    @property
+    def heads(self) -> bool:
+        return self.right.dim() > 2
 
     def coordinates(self, h: torch.Tensor) -> torch.Tensor:
-        """<h, g_i>: h is [..., d] (with heads: [..., heads, d]); the result is [..., k]."""
-        if self.basis.dim() == 2:
-            return h @ self.basis.T
-        return torch.einsum("...hd,hkd->...hk", h, self.basis)
+        """(h - c) R: h is [..., d] (with heads: [..., heads, d]), the result [..., k], in float32 or better."""
+        with torch.autocast(h.device.type, enabled=False):
+            precise = h.to(torch.promote_types(h.dtype, torch.float32))
+            eraser = self.to(precise)
+            centred = precise if eraser.center is None else precise - eraser.center
+            return torch.einsum("...hd,hdk->...hk", centred, eraser.right) if self.heads else centred @ eraser.right
 
     def apply(self, h: torch.Tensor) -> torch.Tensor:
-        """h' of the same shape as h: [..., d], or [..., heads, d] for an eraser with a subspace per head."""
-        weighted = self.coordinates(h) * self.weights
-        if self.basis.dim() == 2:
-            return h - weighted @ self.basis
-        return h - torch.einsum("...hk,hkd->...hd", weighted, self.basis)
+        """h', of the shape, type and device of h: [..., d], or [..., heads, d] for an eraser with heads.
+
+        Computed in float32 or better, also under autocast: half precision would leave a part of what is taken out."""
+        with torch.autocast(h.device.type, enabled=False):
+            taken = self.coordinates(h)
+            eraser = self.to(taken)
+            taken = taken * eraser.weights
+            taken = torch.einsum("...hk,hkd->...hd", taken, eraser.left) if self.heads else taken @ eraser.left
+            return (h.to(taken) - taken).to(h.dtype)
 
     def with_setting(self, *, weighted: bool, components: int) -> "Eraser":
-        """The eraser of one intervention: its first `components` directions, with weights v_i^n (n = weighted)."""
+        """The eraser of one setting of paper B: its first `components` directions, with weights v_i (the explained
+        variance) if `weighted`, and 1 otherwise."""
         if components > self.components:
-            raise BiasflowError(f"the subspace has {self.components} direction(s), the intervention needs {components}")
-        weights = self.weights[..., :components]
-        return Eraser(self.basis[..., :components, :], weights if weighted else torch.ones_like(weights))
+            raise BiasflowError(f"the eraser has {self.components} direction(s), the setting needs {components}")
+        if self.explained_variance is None:
+            raise BiasflowError("the eraser's directions are not ordered by variance; take one whose are, such as pca")
+        shares = self.explained_variance[..., :components]
+        weights = shares if weighted else torch.ones_like(shares)
+        return Eraser(self.right[..., :components], self.left[..., :components, :], weights, self.center, shares)
 
-    def to(self, like: torch.Tensor) -> "Eraser":
-        """The same eraser on the device and in the precision of `like`."""
-        return replace(self, basis=self.basis.to(like), weights=self.weights.to(like))
+    def to(self, where: torch.Tensor | torch.device | torch.dtype) -> "Eraser":
+        """The same eraser on that device, or in that precision; with a tensor, as this is."""
+        return Eraser(*(None if part is None else part.to(where) for part in self._parts().values()))
+
+    def _parts(self) -> dict[str, torch.Tensor | None]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def state(self, name: str) -> dict[str, torch.Tensor]:
         """Named tensors for a safetensors file; `from_state` is the inverse."""
-        return {f"{name}/basis": self.basis.contiguous(), f"{name}/weights": self.weights.contiguous()}
+        # Cloned, because the parts of a projection may share memory, which safetensors refuses.
+        return {f"{name}/{key}": part.contiguous().clone() for key, part in self._parts().items() if part is not None}
 
     @classmethod
     def from_state(cls, tensors: Mapping[str, torch.Tensor], name: str) -> "Eraser":
-        return cls(tensors[f"{name}/basis"], tensors[f"{name}/weights"])
+        found = {part.name: tensors.get(f"{name}/{part.name}") for part in fields(cls)}
+        missing = [part for part in ("right", "left", "weights") if found[part] is None]
+        if missing:
+            raise KeyError(f"{name}/{missing[0]}")
+        return cls(**found)
 
 
-def save_erasers(erasers: Mapping[str, Eraser], path: str | Path) -> None:
-    """Write erasers by name (a place in an encoder, say) as one safetensors file."""
+def save_erasers(erasers: Mapping[str, Eraser], path: str | Path, metadata: Mapping[str, str] | None = None) -> None:
+    """Write erasers by name (a place in an encoder, say) as one safetensors file, whole or not at all."""
     tensors = {}
     for name, eraser in erasers.items():
-        tensors.update(eraser.state(name))
-    save_file(tensors, path)
+        tensors |= eraser.state(name)
+    with whole_file(path) as temporary:
+        save_file(tensors, temporary, metadata=dict(metadata or {}))
 
 
-def load_erasers(path: str | Path) -> dict[str, Eraser]:
-    """The erasers that `save_erasers` wrote, sorted by name; BiasflowError names a file that is no such thing."""
+def load_erasers(path: str | Path, names: Collection[str] | None = None) -> dict[str, Eraser]:
+    """The erasers that `save_erasers` wrote, or those of `names` alone; BiasflowError names a file that is no such."""
+    with _reading(path) as file:
+        of_eraser: dict[str, list[str]] = {}
+        for key in sorted(file.keys()):
+            of_eraser.setdefault(key.rpartition("/")[0], []).append(key)
+        return {
+            name: Eraser.from_state({key: file.get_tensor(key) for key in of_eraser.get(name, ())}, name)
+            for name in (of_eraser if names is None else names)
+        }
+
+
+def load_metadata(path: str | Path) -> dict[str, str]:
+    """What `save_erasers` wrote beside the erasers."""
+    with _reading(path) as file:
+        return file.metadata() or {}
+
+
+@contextlib.contextmanager
+def _reading(path: str | Path) -> Iterator[safe_open]:
+    """The open safetensors file; whatever goes wrong while it is read is one BiasflowError that names it."""
     try:
         with safe_open(path, framework="pt") as file:
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-        names = sorted(key.removesuffix("/basis") for key in tensors if key.endswith("/basis"))
-        return {name: Eraser.from_state(tensors, name) for name in names}
+            yield file
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise BiasflowError(f"{path}: not a whole file of erasers ({error}); delete it and run again") from error

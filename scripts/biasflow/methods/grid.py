@@ -16,7 +16,13 @@ LEVELS = ("base", "sentence-debias", "sent", "layer-12", "layer-11", "layer-11+a
 # in BERT-base. `sentence-debias` lies at the same place as `pooled`; its subspace comes from its own templates.
 POOLED, SENTENCE_DEBIAS, LAST, BEFORE = "pooled", "sentence-debias", "last", "before"
 ATTENTION = ("query", "key", "value")
-SUBSPACES = (POOLED, SENTENCE_DEBIAS, LAST, BEFORE, *ATTENTION)
+PLACES = {
+    POOLED: "pooled",
+    SENTENCE_DEBIAS: "pooled",
+    LAST: "layer[-1].cls",
+    BEFORE: "layer[-2]",
+    **{part: f"layer[-2].attention.{part}" for part in ATTENTION},
+}
 
 
 @dataclass(frozen=True, order=True)
@@ -53,6 +59,14 @@ class Setting:
             ",".join(str(value) for p in layers for value in (p.n, p.c)) + ("," if layers else "") + str(self.pooled.n)
         )
 
+    @property
+    def subspaces(self) -> tuple[str, ...]:
+        """The subspaces that are removed, in the order in which the model meets them."""
+        names = [*(ATTENTION if self.attention else ()), *(name for name in (BEFORE, LAST) if getattr(self, name))]
+        if self.pooled:
+            names.append(SENTENCE_DEBIAS if self.level == "sentence-debias" else POOLED)
+        return tuple(names)
+
     def upstream(self, subspace: str) -> str:
         """Which earlier interventions are active when `subspace` is reached: the key of a sequentially fitted one."""
         if subspace in (SENTENCE_DEBIAS, *ATTENTION):
@@ -70,11 +84,14 @@ class Setting:
         return Setting(self.level, None, kept.get(LAST), kept.get(BEFORE))
 
 
+BASE = Setting("base")  # no intervention: the untouched model
+
+
 def all_settings() -> list[Setting]:
     """The 76 rows in the order of table 7: 1 + 1 + 2 + 8 + 32 + 32."""
     pooled = [Projection(n) for n in (0, 1)]
     layer = [Projection(n, c) for n, c in product((0, 1), (0, 1))]
-    rows = [Setting("base"), Setting("sentence-debias", Projection(0))]
+    rows = [BASE, Setting("sentence-debias", Projection(0))]
     rows += [Setting("sent", p) for p in pooled]
     rows += [Setting("layer-12", p, last) for last, p in product(layer, pooled)]
     for level in ("layer-11", "layer-11+attention"):
@@ -97,20 +114,13 @@ def name_of_setting(setting: Setting) -> str:
     return f"{setting.level} {setting.settings}".strip()
 
 
-def settings_in_training(config: Mapping) -> dict[str, str]:
-    """The settings that are fine-tuned with their interventions: name in paths -> name of the setting.
-
-    BiasflowError for a name that is none of the 76, or that has no intervention."""
-    nli = config["nli"]
-    if "during_finetuning" not in nli["when"]:
-        return {}
-    if nli["during_settings"] is None:
-        chosen = [setting for setting in all_settings() if setting.level != "base"]
-    else:
-        chosen = [setting_named(name) for name in nli["during_settings"]]
-    if any(setting.level == "base" for setting in chosen):
-        raise BiasflowError("config: key 'nli.during_settings': base has no intervention; leave it out")
-    return {name_of_setting(s).replace(" ", "_").replace(",", "-"): name_of_setting(s) for s in chosen}
+def chosen_settings(names: Iterable[str] | None = None) -> tuple[Setting, ...]:
+    """The settings of those names, or all 75 that intervene. BiasflowError for an unknown name, and for base: the
+    untouched model is the method `none`."""
+    settings = all_settings()[1:] if names is None else [setting_named(name) for name in names]
+    if BASE in settings:
+        raise BiasflowError("setting 'base' has no intervention; leave it out and name the method none")
+    return tuple(settings)
 
 
 @dataclass(frozen=True)
@@ -124,17 +134,28 @@ class Subspaces:
         """The eraser of `subspace` in `setting`, with the setting's n and c (attention heads: one dimension, hard)."""
         upstream = setting.upstream(subspace) if self.sequential else "plain"
         if (subspace, upstream) not in self.erasers:
-            raise BiasflowError(f"no subspace was fitted for {subspace} after {upstream}; fit the subspaces again")
+            raise BiasflowError(
+                f"no subspace was fitted for {subspace} after {upstream}; the encoder may lack that place"
+            )
         projection = Projection(0) if subspace in ATTENTION else getattr(setting, place_of(subspace))
         return projection.of(self.erasers[subspace, upstream])
 
     def active(self, setting: Setting) -> dict[str, "Eraser"]:
         """Every eraser that `setting` applies, by subspace, in the order in which the model meets them."""
-        names = list(ATTENTION) if setting.attention else []
-        names += [name for name in (BEFORE, LAST) if getattr(setting, name)]
-        if setting.pooled:
-            names.append(SENTENCE_DEBIAS if setting.level == "sentence-debias" else POOLED)
-        return {name: self.at(name, setting) for name in names}
+        return {name: self.at(name, setting) for name in setting.subspaces}
+
+
+def upstreams(subspace: str, settings: Iterable[Setting]) -> dict[str, Setting]:
+    """The distinct interventions that come before the place of `subspace` in `settings`, each as a setting without the
+    rest; "plain" is left out."""
+    reached = [s for s in settings if s.level != "sentence-debias" and getattr(s, subspace) is not None]
+    found = {setting.upstream(subspace): setting.until(subspace) for setting in reached}
+    return {key: setting for key, setting in found.items() if key != "plain"}
+
+
+def edits_of(setting: Setting, subspaces: Subspaces) -> tuple[tuple[str, "Eraser"], ...]:
+    """The (place, eraser) pairs of one setting, for `edited`: the plain way that `sweep` must agree with."""
+    return tuple((PLACES[name], eraser) for name, eraser in subspaces.active(setting).items())
 
 
 def place_of(subspace: str) -> str:

@@ -1,21 +1,33 @@
-"""All interventions of Dawkins et al. (2024) in about the cost of one forward pass.
+"""A model under every method: ordinary ones by hooks, all settings of Dawkins et al. (2024) at about one forward pass.
 
-What the settings share is computed once: layers 1..L-2 and layer L-1 (a second time with projected Q, K and V); then,
-per distinct projection of the states before the last layer, only the first token of the last layer; projections of
-that token and of the sentence vector are updates of [batch, hidden] matrices."""
+What the settings of a grid share is computed once: layers 1..L-2 and layer L-1 (a second time with projected Q, K and
+V); then, per distinct projection of the states before the last layer, only the first token of the last layer;
+projections of that token and of the sentence vector are updates of [batch, hidden] matrices."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.edit import PLACES, EditReport, edited
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Setting, Subspaces
-
-Reports = dict[str, EditReport]
+from scripts.biasflow.encoders import places, taps
+from scripts.biasflow.encoders.edit import EditReport, edited, watched
+from scripts.biasflow.methods.fitted import NO_SETTING, NONE, Fitted
+from scripts.biasflow.methods.grid import (
+    ATTENTION,
+    BASE,
+    BEFORE,
+    LAST,
+    PLACES,
+    POOLED,
+    SENTENCE_DEBIAS,
+    Setting,
+    Subspaces,
+    name_of_setting,
+    place_of,
+)
+from scripts.biasflow.methods.passes import Reports, add_report, passes
 
 
 class _ReachedError(Exception):
@@ -42,8 +54,42 @@ def _inputs_of(layer: nn.Module, model: nn.Module, batch: Mapping[str, torch.Ten
     raise BiasflowError(f"{taps.name_of(model)}: its forward pass never reaches the second-to-last layer")
 
 
-def _first(output):
-    return output[0] if isinstance(output, tuple) else output
+@torch.inference_mode()
+def logits(
+    model: nn.Module, batch: Mapping[str, torch.Tensor], fitted: Fitted, reports: Reports | None = None
+) -> torch.Tensor:
+    """The classification layer's logits under every method: [axis, batch, classes], in the order of fitted.axis.
+
+    Arguments and errors as in `sentence_vectors`; the model must have a next-sentence or a classification head."""
+    return taps.classify(model, sentence_vectors(model, batch, fitted, reports))
+
+
+@torch.inference_mode()
+def sentence_vectors(
+    model: nn.Module, batch: Mapping[str, torch.Tensor], fitted: Fitted, reports: Reports | None = None
+) -> torch.Tensor:
+    """What the classification layer reads under every method: [axis, batch, hidden], in the order of fitted.axis.
+
+    A pass of the hooked model for every setting of an ordinary method, one `sweep` for all settings of a grid (and for
+    the untouched model beside it). batch: the model's inputs, with `attention_mask`; the model must be in evaluation
+    mode. `reports`, if given, gathers over batches what every edit did; see `check_reports`."""
+    reports = {} if reports is None else reports
+    found = {}
+    for grid in fitted.grids:
+        names = [(NONE, NO_SETTING), *((grid.method, name_of_setting(setting)) for setting in grid.settings)]
+        vectors = grid_vectors(model, batch, [BASE, *grid.settings], grid.subspaces, reports, name=f"{grid.method} ")
+        found |= zip(names, vectors, strict=True)
+    others = [each for each in fitted.hooked if (each.method, each.setting) not in found]
+    vectors = passes(model, others, lambda: _read_by_head(model, batch), reports)
+    found |= {(each.method, each.setting): vector for each, vector in zip(others, vectors, strict=True)}
+    return torch.stack([found[pair] for pair in fitted.axis])
+
+
+def _read_by_head(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """The sentence vectors [batch, hidden] of the model's own forward pass, after whatever edits are active."""
+    with watched(model, [places.POOLED]) as seen:
+        model(**batch)
+    return seen[places.POOLED]
 
 
 @torch.inference_mode()
@@ -56,41 +102,43 @@ def sweep(
 ) -> torch.Tensor:
     """Logits of every setting: [settings, batch, classes], equal to the plainly hooked model (see `edit.edited`).
 
-    Arguments and errors as in `sentence_vectors`; the model must have a next-sentence or a classification head."""
-    return taps.classify(model, sentence_vectors(model, batch, settings, subspaces, reports))
+    Arguments and errors as in `grid_vectors`; the model must have a next-sentence or a classification head."""
+    return taps.classify(model, grid_vectors(model, batch, settings, subspaces, reports))
 
 
 @torch.inference_mode()
-def sentence_vectors(
+def grid_vectors(
     model: nn.Module,
     batch: Mapping[str, torch.Tensor],
     settings: Sequence[Setting],
     subspaces: Subspaces,
     reports: Reports | None = None,
+    *,
+    name: str = "",
 ) -> torch.Tensor:
     """What the classification layer reads in every setting: [settings, batch, hidden].
 
     batch: the model's inputs, with `attention_mask`; the model must be in evaluation mode. `reports`, if given, gathers
-    over batches what every edit did; see `check_reports`."""
+    over batches what every edit did, under names that begin with `name`; see `check_reports`."""
     stack = taps.layers(model)
     if len(stack) < 2:
         raise BiasflowError(f"{taps.name_of(model)} has {len(stack)} layer(s); the interventions need two")
     if model.training:
         raise ValueError("sweep needs a model in evaluation mode: call model.eval()")
-    reports = {} if reports is None else reports
+    edit = _Editor(subspaces, {} if reports is None else reports, name)
     keep = batch["attention_mask"].bool()
     pooled = {}
     inputs = _inputs_of(stack[-2], model, batch)
     for attention, members in _groups(settings, lambda s: s.attention).items():
-        states = _second_to_last(model, stack[-2], inputs, members[0] if attention else None, subspaces, reports)
+        states = edit.second_to_last(model, inputs, members[0] if attention else None)
         for _, same_before in _groups(members, lambda s: s.before).items():
-            edited_states = _edit(states, BEFORE, same_before[0], subspaces, reports)
+            edited_states = edit(states, BEFORE, same_before[0])
             cls = taps.last_layer_cls(model, stack[-1], edited_states, keep)
             for _, same_last in _groups(same_before, lambda s: s.last).items():
-                vector = taps.pool(model, _edit(cls, LAST, same_last[0], subspaces, reports))
+                vector = taps.pool(model, edit(cls, LAST, same_last[0]))
                 for setting in same_last:
                     place = SENTENCE_DEBIAS if setting.level == "sentence-debias" else POOLED
-                    pooled[setting] = _edit(vector, place, setting, subspaces, reports)
+                    pooled[setting] = edit(vector, place, setting)
     return torch.stack([pooled[setting] for setting in settings])
 
 
@@ -101,50 +149,40 @@ def _groups(settings: Iterable[Setting], key) -> dict[object, list[Setting]]:
     return grouped
 
 
-def _second_to_last(
-    model: nn.Module,
-    layer: nn.Module,
-    inputs: _ReachedError,
-    with_attention: Setting | None,
-    subspaces: Subspaces,
-    reports: Reports,
-) -> torch.Tensor:
-    """Output of the second-to-last layer, plain or with its queries, keys and values projected."""
-    if with_attention is None:
-        return _first(layer(*inputs.args, **inputs.kwargs))
-    edits = {PLACES[part]: subspaces.at(part, with_attention) for part in ATTENTION}
-    with edited(model, edits.items()) as done:
-        output = _first(layer(*inputs.args, **inputs.kwargs))
-    for part, report in zip(ATTENTION, done, strict=True):
-        reports[part] = _merged(reports.get(part), report, part)
-    return output
+@dataclass(frozen=True)
+class _Editor:
+    """Applies projections of a grid's settings to states at hand, and records what each does."""
+
+    subspaces: Subspaces
+    reports: Reports
+    name: str
+
+    def __call__(self, h: torch.Tensor, place: str, setting: Setting) -> torch.Tensor:
+        """h with the setting's projection at `place`; h itself where the setting has none there."""
+        projection = getattr(setting, place_of(place))
+        if projection is None:
+            return h
+        eraser = self.subspaces.at(place, setting).to(h.device)
+        after = eraser.apply(h)
+        report = EditReport(f"{self.name}{place} n={projection.n} c={projection.c} after {setting.upstream(place)}")
+        report.record(eraser, h, after)
+        add_report(self.reports, report)
+        return after
+
+    def second_to_last(self, model: nn.Module, inputs: _ReachedError, attention: Setting | None) -> torch.Tensor:
+        """Output of the second-to-last layer, plain or with its queries, keys and values projected."""
+        edits = {PLACES[part]: self.subspaces.at(part, attention) for part in ATTENTION} if attention else {}
+        with edited(model, edits.items()) as done:
+            output = taps.layers(model)[-2](*inputs.args, **inputs.kwargs)
+        for part, report in zip(edits and ATTENTION, done, strict=True):
+            add_report(self.reports, replace(report, name=f"{self.name}{part}"))
+        return output[0] if isinstance(output, tuple) else output
 
 
-def _merged(old: EditReport | None, new: EditReport, name: str) -> EditReport:
-    if old is None:
-        new.name = name
-        return new
-    for quantity in ("calls", "vectors", "moved", "before", "after"):
-        setattr(old, quantity, getattr(old, quantity) + getattr(new, quantity))
-    return old
-
-
-def _edit(h: torch.Tensor, place: str, setting: Setting, subspaces: Subspaces, reports: Reports) -> torch.Tensor:
-    """h with the setting's projection at `place`, which is recorded; h itself where the setting has none there."""
-    projection = setting.pooled if place in (POOLED, SENTENCE_DEBIAS) else getattr(setting, place)
-    if projection is None:
-        return h
-    eraser: Eraser = subspaces.at(place, setting).to(h)
-    after = eraser.apply(h)
-    name = f"{place} n={projection.n} c={projection.c} after {setting.upstream(place)}"
-    reports.setdefault(name, EditReport(name)).record(eraser, h, after)
-    return after
-
-
-def check_reports(reports: Reports, settings: Iterable[Setting]) -> list[dict]:
-    """One row per edit; BiasflowError if one that the settings call for never ran or changed nothing (rule 11)."""
-    if not reports and any(setting.level != "base" for setting in settings):
-        raise BiasflowError("the sweep applied no intervention at all; were there any sentences?")
+def check_reports(reports: Reports, fitted: Fitted) -> list[dict]:
+    """One row per edit; BiasflowError if one never ran or changed nothing (design rule 11)."""
+    if not reports and any(each.edits for each in fitted.each()):
+        raise BiasflowError("no edit was ever applied; were there any sentences?")
     for report in reports.values():
         report.check()
     return [report.row() for report in reports.values()]

@@ -9,15 +9,21 @@ Sources: Caliskan et al. (2017, WEAT), May et al. (2019, SEAT), Liang et al. (20
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
+from scripts.biasflow.readouts.files import METHOD, load_arrays
 
 ALTERNATIVES = ("greater", "less", "two-sided")
 TIES = ("strict", "inclusive")
+EXACT_UP_TO, SAMPLES = 1_000_000, 100_000  # partitions that are all gone over; random ones where there are more
+# How tests of words are read (paper A's code), and tests of sentences (May et al. 2019).
+READINGS = {"weat": {"ddof": 0, "ties": "strict"}, "seat": {"ddof": 1, "ties": "inclusive"}}
 # Cosines are at most 1, so what differs by less than this per word differs by rounding only.
 ROUNDING = 1e-12
 BLOCK = 10_000  # random partitions whose sums are made at once: a few megabytes
@@ -58,8 +64,8 @@ def weat(
     ddof: int = 0,
     alternative: str = "greater",
     ties: str = "strict",
-    exact_up_to: int = 1_000_000,
-    samples: int = 100_000,
+    exact_up_to: int = EXACT_UP_TO,
+    samples: int = SAMPLES,
     seed: int = 0,
     partitions: np.ndarray | None = None,
 ) -> Association:
@@ -124,21 +130,24 @@ def random_partitions(n: int, size: int, samples: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).permuted(positions, axis=1)[:, :size].copy()
 
 
-def holm(p_values: ArrayLike) -> np.ndarray:
-    """Holm's step-down adjustment of the p-values of one family of tests: [n] -> [n], each at least its p.
+def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
+    """`weat` under every method, from what readouts/vectors.py wrote: method, setting, metric, variant, value, n.
 
-    adjusted_(i) = max over j <= i of min(1, (m - j + 1) p_(j)), p_(1) <= ... <= p_(m) (Holm 1979). A test without a
-    p-value (NaN) stays NaN and does not count towards m. Raises BiasflowError for values outside [0, 1]."""
-    from statsmodels.stats.multitest import multipletests  # slow to load
-
-    p_values = np.asarray(p_values, dtype=float)
-    tested = ~np.isnan(p_values)
-    if p_values.ndim != 1 or ((p_values[tested] < 0) | (p_values[tested] > 1)).any():
-        raise BiasflowError("holm: give one list of p-values, each between 0 and 1 (NaN where there is none)")
-    adjusted = np.full(p_values.shape, np.nan)
-    if tested.any():
-        adjusted[tested] = multipletests(p_values[tested], method="holm")[1]
-    return adjusted
+    kind: a key of READINGS; None: the one of the tests that were read, "weat" for words and "seat" for sentences.
+    Metrics <kind>_effect_size, _p_value, _partitions and _exact (1 or 0); variant: the pooling; n: target words. Where
+    partitions are drawn, all methods see the same ones, drawn once."""
+    read = load_arrays(path)
+    kind = read.meta["kind"] if kind is None else kind
+    _choose("kind", kind, tuple(READINGS))
+    size, n = read.arrays["X"].shape[1], read.arrays["X"].shape[1] + read.arrays["Y"].shape[1]
+    drawn = random_partitions(n, size, SAMPLES, seed=0) if math.comb(n, size) > EXACT_UP_TO else None
+    rows = []
+    for i, method in enumerate(read.axis):
+        found = weat(*(read.arrays[role][i] for role in "XYAB"), partitions=drawn, **READINGS[kind])
+        values = {name: float(getattr(found, name)) for name in ("effect_size", "p_value", "partitions", "exact")}
+        rows += [(*method, f"{kind}_{name}", value) for name, value in values.items()]
+    table = pd.DataFrame(rows, columns=[*METHOD, "metric", "value"])
+    return table.assign(variant=read.meta["pooling"], n=n)
 
 
 def _vectors(**sets: ArrayLike) -> dict[str, np.ndarray]:
@@ -222,6 +231,6 @@ def _counted(differences: np.ndarray, observed: float, alternative: str, ties: s
     return int((far(differences) >= far(observed) - ROUNDING).sum())
 
 
-def _choose(option: str, value: str, known: tuple[str, ...]) -> None:
+def _choose(option: str, value: object, known: tuple[str, ...]) -> None:
     if value not in known:
         raise BiasflowError(f"association test: {option} is {value!r}; it can be {', '.join(known)}")

@@ -20,8 +20,9 @@ holds for nearly any combined effect that is not 0.
 
 Sources: Guo and Caliskan (2021, CEAT), DerSimonian and Laird (1986), Orgad et al. (2022, sec. 3.1: paper C)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -29,12 +30,15 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.readouts.cosines import drawn_cosines
+from scripts.biasflow.readouts.files import METHOD, load_arrays
 
 ORDERS = ("weat", "swapped")
 VARIANCES = ("spread", "sampling")
+METRICS = ("effect_size", "p_two_sided", "p_one_sided", "tau_squared")
 # The cosines are in single precision: associations that differ by less than this differ by rounding only.
 ROUNDING = 1e-6
-CHUNK_BYTES = 4 << 20  # vectors of the draws that are worked on together: what a processor's cache holds
+LEAST = 2  # words of a set: one alone has no spread
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,22 @@ class EffectDraws:
         return _undefined(self.reason) if self.reason else random_effects(self.effects, variances)
 
 
+def score(path: str | Path) -> pd.DataFrame:
+    """CEAT under every method, in all readings, from a file of `readouts.associations`.
+
+    Columns method, setting, metric (ceat_effect_size, ceat_p_two_sided, ceat_p_one_sided, ceat_tau_squared), variant
+    ("<order>-<variance>"), value (NaN where there is no answer), n (draws; 0 where there is no answer). BiasflowError
+    names a file that is no such readout."""
+    read = load_arrays(path)
+    sizes = tuple(read.meta["sizes"][role] for role in "XYAB")
+    tables = [
+        ceat_rows(draw_effects(cosines, sizes)).assign(**dict(zip(METHOD, method, strict=True)))
+        for method, cosines in zip(read.axis, read.arrays["cosines"], strict=True)
+    ]
+    rows = pd.concat(tables, ignore_index=True)
+    return rows.assign(metric="ceat_" + rows["metric"])
+
+
 def ceat(
     X: Sequence[ArrayLike],
     Y: Sequence[ArrayLike],
@@ -99,76 +119,53 @@ def ceat(
 
     Formulas and options as in the module's docstring; ddof is that of the std in ES and V (released: 1). Deterministic
     by `seed`. With one occurrence per word every draw is WEAT with this ddof. `draw_effects` gives all readings of the
-    same draws at once, `ceat_rows` as rows of a table.
+    same draws at once.
 
-    A set of fewer than two words, a zero vector, or a draw in which all targets have the same association give NaN and
-    a reason. Raises BiasflowError for an empty set, a word without occurrences, unequal dimensions, values that are not
-    finite (naming set and word), or an option that is none."""
+    A set of fewer than two words, a drawn zero vector, or a draw in which all targets have the same association give
+    NaN and a reason. Raises BiasflowError for an empty set, a word without occurrences, unequal dimensions, values that
+    are not finite (naming set and word), or an option that is none."""
     _choose("order", order, ORDERS)
     _choose("variance", variance, VARIANCES)
-    return draw_effects(X, Y, A, B, draws=draws, seed=seed, ddof=ddof)[order].combined(variance)
+    cosines = drawn_cosines(X, Y, A, B, draws=draws, seed=seed)
+    return draw_effects(cosines, tuple(map(len, (X, Y, A, B))), ddof=ddof)[order].combined(variance)
 
 
-def ceat_rows(
-    X: Sequence[ArrayLike],
-    Y: Sequence[ArrayLike],
-    A: Sequence[ArrayLike],
-    B: Sequence[ArrayLike],
-    *,
-    draws: int = 10_000,
-    seed: int = 0,
-    ddof: int = 1,
-) -> pd.DataFrame:
-    """All readings of one test as rows metric, variant, value; variant: "<order>-<variance>", the default first.
+def ceat_rows(drawn: dict[str, EffectDraws]) -> pd.DataFrame:
+    """All readings of one test as rows metric, variant, value, n; variant: "<order>-<variance>", the default first.
 
-    metric: effect_size, p_two_sided, p_one_sided, tau_squared and draws of `CombinedEffect`; value is NaN where there
-    is no answer. Arguments and errors as `ceat`."""
-    metrics = ("effect_size", "p_two_sided", "p_one_sided", "tau_squared", "draws")
-    drawn = draw_effects(X, Y, A, B, draws=draws, seed=seed, ddof=ddof)
+    drawn: of `draw_effects`. metric: those of METRICS; n: how many draws were combined; value is NaN, and n is 0, where
+    there is no answer."""
     rows = []
     for order in ORDERS:
         for variance in VARIANCES:
             effect = drawn[order].combined(variance)
-            rows += [(metric, f"{order}-{variance}", float(getattr(effect, metric))) for metric in metrics]
-    return pd.DataFrame(rows, columns=["metric", "variant", "value"])
+            name = f"{order}-{variance}"
+            rows += [(metric, name, float(getattr(effect, metric)), effect.draws) for metric in METRICS]
+    return pd.DataFrame(rows, columns=["metric", "variant", "value", "n"])
 
 
-def draw_effects(
-    X: Sequence[ArrayLike],
-    Y: Sequence[ArrayLike],
-    A: Sequence[ArrayLike],
-    B: Sequence[ArrayLike],
-    *,
-    draws: int = 10_000,
-    seed: int = 0,
-    ddof: int = 1,
-) -> dict[str, EffectDraws]:
-    """The effect sizes of all draws in both orders of roles, from the same drawn occurrences: order -> EffectDraws.
+def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: int = 1) -> dict[str, EffectDraws]:
+    """The effect sizes of all draws in both orders of roles: order -> EffectDraws.
 
-    Arguments and errors as `ceat`. The vectors are not copied: only those of some hundred draws, in single precision,
-    are in memory beside them. They need not be of unit length."""
-    if draws < 1 or int(draws) != draws:
-        raise BiasflowError(f"CEAT: draws is {draws!r}; give a whole number, at least 1")
+    cosines  [draws, |X| + |Y|, |A| + |B|] of `readouts.cosines.drawn_cosines`
+    sizes    |X|, |Y|, |A|, |B|
+
+    Raises BiasflowError for sizes that do not fit, and ddof other than 0 and 1."""
     if ddof not in (0, 1):
         raise BiasflowError(f"CEAT: ddof is {ddof!r}; it can be 1 (released) or 0 (WEAT)")
-    sets = _checked({"X": X, "Y": Y, "A": A, "B": B})
-    sizes = {name: len(words) for name, words in sets.items()}
-    targets = {"weat": (sizes["X"], sizes["Y"]), "swapped": (sizes["A"], sizes["B"])}
-    lengths = {name: _lengths(name, words) for name, words in sets.items()}
-    reason = _untestable(lengths)
+    cosines = np.asarray(cosines)
+    x, y, a, b = sizes
+    if cosines.shape[1:] != (x + y, a + b):
+        raise BiasflowError(f"CEAT: cosines of shape {cosines.shape} do not fit sets of {x}, {y}, {a} and {b} words")
+    reason = _untestable(cosines, sizes)
     if reason:
-        return {order: EffectDraws(np.empty(0), np.empty(0), targets[order], reason) for order in ORDERS}
-
-    associations = _drawn_associations(
-        [word for words in sets.values() for word in words],
-        [1 / length for words in lengths.values() for length in words],
-        _contrasts(sizes),
-        np.random.default_rng(seed),
-        draws,
-    )
-    first_attribute = sum(targets["weat"])
-    columns = {"weat": associations[0, :, :first_attribute], "swapped": associations[1, :, first_attribute:]}
-    return {order: _effects(s, targets[order], ddof) for order, s in columns.items()}
+        return {
+            order: EffectDraws(np.empty(0), np.empty(0), its, reason)
+            for order, its in zip(ORDERS, ((x, y), (a, b)), strict=True)
+        }
+    of_targets = cosines[..., :a].mean(axis=2, dtype=float) - cosines[..., a:].mean(axis=2, dtype=float)
+    of_attributes = cosines[:, :x].mean(axis=1, dtype=float) - cosines[:, x:].mean(axis=1, dtype=float)
+    return {"weat": _effects(of_targets, (x, y), ddof), "swapped": _effects(of_attributes, (a, b), ddof)}
 
 
 def random_effects(effects: ArrayLike, variances: ArrayLike) -> CombinedEffect:
@@ -213,84 +210,13 @@ def random_effects(effects: ArrayLike, variances: ArrayLike) -> CombinedEffect:
     )
 
 
-def _checked(sets: Mapping[str, Sequence[ArrayLike]]) -> dict[str, list[np.ndarray]]:
-    """The sets as lists of arrays [occurrences, d] with one d; BiasflowError names the set and the word (from 0)."""
-    arrays = {name: [np.asarray(word) for word in words] for name, words in sets.items()}
-    dimension = None
-    for name, words in arrays.items():
-        if not words:
-            raise BiasflowError(f"CEAT: set {name} has no word; give one array of vectors for each word")
-        for number, word in enumerate(words):
-            if word.ndim != 2 or not word.size:
-                raise BiasflowError(
-                    f"CEAT: set {name}, word {number}: shape {word.shape}; give [occurrences, d] with at least one "
-                    "occurrence, or leave the word out"
-                )
-            dimension = dimension or word.shape[1]
-            if word.shape[1] != dimension:
-                raise BiasflowError(
-                    f"CEAT: set {name}, word {number}: {word.shape[1]} dimensions, others have {dimension}; embed all "
-                    "words with one encoder"
-                )
-    return arrays
-
-
-def _lengths(name: str, words: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The length of every vector, word by word; BiasflowError for one that is not finite."""
-    found = []
-    for number, word in enumerate(words):
-        # Squares of very long or very short vectors leave the range of single precision.
-        length = np.sqrt(np.einsum("nd,nd->n", word, word, dtype=np.float64))
-        if not np.isfinite(length).all():
-            raise BiasflowError(f"CEAT: set {name}, word {number}: NaN or infinite values; check the encoder")
-        found.append(length)
-    return found
-
-
-def _untestable(lengths: Mapping[str, Sequence[np.ndarray]]) -> str:
+def _untestable(cosines: np.ndarray, sizes: Sequence[int]) -> str:
     """Why the sets have no effect size, or ""."""
-    for name, words in lengths.items():
-        if len(words) < 2:
+    for name, size in zip("XYAB", sizes, strict=True):
+        if size < LEAST:
             return f"set {name} has fewer than two words"
-        for number, length in enumerate(words):
-            if not length.all():
-                return f"set {name}, word {number}: a zero vector has no cosine"
-    return ""
-
-
-def _contrasts(sizes: Mapping[str, int]) -> np.ndarray:
-    """Weights [2, words] that make the mean over A less that over B, and the mean over X less that over Y."""
-    x, y, a, b = (sizes[name] for name in "XYAB")
-    of_attributes = np.repeat([0, 1 / a, -1 / b], [x + y, a, b])
-    of_targets = np.repeat([1 / x, -1 / y, 0], [x, y, a + b])
-    return np.stack([of_attributes, of_targets])
-
-
-def _drawn_associations(
-    words: Sequence[np.ndarray],
-    scales: Sequence[np.ndarray],
-    contrasts: np.ndarray,
-    rng: np.random.Generator,
-    draws: int,
-) -> np.ndarray:
-    """cos-weighted contrasts of one random occurrence per word: [contrasts, draws, words].
-
-    Entry [c, i, w] is sum over v of contrasts[c, v] cos(w, v): a difference of mean cosines is one product with the
-    difference of the mean unit vectors, so that no matrix of cosines is made. `scales` are 1 / length."""
-    dimension = words[0].shape[1]
-    chosen = rng.integers(0, [len(word) for word in words], size=(draws, len(words)))
-    scale = np.stack([scales[w][chosen[:, w]] for w in range(len(words))], axis=1)
-    chunk = max(1, CHUNK_BYTES // (4 * len(words) * dimension))
-    found = np.empty((len(contrasts), draws, len(words)))
-    vectors = np.empty((chunk, len(words), dimension), dtype=np.float32)
-    for start in range(0, draws, chunk):
-        rows, scaled = chosen[start : start + chunk], scale[start : start + chunk]
-        drawn = vectors[: len(rows)]
-        for w, word in enumerate(words):
-            drawn[:, w] = word[rows[:, w]]
-        means = (contrasts * scaled[:, None]).astype(np.float32) @ drawn
-        found[:, start : start + chunk] = (drawn @ means.transpose(0, 2, 1) * scaled[..., None]).transpose(2, 0, 1)
-    return found
+    missing = np.isnan(cosines).any(axis=(1, 2)).sum()
+    return f"in {missing} of {len(cosines)} draws a word has a zero vector, which has no cosine" if missing else ""
 
 
 def _effects(s: np.ndarray, sizes: tuple[int, int], ddof: int) -> EffectDraws:

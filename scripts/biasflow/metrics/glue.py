@@ -1,47 +1,48 @@
-"""The tasks of GLUE and their official metrics (Wang et al. 2019)."""
+"""Scores of predictions against gold labels: accuracy, and the official metrics of GLUE's tasks (Wang et al. 2019)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from scipy import stats
-from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
+import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.glue import TASKS, glue_task
+from scripts.biasflow.readouts.files import load_arrays
 
-
-@dataclass(frozen=True)
-class GlueTask:
-    """One task: its text columns, its classes in the order of the hub's numbers (none for a score), its metrics."""
-
-    texts: tuple[str, ...]
-    labels: tuple[str, ...]
-    metrics: tuple[str, ...]
-
-
-_SENTENCES = ("sentence1", "sentence2")
-_ENTAILED = ("entailment", "not_entailment")
-
-# By the hub's names of the configurations. The F1 of MRPC and QQP is that of their second class.
-TASKS = {
-    "cola": GlueTask(("sentence",), ("unacceptable", "acceptable"), ("matthews",)),
-    "sst2": GlueTask(("sentence",), ("negative", "positive"), ("accuracy",)),
-    "mrpc": GlueTask(_SENTENCES, ("not_equivalent", "equivalent"), ("accuracy", "f1")),
-    "stsb": GlueTask(_SENTENCES, (), ("pearson", "spearman")),
-    "qqp": GlueTask(("question1", "question2"), ("not_duplicate", "duplicate"), ("accuracy", "f1")),
-    "mnli": GlueTask(("premise", "hypothesis"), ("entailment", "neutral", "contradiction"), ("accuracy",)),
-    "qnli": GlueTask(("question", "sentence"), _ENTAILED, ("accuracy",)),
-    "rte": GlueTask(_SENTENCES, _ENTAILED, ("accuracy",)),
-    "wnli": GlueTask(_SENTENCES, ("not_entailment", "entailment"), ("accuracy",)),
+# The official metrics where accuracy is not the only one. The F1 of MRPC and QQP is that of their second class.
+OFFICIAL = {
+    "cola": ("matthews",),
+    "mrpc": ("accuracy", "f1"),
+    "stsb": ("pearson", "spearman"),
+    "qqp": ("accuracy", "f1"),
 }
-SCORE_RANGE = (0.0, 5.0)  # of STS-B's gold scores
 
 
-def glue_task(name: str) -> GlueTask:
-    """The task of that name; BiasflowError with the known names when there is none."""
-    if name not in TASKS:
-        raise BiasflowError(f"GLUE task {name!r} is unknown; choose from {', '.join(TASKS)}.")
-    return TASKS[name]
+def score(path: str | Path) -> pd.DataFrame:
+    """Scores of every head and method in a readout of `predictions` with gold labels: columns method, setting, head,
+    metric, value, n (examples).
+
+    Of a GLUE task its official metrics and glue_score, the mean of them (see `glue_scores`); of any other task
+    accuracy, the share of right classes. BiasflowError for a readout without gold labels (its path is named)."""
+    found = load_arrays(path)
+    gold, task = found.meta.get("gold"), found.meta.get("name")
+    if gold is None:
+        raise BiasflowError(f"{path}: has no gold labels; read the predictions of a dataset that has them.")
+    rows = [
+        (method, setting, head, metric, value, len(gold))
+        for head, predicted in found.arrays.items()
+        for (method, setting), each in zip(found.axis, predicted, strict=True)
+        for metric, value in _scores(task, gold, each).items()
+    ]
+    return pd.DataFrame(rows, columns=["method", "setting", "head", "metric", "value", "n"])
+
+
+def _scores(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, float]:
+    if task is None:
+        return {"accuracy": float((predicted == np.asarray(gold)).mean())}
+    scores = glue_scores(task, gold, predicted.tolist())
+    return {"glue_score": scores.pop("score"), **scores}
 
 
 def glue_scores(task: str, gold: Sequence, predicted: Sequence) -> dict[str, float]:
@@ -61,25 +62,25 @@ def glue_scores(task: str, gold: Sequence, predicted: Sequence) -> dict[str, flo
     gold, predicted = values(task, "gold", gold), values(task, "predicted", predicted)
     if not entry.labels and _constant(gold):
         raise BiasflowError(f"{task}: all gold scores are {gold[0]}: nothing can correlate with them; give more rows.")
-    scores = {metric: float(_METRICS[metric](gold, predicted)) for metric in entry.metrics}
+    metrics = OFFICIAL.get(task, ("accuracy",))
+    scores = {metric: _metric(metric, gold, predicted) for metric in metrics}
     return scores | {"score": float(np.mean(list(scores.values())))}
 
 
-_METRICS = {
-    "accuracy": accuracy_score,
-    "f1": lambda gold, predicted: f1_score(gold, predicted, zero_division=0),
-    "matthews": lambda gold, predicted: _matthews(gold, predicted),
-    "pearson": lambda gold, predicted: _correlation(stats.pearsonr, gold, predicted),
-    "spearman": lambda gold, predicted: _correlation(stats.spearmanr, gold, predicted),
-}
+def _metric(name: str, gold: np.ndarray, predicted: np.ndarray) -> float:
+    """One of the metrics; libraries are loaded where they are needed, because most scores are accuracies."""
+    if name == "accuracy":
+        return float((gold == predicted).mean())
+    if name in ("pearson", "spearman"):
+        from scipy import stats
 
+        test = stats.pearsonr if name == "pearson" else stats.spearmanr
+        return float("nan") if _constant(predicted) else float(test(gold, predicted).statistic)
+    from sklearn.metrics import f1_score, matthews_corrcoef
 
-def _matthews(gold: np.ndarray, predicted: np.ndarray) -> float:
-    return 0.0 if _constant(gold) or _constant(predicted) else matthews_corrcoef(gold, predicted)
-
-
-def _correlation(test, gold: np.ndarray, predicted: np.ndarray) -> float:
-    return float("nan") if _constant(predicted) else test(gold, predicted).statistic
+    if name == "f1":
+        return float(f1_score(gold, predicted, zero_division=0))
+    return 0.0 if _constant(gold) or _constant(predicted) else float(matthews_corrcoef(gold, predicted))
 
 
 def _constant(values: np.ndarray) -> bool:

@@ -9,6 +9,7 @@ latter do not say when two genders count as treated alike: both readings are kep
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -16,8 +17,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.nli import LABELS as CLASSES
+from scripts.biasflow.readouts.files import load_arrays
 
-ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES = ("entailment", "neutral", "contradiction")
+ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES
 GENDERS = ("masculine", "feminine")
 PARITIES = ("majority", "templates")
 _CLASS_NUMBERS = {name: number for number, name in enumerate(CLASSES)} | {number: number for number in range(3)}
@@ -139,51 +142,46 @@ def fairness_score(
     return FairnessScore(accuracy, same, accuracy * same)
 
 
-def nli_scores(
-    settings: Sequence[tuple[str, str]],
-    occupation_predictions: ArrayLike,
-    test_predictions: ArrayLike,
-    test_labels: Sequence[str | int],
-) -> pd.DataFrame:
-    """All NLI scores of every setting (an intervention, as (level, settings)), in order of `settings`.
+def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.DataFrame:
+    """All NLI scores of every method, in the order of `axis` (method, setting).
 
-    occupation_predictions  class numbers [settings, occupations, templates, 2, words], see `fairness_scores`
-    test_predictions  class numbers [settings, pairs] on the NLI test set
-    test_labels  gold classes [pairs], by name or number
+    predictions  class numbers [methods, occupations, templates, 2, words], see `fairness_scores`
 
-    Returns columns level, settings, metric, variant, value with the metrics nli_accuracy, nli_parity and nli_fairness
-    (eta), the last two with the variants "majority" and "templates"; nli_test_accuracy; nli_share, the share of each
-    class on the occupation pairs, which says where the errors go. Raises BiasflowError for predictions that do not fit
-    the settings or the labels, and as `fairness_scores`."""
-    occupation_predictions, test_predictions = np.asarray(occupation_predictions), np.asarray(test_predictions)
-    labels = _numbers("test_labels", test_labels, _CLASS_NUMBERS, CLASSES)
-    if occupation_predictions.ndim != 5 or len(occupation_predictions) != len(settings):
+    Returns columns method, setting, metric, part, variant, value, n (pairs): nli_accuracy, nli_parity and nli_fairness
+    (eta), the last two with the variants "majority" and "templates", and nli_share, the share of the class `part`,
+    which says where the errors go. Raises BiasflowError for predictions that do not fit the axis, and as
+    `fairness_scores`."""
+    predictions = np.asarray(predictions)
+    if predictions.ndim != 5 or len(predictions) != len(axis):
         raise BiasflowError(
-            f"occupation predictions of shape {occupation_predictions.shape}: with {len(settings)} settings give "
-            f"[{len(settings)}, occupations, templates, 2, words]"
+            f"predictions of shape {predictions.shape}: with {len(axis)} methods give "
+            f"[{len(axis)}, occupations, templates, 2, words]"
         )
-    if test_predictions.shape != (len(settings), len(labels)) or not test_predictions.size:
-        raise BiasflowError(
-            f"test predictions of shape {test_predictions.shape}: with {len(settings)} settings and {len(labels)} "
-            f"labels give [{len(settings)}, {len(labels)}], neither of them 0"
-        )
-    fairness = fairness_scores(occupation_predictions)
-    _check_class_numbers(test_predictions)
+    fairness = fairness_scores(predictions)
     scores = {
-        ("nli_accuracy", ""): fairness.accuracy,
-        ("nli_parity", "majority"): fairness.parity_majority,
-        ("nli_parity", "templates"): fairness.parity_templates,
-        ("nli_fairness", "majority"): fairness.fairness_majority,
-        ("nli_fairness", "templates"): fairness.fairness_templates,
-        ("nli_test_accuracy", ""): (test_predictions == labels).mean(axis=-1),
+        ("nli_accuracy", "-", "-"): fairness.accuracy,
+        ("nli_parity", "-", "majority"): fairness.parity_majority,
+        ("nli_parity", "-", "templates"): fairness.parity_templates,
+        ("nli_fairness", "-", "majority"): fairness.fairness_majority,
+        ("nli_fairness", "-", "templates"): fairness.fairness_templates,
     }
-    scores |= {("nli_share", name): fairness.shares[:, number] for number, name in enumerate(CLASSES)}
+    scores |= {("nli_share", name, "-"): fairness.shares[:, number] for number, name in enumerate(CLASSES)}
+    n = predictions[0].size
     rows = [
-        (level, name, metric, variant, float(values[number]))
-        for number, (level, name) in enumerate(settings)
-        for (metric, variant), values in scores.items()
+        (*pair, *measure, float(values[number]), n)
+        for number, pair in enumerate(axis)
+        for measure, values in scores.items()
     ]
-    return pd.DataFrame(rows, columns=["level", "settings", "metric", "variant", "value"])
+    return pd.DataFrame(rows, columns=["method", "setting", "metric", "part", "variant", "value", "n"])
+
+
+def score(path: str | Path) -> pd.DataFrame:
+    """`nli_scores` of every head in a readout of `predictions` on the gender-occupation pairs, with a column `head`."""
+    found = load_arrays(path)
+    return pd.concat(
+        [nli_scores(found.axis, predicted).assign(head=head) for head, predicted in found.arrays.items()],
+        ignore_index=True,
+    )
 
 
 def _class_counts(model: np.ndarray) -> np.ndarray:

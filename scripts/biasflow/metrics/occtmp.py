@@ -5,12 +5,18 @@ One row per occupation, from sentences such as "[MASK] is a nurse ." (text/occup
 Source: Liang, Dufter & Schütze (2020, section on OCCTMP); their table averages |log p_he - log p_she|, which
 does not tell an encoder that always expects "she" from one that always expects "he"; the signed mean does."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.readouts.files import METHOD, load_table
+
+MASCULINE, FEMININE = "masculine", "feminine"
 
 
 @dataclass(frozen=True)
@@ -57,3 +63,29 @@ def occtmp(log_p_he: ArrayLike, log_p_she: ArrayLike) -> OcctmpScore:
         share_he=float((signed > 0).mean()),
         n=len(signed),
     )
+
+
+def score(path: str | Path) -> pd.DataFrame:
+    """`occtmp` under every method, from what readouts/masked_words.py wrote: columns method, setting, metric, value, n.
+
+    Metrics: occtmp_<field of OcctmpScore>; n: occupations."""
+    rows = []
+    for method, _, he, she in pronouns(path):
+        values = asdict(occtmp(he, she))
+        n = values.pop("n")
+        rows += [(*method, f"occtmp_{name}", value, n) for name, value in values.items()]
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n"])
+
+
+def pronouns(path: str | Path) -> Iterator[tuple[tuple[str, str], list[str], np.ndarray, np.ndarray]]:
+    """Per method and setting: (method, setting), the occupations, log p(he) and log p(she) at their masks, in nats.
+
+    BiasflowError names file, method and setting where not every occupation has both pronouns."""
+    table = load_table(path, ["item", "gender", "log_p"])
+    for method, rows in table.groupby(METHOD, sort=False):
+        he, she = (rows[rows["gender"] == gender] for gender in (MASCULINE, FEMININE))
+        if list(he["item"]) != list(she["item"]):
+            raise BiasflowError(
+                f"{path}: {' '.join(method)}: not both pronouns for every occupation; delete it and run again"
+            )
+        yield method, list(he["item"]), he["log_p"].to_numpy(), she["log_p"].to_numpy()

@@ -2,30 +2,25 @@
 
 A loss is -log p(token | what the model sees), in nats. What the model sees makes three measures that must not be mixed:
 masked-LM perplexity (15 % of a text masked at once), its released form (a mean of batch means), and pseudo-perplexity
-(each token masked by itself)."""
+(each token masked by itself: metrics/pseudo_perplexity.py)."""
 
-from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.readouts.files import METHOD, load_table
 
-
-@dataclass(frozen=True)
-class Spread:
-    """The mean of n values, one per mask seed, and their unbiased standard deviation (NaN for one value)."""
-
-    mean: float
-    deviation: float
-    n: int
+RELEASED_BATCH = 4  # blocks whose mean loss counts as one in the released form, whatever batch the model runs with
 
 
 def perplexity(losses: ArrayLike) -> float:
     """exp(mean of the losses): every scored token counts alike. losses [tokens], nats; the result is at least 1.
 
     Raises BiasflowError for no tokens, another shape, and a loss that is negative or not finite (a p of 0)."""
-    return _exp(_checked(losses).mean())
+    return exp(checked_losses(losses).mean())
 
 
 def perplexity_of_batches(losses: ArrayLike, batch: ArrayLike) -> float:
@@ -34,38 +29,32 @@ def perplexity_of_batches(losses: ArrayLike, batch: ArrayLike) -> float:
     losses [tokens], nats; batch [tokens], the whole number of each token's batch. The form of the script that Liang,
     Dufter & Schütze (2020) ran (transformers 2.8, run_language_modeling.py); it differs from `perplexity` where batches
     score different numbers of tokens. Errors as there, and for batch numbers that are not one per token."""
-    losses, batch = _checked(losses), np.asarray(batch)
+    losses, batch = checked_losses(losses), np.asarray(batch)
     if batch.shape != losses.shape or batch.dtype.kind not in "iu":
         raise BiasflowError(
             f"batch numbers of shape {batch.shape} and type {batch.dtype}: give one whole number for each of the "
             f"{len(losses)} losses."
         )
     _, number = np.unique(batch, return_inverse=True)
-    return _exp((np.bincount(number, weights=losses) / np.bincount(number)).mean())
+    return exp((np.bincount(number, weights=losses) / np.bincount(number)).mean())
 
 
-def pseudo_perplexity(pseudo_log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:
-    """PPPL = exp(-sum of PLL / sum of tokens) (Salazar et al. 2020, pseudo-perplexity of a corpus).
+def score(path: str | Path) -> pd.DataFrame:
+    """Both forms under every method and mask seed, from what readouts/losses.py wrote.
 
-    pseudo_log_likelihoods [sentences], nats, at most 0: the sum over a sentence's tokens of log p(token | the others);
-    tokens [sentences], how many each has. Raises BiasflowError for unequal shapes, no sentence, a likelihood that is
-    positive or not finite, and a sentence of no tokens."""
-    losses = _checked(-np.asarray(pseudo_log_likelihoods, dtype=float))
-    tokens = np.asarray(tokens)
-    if tokens.shape != losses.shape or not (tokens >= 1).all():
-        raise BiasflowError(f"tokens: give a number of at least 1 for each of the {len(losses)} sentences.")
-    return _exp(losses.sum() / tokens.sum())
-
-
-def spread(values: ArrayLike) -> Spread:
-    """Mean and unbiased standard deviation of one value per mask seed; BiasflowError for none or one not finite."""
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise BiasflowError(f"perplexities {values.tolist()}: give a list of finite numbers, at least one.")
-    return Spread(float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else float("nan"), len(values))
+    Columns method, setting, readout_seed, metric (perplexity), variant ("-", or "released" for batches of
+    RELEASED_BATCH blocks), value, n (scored tokens)."""
+    rows = []
+    keys = [*METHOD, "readout_seed"]
+    for key, part in load_table(path, ["readout_seed", "block", "loss"]).groupby(keys, sort=False):
+        losses = part["loss"].to_numpy(float)
+        by_batch = perplexity_of_batches(losses, part["block"].to_numpy() // RELEASED_BATCH)
+        rows += [(*key, "-", perplexity(losses), len(losses)), (*key, "released", by_batch, len(losses))]
+    return pd.DataFrame(rows, columns=[*keys, "variant", "value", "n"]).assign(metric="perplexity")
 
 
-def _checked(losses: ArrayLike) -> np.ndarray:
+def checked_losses(losses: ArrayLike) -> np.ndarray:
+    """The losses as float64 [tokens]; BiasflowError as in `perplexity`."""
     losses = np.asarray(losses, dtype=float)
     if losses.ndim != 1 or not losses.size:
         raise BiasflowError(f"losses of shape {losses.shape}: give one loss per scored token, at least one.")
@@ -76,7 +65,7 @@ def _checked(losses: ArrayLike) -> np.ndarray:
     return losses
 
 
-def _exp(loss: float) -> float:
+def exp(loss: float) -> float:
     """exp, infinite where a float cannot hold it (a mean loss above 709 nats)."""
     with np.errstate(over="ignore"):
         return float(np.exp(loss))

@@ -23,6 +23,12 @@ def code_files(script: str | Path, root: str | Path) -> list[Path]:
     return sorted(found)
 
 
+def module_file(name: str, root: str | Path) -> Path:
+    """The file of a module of this project: "scripts.biasflow.erasers.pca" -> scripts/biasflow/erasers/pca.py."""
+    path = Path(root).joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
 @cache
 def _imported(path: Path, root: Path) -> tuple[Path, ...]:
     names: list[str] = []

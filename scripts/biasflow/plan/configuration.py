@@ -2,7 +2,7 @@
 
 import copy
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import yaml
@@ -10,8 +10,9 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from scripts.biasflow.base.errors import BiasflowError
-
-PARTS = ("projective", "nli", "densray", "internal")  # of the configuration that list encoders
+from scripts.biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
+from scripts.biasflow.plan.names import require
+from scripts.biasflow.plan.sources import PLANTED, derived_encoders, is_planted
 
 
 def load_schema(path: str | Path) -> dict:
@@ -22,12 +23,20 @@ def load_schema(path: str | Path) -> dict:
 def resolve(config: Mapping, schema: Mapping) -> dict:
     """A copy of `config` with all defaults filled in; BiasflowError naming the key if it does not follow the schema."""
     resolved = copy.deepcopy(dict(config))
+    if isinstance(resolved.setdefault("methods", {}), dict):
+        resolved["methods"] = {**resolved["methods"], **_absent(methods_of_erasers(), resolved["methods"])}
     _fill(resolved, schema, schema)
     error = max(Draft202012Validator(schema).iter_errors(resolved), key=_relevance, default=None)
     if error is not None:
         raise BiasflowError(f"config: {_explain(_innermost(error))}")
+    resolved["encoders"] |= derived_encoders(resolved)
     _cross_check(resolved)
+    resolved["methods"] = with_variants(resolved["methods"])
     return resolved
+
+
+def _absent(defaults: Mapping, given: Mapping) -> dict:
+    return {name: method for name, method in defaults.items() if name not in given}
 
 
 def _relevance(error: ValidationError):
@@ -54,6 +63,10 @@ def _subschemas(value, schema: Mapping, root: Mapping) -> Iterator[Mapping]:
 
 
 def _fill(value, schema: Mapping, root: Mapping) -> None:
+    if isinstance(value, list):
+        for part in list(_subschemas(value, schema, root)):
+            for item in value if isinstance(part.get("items"), Mapping) else ():
+                _fill(item, part["items"], root)
     if not isinstance(value, dict):
         return
     for part in list(_subschemas(value, schema, root)):
@@ -84,49 +97,78 @@ def _explain(error: ValidationError) -> str:
 
 
 def _cross_check(config: Mapping) -> None:
-    """What a schema cannot say: names that refer to one another."""
+    """What a schema cannot say: names that refer to one another, and numbers that must fit together."""
     encoders = config["encoders"]
-    nli = config["nli"]
-    if not any(config[part]["encoders"] for part in PARTS) and not config.get("calibration"):
-        keys = ", ".join(f"'{part}.encoders'" for part in PARTS)
-        raise BiasflowError(f"config: keys {keys} are empty, and there is no calibration: nothing to measure")
-    lists = [(part, "encoders") for part in PARTS] + [("densray", "chinese")]
-    for part, names in lists:
-        for position, name in enumerate(config[part][names]):
-            if name not in encoders:
-                key = f"{part}.{names}.{position}"
-                raise BiasflowError(f"config: key {key!r}: {name!r} is not one of the encoders: {', '.join(encoders)}")
-    _check_planted_texts(config, encoders)
-    _check_occupation(config["internal"])
-    if nli["selection"] not in nli["selections"]:
-        known = ", ".join(nli["selections"])
-        raise BiasflowError(f"config: key 'nli.selection': {nli['selection']!r} is not one of the selections: {known}")
+    if not config["ask"] and not config["papers"]:
+        raise BiasflowError("config: keys 'ask' and 'papers' are empty: nothing is asked for")
     for name, encoder in encoders.items():
-        if encoder["source"] == "pretrain" and encoder["hidden"] % encoder["heads"]:
-            heads, hidden = encoder["heads"], encoder["hidden"]
-            raise BiasflowError(f"config: key 'encoders.{name}.heads': {heads} heads do not divide hidden {hidden}")
-
-
-def _check_occupation(internal: Mapping) -> None:
-    """What would be found only after hours of fine-tuning, or not at all."""
-    fractions = internal["probe"]["fractions"]
+        _check_encoder(name, encoder, encoders)
+    for name, task in config["tasks"].items():
+        if task["kind"] == "nli":
+            require(task["selection"], task["selections"], f"tasks.{name}.selection", "selections")
+        if task["kind"] == "occupation" and task["data"] == "planted" and task["labour"] is not None:
+            raise BiasflowError(
+                f"config: key 'tasks.{name}.labour': planted biographies have planted shares of women; leave it out, "
+                "or name files in data"
+            )
+    _check_papers(config)
+    for number, name in enumerate(config["metrics"]["occtmp"]["chinese"]):
+        require(name, encoders, f"metrics.occtmp.chinese.{number}", "encoders")
+    for own, one in config["metrics"]["occtmp"]["own"].items():
+        for number, name in enumerate(one["encoders"]):
+            require(name, encoders, f"metrics.occtmp.own.{own}.encoders.{number}", "encoders")
+    fractions = config["metrics"]["compression"]["fractions"]
     if sorted(fractions) != fractions or fractions[-1] != 100:
-        raise BiasflowError(f"config: key 'internal.probe.fractions': {fractions} must rise to 100, the whole")
-    if internal["data"] == "planted" and internal["labour"] is not None:
-        raise BiasflowError(
-            "config: key 'internal.labour': planted biographies have planted shares of women; leave it out, or name "
-            "files in internal.data"
-        )
+        raise BiasflowError(f"config: key 'metrics.compression.fractions': {fractions} must rise to 100, the whole")
+    check_methods(config["methods"])
 
 
-def _check_planted_texts(config: Mapping, encoders: Mapping) -> None:
-    """The embedded text is made for an encoder that was trained on such text."""
-    parts = [("densray", "contexts"), ("densray", "perplexity")]
-    parts += [("internal", "ceat")] if config["internal"]["ceat"]["tests"] else []
-    for paper, part in parts:
-        for name in config[paper]["encoders"]:
-            if config[paper][part]["text"] == "planted" and encoders[name].get("corpus") != "planted":
+def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
+    if encoder["source"] == "pretrain" and encoder["hidden"] % encoder["heads"]:
+        heads, hidden = encoder["heads"], encoder["hidden"]
+        raise BiasflowError(f"config: key 'encoders.{name}.heads': {heads} heads do not divide hidden {hidden}")
+    if encoder["source"] == "continued":
+        require(encoder["from"], encoders, f"encoders.{name}.from", "encoders")
+        above = [name]
+        while encoders[above[-1]]["source"] == "continued":
+            above.append(encoders[above[-1]]["from"])
+            if above[-1] in above[:-1]:
+                raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
+
+
+_NAMED_BY_PAPERS = {
+    "encoders": "encoders",
+    "nli_encoders": "encoders",
+    "methods": "methods",
+    "during": "methods",
+    "tasks": "tasks",
+}
+
+
+def _check_papers(config: Mapping) -> None:
+    """The names that papers' options refer to."""
+    for paper, options in config["papers"].items():
+        for key, known in _NAMED_BY_PAPERS.items():
+            for number, name in enumerate(options.get(key) or ()):
+                require(name, config[known], f"papers.{paper}.{key}.{number}", known)
+        for key, kind in (("task", {"dawkins2024": "nli", "orgad2022": "occupation"}.get(paper)),):
+            if kind and options.get(key) is not None:
+                require(options[key], config["tasks"], f"papers.{paper}.{key}", "tasks")
+                if config["tasks"][options[key]]["kind"] != kind:
+                    raise BiasflowError(f"config: key 'papers.{paper}.{key}': {options[key]} is no task of kind {kind}")
+
+
+def check_planted_texts(config: Mapping, used: Mapping[str, Iterable[str]]) -> None:
+    """The embedded text is made for encoders that were trained on it: BiasflowError where it is named for another.
+
+    used: part of the configuration that names a text ("fitting", "metrics.ceat") -> encoders that are run with it."""
+    for part, encoders in used.items():
+        options = config
+        for key in part.split("."):
+            options = options[key]
+        for name in encoders:
+            if options["text"] == PLANTED and not is_planted(config, name):
                 raise BiasflowError(
-                    f"config: key '{paper}.{part}.text': planted, but encoder {name} was not trained on the planted "
-                    "corpus; name another text"
+                    f"config: key '{part}.text': planted, but encoder {name} was not trained on the planted corpus; "
+                    "name another text, or leave it out"
                 )

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-
 ENCODER_SUFFIXES = (".json", ".txt", ".safetensors", ".model")
+PLANTED = "planted"
 
 
 def local_folder(encoder: Mapping, mirror: str | None) -> Path | None:
@@ -23,58 +22,34 @@ def local_files(encoder: Mapping, mirror: str | None) -> list[str]:
     return [str(folder / "config.json"), *(file for file in files if Path(file).name != "config.json")]
 
 
-def not_run(config: Mapping) -> dict[str, str]:
-    """Encoder -> why it cannot be measured here. A missing folder of an encoder that is not optional is an error."""
-    reasons = {}
-    for name, encoder in config["encoders"].items():
-        if encoder["source"] == "local":
-            folder = local_folder(encoder, config["mirror"])
-            if folder is None:
-                reason = f"its path {encoder['path']} needs the config key mirror"
-            elif not (folder / "config.json").is_file():
-                reason = f"there is no encoder in {folder} (no config.json)"
-            else:
-                continue
-            if not encoder["optional"]:
-                raise BiasflowError(f"config: key 'encoders.{name}.path': {reason}")
-            reasons[name] = reason
-    return reasons
-
-
-def without_next_sentence(config: Mapping) -> dict[str, str]:
-    """Encoder -> why it has no next-sentence scores, for those that the configuration says have no such head."""
-    names = config["projective"]["encoders"]
-    return {name: "it has no next-sentence head" for name in names if not config["encoders"][name]["next_sentence"]}
-
-
-def calibration_encoders(config: Mapping) -> dict[str, dict]:
-    """The encoders of the calibration, one per planted bias and seed, by name."""
-    calibration = config.get("calibration")
-    if not calibration:
-        return {}
-    return {
-        calibration_name(bias, seed): {**calibration["encoder"], "source": "pretrain", "bias": bias, "seed": seed}
-        for bias in calibration["bias"]
-        for seed in calibration["seeds"]
-    }
+def derived_encoders(config: Mapping) -> dict[str, dict]:
+    """The encoders that papers need beside those of the configuration: one per planted bias and seed, and those that
+    paper A trains on before it measures perplexity."""
+    papers, found = config["papers"], {}
+    if "planted" in papers:
+        planted = papers["planted"]
+        for bias in planted["bias"]:
+            for seed in planted["seeds"]:
+                keys = {"source": "pretrain", "bias": bias, "seed": seed}
+                found[calibration_name(bias, seed)] = {**planted["encoder"], **keys}
+    if papers.get("liang2020", {}).get("finetuned_perplexity"):
+        options = config["metrics"]["perplexity"]
+        for name in papers["liang2020"]["encoders"]:
+            keys = {"source": "continued", "from": name, "recipe": "masked_lm", "seed": 0}
+            found[f"{name}-mlm"] = {**keys, "text": options["text"], "max_length": options["max_length"]}
+    return found
 
 
 def calibration_name(bias: float, seed: int) -> str:
     return f"planted-bias{bias:g}-seed{seed}"
 
 
-def measures_not_run(config: Mapping) -> dict[str, str]:
-    """Measure of paper A -> why this run does not have it."""
-    densray = config["densray"]
-    word_tests = [name for name in densray["association"] if not name.startswith("sent-")]
-    absent = {
-        "occtmp": not densray["occtmp"] and "densray.occtmp names no occupations",
-        "chinese": "the encoder is not in densray.chinese (it must know Chinese)",
-        "weat": not word_tests and "densray.association names no test of words",
-        "seat": len(word_tests) == len(densray["association"]) and "densray.association names no test of sentences",
-        "pseudo_perplexity": not densray["perplexity"]["pseudo_sentences"] and "pseudo_sentences is 0",
-        "glue": not densray["glue"]["tasks"] and "densray.glue names no tasks",
-        "intrinsic": "the encoder is not in projective.encoders",
-        "nli": "the encoder is not in nli.encoders",
-    }
-    return {measure: reason for measure, reason in absent.items() if reason}
+def origin(config: Mapping, encoder: str) -> str:
+    """The encoder that a continued one goes back to; any other is its own origin."""
+    about = config["encoders"][encoder]
+    return origin(config, about["from"]) if about["source"] == "continued" else encoder
+
+
+def is_planted(config: Mapping, encoder: str) -> bool:
+    """Whether an encoder was trained on the embedded corpus, so that what is embedded fits it."""
+    return config["encoders"][origin(config, encoder)].get("corpus") == PLANTED

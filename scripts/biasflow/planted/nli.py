@@ -11,7 +11,7 @@ import pandas as pd
 import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.nli import CLASSES
+from scripts.biasflow.corpora.nli import LABELS as CLASSES
 from scripts.biasflow.planted.corpus import held_out, person_weights
 from scripts.biasflow.planted.frames import sentence, slots
 from scripts.biasflow.planted.world import FOLDER, World, article, check_bias, load_world
@@ -56,6 +56,16 @@ class _Subjects:
     genders: tuple[str, ...]  # F, M, or "" for an occupation
     numbers: np.ndarray
     weights: np.ndarray  # sums to 1 over the persons, and to 1 over the occupations
+
+
+def planted_parts(
+    *, bias: float, seed: int, train: int, validation: int, test: int
+) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
+    """The three parts of the embedded pairs, so many each, and where they are from (part, source, pairs, dropped)."""
+    sizes = {"train": train, "validation": validation, "test": test}
+    parts = {part: nli_pairs(bias=bias, seed=seed, n=n, part=part) for part, n in sizes.items()}
+    rows = [(part, f"planted, bias {bias:g}", len(pairs), 0) for part, pairs in parts.items()]
+    return parts, pd.DataFrame(rows, columns=["part", "source", "pairs", "dropped"])
 
 
 def nli_pairs(

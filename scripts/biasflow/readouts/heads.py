@@ -1,169 +1,202 @@
-"""Linear classification heads on vectors of a frozen encoder, all of them trained as one batched problem.
+"""The readout `heads`: what a classifier's own head, and linear heads trained anew, predict of biographies.
 
-Source: Orgad et al. (2022; section 3, "retraining", and released code): AdamW with eps 1e-6 and no weight decay, a
-constant learning rate, shuffled batches, mean cross-entropy, no dropout."""
+File: a table with the columns method, setting, head ("own", "retrained", or "frozen-<strategy>" on an encoder that was
+not fine-tuned), head_seed, split_seed, gender, gold, predicted, biographies (how many; cells without any are left out),
+share_train and share_test (of women among the gold profession's biographies in these parts, before any balancing).
+Beside it lie the heads that were trained, `<name>.heads.safetensors`.
 
-from collections.abc import Sequence
+Source: Orgad et al. (2022; section 3, "retraining", and table 5)."""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
+import pandas as pd
 import torch
-from numpy.typing import ArrayLike
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import whole_file
-from scripts.biasflow.readouts import lockstep
+from scripts.biasflow.base.tabular import read_parquet, write_parquet
+from scripts.biasflow.encoders.device import resolve_device
+from scripts.biasflow.encoders.linear_head import load_head
+from scripts.biasflow.methods.fitted import load_for
+from scripts.biasflow.readouts.files import METHOD
+from scripts.biasflow.readouts.linear_heads import LinearHeads, save_linear_heads, train_heads
+from scripts.biasflow.readouts.source import Source
+from scripts.biasflow.readouts.states import States
+from scripts.biasflow.strategies import Strategy
+from scripts.biasflow.tasks.occupation.data import (
+    RAW,
+    classes_of,
+    held_out,
+    professions_of,
+    rows_of,
+    shares_of_women,
+    split,
+    women,
+)
 
-CHECKPOINTS = ("best", "last")
-EPS = 1e-6
-ROWS_TOGETHER = 4096  # whose logits are held at once
+OWN, RETRAINED, FROZEN = "own", "retrained", "frozen-"
+GENDERS = np.array(["M", "F"])  # by number
+NA = "-"  # the seed of the own head: it has none beside that of its training
+NAMES = [*METHOD, "head", "head_seed", "split_seed"]
+COLUMNS = [*NAMES, "gender", "gold", "predicted", "biographies", "share_train", "share_test"]
 
 
 @dataclass(frozen=True)
-class LinearHeads:
-    """H heads: weight [H, classes, d], bias [H, classes]; epoch [H] is the one (from 1) whose weights these are, and
-    validation_accuracy [H] their share of right classes on the head's validation rows. All on the CPU."""
+class Head:
+    """A head to be trained, by its names in the table, and the rows of the texts that it learns from."""
 
-    weight: torch.Tensor
-    bias: torch.Tensor
-    validation_accuracy: torch.Tensor
-    epoch: torch.Tensor
-
-    def predict(self, X: ArrayLike | torch.Tensor, *, device: torch.device | str = "cpu") -> np.ndarray:
-        """The class of the largest logit (the first of equals): int64 [H, n] for vectors X [n, d], in chunks of rows.
-
-        Raises BiasflowError as `train_heads` for vectors that are not finite or do not fit."""
-        X = lockstep.as_rows("X", X, dimension=self.weight.shape[2]).to(device)
-        return _classes(X, self.weight.to(device), self.bias.to(device)).cpu().numpy()
+    name: str
+    seed: int
+    split_seed: int
+    text: str
+    train: np.ndarray
+    validation: np.ndarray
 
 
-def train_heads(
-    X: ArrayLike | torch.Tensor,
-    y: ArrayLike,
-    X_valid: ArrayLike | torch.Tensor,
-    y_valid: ArrayLike,
+def read(
+    source: Source,
+    output: Path,
     *,
-    n_classes: int,
-    seeds: Sequence[int],
-    epochs: int,
-    batch_size: int = 64,
-    learning_rate: float = 1e-3,
-    keep: Literal["best", "last"] = "best",
-    rows: Sequence[ArrayLike] | None = None,
-    valid_rows: Sequence[ArrayLike] | None = None,
-    device: torch.device | str = "cpu",
-) -> LinearHeads:
-    """Train one linear head per seed; each ends as if it had been trained alone.
+    text: str,
+    split_seeds: Sequence[int],
+    head_seeds: Sequence[int] = (),
+    strategies: Sequence[Mapping[str, str]] = (),
+    **training,
+) -> dict:
+    """Count what heads predict of each split's balanced test biographies, given the vectors of `text`, under every
+    method of the block.
 
-    X [n, d], y [n]  vectors (float32 or float16, kept as they are) and class numbers below n_classes; likewise _valid
-    seeds  of each head's first weights (those of `torch.nn.Linear` after `torch.manual_seed`) and of its batches
-           (`epoch_order`); the same seed may be given several times with different rows
-    keep   the weights of the epoch of best validation accuracy, the first of equals (as the paper says), or of the
-           "last" epoch (as the released code does, which keeps a reference to weights that are trained on)
-    rows, valid_rows  for each head the numbers of its rows of X and of X_valid, with repetitions if you like and of any
-           length (balanced sets); None: all rows, for all heads. A head with fewer rows makes fewer steps
+    Roles: `biographies`; `first_token`, the vectors of `text` (readouts.first_token); and under the name of each other
+    text (`raw`, `scrubbed`) that heads are trained on, its vectors by the same model.
 
-    Raises BiasflowError: shapes that do not fit, a class number that is none (its row is named), a row number outside
-    X, a vector that is not finite, and a head whose loss is no longer finite (its seed is named)."""
-    if keep not in CHECKPOINTS:
-        raise BiasflowError(f"keep '{keep}' is unknown; choose {' or '.join(CHECKPOINTS)}")
-    if not len(seeds) or epochs < 1:
-        raise BiasflowError(f"{len(seeds)} seeds, {epochs} epochs: give at least one of each")
-    X, y = _checked("X", X, "y", y, n_classes, device)
-    X_valid, y_valid = _checked("X_valid", X_valid, "y_valid", y_valid, n_classes, device, dimension=X.shape[1])
-    rows = _rows("rows", rows, len(seeds), len(X))
-    valid_rows = [torch.from_numpy(of).to(device) for of in _rows("valid_rows", valid_rows, len(seeds), len(X_valid))]
-    weight, bias = lockstep.linear_start(seeds, X.shape[1], n_classes, device)
-    kept_weight, kept_bias = weight.clone(), bias.clone()
-    accuracy, kept_epoch = torch.full((len(seeds),), -1.0, dtype=torch.float64), torch.zeros(len(seeds), dtype=int)
+    Without `strategies` the model is a fine-tuned one: its own head, and one of each of `head_seeds` for each split
+    (that of its training), trained on the raw texts of the split's training part as it is. With `strategies` (name,
+    module and text of each) it is an encoder that was not fine-tuned, and there is a head "frozen-<strategy>" for each
+    strategy and split, whose seed is the split's; it is tested on the raw texts, and on those that it was trained on.
+    training: epochs, batch_size, learning_rate and keep of `train_heads`. BiasflowError: whatever the split, the
+    strategies and `train_heads` refuse, and a method that changes nothing."""
+    device = resolve_device(source.device)
+    bios, fitted = read_parquet(source.file("biographies")), load_for(source)
+    if strategies:
+        known = [Strategy(**options) for options in strategies]
+        heads = [_frozen(bios, each, seed) for each in known if text in (RAW, each.text) for seed in split_seeds]
+        heads.sort(key=lambda head: head.text)
+        own = None
+    else:
+        parts = {seed: split(bios["profession"], seed) for seed in split_seeds}
+        heads = [
+            Head(RETRAINED, seed, split_seed, RAW, part.train, part.validation)
+            for split_seed, part in parts.items()
+            for seed in head_seeds
+        ]
+        own = LinearHeads.of(*load_head(source.model_folder))
+    if not heads:
+        raise BiasflowError(f"heads: none is to be tested on {text} texts; give head_seeds, or another strategy.")
 
-    def epoch_ended(heads: np.ndarray, ended: np.ndarray, weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
-        right = _classes(X_valid, weight, bias) == y_valid
-        for place, (head, epoch) in enumerate(zip(heads, ended, strict=True)):
-            reached = right[place, valid_rows[head]].double().mean().item()
-            if keep == "last" or reached > accuracy[head]:
-                accuracy[head], kept_epoch[head] = reached, epoch + 1
-                kept_weight[head], kept_bias[head] = weight[place], bias[place]
-        return np.zeros(len(heads), dtype=bool)
-
-    lockstep.train(
-        X,
-        y,
-        weight,
-        bias,
-        batches=lambda head, epoch: lockstep.in_batches(
-            rows[head][epoch_order(seeds[head], epoch, len(rows[head]))], batch_size
-        ),
-        epochs=epochs,
-        epoch_ended=epoch_ended,
-        names=[f"head seed {seed}" for seed in seeds],
-        optimisation=lockstep.Optimisation(learning_rate, EPS, 0.0, "mean"),
-        description=f"{len(seeds)} linear heads",
-    )
-    return LinearHeads(kept_weight.cpu(), kept_bias.cpu(), accuracy, kept_epoch)
+    trained: dict[tuple[str, str], LinearHeads] = {}
+    for its_text, alike in groupby(heads, key=lambda head: head.text):
+        vectors = States(source.file("first_token" if its_text == text else its_text), fitted)
+        for pair, found in _trained(vectors, list(alike), classes_of(bios), device, training):
+            trained[pair] = trained[pair].joined(found) if pair in trained else found
+    table = _counted(bios, States(source.file("first_token"), fitted), heads, trained, own, split_seeds, device)
+    names = [{**dict(zip(METHOD, pair, strict=True)), **_names(head)} for pair in trained for head in heads]
+    save_linear_heads(reduce(LinearHeads.joined, trained.values()), output.with_suffix(".heads.safetensors"), names)
+    write_parquet(table, output)
+    return {"device": str(device), "heads": len(names)}
 
 
-def epoch_order(seed: int, epoch: int, n: int) -> np.ndarray:
-    """The order in which a head visits its n rows in an epoch (from 0)."""
-    return np.random.default_rng([seed, epoch]).permutation(n)
+def _frozen(bios: pd.DataFrame, strategy: Strategy, seed: int) -> Head:
+    rows = rows_of(bios, strategy, seed)
+    return Head(FROZEN + strategy.name, seed, seed, strategy.text, rows.train, rows.validation)
 
 
-def save_linear_heads(heads: LinearHeads, path: str | Path) -> None:
-    """Write the heads as safetensors."""
-    tensors = {name: tensor.contiguous() for name, tensor in vars(heads).items()}
-    with whole_file(path) as temporary:
-        save_file(tensors, temporary)
+def _names(head: Head) -> dict[str, str]:
+    return {"head": head.name, "head_seed": str(head.seed), "split_seed": str(head.split_seed)}
 
 
-def load_linear_heads(path: str | Path) -> LinearHeads:
-    """Read heads written by `save_linear_heads`; a truncated or foreign file is a BiasflowError that names it."""
-    try:
-        return LinearHeads(**load_file(path))
-    except (SafetensorError, OSError, TypeError) as error:
-        raise BiasflowError(f"{path}: not a whole file of linear heads ({error}); delete it and run again") from error
+def _trained(
+    vectors: States, heads: Sequence[Head], gold: np.ndarray, device: torch.device, training: Mapping
+) -> Iterator[tuple[tuple[str, str], LinearHeads]]:
+    """(method, setting) -> the heads trained on the vectors of one text under it, along the axis."""
+    used = np.unique(np.concatenate([np.concatenate([head.train, head.validation]) for head in heads]))
+    # The heads of one split share their rows: looked up once.
+    places = {id(rows): np.searchsorted(used, rows) for head in heads for rows in (head.train, head.validation)}
+    for axis, X in vectors.in_groups(used, device=device):
+        found = train_heads(
+            X,
+            gold[used],
+            n_classes=gold.max() + 1,
+            seeds=[head.seed for head in heads] * len(axis),
+            rows=[places[id(head.train)] for head in heads] * len(axis),
+            valid_rows=[places[id(head.validation)] for head in heads] * len(axis),
+            matrices=np.repeat(np.arange(len(axis)), len(heads)),
+            device=device,
+            **training,
+        )
+        for number, pair in enumerate(axis):
+            yield pair, found.part(slice(number * len(heads), (number + 1) * len(heads)))
 
 
-@torch.no_grad()
-def _classes(X: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """Classes [H, n] of the rows of X [n, d] by heads of weight [H, classes, d] and bias [H, classes]."""
-    flat, offsets = weight.flatten(0, 1).T, bias.flatten()
-    chunks = [torch.addmm(offsets, chunk.float(), flat) for chunk in X.split(ROWS_TOGETHER)]
-    return torch.cat([logits.view(-1, *bias.shape).argmax(dim=2).T for logits in chunks], dim=1)
+def _counted(
+    bios: pd.DataFrame,
+    vectors: States,
+    heads: Sequence[Head],
+    trained: Mapping[tuple[str, str], LinearHeads],
+    own: LinearHeads | None,
+    split_seeds: Sequence[int],
+    device: torch.device,
+) -> pd.DataFrame:
+    """The table of the readout: what the trained heads, and the own one if there is one, predict of the test parts."""
+    gold, is_woman, professions = classes_of(bios), women(bios), np.array(professions_of(bios))
+    tests = {seed: held_out(bios, seed) for seed in split_seeds}
+    everyone = np.unique(np.concatenate(list(tests.values())))
+    tables = []
+    for method, setting, X in vectors.under_each(everyone, device=device):
+        for split_seed, rows in tests.items():
+            its = [number for number, head in enumerate(heads) if head.split_seed == split_seed]
+            tested, names = trained[method, setting].part(its), [_names(heads[number]) for number in its]
+            if own is not None:
+                tested = own.joined(tested)
+                names = [{"head": OWN, "head_seed": NA, "split_seed": str(split_seed)}, *names]
+            predicted = tested.predict(X[np.searchsorted(everyone, rows)], device=device)
+            cells = _cells(predicted, gold[rows], is_woman[rows])
+            tables.append(
+                pd.DataFrame(names)
+                .iloc[cells["head"]]
+                .reset_index(drop=True)
+                .assign(
+                    method=method,
+                    setting=setting,
+                    gender=GENDERS[cells["gender"]],
+                    gold=professions[cells["gold"]],
+                    predicted=professions[cells["predicted"]],
+                    biographies=cells["n"],
+                )
+            )
+    shares = pd.concat([_shares(bios, seed) for seed in split_seeds])
+    table = pd.concat(tables, ignore_index=True).merge(shares, on=["split_seed", "gold"], how="left")
+    return table[COLUMNS]
 
 
-def _checked(
-    name: str,
-    X: ArrayLike | torch.Tensor,
-    label: str,
-    y: ArrayLike,
-    n_classes: int,
-    device: torch.device | str,
-    dimension: int | None = None,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Vectors and class numbers on the device, after all checks of them alone."""
-    X, y = lockstep.as_rows(name, X, dimension=dimension), np.asarray(y)
-    if y.shape != (len(X),) or y.dtype.kind not in "iu":
-        raise BiasflowError(f"{label} of shape {y.shape} and type {y.dtype}: give {len(X)} class numbers, one per row")
-    strange = np.flatnonzero((y < 0) | (y >= n_classes))
-    if strange.size:
-        raise BiasflowError(f"{label}: row {strange[0]} holds {y[strange[0]]}; the classes are 0 to {n_classes - 1}")
-    return X.to(device), torch.from_numpy(y.astype(np.int64)).to(device)
+def _cells(predicted: np.ndarray, gold: np.ndarray, is_woman: np.ndarray) -> dict[str, np.ndarray]:
+    """How many biographies are in each cell that has any: numbers of head, gender, gold and predicted class, and n.
+
+    predicted [heads, rows]; gold, is_woman [rows]."""
+    shape = (len(predicted), 2, gold.max() + 1, max(gold.max(), predicted.max()) + 1)
+    head = np.arange(len(predicted))[:, None]
+    cells, n = np.unique(np.ravel_multi_index((head, is_woman, gold, predicted), shape), return_counts=True)
+    return dict(zip(("head", "gender", "gold", "predicted"), np.unravel_index(cells, shape), strict=True)) | {"n": n}
 
 
-def _rows(name: str, rows: Sequence[ArrayLike] | None, heads: int, n: int) -> list[np.ndarray]:
-    """The row numbers of every head, after checks."""
-    if rows is None:
-        return [np.arange(n)] * heads
-    if len(rows) != heads:
-        raise BiasflowError(f"{name}: {len(rows)} lists of rows for {heads} heads; give one for each seed")
-    rows = [np.asarray(numbers) for numbers in rows]
-    for head, numbers in enumerate(rows):
-        if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":
-            raise BiasflowError(f"{name}[{head}]: give at least one row number, as a list of whole numbers")
-        if numbers.min() < 0 or numbers.max() >= n:
-            raise BiasflowError(f"{name}[{head}]: rows {numbers.min()} to {numbers.max()}; there are rows 0 to {n - 1}")
-    return rows
+def _shares(bios: pd.DataFrame, split_seed: int) -> pd.DataFrame:
+    """Share of women by profession in a split's training and test part, before these are balanced."""
+    parts = split(bios["profession"], split_seed)
+    shares = {
+        f"share_{part}": shares_of_women(bios["profession"], bios["gender"], getattr(parts, part))
+        for part in ("train", "test")
+    }
+    return pd.DataFrame(shares).rename_axis("gold").reset_index().assign(split_seed=str(split_seed))

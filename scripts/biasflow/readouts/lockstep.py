@@ -1,4 +1,4 @@
-"""Linear softmax classifiers on the rows of one matrix, trained side by side as one batched problem.
+"""Linear softmax classifiers on the rows of one or several matrices, trained side by side as one batched problem.
 
 A step of AdamW on a linear classifier is far less work than the dozen calls that ask for it. Here every call serves all
 classifiers that still train: each visits its own batches at its own pace (those with few rows simply begin their next
@@ -61,21 +61,26 @@ def in_batches(order: np.ndarray, batch_size: int) -> np.ndarray:
     return batches
 
 
-def as_rows(name: str, X: ArrayLike | torch.Tensor, *, dimension: int | None = None) -> torch.Tensor:
+def as_rows(
+    name: str, X: ArrayLike | torch.Tensor, *, dimension: int | None = None, matrices: bool = False
+) -> torch.Tensor:
     """Vectors [n, d] as a tensor of float32, or of float16 where they are, without a copy if they are one already.
 
-    Raises BiasflowError, naming X by `name`, if it is empty or no matrix, has another dimension than asked for, or
-    holds a number that is not finite (the row is named)."""
+    With `matrices` several of them, [m, n, d], are taken, too; one is [1, n, d] then. Raises BiasflowError, naming X by
+    `name`, if it is empty or no matrix, has another dimension than asked for, or holds a number that is not finite (the
+    row is named)."""
     if not isinstance(X, torch.Tensor):
         X = torch.from_numpy(np.require(X, requirements="W"))  # torch warns of arrays that it may not write to
     X = X if X.dtype == torch.float16 else X.float()
-    if X.ndim != 2 or not X.numel():
+    if matrices and X.ndim == 2:
+        X = X[None]
+    if X.ndim != 2 + matrices or not X.numel():
         raise BiasflowError(f"{name} of shape {tuple(X.shape)}: give vectors [rows, dimension], at least one")
-    if dimension is not None and X.shape[1] != dimension:
-        raise BiasflowError(f"{name}: vectors of {X.shape[1]} dimensions; those to train on have {dimension}")
-    strange = (~X.isfinite().all(dim=1)).nonzero()
+    if dimension is not None and X.shape[-1] != dimension:
+        raise BiasflowError(f"{name}: vectors of {X.shape[-1]} dimensions; those to train on have {dimension}")
+    strange = (~X.isfinite().all(dim=-1)).nonzero()
     if len(strange):
-        raise BiasflowError(f"{name}: row {int(strange[0])} holds a number that is not finite; extract it again")
+        raise BiasflowError(f"{name}: row {int(strange[0][-1])} holds a number that is not finite; extract it again")
     return X
 
 
@@ -85,6 +90,7 @@ def train(
     weight: torch.Tensor,
     bias: torch.Tensor,
     *,
+    reads: np.ndarray,
     batches: Batches,
     epochs: int,
     epoch_ended: EpochEnded,
@@ -94,8 +100,9 @@ def train(
 ) -> None:
     """Train classifiers from weight [N, classes, d] and bias [N, classes], which are left as they are.
 
-    X  rows [n, d], float32 or float16 (the rows of a batch are converted when they are used)
-    y  class number of each row [n], int64
+    X  rows [m, n, d] of m matrices, float32 or float16 (the rows of a batch are converted when they are used)
+    y  class number of each row in each of l labellings [l, n], int64
+    reads  for each classifier the numbers of its matrix and of its labelling, int [N, 2]
     batches(classifier, epoch)  the row numbers that a classifier visits in an epoch, as `in_batches` makes them
     epoch_ended(classifiers, epochs, weight, bias)  called whenever classifiers (numbers [E]) have ended an epoch
         (numbers [E], from 0), with their weight [E, classes, d] and bias [E, classes], which the callee may keep;
@@ -104,7 +111,7 @@ def train(
 
     X, y, weight and bias are on one device. Raises BiasflowError that names the first classifier whose weights are no
     longer finite at the end of an epoch."""
-    ends = _epoch_ends(X, y, weight, bias, batches, epochs, epoch_ended, names, optimisation)
+    ends = _epoch_ends(X, y, weight, bias, reads, batches, epochs, epoch_ended, names, optimisation)
     for _ in progress(ends, total=len(names) * epochs, description=description):
         pass
 
@@ -115,6 +122,7 @@ def _epoch_ends(
     y: torch.Tensor,
     weight: torch.Tensor,
     bias: torch.Tensor,
+    reads: np.ndarray,
     batches: Batches,
     epochs: int,
     epoch_ended: EpochEnded,
@@ -125,7 +133,7 @@ def _epoch_ends(
     active = np.arange(len(weight))
     epoch, position = np.zeros_like(active), np.zeros_like(active)
     courses = [batches(classifier, 0) for classifier in active]
-    stack = _Stack(X, y, weight, bias, optimisation, batch_size=courses[0].shape[1])
+    stack = _Stack(X, y, weight, bias, reads, optimisation, batch_size=courses[0].shape[1])
     while active.size:
         left = np.array([len(course) for course in courses]) - position
         steps = min(int(left.min()), STEPS_PREPARED)
@@ -166,19 +174,21 @@ class _Stack:
         y: torch.Tensor,
         weight: torch.Tensor,
         bias: torch.Tensor,
+        reads: np.ndarray,
         optimisation: Optimisation,
         *,
         batch_size: int,
     ) -> None:
-        self.X, self.y, self.optimisation, self.batch_size = X, y, optimisation, batch_size
+        self.X, self.y, self.optimisation, self.batch_size = X.flatten(0, 1), y.flatten(), optimisation, batch_size
+        self.first = torch.from_numpy(np.asarray(reads, dtype=np.int64) * X.shape[1]).to(X.device)  # row 0 of either
         self.parameters = [weight.clone(), bias.clone()[..., None]]
         self.means = [torch.zeros_like(parameter) for parameter in self.parameters]
         self.squares = [torch.zeros_like(parameter) for parameter in self.parameters]
         self.steps = [torch.zeros((), device=weight.device) for _ in self.parameters]
         self.gradients = [torch.empty_like(parameter) for parameter in self.parameters]
-        room = 4 * batch_size * X.shape[1]
+        room = 4 * batch_size * X.shape[2]
         self.together = len(weight) if X.is_cuda else min(len(weight), max(1, CACHE_BYTES // room))
-        self.gathered = X.new_empty(self.together * batch_size, X.shape[1])
+        self.gathered = X.new_empty(self.together * batch_size, X.shape[2])
         self.minus_one = torch.full((self.together, 1, batch_size), -1.0, device=X.device)
 
     @property
@@ -191,6 +201,7 @@ class _Stack:
 
     def keep(self, chosen: torch.Tensor) -> None:
         """Go on with the chosen classifiers only."""
+        self.first = self.first[chosen]
         for tensors in (self.parameters, self.means, self.squares, self.gradients):
             tensors[:] = [tensor[chosen] for tensor in tensors]
 
@@ -201,7 +212,8 @@ class _Stack:
         last = real / real.sum(dim=2, keepdim=True) if mean else real
         others = torch.full_like(last, 1 / self.batch_size) if mean else None
         rows = rows.clamp(min=0)
-        labels = self.y[rows][:, :, None]
+        labels = self.y[rows + self.first[:, 1:]][:, :, None]
+        rows += self.first[:, :1]
         for step in range(len(rows)):
             self._differentiate(rows[step], labels[step], last if step == len(rows) - 1 else others)
             self._update()

@@ -1,118 +1,90 @@
-"""What a masked-LM head expects at [MASK]: log-probabilities of words and phrases, and he against she by occupation."""
+"""What a masked-LM head expects at [MASK]: log-probabilities of words in sentences about occupations."""
 
 from collections.abc import Sequence
-from typing import Literal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
-from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.tabular import write_parquet
+from scripts.biasflow.corpora.densray_sets import read_occupation_set
 from scripts.biasflow.encoders.batches import encode, length_sorted
-from scripts.biasflow.encoders.edit import Edits, edited
+from scripts.biasflow.encoders.masked_lm import logits_at
+from scripts.biasflow.readouts.files import under_methods
+from scripts.biasflow.readouts.reader import Reader, open_reader
+from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.text.occupation_templates import MASK
 
-TEMPLATE = "The {occupation} said that [MASK] was late."
+GENDERS = ("masculine", "feminine")
 
 
-@torch.inference_mode()
-def word_log_probabilities(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    sentences: Sequence[str],
-    words: Sequence[str],
+def read(
+    source: Source,
+    output: Path,
     *,
+    template: str | None = None,
+    pronouns: Sequence[str] | None = None,
     batch_size: int = 64,
-    edits: Edits = (),
-) -> np.ndarray:
-    """log p(word | sentence) at the one [MASK] of each sentence, in nats: [sentences, words].
+) -> dict[str, object]:
+    """log p of the masculine and the feminine pronoun in the sentence of every occupation.
 
-    [MASK] stands for the tokenizer's own mask token. edits: interventions that are active (encoders.edit.edited).
-    BiasflowError: a word that is not one piece of the vocabulary, or a sentence without exactly one [MASK]."""
-    pieces = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in words]
-    for word, ids in zip(words, pieces, strict=True):
-        if len(ids) != 1 or ids[0] == tokenizer.unk_token_id:
+    The set of occupations is `source.dataset`: one of densray_sets.OCCUPATIONS, or a set of one's own with `template`
+    and `pronouns`; its file, if it has one, is the data "occupations". Columns: method, setting, item (occupation),
+    sentence (with [MASK]), word, gender, log_p (nats), the feminine rows after the masculine ones."""
+    (path,) = source.data.get("occupations", (None,))
+    one = read_occupation_set(source.dataset, path, template=template, pronouns=pronouns)
+    reader = open_reader(source, "masked_lm").reaching(words=True)
+    log_p = log_probabilities(reader, one.sentences, one.pronouns, pieces=one.pieces, batch_size=batch_size)
+    items = [
+        pd.DataFrame({"item": one.occupations, "sentence": one.sentences, "word": word, "gender": gender})
+        for word, gender in zip(one.pronouns, GENDERS, strict=True)
+    ]
+    by_word = log_p.transpose(0, 2, 1).reshape(len(log_p), -1)
+    write_parquet(under_methods(reader.axis, pd.concat(items, ignore_index=True), log_p=by_word), output)
+    return reader.facts()
+
+
+def log_probabilities(
+    reader: Reader, sentences: Sequence[str], words: Sequence[str], *, pieces: bool = False, batch_size: int = 64
+) -> np.ndarray:
+    """log p(word | sentence) at the one [MASK] of each sentence, in nats: [methods, sentences, words].
+
+    [MASK] stands for the tokenizer's own mask token. With `pieces` a word may split into k pieces (or be a phrase): the
+    mask is replaced by k masks, which are filled from left to right, and
+
+        log p(word) = sum_j log p(piece_j | piece_1 ... piece_j-1, masks for piece_j and the later ones),
+
+    a true probability of the word among all of k pieces, in k passes. k differs between words, and each k has
+    probabilities of its own: compare only words of as many pieces, or say so.
+
+    BiasflowError: a word that is not one piece of the vocabulary (with `pieces`: that is empty or holds a piece unknown
+    to it), or a sentence without exactly one [MASK]."""
+    tokenizer = reader.tokenizer
+    ids = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in words]
+    for word, its in zip(words, ids, strict=True):
+        if not its or not set(its).isdisjoint(tokenizer.all_special_ids):  # the unknown piece is one of them
+            raise BiasflowError(f"{word!r} is not made of the encoder's vocabulary; choose another word.")
+        if len(its) > 1 and not pieces:
             raise BiasflowError(f"{word!r} is not a single piece of the encoder's vocabulary; choose another word.")
     encoded = _encoded(tokenizer, sentences)
-    with edited(model, edits):
-        return _at_masks(model, tokenizer, encoded, [ids[0] for ids in pieces], masks=1, batch_size=batch_size)[:, 0]
-
-
-@torch.inference_mode()
-def phrase_log_probabilities(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    sentences: Sequence[str],
-    phrases: Sequence[str],
-    *,
-    order: Literal["left_to_right", "at_once"] = "left_to_right",
-    batch_size: int = 64,
-    edits: Edits = (),
-) -> np.ndarray:
-    """log p(phrase | sentence), in nats, where a phrase (a pronoun) may split into k pieces: [sentences, phrases].
-
-    The sentence's one [MASK] is replaced by k masks, and the log-probabilities of the pieces are summed:
-        "left_to_right":  sum_j log p(piece_j | piece_1 ... piece_j-1, masks for piece_j and the later ones),
-                          a true probability of the phrase among all of k pieces, k passes through the model
-        "at_once":        sum_j log p(piece_j | k masks), as if the pieces were independent, one pass
-    With k = 1 both are `word_log_probabilities`. k differs between phrases, and each k has probabilities of its own:
-    compare only phrases of as many pieces, or say so.
-
-    BiasflowError: a phrase that is empty or holds a piece unknown to the vocabulary, another order, or a sentence
-    without exactly one [MASK]."""
-    if order not in ("left_to_right", "at_once"):
-        raise BiasflowError(f"order {order!r} is unknown; choose left_to_right or at_once.")
-    pieces = [tokenizer(phrase, add_special_tokens=False)["input_ids"] for phrase in phrases]
-    for phrase, ids in zip(phrases, pieces, strict=True):
-        if not ids or not set(ids).isdisjoint(tokenizer.all_special_ids):  # the unknown piece is one of them
-            raise BiasflowError(f"{phrase!r} is not made of the encoder's vocabulary; choose another phrase.")
-    encoded = _encoded(tokenizer, sentences)
-    mask = tokenizer.mask_token_id
-
-    def at_masks(before: list[int], targets: list[int]) -> np.ndarray:
-        """log p of `targets` at as many masks that follow the pieces `before`: [sentences, masks, targets]."""
-        filled = _filled(encoded, mask, [*before, *[mask] * len(targets)])
-        return _at_masks(model, tokenizer, filled, targets, masks=len(targets), batch_size=batch_size)
-
-    found = np.empty((len(sentences), len(phrases)))
-    with edited(model, edits):
-        for column, ids in enumerate(pieces):
-            if order == "at_once":
-                found[:, column] = np.trace(at_masks([], ids), axis1=1, axis2=2)
-            else:
-                found[:, column] = sum(at_masks(ids[:done], ids[done:])[:, 0, 0] for done in range(len(ids)))
+    found = np.zeros((len(reader.axis), len(sentences), len(words)))
+    for (masks, before), columns in _steps(ids).items():
+        filled = _filled(encoded, tokenizer.mask_token_id, [*before, *[tokenizer.mask_token_id] * masks])
+        targets = [ids[column][len(before)] for column in columns]
+        found[:, :, columns] += _at_first_mask(reader, filled, targets, batch_size)
     return found
 
 
-def she_he_log_odds(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    occupations: Sequence[str],
-    *,
-    template: str = TEMPLATE,
-    edits: Edits = (),
-) -> pd.DataFrame:
-    """log p(she) - log p(he) at [MASK] for each occupation: columns occupation, log_odds (in nats)."""
-    sentences = [template.format(occupation=occupation) for occupation in occupations]
-    she, he = word_log_probabilities(model, tokenizer, sentences, ["she", "he"], edits=edits).T
-    return pd.DataFrame({"occupation": list(occupations), "log_odds": she - he})
-
-
-def logits_at(model: PreTrainedModel, batch: BatchEncoding, chosen: torch.Tensor) -> torch.Tensor:
-    """The masked-LM head's logits at the positions where `chosen` [batch, tokens] holds: [positions, vocabulary].
-
-    The output layer, the widest of all, sees these positions only; the others never get a [vocabulary] row.
-    BiasflowError for a model without an output layer."""
-    head = model.get_output_embeddings()
-    if head is None:
-        raise BiasflowError(f"{type(model).__name__} has no masked-LM head; load the encoder with head masked_lm.")
-    handle = head.register_forward_pre_hook(lambda module, args: (args[0][chosen],))
-    try:
-        output = model(**batch)
-    finally:
-        handle.remove()
-    return output.prediction_logits if "prediction_logits" in output else output.logits
+def _steps(words: Sequence[Sequence[int]]) -> dict[tuple[int, tuple[int, ...]], list[int]]:
+    """The inputs that the pieces of the words need: (masks, pieces before them) -> the words that need it."""
+    steps: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+    for column, ids in enumerate(words):
+        for done in range(len(ids)):
+            steps.setdefault((len(ids) - done, tuple(ids[:done])), []).append(column)
+    return steps
 
 
 def _encoded(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]) -> BatchEncoding:
@@ -122,7 +94,7 @@ def _encoded(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]) -> Ba
     return encode(tokenizer, [sentence.replace(MASK, tokenizer.mask_token) for sentence in sentences])
 
 
-def _filled(encoded: BatchEncoding, mask: int, pieces: list[int]) -> BatchEncoding:
+def _filled(encoded: BatchEncoding, mask: int, pieces: Sequence[int]) -> BatchEncoding:
     """The same sentences with `pieces` for their one mask; the other arrays (segments, attention) grow with them."""
     grown: dict[str, list[list[int]]] = {key: [] for key in encoded}
     for row, ids in enumerate(encoded["input_ids"]):
@@ -134,19 +106,15 @@ def _filled(encoded: BatchEncoding, mask: int, pieces: list[int]) -> BatchEncodi
     return BatchEncoding(grown)
 
 
-def _at_masks(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    encoded: BatchEncoding,
-    targets: Sequence[int],
-    *,
-    masks: int,
-    batch_size: int,
-) -> np.ndarray:
-    """log p of the pieces `targets` at each mask: [sentences, masks, targets], with `masks` masks in each sentence."""
-    found = np.empty((len(encoded["input_ids"]), masks, len(targets)))
-    for rows, batch in length_sorted(encoded, tokenizer, batch_size=batch_size, device=model.device):
-        logits = logits_at(model, batch, batch["input_ids"] == tokenizer.mask_token_id)
-        log_p = logits.double().log_softmax(-1)[:, list(targets)]
-        found[rows] = log_p.view(len(rows), masks, len(targets)).cpu().numpy()
+def _at_first_mask(reader: Reader, encoded: BatchEncoding, targets: Sequence[int], batch_size: int) -> np.ndarray:
+    """log p of the pieces `targets` at the first mask of each sentence: [methods, sentences, targets]."""
+    found = np.empty((len(reader.axis), len(encoded["input_ids"]), len(targets)))
+
+    def log_p(batch: BatchEncoding) -> torch.Tensor:
+        masks = batch["input_ids"] == reader.tokenizer.mask_token_id
+        logits = logits_at(reader.model, batch, masks & (masks.cumsum(1) == 1))
+        return logits.double().log_softmax(-1)[:, list(targets)]
+
+    for rows, batch in length_sorted(encoded, reader.tokenizer, batch_size=batch_size, device=reader.model.device):
+        found[:, rows] = reader.under_each(log_p, batch)
     return found

@@ -1,21 +1,32 @@
-"""Next-sentence probabilities of stimuli under every intervention."""
+"""p(next sentence) of stimuli under every method."""
 
-from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import nn
-from transformers import PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
+from scripts.biasflow.base.tabular import read_text_csv, write_parquet
 from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
-from scripts.biasflow.encoders.edit import Edits, edited
-from scripts.biasflow.methods.grid import Setting, Subspaces
-from scripts.biasflow.methods.sweep import Reports, check_reports, sweep
+from scripts.biasflow.methods import sweep
+from scripts.biasflow.readouts.files import under_methods
+from scripts.biasflow.readouts.reader import Reader, open_reader
+from scripts.biasflow.readouts.source import Source
 
 IS_NEXT = 0  # index of "sentence B follows sentence A" in BERT's next-sentence head
+
+
+def read(source: Source, output: Path, *, batch_size: int = 32) -> dict[str, object]:
+    """p(NS) of every sentence pair of the data "stimuli" (a file of corpora/stereoset.py) and its gender-swapped copy.
+
+    Columns: method, setting, triple, label (of the original), swapped, p."""
+    pairs = sentence_pairs(read_text_csv(source.file("stimuli")))
+    reader = open_reader(source, "next_sentence")
+    p = next_sentence_probabilities(reader, pairs, batch_size=batch_size)
+    items = pairs.drop(columns=["first", "second"])
+    write_parquet(under_methods(reader.axis, items, p=p), output)
+    return reader.facts()
 
 
 def sentence_pairs(stimuli: pd.DataFrame) -> pd.DataFrame:
@@ -23,74 +34,29 @@ def sentence_pairs(stimuli: pd.DataFrame) -> pd.DataFrame:
     keys = ["triple", "label"]
     original = stimuli[[*keys, "context", "next_sentence"]].set_axis([*keys, "first", "second"], axis=1)
     swapped = stimuli[[*keys, "swapped_context", "swapped_next_sentence"]].set_axis([*keys, "first", "second"], axis=1)
-    return pd.concat([original.assign(swapped=False), swapped.assign(swapped=True)], ignore_index=True)
+    both = pd.concat([original.assign(swapped=False), swapped.assign(swapped=True)], ignore_index=True)
+    return both[[*keys, "swapped", "first", "second"]]
 
 
-def next_sentence_probabilities(
-    model: nn.Module,
-    tokenizer: PreTrainedTokenizerBase,
-    stimuli: pd.DataFrame,
-    settings: Sequence[Setting],
-    subspaces: Subspaces,
-    *,
-    batch_size: int = 32,
-    device: torch.device | str = "cpu",
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """p(NS) of every sentence pair in every setting, and what the edits did.
+def next_sentence_probabilities(reader: Reader, pairs: pd.DataFrame, *, batch_size: int = 32) -> np.ndarray:
+    """p(NS), the softmax over the two next-sentence logits at index 0, of pairs (first, second): [methods, pairs].
 
-    p(NS) is the softmax over the two next-sentence logits at index 0. Returns a tidy table with columns level,
-    settings, triple, label, swapped, p, and one row per edit (see `edit.EditReport`). Input longer than the encoder
-    takes is cut from the longer sentence."""
-    pairs = sentence_pairs(stimuli)
+    Input longer than the encoder takes is cut from the longer sentence. BiasflowError: no pair, a head that is none of
+    next sentences, weights that give NaN (naming the method)."""
     if pairs.empty:
         raise BiasflowError("no stimuli: the table has no sentence pair")
+    model, tokenizer = reader.model, reader.tokenizer
     limit = longest_input(model, tokenizer)
     encoded = encode(tokenizer, pairs["first"], pairs["second"], truncation=True, max_length=limit)
-    p = np.empty((len(settings), len(pairs)))
-    reports: Reports = {}
-    batches = length_sorted(encoded, tokenizer, batch_size=batch_size, device=device)
+    p = np.empty((len(reader.axis), len(pairs)))
+    batches = length_sorted(encoded, tokenizer, batch_size=batch_size, device=model.device)
     for rows, batch in progress(batches, total=-(-len(pairs) // batch_size), description="next sentences"):
-        logits = sweep(model, batch, settings, subspaces, reports)
+        logits = sweep.logits(model, batch, reader.fitted, reader.reports)
         if logits.shape[-1] != 2:
             raise BiasflowError(f"the head has {logits.shape[-1]} classes; a next-sentence head has 2")
         p[:, rows] = logits.double().softmax(-1)[..., IS_NEXT].cpu().numpy()
-    if np.isnan(p).any():
-        raise BiasflowError("next-sentence probabilities are NaN; check the encoder's weights")
-    named = [
-        pairs.drop(columns=["first", "second"]).assign(level=s.level, settings=s.settings, p=p[i])
-        for i, s in enumerate(settings)
-    ]
-    table = pd.concat(named, ignore_index=True)[["level", "settings", "triple", "label", "swapped", "p"]]
-    return table, pd.DataFrame(check_reports(reports, settings))
-
-
-@torch.inference_mode()
-def edited_probabilities(
-    model: nn.Module,
-    tokenizer: PreTrainedTokenizerBase,
-    stimuli: pd.DataFrame,
-    methods: Mapping[tuple[str, str], Edits],
-    *,
-    batch_size: int = 32,
-    device: torch.device | str = "cpu",
-) -> pd.DataFrame:
-    """As `next_sentence_probabilities`, for any interventions: (level, settings) -> edits (place, eraser).
-
-    One pass per method, with its edits hooked into the model."""
-    pairs = sentence_pairs(stimuli)
-    if pairs.empty:
-        raise BiasflowError("no stimuli: the table has no sentence pair")
-    limit = longest_input(model, tokenizer)
-    encoded = encode(tokenizer, pairs["first"], pairs["second"], truncation=True, max_length=limit)
-    tables = []
-    for (level, settings), edits in methods.items():
-        p = np.empty(len(pairs))
-        with edited(model, edits):
-            for rows, batch in length_sorted(encoded, tokenizer, batch_size=batch_size, device=device):
-                output = model(**batch)
-                logits = output.seq_relationship_logits if "seq_relationship_logits" in output else output.logits
-                p[rows] = logits.double().softmax(-1)[:, IS_NEXT].cpu().numpy()
-        if np.isnan(p).any():
-            raise BiasflowError(f"next-sentence probabilities under {level} are NaN; check the encoder's weights")
-        tables.append(pairs.drop(columns=["first", "second"]).assign(level=level, settings=settings, p=p))
-    return pd.concat(tables, ignore_index=True)[["level", "settings", "triple", "label", "swapped", "p"]]
+    wrong = np.isnan(p).any(axis=1)
+    if wrong.any():
+        method = " ".join(reader.axis[wrong.argmax()])
+        raise BiasflowError(f"next-sentence probabilities under {method} are NaN; check the encoder's weights")
+    return p

@@ -1,49 +1,76 @@
-"""Predicted classes on disk, and the scores made of them. Imports no torch."""
+"""Predicted classes of a fine-tuned encoder under every method: one byte a prediction, however many there are."""
 
-from collections.abc import Mapping, Sequence
+import importlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+import torch
+from transformers import BatchEncoding
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.nli import nli_scores
+from scripts.biasflow.base.progress import progress
+from scripts.biasflow.encoders import taps
+from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
+from scripts.biasflow.methods.sweep import sentence_vectors
+from scripts.biasflow.readouts.files import save_arrays
+from scripts.biasflow.readouts.reader import Reader, open_reader
+from scripts.biasflow.readouts.source import Source
+from scripts.biasflow.readouts.sweep_heads import Heads, check_classes, load_heads
+from scripts.biasflow.tasks.examples import Examples
 
-BEFORE, AFTER = "before", "after"  # stages: with the head as fine-tuned, and retrained on the projected features
-OCCUPATIONS, TEST = "occupations", "test"
-
-
-def named(stage: str, part: str) -> str:
-    """The name of an array: predictions of one stage on one test set."""
-    return f"{stage}/{part}"
-
-
-def save_predictions(predictions: Mapping[str, np.ndarray], path: str | Path) -> None:
-    """Write named arrays of class numbers as safetensors."""
-    save_file({name: np.ascontiguousarray(array) for name, array in predictions.items()}, path)
+OWN, RETRAINED = "own", "retrained"
+CHUNK = 8192  # examples that are in memory as text at a time
 
 
-def load_predictions(path: str | Path) -> dict[str, np.ndarray]:
-    """Read what `save_predictions` wrote; a truncated file is a BiasflowError that names it."""
-    try:
-        return load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise BiasflowError(f"{path}: not a whole safetensors file ({error}); delete it and run again") from error
+def read(source: Source, output: Path, *, task: str, batch_size: int = 64, **options) -> dict:
+    """Write what the fine-tuned encoder says of every example under every method: array `own`, [methods, *shape], class
+    numbers as uint8 (float32 where it predicts numbers); with a file of the role `heads` (readouts.sweep_heads, of the
+    same model and methods) array `retrained`, too.
+
+    task: the full name of the task's module, whose `examples(source.data, **options)` says what is asked. The file says
+    of itself: classes, gold (class numbers; null where there are none) and the options.
+    BiasflowError: a classifier of other classes, predictions that are NaN, heads of other methods, a method that does
+    nothing."""
+    examples = importlib.import_module(task).examples(source.data, **options)
+    reader = open_reader(source, "classification")
+    check_classes(reader, examples)
+    heads = load_heads(source.file("heads"), reader) if "heads" in source.data else None
+    found = predict(reader, examples, heads=heads, batch_size=batch_size)
+    arrays = {name: array.reshape(-1, *examples.shape) for name, array in found.items()}
+    save_arrays(output, arrays, reader.axis, classes=examples.classes, gold=examples.gold, **options)
+    return reader.facts()
 
 
-def scores_by_stage(
-    predictions: Mapping[str, np.ndarray], settings: Sequence[tuple[str, str]], test_labels: Sequence[str]
-) -> pd.DataFrame:
-    """`nli_scores` of every stage that was predicted, with a column `stage`."""
-    stages = [stage for stage in (BEFORE, AFTER) if named(stage, TEST) in predictions]
-    return pd.concat(
-        [
-            nli_scores(
-                settings, predictions[named(stage, OCCUPATIONS)], predictions[named(stage, TEST)], test_labels
-            ).assign(stage=stage)
-            for stage in stages
-        ],
-        ignore_index=True,
-    )
+def batches(reader: Reader, examples: Examples, batch_size: int) -> Iterator[tuple[np.ndarray, BatchEncoding]]:
+    """Yield (numbers of the examples, padded batch) of all examples, with a chunk of them as text at a time.
+
+    Longer input than the encoder takes is cut from the longer text."""
+    limit = longest_input(reader.model, reader.tokenizer)
+    starts = range(0, len(examples), CHUNK)
+    for start in progress(starts, total=len(starts), description="predictions"):
+        texts = examples.texts(start, min(start + CHUNK, len(examples)))
+        encoded = encode(reader.tokenizer, *texts, truncation=True, max_length=limit)
+        for rows, batch in length_sorted(encoded, reader.tokenizer, batch_size=batch_size, device=reader.model.device):
+            yield start + np.asarray(rows), batch
+
+
+@torch.inference_mode()
+def predict(
+    reader: Reader, examples: Examples, *, heads: Heads | None = None, batch_size: int = 64
+) -> dict[str, np.ndarray]:
+    """Head -> [methods, n]: the class number of the largest logit (uint8), or the number (float32), of all examples.
+
+    The sentence vectors of a batch serve all heads. Memory above the model: one chunk of text, one batch of vectors and
+    the result. BiasflowError for predictions that are NaN."""
+    size = (len(reader.axis), len(examples))
+    kind = np.uint8 if examples.classes else np.float32
+    found = {name: np.empty(size, kind) for name in (OWN, *([RETRAINED] if heads else []))}
+    for numbers, batch in batches(reader, examples, batch_size):
+        vectors = sentence_vectors(reader.model, batch, reader.fitted, reader.reports)
+        logits = {OWN: taps.classify(reader.model, vectors)} | ({RETRAINED: heads.logits(vectors)} if heads else {})
+        for name, each in logits.items():
+            if each.isnan().any():
+                raise BiasflowError(f"{taps.name_of(reader.model)}: the predictions are NaN; train it again.")
+            found[name][:, numbers] = (each.argmax(-1) if examples.classes else each[..., 0]).cpu().numpy()
+    return found

@@ -1,37 +1,63 @@
-"""Classification heads retrained on the sentence vectors of every intervention, all of them as one batched problem."""
+"""Classification heads retrained on the sentence vectors of every method, all of them as one batched problem."""
 
-from collections.abc import Sequence
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn.functional import cross_entropy
-from transformers import PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import taps
 from scripts.biasflow.encoders.batches import encode, grouped_by_length, longest_input
-from scripts.biasflow.methods.grid import Setting, Subspaces
 from scripts.biasflow.methods.sweep import sentence_vectors
-from scripts.biasflow.tasks.finetune import check_labels
+from scripts.biasflow.readouts.files import load_arrays, save_arrays
+from scripts.biasflow.readouts.reader import Reader, open_reader
+from scripts.biasflow.readouts.source import Source
+from scripts.biasflow.tasks.examples import Examples
 
 
 @dataclass(frozen=True)
 class Heads:
-    """One linear head per setting: weight [settings, classes, hidden], bias [settings, classes]."""
+    """One linear head per method: weight [methods, classes, hidden], bias [methods, classes]."""
 
     weight: torch.Tensor
     bias: torch.Tensor
 
     def logits(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Logits [settings, batch, classes] of sentence vectors [settings, batch, hidden]."""
+        """Logits [methods, batch, classes] of sentence vectors [methods, batch, hidden]."""
         return torch.baddbmm(self.bias[:, None], vectors, self.weight.transpose(1, 2))
+
+
+def read(
+    source: Source, output: Path, *, task: str, epochs: int, batch_size: int, learning_rate: float, **options
+) -> dict:
+    """Retrain the head of a fine-tuned encoder under every method, on the labelled examples that
+    `examples(source.data, **options)` of the task's module gives; the seed is that of the training.
+
+    Arrays weight [methods, classes, hidden] and bias [methods, classes], which the readout of predictions reads."""
+    examples = importlib.import_module(task).examples(source.data, **options)
+    reader = open_reader(source, "classification")
+    check_classes(reader, examples)
+    training = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
+    training["seed"] = int(source.training.rpartition("/seed")[2])
+    heads = retrain_heads(reader, examples, **training)
+    arrays = {name: tensor.cpu().numpy() for name, tensor in vars(heads).items()}
+    save_arrays(output, arrays, reader.axis, classes=examples.classes, **training)
+    return reader.facts()
+
+
+def load_heads(path: str | Path, reader: Reader) -> Heads:
+    """The heads of the reader's methods, in their order; BiasflowError names the file that lacks one, or is damaged."""
+    found = load_arrays(path)
+    missing = [" ".join(pair) for pair in reader.axis if pair not in found.axis]
+    if missing:
+        raise BiasflowError(f"{path}: no head was retrained under {missing[0]}; retrain the heads again.")
+    rows = [found.axis.index(pair) for pair in reader.axis]
+    return Heads(*(torch.from_numpy(found.arrays[name][rows]).to(reader.model.device) for name in ("weight", "bias")))
 
 
 def own_heads(model: nn.Module, n: int) -> Heads:
@@ -42,45 +68,44 @@ def own_heads(model: nn.Module, n: int) -> Heads:
     return Heads(layer.weight.detach().repeat(n, 1, 1), layer.bias.detach().repeat(n, 1))
 
 
-def retrain_heads(
-    model: nn.Module,
-    tokenizer: PreTrainedTokenizerBase,
-    train: pd.DataFrame,
-    settings: Sequence[Setting],
-    subspaces: Subspaces,
-    *,
-    texts: Sequence[str],
-    labels: Sequence[str],
-    epochs: int,
-    batch_size: int,
-    learning_rate: float,
-    seed: int,
-    device: torch.device | str = "cpu",
-) -> Heads:
-    """Go on training the model's classification layer, once per setting, on that setting's projected vectors.
+def check_classes(reader: Reader, examples: Examples) -> None:
+    """BiasflowError unless the classifier's classes are those of the examples, in their order, or both are numbers."""
+    config = reader.model.config
+    found = tuple(config.id2label[i] for i in sorted(config.id2label)) if config.num_labels > 1 else None
+    if found != examples.classes:
+        names = [", ".join(classes) if classes else "a number" for classes in (found, examples.classes)]
+        raise BiasflowError(f"{taps.name_of(reader.model)} predicts {names[0]}; the data need {names[1]}.")
 
-    The encoder stays as it is. Each batch passes through the sweep once; the loss is the sum over settings of the mean
+
+def retrain_heads(
+    reader: Reader, examples: Examples, *, epochs: int, batch_size: int, learning_rate: float, seed: int
+) -> Heads:
+    """Go on training the model's classification layer, once per method, on the sentence vectors under that method.
+
+    The encoder stays as it is. Each batch is encoded once for all methods; the loss is the sum over methods of the mean
     cross-entropy, and Adam works on each number by itself, so every head ends as if it had been trained alone. Memory:
-    one batch of vectors, whatever the size of `train`. `train`: columns `label` and those of `texts`."""
-    check_labels(train, labels, "training")
-    number = {label: i for i, label in enumerate(labels)}
+    one batch of vectors above the token ids of the examples. BiasflowError for examples without classes, and for a loss
+    that is not finite."""
+    if not examples.classes or examples.gold is None:
+        raise BiasflowError("head retraining: the examples have no gold classes; name others.")
+    model, tokenizer = reader.model, reader.tokenizer
     limit = longest_input(model, tokenizer)
-    encoded = encode(tokenizer, *(train[text] for text in texts), truncation=True, max_length=limit)
-    gold = torch.tensor([number[label] for label in train["label"]], device=device)
+    encoded = encode(tokenizer, *examples.texts(0, len(examples)), truncation=True, max_length=limit)
+    gold = torch.tensor(examples.gold, device=model.device)
     lengths = np.array([len(ids) for ids in encoded["input_ids"]])
-    start = own_heads(model, len(settings))
+    start = own_heads(model, len(reader.axis))
     heads = Heads(start.weight.clone().requires_grad_(), start.bias.clone().requires_grad_())
     optimizer = torch.optim.Adam([heads.weight, heads.bias], lr=learning_rate)
     for epoch in range(epochs):
         rng = np.random.default_rng([seed, epoch])
-        order = rng.permutation(len(train))
+        order = rng.permutation(len(examples))
         order = order[grouped_by_length(lengths[order], batch_size=batch_size, rng=rng)]
         batches = [order[i : i + batch_size].tolist() for i in range(0, len(order), batch_size)]
         for rows in progress(batches, total=len(batches), description=f"heads, epoch {epoch + 1} of {epochs}"):
             features = {key: [encoded[key][row] for row in rows] for key in encoded}
-            batch = tokenizer.pad(features, return_tensors="pt").to(device)
-            vectors = sentence_vectors(model, batch, settings, subspaces).clone()
-            targets = gold[rows].expand(len(settings), -1)
+            batch = tokenizer.pad(features, return_tensors="pt").to(model.device)
+            vectors = sentence_vectors(model, batch, reader.fitted, reader.reports).clone()
+            targets = gold[rows].expand(len(reader.axis), -1)
             loss = cross_entropy(heads.logits(vectors).flatten(0, 1), targets.flatten(), reduction="sum") / len(rows)
             if not torch.isfinite(loss):
                 raise BiasflowError(f"head retraining: the loss is {loss.item()}; lower its learning_rate")
@@ -88,17 +113,3 @@ def retrain_heads(
             loss.backward()
             optimizer.step()
     return Heads(heads.weight.detach(), heads.bias.detach())
-
-
-def save_heads(heads: Heads, path: str | Path) -> None:
-    """Write the heads as safetensors."""
-    save_file({"weight": heads.weight.cpu().contiguous(), "bias": heads.bias.cpu().contiguous()}, path)
-
-
-def load_heads(path: str | Path, device: torch.device | str = "cpu") -> Heads:
-    """Read heads written by `save_heads`; a truncated or foreign file is a BiasflowError that names it."""
-    try:
-        tensors = load_file(path, device=str(device))
-        return Heads(tensors["weight"], tensors["bias"])
-    except (SafetensorError, OSError, KeyError) as error:
-        raise BiasflowError(f"{path}: not a whole file of heads ({error}); delete it and run again") from error

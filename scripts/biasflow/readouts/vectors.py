@@ -1,49 +1,152 @@
-"""Vectors of texts, and the linear layers that read them, as files. Imports no transformers: probes start quickly."""
+"""Vectors of sentences, and of words in sentences, from the last layer of an encoder under every method."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.progress import progress
+from scripts.biasflow.corpora.densray_sets import read_test
+from scripts.biasflow.corpora.seat import AssociationTest, examples_of, in_templates
+from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
+from scripts.biasflow.readouts.files import save_arrays
+from scripts.biasflow.readouts.reader import Reader, open_reader
+from scripts.biasflow.readouts.source import Source
+from scripts.biasflow.text.occupation_templates import MASK
 
-HEAD = "head.safetensors"  # the linear layer, beside the files of its encoder
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """The first token's vectors, [n, hidden], float16 from a GPU and float32 otherwise; how many texts were cut."""
-
-    vectors: torch.Tensor
-    truncated: int
-
-
-def save_vectors(found: Mapping[str, Vectors], path: str | Path) -> None:
-    """Write the vectors of each set of texts under its name as safetensors."""
-    save_file({name: each.vectors.contiguous() for name, each in found.items()}, path)
+Pooling = Literal["cls", "mean", "first-piece", "target"]
+POOLINGS = ("cls", "mean", "first-piece", "target")
 
 
-def load_vectors(path: str | Path) -> dict[str, torch.Tensor]:
-    """Name of a set of texts -> its vectors, from `save_vectors`; BiasflowError naming the file if it is damaged."""
-    try:
-        return load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise BiasflowError(f"{path}: no whole file of vectors ({error}); delete it and run again.") from error
+def read(source: Source, output: Path, *, sentence_pooling: Pooling = "cls", batch_size: int = 64) -> dict[str, object]:
+    """The vectors of the four sets of an association test: arrays X, Y, A, B [methods, n, d], float32.
+
+    The test is `source.dataset`, its file (the planted one has none) the data "test". Words are put into paper A's
+    templates and a word's vector is the mean of its pieces; sentences are as they are, with `sentence_pooling`. In the
+    file's meta: kind ("weat" for words, "seat" for sentences), pooling."""
+    (path,) = source.data.get("test", (None,))
+    test, of_words = read_test(source.dataset, path)
+    pooling = "target" if of_words else sentence_pooling
+    reader = open_reader(source, "none").reaching(words=of_words)
+    vectors = embed_test(reader, test, pooling=pooling, batch_size=batch_size)
+    save_arrays(output, vectors, reader.axis, kind="weat" if of_words else "seat", pooling=pooling)
+    return reader.facts()
 
 
-def save_head(weight: torch.Tensor, bias: torch.Tensor, folder: str | Path) -> None:
-    """Write weight [labels, hidden] and bias [labels] of a linear layer into the folder of its encoder."""
-    save_file({"weight": weight.cpu().contiguous(), "bias": bias.cpu().contiguous()}, Path(folder) / HEAD)
+def embed_test(
+    reader: Reader, test: AssociationTest, *, pooling: Pooling, batch_size: int = 64
+) -> dict[str, np.ndarray]:
+    """The vectors of a test's sets by role: X, Y, A, B -> float32 [methods, n, d], each distinct sentence read once.
+
+    With pooling "target" the examples are words, which are put into paper A's templates. Errors as `embed`."""
+    words = examples_of(test)
+    sentences = examples_of(in_templates(test)) if pooling == "target" else words
+    pairs = {role: list(zip(sentences[role], words[role], strict=True)) for role in words}
+    distinct = {pair: row for row, pair in enumerate(dict.fromkeys(pair for some in pairs.values() for pair in some))}
+    vectors = embed(
+        reader,
+        [sentence for sentence, _ in distinct],
+        pooling=pooling,
+        targets=[word for _, word in distinct] if pooling == "target" else None,
+        batch_size=batch_size,
+    )
+    return {role: vectors[:, [distinct[pair] for pair in some]] for role, some in pairs.items()}
 
 
-def load_head(folder: str | Path) -> tuple[torch.Tensor, torch.Tensor]:
-    """Weight [labels, hidden] and bias [labels] of the linear layer that was saved with the encoder in `folder`."""
-    path = Path(folder) / HEAD
-    try:
-        tensors = load_file(path)
-        return tensors["weight"], tensors["bias"]
-    except (SafetensorError, OSError, KeyError) as error:
-        raise BiasflowError(f"{path}: no linear layer can be read ({error}); fine-tune the encoder again.") from error
+def embed(
+    reader: Reader,
+    sentences: Sequence[str],
+    *,
+    pooling: Pooling = "cls",
+    targets: Sequence[str] | None = None,
+    batch_size: int = 64,
+) -> np.ndarray:
+    """One vector per sentence and method, from the last encoder layer: float32 [methods, n, d].
+
+    pooling, that is, which token states are averaged:
+    "cls"          the first special token's ([CLS], <s>), the sentence vector of May et al. (2019)
+    "mean"         those of all tokens, special ones included (Meade et al. 2022)
+    "first-piece"  that of the first piece of the sentence tokenised without special tokens (the code of May et al.)
+    "target"       those of the pieces of targets[i], the word of sentence i: its first occurrence as a whole word, in
+                   upper or lower case (Liang et al. 2020)
+    [MASK] in a sentence stands for the tokenizer's own mask token.
+
+    BiasflowError: no or an empty sentence; a target that is not in its sentence or not in the vocabulary (naming both);
+    targets that are missing or not asked for; a sentence longer than the encoder takes; an edit that did nothing."""
+    _check(sentences, pooling, targets)
+    model, tokenizer = reader.model, reader.tokenizer
+    encoded, places = _tokenised(reader, sentences, pooling, targets)
+
+    def pooled(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
+        # base_model: the heads on top are not needed, and a masked-LM head costs as much as some layers.
+        states = model.base_model(**batch).last_hidden_state.float()
+        weights = torch.zeros(states.shape[:2])
+        for i, row in enumerate(rows):
+            weights[i, list(places[row])] = 1 / len(places[row])
+        return torch.einsum("nt,ntd->nd", weights.to(states), states)
+
+    found = np.empty((len(reader.axis), len(sentences), model.config.hidden_size), dtype=np.float32)
+    batches = length_sorted(encoded, tokenizer, batch_size=batch_size, device=model.device)
+    for rows, batch in progress(batches, total=-(-len(sentences) // batch_size), description="sentences"):
+        found[:, rows] = reader.under_each(pooled, batch, rows)
+    return found
+
+
+def _tokenised(
+    reader: Reader, sentences: Sequence[str], pooling: Pooling, targets: Sequence[str] | None
+) -> tuple[BatchEncoding, list[Sequence[int]]]:
+    """The sentences as tokens, and for each the positions of the tokens that are averaged."""
+    tokenizer = reader.tokenizer
+    masked = [sentence.replace(MASK, tokenizer.mask_token) for sentence in sentences]
+    encoded = encode(
+        tokenizer, masked, add_special_tokens=pooling != "first-piece", return_offsets_mapping=pooling == "target"
+    )
+    most = longest_input(reader.model, tokenizer)
+    for sentence, ids in zip(sentences, encoded["input_ids"], strict=True):
+        if not ids:
+            raise BiasflowError(f"{sentence!r}: the tokenizer finds nothing in it; change the sentence.")
+        if len(ids) > most:
+            raise BiasflowError(f"{sentence!r}: {len(ids)} tokens; the encoder takes {most}: shorten it.")
+    if pooling == "target":
+        rows = zip(masked, targets, encoded.pop("offset_mapping"), encoded["input_ids"], strict=True)
+        return encoded, [_pieces(tokenizer, *row) for row in rows]
+    return encoded, [range(len(ids)) if pooling == "mean" else [0] for ids in encoded["input_ids"]]
+
+
+def _check(sentences: Sequence[str], pooling: str, targets: Sequence[str] | None) -> None:
+    if pooling not in POOLINGS:
+        raise BiasflowError(f"pooling is {pooling!r}; it can be {', '.join(POOLINGS)}.")
+    if not len(sentences):
+        raise BiasflowError("no sentence to embed; give at least one.")
+    for row, sentence in enumerate(sentences):
+        if not sentence.strip():
+            raise BiasflowError(f"sentence {row} (from 0) is empty; there is nothing to embed.")
+    if (targets is not None) != (pooling == "target"):
+        raise BiasflowError(f"pooling {pooling!r}: target words belong to pooling 'target', and only to it.")
+    if targets is not None and len(targets) != len(sentences):
+        raise BiasflowError(f"{len(sentences)} sentence(s), but {len(targets)} target(s); give one for each sentence.")
+
+
+def _pieces(
+    tokenizer: PreTrainedTokenizerBase,
+    sentence: str,
+    target: str,
+    offsets: Sequence[tuple[int, int]],
+    ids: Sequence[int],
+) -> list[int]:
+    """Which tokens of the sentence are pieces of the target word; offsets: each token's characters in the sentence."""
+    # Letters and digits beside it would make it a part of another word; \b does not know words that end in a mark.
+    pattern = rf"(?<!\w){re.escape(target)}(?!\w)"
+    unmasked = sentence.replace(tokenizer.mask_token, "\0" * len(tokenizer.mask_token))  # "mask" is a word, too
+    match = re.search(pattern, unmasked, flags=re.IGNORECASE) if target else None
+    if match is None:
+        raise BiasflowError(f"{sentence!r}: the word {target!r} is not in it; change the sentence or the word.")
+    places = [i for i, (start, end) in enumerate(offsets) if start < match.end() and end > match.start()]
+    if not places or tokenizer.unk_token_id in [ids[i] for i in places]:
+        raise BiasflowError(f"{sentence!r}: the encoder's vocabulary lacks the word {target!r}; choose another word.")
+    return places

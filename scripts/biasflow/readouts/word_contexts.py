@@ -6,8 +6,9 @@ every encoder with that vocabulary."""
 import logging
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 
@@ -124,15 +125,38 @@ def word_vectors(
     contexts: pd.DataFrame,
     *,
     batch_size: int = 64,
-    device: torch.device | str = "cpu",
     pieces: str = "last",
 ) -> dict[str, np.ndarray]:
     """The vectors of the occurrences from the last layer of `model`: word -> float32 [n, d], rows as in `contexts`.
 
+    Arguments and errors as in `word_batches`."""
+    found = np.empty((len(contexts), model.config.hidden_size), dtype=np.float32)
+    for rows, forward in word_batches(model, tokenizer, contexts, batch_size=batch_size, pieces=pieces):
+        found[rows] = forward().cpu().numpy()
+    return by_word(contexts, found)
+
+
+def by_word(contexts: pd.DataFrame, vectors: np.ndarray) -> dict[str, np.ndarray]:
+    """word -> its rows of vectors [n, d], which are those of `contexts`."""
+    words, names = pd.factorize(contexts["word"])
+    return {name: vectors[words == number] for number, name in enumerate(names)}
+
+
+def word_batches(
+    model: nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    contexts: pd.DataFrame,
+    *,
+    batch_size: int = 64,
+    pieces: str = "last",
+) -> Iterator[tuple[np.ndarray, Callable[[], torch.Tensor]]]:
+    """The occurrences in batches: (numbers of rows of `contexts`, a function that runs the model on their texts and
+    returns the occurrences' states in the last layer, float32 [rows, d] on its device).
+
     contexts: the `table` of WordContexts, found with a tokenizer like this one. pieces: of which tokens of the word the
     state is taken, "last" (released) or "mean" of all. A text that holds several of the words is encoded once; texts
-    are batched by length, with special tokens; the encoder runs without a head. `device` is where the model lies.
-    BiasflowError: no contexts, a text longer than the encoder takes, a word that the tokenizer does not find in it."""
+    are batched by length, with special tokens; the encoder runs without a head. BiasflowError: no contexts, a text
+    longer than the encoder takes, a word that the tokenizer does not find in it."""
     if pieces not in PIECES:
         raise BiasflowError(f"word vectors: pieces is {pieces!r}; it can be {', '.join(PIECES)}.")
     _check_tokenizer(tokenizer)
@@ -144,19 +168,19 @@ def word_vectors(
     if pieces == "last":
         spans[:, 0] = spans[:, 1] - 1
 
-    found = np.empty((len(contexts), model.config.hidden_size), dtype=np.float32)
     batches = progress(
-        length_sorted(encoded, tokenizer, batch_size=batch_size, device=device),
+        length_sorted(encoded, tokenizer, batch_size=batch_size, device=model.device),
         total=-(-len(texts) // batch_size),
         description="words in context",
     )
     for numbers, batch in batches:
-        states = model.base_model(**batch).last_hidden_state
         rows = np.concatenate([rows_of[number] for number in numbers])
         sentences = np.repeat(np.arange(len(numbers)), [len(rows_of[number]) for number in numbers])
-        found[rows] = _means(states, sentences, spans[rows]).cpu().numpy()
-    words, names = pd.factorize(contexts["word"])
-    return {name: found[words == number] for number, name in enumerate(names)}
+        yield rows, partial(_word_states, model, batch, sentences, spans[rows])
+
+
+def _word_states(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, spans: np.ndarray) -> torch.Tensor:
+    return _means(model.base_model(**batch).last_hidden_state, sentences, spans)
 
 
 Context = tuple[str, int, int]  # text, start, end

@@ -1,4 +1,4 @@
-"""The one tidy table of scores: its columns, its checks, and how it is written and read."""
+"""The one tidy table of scores: its columns, its checks, and how it is written and read. docs/scores.md explains it."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,14 +9,19 @@ import pandera.pandas as pa
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import whole_file
 
-KEYS = ["paper", "task", "encoder", "method", "setting", "strategy", "seed", "head_seed", "stage", "metric", "variant"]
-COLUMNS = [*KEYS, "value"]
-_NEVER_EMPTY = ("paper", "task", "metric")
+NA, NONE = "-", "none"  # a key that does not apply; the method that leaves a model untouched
+MODEL = ["encoder", "task", "strategy", "seed"]
+METHOD = ["method", "setting"]
+HEAD = ["head", "head_seed"]
+MEASURE = ["metric", "part", "variant"]
+KEYS = [*MODEL, *METHOD, *HEAD, "dataset", "split_seed", "readout_seed", *MEASURE]
+VALUES = ["value", "n", "low", "high"]
+COLUMNS = [*KEYS, *VALUES]
 _FLOAT = "%.10g"
 
 SCHEMA = pa.DataFrameSchema(
-    {key: pa.Column(str, pa.Check.str_length(min_value=1) if key in _NEVER_EMPTY else None) for key in KEYS}
-    | {"value": pa.Column(float, nullable=True)},
+    {key: pa.Column(str, pa.Check.str_length(min_value=1)) for key in KEYS}
+    | {value: pa.Column(float, nullable=True) for value in VALUES},
     strict=True,
     ordered=True,
     unique=KEYS,
@@ -24,20 +29,22 @@ SCHEMA = pa.DataFrameSchema(
 
 
 def tidy(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
-    """`frame` (some key columns and `value`) as a table of scores: `keys` fill whole columns, absent ones are "".
+    """`frame` (some key columns and `value`) as a table of scores: `keys` fill whole columns, absent ones are NA.
 
-    Every key is text; the table comes back validated, in the fixed column order and sorted."""
+    Every key is text; absent n, low and high are NaN. The table comes back validated, in the fixed column order and
+    sorted. BiasflowError for an unknown column, an empty key, or two rows with the same keys."""
     unknown = sorted({*frame.columns, *keys} - set(COLUMNS))
     if unknown:
         raise BiasflowError(f"scores: unknown column {', '.join(unknown)}; the columns are {', '.join(COLUMNS)}")
     frame = frame.assign(**keys)
-    absent = [key for key in KEYS if key not in frame]
-    return _checked(frame.assign(**dict.fromkeys(absent, "")))
+    absent = {key: NA for key in KEYS if key not in frame} | {key: float("nan") for key in VALUES if key not in frame}
+    absent.pop("value", None)
+    return _checked(frame.assign(**absent))
 
 
 def concatenate(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """All tables in one, sorted by their keys. Raises BiasflowError where two rows have the same keys."""
-    frames = list(frames)
+    frames = [frame for frame in frames if len(frame)]
     return _checked(pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS))
 
 
@@ -49,20 +56,27 @@ def write_scores(frame: pd.DataFrame, path: str | Path) -> None:
 
 
 def read_scores(path: str | Path) -> pd.DataFrame:
-    """Read what `write_scores` wrote: keys stay text ("", "none" and "0" too), `value` is a float, maybe NaN."""
+    """Read what `write_scores` wrote: keys stay text ("-", "none" and "0" too), values are floats, maybe NaN."""
     try:
-        frame = pd.read_csv(path, dtype=dict.fromkeys(KEYS, str), keep_default_na=False, na_values={"value": ["NaN"]})
+        frame = pd.read_csv(path, dtype=dict.fromkeys(KEYS, str), keep_default_na=False, na_values=_nan_in_values())
         return _checked(frame)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, BiasflowError) as error:
         raise BiasflowError(f"{path}: {error}") from error
+
+
+def _nan_in_values() -> dict[str, list[str]]:
+    return {value: ["NaN"] for value in VALUES}
 
 
 def _checked(frame: pd.DataFrame) -> pd.DataFrame:
     missing = [column for column in COLUMNS if column not in frame]
     if missing:
         raise BiasflowError(f"scores: no column {', '.join(missing)}")
+    absent = [key for key in KEYS if frame[key].isna().any()]
+    if absent:
+        raise BiasflowError(f"scores: {absent[0]} is missing in a row; write {NA!r} where a key does not apply")
     try:
-        frame = frame.astype({**dict.fromkeys(KEYS, str), "value": float})
+        frame = frame.astype({**dict.fromkeys(KEYS, str), **dict.fromkeys(VALUES, float)})
     except (TypeError, ValueError) as error:
         raise BiasflowError(f"scores: {error}") from error
     frame = frame[[*COLUMNS, *(column for column in frame.columns if column not in COLUMNS)]]
@@ -77,4 +91,4 @@ def _checked(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _name(row: pd.Series) -> str:
-    return ", ".join(f"{key}={row[key]}" for key in KEYS if row[key])
+    return ", ".join(f"{key}={row[key]}" for key in KEYS if row[key] != NA)

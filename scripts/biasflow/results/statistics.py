@@ -1,4 +1,4 @@
-"""Correlations with confidence intervals, and the exact paired permutation test."""
+"""Correlations with confidence intervals, and the exact paired permutation test; both also for many columns at once."""
 
 from dataclasses import dataclass
 
@@ -10,6 +10,7 @@ from scripts.biasflow.base.errors import BiasflowError
 
 _TESTS = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
 _EXACT_UP_TO = 20  # 2**19 sums: a few megabytes
+_SUMS = 2**22  # that are held at once
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,51 @@ def correlation(
         return Correlation(method, *[float("nan")] * 4, n=len(x), reason=reason)
     test = _TESTS[method](x, y)
     picks = np.random.default_rng(seed).integers(len(x), size=(resamples, len(x)))
-    drawn = _estimates(x[picks], y[picks], method)
+    drawn = _kendalls(x, y, picks) if method == "kendall" else _estimates(x[picks], y[picks], method)
     tail = 100 * (1 - confidence) / 2
     low, high = np.nanpercentile(drawn, [tail, 100 - tail])
     return Correlation(method, float(test.statistic), float(test.pvalue), float(low), float(high), len(x))
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """`Correlation` of each pair of columns: estimate, p, low and high, each [a, b], of n points."""
+
+    estimate: np.ndarray
+    p: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n: int
+
+
+def correlations(
+    x: np.ndarray,
+    y: np.ndarray,
+    method: str = "spearman",
+    *,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Correlations:
+    """`correlation` ("spearman" or "pearson") of every column of x [n, a] with every column of y [n, b].
+
+    All pairs are resampled alike, each column once. p is that of t = r sqrt((n - 2) / (1 - r^2)), r of the ranks for
+    Spearman. NaN for fewer than three points and for a constant side. x and y are finite."""
+    n, found = len(x), np.full((4, x.shape[1], y.shape[1]), np.nan)
+    rows, columns = (np.flatnonzero((side != side[:1]).any(axis=0)) for side in (x, y))
+    if n >= 3 and len(rows) and len(columns):
+        picks = np.random.default_rng(seed).integers(n, size=(resamples, n))
+        x, y = (np.ascontiguousarray(side.T) for side in (x[:, rows], y[:, columns]))
+        sides = [x, y, x[:, picks], y[:, picks]]  # [a, n], [b, n], [a, resamples, n], [b, resamples, n]
+        x, y, drawn_x, drawn_y = (stats.rankdata(side, axis=-1) if method == "spearman" else side for side in sides)
+        tail = 100 * (1 - confidence) / 2
+        for row, one, drawn in zip(rows, x, drawn_x, strict=True):
+            r = _estimates(one, y, "pearson")
+            with np.errstate(divide="ignore"):
+                p = 2 * stats.t.sf(np.abs(r) * np.sqrt((n - 2) / (1 - r * r)), n - 2)
+            ends = np.nanpercentile(_estimates(drawn, drawn_y, "pearson"), [tail, 100 - tail], axis=-1)
+            found[:, row, columns] = r, p, *ends
+    return Correlations(*found, n=n)
 
 
 def paired_permutation(a: ArrayLike, b: ArrayLike, *, samples: int = 100_000, seed: int = 0) -> float:
@@ -71,26 +113,73 @@ def paired_permutation(a: ArrayLike, b: ArrayLike, *, samples: int = 100_000, se
     differences = a - b
     if not np.isfinite(differences).all():
         raise BiasflowError("paired test: a value is not finite; drop the pair or mend the score that it comes from")
-    # Patterns that tie with the observed one must count, whatever the order of summation rounds them to.
-    reached = abs(differences.sum()) - 1e-9 * np.abs(differences).sum()
-    if len(differences) <= _EXACT_UP_TO:
-        return float((np.abs(_all_signed_sums(differences)) >= reached).mean())
-    generator = np.random.default_rng(seed)
-    hits = drawn = 0
-    while drawn < samples:
-        block = min(2000, samples - drawn)
-        signs = generator.choice([-1.0, 1.0], size=(block, len(differences)))
-        hits += int((np.abs(signs @ differences) >= reached).sum())
-        drawn += block
-    return (1 + hits) / (1 + samples)
+    return float(paired_permutations(differences[:, None], samples=samples, seed=seed)[0])
+
+
+def paired_permutations(differences: np.ndarray, *, samples: int = 100_000, seed: int = 0) -> np.ndarray:
+    """The p of `paired_permutation` for each column of the differences [n, k] of pairs: [k].
+
+    NaN stands for a pair that a column lacks; a column without any pair gets NaN. Columns with as many pairs are tested
+    with the same sign patterns."""
+    there = np.isfinite(differences)
+    pairs, p = there.sum(axis=0), np.full(differences.shape[1], np.nan)
+    for n in np.unique(pairs[pairs > 0]):
+        columns = np.flatnonzero(pairs == n)
+        own = differences[:, columns].T[there[:, columns].T].reshape(len(columns), n).T  # [n, columns]
+        # Patterns that tie with the observed one must count, whatever the order of summation rounds them to.
+        reached = abs(own.sum(axis=0)) - 1e-9 * np.abs(own).sum(axis=0)
+        if n <= _EXACT_UP_TO:
+            blocks = np.array_split(np.arange(len(columns)), -(-len(columns) * 2 ** (n - 1) // _SUMS))
+            p[columns] = np.concatenate(
+                [(np.abs(_all_signed_sums(own[:, block])) >= reached[block]).mean(axis=0) for block in blocks]
+            )
+        else:
+            p[columns] = _sampled(own, reached, samples, seed)
+    return p
+
+
+def holm(p_values: ArrayLike) -> np.ndarray:
+    """Holm's step-down adjustment of the p-values of one family of tests: [n] -> [n], each at least its p.
+
+    adjusted_(i) = max over j <= i of min(1, (m - j + 1) p_(j)), p_(1) <= ... <= p_(m) (Holm 1979). A test without a
+    p-value (NaN) stays NaN and does not count towards m. Raises BiasflowError for values outside [0, 1]. (The one of
+    statsmodels collects garbage at every call, which takes longer than the rest of a table.)"""
+    p_values = np.asarray(p_values, dtype=float)
+    tested = np.flatnonzero(~np.isnan(p_values))
+    if p_values.ndim != 1 or ((p_values[tested] < 0) | (p_values[tested] > 1)).any():
+        raise BiasflowError("holm: give one list of p-values, each between 0 and 1 (NaN where there is none)")
+    rising = tested[np.argsort(p_values[tested], kind="stable")]
+    adjusted = np.full(p_values.shape, np.nan)
+    adjusted[rising] = np.minimum(np.maximum.accumulate(p_values[rising] * np.arange(len(rising), 0, -1)), 1)
+    return adjusted
+
+
+def t_interval(values: np.ndarray, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Student's t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than two."""
+    n = len(values)
+    if n < 2:
+        return float("nan"), float("nan")
+    half = stats.t.ppf((1 + confidence) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
+    return float(values.mean() - half), float(values.mean() + half)
 
 
 def _all_signed_sums(differences: np.ndarray) -> np.ndarray:
-    """The sums over all sign patterns with the first sign fixed: |sum| is the same when every sign is turned."""
+    """The sums [2^(n - 1), k] over all sign patterns of [n, k] with the first sign fixed: |sum| is the same when every
+    sign is turned."""
     sums = differences[:1]
     for difference in differences[1:]:
         sums = np.concatenate([sums + difference, sums - difference])
     return sums
+
+
+def _sampled(differences: np.ndarray, reached: np.ndarray, samples: int, seed: int) -> np.ndarray:
+    """(1 + hits) / (1 + samples) of each column of [n, k], from random sign patterns."""
+    generator = np.random.default_rng(seed)
+    hits = np.zeros(differences.shape[1])
+    for start in range(0, samples, 2000):
+        signs = generator.choice([-1.0, 1.0], size=(min(2000, samples - start), len(differences)))
+        hits += (np.abs(signs @ differences) >= reached).sum(axis=0)
+    return (1 + hits) / (1 + samples)
 
 
 def _constant(values: np.ndarray) -> bool:
@@ -99,12 +188,26 @@ def _constant(values: np.ndarray) -> bool:
 
 def _estimates(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
     """The correlation of each row of x with the same row of y, [resamples, n] -> [resamples]; NaN if constant."""
-    if method == "kendall":
-        usable = [not (_constant(a) or _constant(b)) for a, b in zip(x, y, strict=True)]
-        return np.array([stats.kendalltau(a, b).statistic for a, b, ok in zip(x, y, usable, strict=True) if ok])
     if method == "spearman":
         x, y = stats.rankdata(x, axis=-1), stats.rankdata(y, axis=-1)
     x, y = (values - values.mean(axis=-1, keepdims=True) for values in (x, y))
     scale = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.clip((x * y).sum(axis=-1) / scale, -1, 1)
+
+
+def _kendalls(x: np.ndarray, y: np.ndarray, picks: np.ndarray) -> np.ndarray:
+    """tau-b of x and y [n] in each resample, picks [resamples, n] -> [resamples]; NaN if a side is constant.
+
+    A resample holds pair i so many times: with these counts c, C = sum of c_i c_j sign(x_i - x_j) sign(y_i - y_j) and
+    likewise X and Y of the squared signs of one side, tau-b = C / sqrt(X Y). So signs are taken once."""
+    n = len(x)
+    numbered = picks + n * np.arange(len(picks))[:, None]
+    counts = np.bincount(numbered.ravel(), minlength=picks.size).reshape(-1, n).astype(float)
+
+    def total(signs: np.ndarray) -> np.ndarray:
+        return ((counts @ signs) * counts).sum(axis=-1)
+
+    of_x, of_y = (np.sign(side[:, None] - side) for side in (x, y))
+    with np.errstate(invalid="ignore"):
+        return np.clip(total(of_x * of_y) / np.sqrt(total(of_x**2)) / np.sqrt(total(of_y**2)), -1, 1)

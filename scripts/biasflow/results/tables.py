@@ -7,7 +7,6 @@ import jinja2
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 
-from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import whole_file
 from scripts.biasflow.results.latex import LONG_TEXT, latex_table
 
@@ -76,14 +75,6 @@ def merge_published(
     return merged[order]
 
 
-def combine(frames: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
-    """Tables of several encoders and stimuli sets in one, with leading columns `encoder` and `stimuli`."""
-    if not frames:
-        raise BiasflowError("no table to combine; give at least one encoder and stimuli set")
-    keyed = pd.concat(dict(frames), names=["encoder", "stimuli"])
-    return keyed.reset_index(level=["encoder", "stimuli"]).reset_index(drop=True)
-
-
 def write_table(
     frame: pd.DataFrame,
     csv_path: str | Path,
@@ -92,15 +83,17 @@ def write_table(
     *,
     caption: str,
     decimals: int = 4,
+    headers: Mapping[str, str] | None = None,
 ) -> None:
     """Write a table three times: CSV (6 significant digits), LaTeX (fitting an A4 page) and HTML.
 
-    LaTeX and HTML show `decimals` places, differences with their sign. Each file is whole or absent."""
+    LaTeX and HTML show `decimals` places, differences with their sign, and a column's header from `headers`, or what
+    `readable` makes of its name. Each file is whole or absent."""
     name = Path(csv_path).stem
     with whole_file(csv_path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
     shown = frame.apply(lambda column: _displayed(column, decimals))
-    headers = {column: readable(column) for column in frame}
+    headers = {column: (headers or {}).get(column, readable(column)) for column in frame}
     numeric = {column for column in frame if is_numeric_dtype(frame[column]) and not is_bool_dtype(frame[column])}
     for path, text in (
         (tex_path, latex_table(shown, headers=headers, numeric=numeric, caption=caption, label=f"tab:{name}")),

@@ -1,1 +1,3 @@
-"""Downstream tasks: data, fine-tuning, predictions."""
+"""Downstream tasks: a package each, with its data, its training and what it predicts (protocol: tasks.training)."""
+
+FACTS = "training.json"  # what a training says of itself, in the folder of its model

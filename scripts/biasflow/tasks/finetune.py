@@ -1,6 +1,7 @@
 """Fine-tuning an encoder to classify or rate sentences or pairs of sentences, with transformers' Trainer."""
 
-import json
+import hashlib
+import inspect
 import logging
 import math
 import shutil
@@ -24,16 +25,21 @@ from transformers import (
 )
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import sha256
+from scripts.biasflow.encoders import batches, edit, load
 from scripts.biasflow.encoders.batches import grouped_by_length, longest_input
 from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.edit import Edits, edited
+from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import new_classifier
+from scripts.biasflow.erasers import eraser
+from scripts.biasflow.tasks import training
+from scripts.biasflow.tasks.examples import check_labels
+from scripts.biasflow.tasks.training import claim, fit_method, origin, save_training
 
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
 COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk
 LOSSES = ("loss", "eval_loss", "train_loss")
+CODE = (__file__, *(module.__file__ for module in (training, batches, load, edit, eraser)))  # what decides the weights
 
 
 class DivergedError(BiasflowError):
@@ -78,7 +84,7 @@ def finetune(
     seed: int,
     device: str = "cpu",
     new_model: Callable[..., tuple[nn.Module, PreTrainedTokenizerBase]] = new_classifier,
-    edits: Callable[[nn.Module, PreTrainedTokenizerBase], Edits] = lambda model, tokenizer: (),
+    method: Mapping | None = None,
     keep_diverged: bool = False,
 ) -> dict:
     """Fine-tune the encoder in `source` with a new head for `labels`; fill `folder`; return what happened.
@@ -86,14 +92,15 @@ def finetune(
     train, validation: columns `label` and those named by `texts` (one text, or a pair). Loss: cross-entropy, and the
     validation score is accuracy; with labels=None the column `label` holds numbers, the loss is the mean squared error,
     and the score is Pearson's correlation. AdamW; bf16 on a GPU; batches of similar length. `new_model` makes the model
-    to be trained, as `new_classifier` does. `edits`, given the model before training, returns interventions that are
-    active in every forward pass, in training too.
+    to be trained, as `new_classifier` does. `method`: one that is active in every forward pass, in training and ever
+    after, fitted to the model before training (see `training.fit_method`).
 
     `work` is a folder for checkpoints, left where a killed run stopped; the next call with the same arguments goes on
     from there and ends with the same weights (same machine, same threads), and removes it at the end. BiasflowError:
-    a class absent from training, a label that is none of `labels`, checkpoints of another configuration; then nothing
-    is written to `folder`. A loss that is not finite is a DivergedError; with `keep_diverged` the model as it was
-    before training is kept instead, and what happened says so: `diverged_at`, a step, and no validation score."""
+    a class absent from training, a label that is none of `labels`, checkpoints of another configuration (anything that
+    decides the result); then nothing is written to `folder`. A loss that is not finite is a DivergedError; with
+    `keep_diverged` the model as it was before training is kept instead, and what happened says so: `diverged_at`, a
+    step, and no validation score."""
     for part, frame in (("training", train), ("validation", validation)):
         check_labels(frame, labels, part)
     absent = [label for label in labels or () if not (train["label"] == label).any()]
@@ -106,17 +113,19 @@ def finetune(
         name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit)
         for name, frame in (("train", train), ("validation", validation))
     }
-    _claim(
+    carried = fit_method(model.eval(), tokenizer, method)
+    claim(
         work,
         {
             "recipe": asdict(recipe),
             "seed": seed,
             "labels": labels and list(labels),
-            "data": _digest(train, validation),
-            "encoder": [sha256(file) for file in sorted(Path(source).glob("*.safetensors"))],
+            "data": [_digest(frame[[*texts, "label"]]) for frame in (train, validation)],
+            "method": carried.claim(),
+            **origin(source, model.device, {*CODE, inspect.getfile(new_model)}),
         },
     )
-    with edited(model, edits(model.eval(), tokenizer)):
+    with edited(model, carried.edits):
         trainer = _trainer(model, tokenizer, data, work, recipe, seed)
         try:
             trainer.train(resume_from_checkpoint=_last_checkpoint(work))
@@ -128,10 +137,6 @@ def finetune(
             logging.getLogger("biasflow").warning("%s The model before training is kept, and marked.", error)
             model, tokenizer = new_model(source, labels, seed=seed)
             facts = _diverged_facts(error.step)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    model.to("cpu").eval().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
     facts |= {
         "seed": seed,
         "train": len(train),
@@ -139,23 +144,11 @@ def finetune(
         "cut": int(sum(data["train"]["cut"])) + int(sum(data["validation"]["cut"])),
         "max_length": limit,
     }
-    (folder / "training.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    if labels is not None:
+        facts["majority_share"] = float(validation["label"].value_counts(normalize=True).iloc[0])
+    facts = save_training(folder, model.to("cpu").eval(), tokenizer, facts, carried)
     shutil.rmtree(work, ignore_errors=True)
     return facts
-
-
-def check_labels(frame: pd.DataFrame, labels: Sequence[str] | None, part: str) -> None:
-    """BiasflowError that names the first row whose label is missing or none of `labels` (None: not a finite number),
-    and for no rows at all."""
-    if frame.empty:
-        raise BiasflowError(f"{part} data: there are no examples.")
-    if labels is None:
-        right, wanted = np.isfinite(pd.to_numeric(frame["label"], errors="coerce")), "a number"
-    else:
-        right, wanted = frame["label"].isin(labels), f"one of {', '.join(labels)}"
-    if not right.all():
-        row = int(np.flatnonzero(~right)[0])
-        raise BiasflowError(f"{part} data, row {row + 1}: the label is {frame['label'].iloc[row]!r}, not {wanted}.")
 
 
 def tokenised(
@@ -271,6 +264,7 @@ def _trainer(
         dataloader_num_workers=0,
         dataloader_pin_memory=on_gpu,
     )
+    arguments._n_gpu = min(arguments.n_gpu, 1)  # two visible GPUs would each get a part of every batch
     trainer = FineTuner(
         model=model,
         args=arguments,
@@ -312,23 +306,9 @@ def _diverged_facts(step: int) -> dict:
     return {"validation_scores": [], "epoch": 0, "validation_score": None, "steps": step, "diverged_at": step}
 
 
-def _digest(*frames: pd.DataFrame) -> list[int]:
-    return [int(pd.util.hash_pandas_object(frame, index=False).sum() % 2**53) for frame in frames]
-
-
-def _claim(work: Path, settings: dict) -> None:
-    """Mark `work` as belonging to these settings; BiasflowError if it holds checkpoints of others."""
-    mark = work / "settings.json"
-    if mark.is_file():
-        found = json.loads(mark.read_text(encoding="utf-8"))
-        other = [key for key in settings if found.get(key) != settings[key]]
-        if other:
-            raise BiasflowError(
-                f"{work}: the checkpoints there were made with another {other[0]} ({found.get(other[0])}, now "
-                f"{settings[other[0]]}); restore it to go on from them, or delete the folder to start afresh."
-            )
-    work.mkdir(parents=True, exist_ok=True)
-    mark.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+def _digest(frame: pd.DataFrame) -> str:
+    """Of the rows in their order, which decides the batches."""
+    return hashlib.sha256(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes()).hexdigest()
 
 
 def _last_checkpoint(work: Path) -> str | None:

@@ -8,21 +8,23 @@ from scripts.biasflow.text.articles import article_by_sound
 MASK = "[MASK]"
 # The name of a template -> how an occupation goes into it, and the sentence.
 # "released": what the authors' code runs, "a" before vowels as well; the paper itself prints "an". Both are kept.
+# "said": for the planted occupations, which the planted corpus has in such sentences.
 TEMPLATES = {
     "released": ("a {}".format, "[MASK] is {} ."),
     "article": (article_by_sound, "[MASK] is {} ."),
     "chinese": (str, "[MASK]是一个{}。"),
+    "said": (str, "The {} said that [MASK] was late."),
 }
 # The pronouns that stand for [MASK] in each template: masculine, feminine.
-PRONOUNS = {"released": ("he", "she"), "article": ("he", "she"), "chinese": ("他", "她")}
+PRONOUNS = {"released": ("he", "she"), "article": ("he", "she"), "chinese": ("他", "她"), "said": ("he", "she")}
 
 
 def occupation_sentences(occupations: Sequence[str], template: str = "released") -> list[str]:
     """One sentence with one [MASK] per occupation, in their order.
 
-    template: "released" ("[MASK] is a accountant ."), "article" ("[MASK] is an accountant .") or "chinese"
-    ("[MASK]是一个会计。"); their pronouns are in PRONOUNS. BiasflowError: another template, or an occupation
-    that is absent or empty.
+    template: "released" ("[MASK] is a accountant ."), "article" ("[MASK] is an accountant ."), "chinese"
+    ("[MASK]是一个会计。") or "said" ("The accountant said that [MASK] was late."); their pronouns are in PRONOUNS.
+    BiasflowError: another template, or an occupation that is absent or empty.
     """
     if template not in TEMPLATES:
         raise BiasflowError(f"occupation template {template!r} is unknown; choose from {', '.join(TEMPLATES)}.")

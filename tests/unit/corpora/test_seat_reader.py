@@ -79,17 +79,17 @@ def test_paper_a_exchanges_the_roles_and_lower_cases(write):
 
 
 def test_targets_and_attributes_have_templates_of_their_own(fruit):
-    found = examples_of({"f": in_templates(fruit)})
-    assert found["f", "X"] == ("Apple is [MASK].", "pear is [MASK].")
-    assert found["f", "Y"][2] == "drill is [MASK]."
-    assert found["f", "A"] == ("[MASK] is honey.", "[MASK] is jam.")
-    assert found["f", "B"][1] == "[MASK] is oak."
+    found = examples_of(in_templates(fruit))
+    assert list(found) == list("XYAB")
+    assert found["X"] == ("Apple is [MASK].", "pear is [MASK].")
+    assert found["Y"][2] == "drill is [MASK]."
+    assert found["A"] == ("[MASK] is honey.", "[MASK] is jam.")
+    assert found["B"][1] == "[MASK] is oak."
 
 
-def test_all_examples_of_several_tests_have_their_keys(fruit):
-    found = examples_of({"a": fruit, "b": exchange_roles(fruit)})
-    assert set(found) == {(name, role) for name in "ab" for role in "XYAB"}
-    assert found["a", "X"] == found["b", "A"] == ("Apple", "pear")
+def test_roles_can_be_exchanged(fruit):
+    exchanged = examples_of(exchange_roles(fruit))
+    assert examples_of(fruit)["X"] == exchanged["A"] == ("Apple", "pear")
 
 
 def test_every_test_is_in_the_catalogue():

@@ -20,11 +20,10 @@ from scripts.biasflow.encoders.first_token import (
     first_token_vectors,
     new_first_token_classifier,
 )
-from scripts.biasflow.encoders.load import load_encoder, random_encoder
-from scripts.biasflow.readouts.vectors import HEAD, load_head, load_vectors, save_vectors
+from scripts.biasflow.encoders.linear_head import HEAD, load_head
+from scripts.biasflow.encoders.load import load_encoder, load_model, random_encoder
 from scripts.biasflow.tasks import finetune as finetuning
 from scripts.biasflow.tasks.finetune import Recipe, finetune
-from scripts.biasflow.tasks.occupation.encoders import probed_encoder
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.tasks.test_finetune import LABELS, TRAIN, VALIDATION, WORDS, KillAt, KilledError
@@ -65,8 +64,8 @@ def test_a_tuned_encoder_tells_the_classes_by_a_linear_layer_on_its_first_token(
     assert facts["validation_score"] > 0.8
     model, tokenizer = load_encoder(tmp_path / "tuned", head="none")
     weight, bias = load_head(tmp_path / "tuned")
-    found = first_token_vectors(model, tokenizer, VALIDATION["first"].tolist(), max_length=32)
-    predicted = (found.vectors @ weight.T + bias).argmax(1)
+    found, _ = first_token_vectors(model, tokenizer, VALIDATION["first"].tolist(), max_length=32)
+    predicted = (found @ weight.T + bias).argmax(1)
     agreed = [LABELS[k] for k in predicted] == VALIDATION["label"]
     assert agreed.mean() == pytest.approx(facts["validation_score"])
 
@@ -109,32 +108,19 @@ def test_a_constant_learning_rate_and_no_clipping_reach_the_trainer(tmp_path, mo
 def test_vectors_equal_those_of_one_text_at_a_time(source, monkeypatch):
     monkeypatch.setattr(first_token, "CHUNK", 10)
     model, tokenizer = load_encoder(source, head="none")
-    found = first_token_vectors(model, tokenizer, TEXTS_OF_ALL_LENGTHS, max_length=32, batch_size=4)
+    found, truncated = first_token_vectors(model, tokenizer, TEXTS_OF_ALL_LENGTHS, max_length=32, batch_size=4)
     with torch.inference_mode():
         alone = [model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0, 0] for text in TEXTS_OF_ALL_LENGTHS]
-    assert torch.allclose(found.vectors, torch.stack(alone), atol=1e-5)
-    assert found.truncated == 0
+    assert torch.allclose(found, torch.stack(alone), atol=1e-5)
+    assert truncated == 0
 
 
 def test_texts_that_are_too_long_are_cut_and_counted(tmp_path):
     model, tokenizer = load_encoder(save("bert", tmp_path / "source"), head="none")
     exact, longer = " ".join(["one"] * 6), " ".join(["one"] * 7)
-    found = first_token_vectors(model, tokenizer, [exact, longer, "one", longer + " two"], max_length=8)
-    assert found.truncated == 2
-    assert torch.allclose(found.vectors[0], found.vectors[1], atol=1e-6)
-
-
-def test_saved_vectors_are_read_again(tmp_path):
-    model, tokenizer = load_encoder(save("bert", tmp_path / "source"), head="none")
-    found = first_token_vectors(model, tokenizer, ["one two", "two"], max_length=8)
-    other = first_token_vectors(model, tokenizer, ["two two", "one"], max_length=8)
-    save_vectors({"raw": found, "scrubbed": other}, tmp_path / "vectors.safetensors")
-    again = load_vectors(tmp_path / "vectors.safetensors")
-    assert again.keys() == {"raw", "scrubbed"}
-    assert torch.equal(again["raw"], found.vectors) and torch.equal(again["scrubbed"], other.vectors)
-    (tmp_path / "cut.safetensors").write_bytes((tmp_path / "vectors.safetensors").read_bytes()[:50])
-    with pytest.raises(BiasflowError, match=r"cut\.safetensors"):
-        load_vectors(tmp_path / "cut.safetensors")
+    found, truncated = first_token_vectors(model, tokenizer, [exact, longer, "one", longer + " two"], max_length=8)
+    assert truncated == 2
+    assert torch.allclose(found[0], found[1], atol=1e-6)
 
 
 def test_no_texts_and_broken_encoders_are_refused(tmp_path):
@@ -160,17 +146,19 @@ def test_a_random_encoder_has_the_architecture_and_none_of_the_weights(source, t
     assert not torch.equal(matrices[1], matrices[2]) and not torch.equal(matrices[1], matrices[0])
 
 
-def test_a_probed_encoder_is_read_or_drawn_by_its_path(tmp_path):
+def test_a_model_is_read_or_drawn_by_its_training(tmp_path):
     source = save("bert", tmp_path / "source")
     texts = ["one two", "two"]
 
-    def vectors(path):
-        return first_token_vectors(*probed_encoder(source, path), texts, max_length=8).vectors
+    def vectors(training):
+        return first_token_vectors(*load_model(source, training, head="none"), texts, max_length=8)[0]
 
-    own = first_token_vectors(*load_encoder(source, head="none"), texts, max_length=8).vectors
-    assert torch.equal(vectors("pretrained"), own) and torch.equal(vectors("scrubbing/seed3"), own)
-    drawn = first_token_vectors(*random_encoder(source, seed=3), texts, max_length=8).vectors
+    own = first_token_vectors(*load_encoder(source, head="none"), texts, max_length=8)[0]
+    assert torch.equal(vectors("pretrained"), own) and torch.equal(vectors("bios/scrubbing/seed3"), own)
+    drawn = first_token_vectors(*random_encoder(source, seed=3), texts, max_length=8)[0]
     assert torch.equal(vectors("random/seed3"), drawn) and not torch.equal(drawn, own)
+    with pytest.raises(BiasflowError, match="masked_lm"):
+        load_model(source, "random/seed3", head="masked_lm")
 
 
 def test_a_missing_head_is_an_error_that_names_the_file(tmp_path):

@@ -103,6 +103,23 @@ def test_damage_is_one_line_that_names_the_folder(folder, damage, named):
     assert str(folder) in message and named in message and "\n" not in message
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_code_in_the_folder_of_an_encoder_is_never_run(folder, tmp_path, known):
+    """Of a family that the library knows its own class is taken; another cannot be loaded."""
+    (folder / "code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    config = json.loads((folder / "config.json").read_text())
+    config["auto_map"] = {"AutoConfig": "code.Config", "AutoModel": "code.Model", "AutoTokenizer": ["code.T", "code.T"]}
+    if not known:
+        config["model_type"] = "no-such-family"
+    (folder / "config.json").write_text(json.dumps(config))
+    if known:
+        assert load_encoder(folder, head="masked_lm")[0].config.model_type == "bert"
+    else:
+        with pytest.raises(BiasflowError, match=str(folder)):
+            load_encoder(folder, head="masked_lm")
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(BiasflowError, match="nowhere"):
         load_encoder(tmp_path / "nowhere", head="none")

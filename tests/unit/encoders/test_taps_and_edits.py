@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from transformers import DebertaConfig, DebertaModel, DistilBertModel, RobertaForMaskedLM
+from transformers import BertConfig, DebertaConfig, DebertaModel, DistilBertModel, RobertaForMaskedLM
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import taps
@@ -71,7 +71,7 @@ def test_an_edit_that_never_ran_is_an_error(bert):
 
 
 def test_an_edit_that_changed_nothing_is_an_error(bert):
-    nothing = Eraser(torch.zeros(1, HIDDEN), torch.ones(1))
+    nothing = Eraser.projection(torch.zeros(1, HIDDEN))
     with pytest.raises(BiasflowError, match="pooled"), edited(bert, [("pooled", nothing)]), torch.inference_mode():
         bert(**random_batch(bert))
 
@@ -85,6 +85,40 @@ def test_an_error_inside_is_not_hidden_by_the_check(bert):
 def test_a_place_that_does_not_exist_anywhere(bert, place):
     with pytest.raises(BiasflowError, match=place.replace("[", r"\[")):
         taps.tap(bert, place)
+
+
+def test_a_methods_place_is_resolved_in_a_model(bert):
+    assert taps.resolve(bert, "last.cls") == ("layer[2].cls",) and taps.has(bert, "layer[0].attention.key")
+    with pytest.raises(BiasflowError, match=r"BertForNextSentencePrediction.*layer\[7\]"):
+        taps.resolve(bert, "layer[7]")
+
+
+def test_the_first_tokens_classifier_reads_the_first_token():
+    from transformers import BertModel
+
+    from scripts.biasflow.encoders.first_token import FirstTokenClassifier
+
+    model = FirstTokenClassifier(BertModel(BertConfig(**SIZES)), 4).eval()
+    batch = random_batch(model)
+    states = collect(model, [batch], ["pooled", "layer[-1].cls"])
+    assert torch.equal(states["pooled"], states["layer[-1].cls"])
+    with torch.inference_mode():
+        assert torch.equal(taps.classify(model, taps.pool(model, states["layer[-1].cls"])), model(**batch)["logits"])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_an_edit_in_half_precision_leaves_nothing_but_rounding(bert, dtype):
+    def residual():
+        with edited(bert, [("layer[0]", eraser)]) as reports, torch.inference_mode():
+            bert(**batch)
+        return reports[0].residual
+
+    batch, eraser = random_batch(bert), random_eraser(1, HIDDEN).with_setting(weighted=False, components=1)
+    assert residual() < 1e-5
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert residual() < 1e-5  # a layer's output is float32 there, and the old edit left 4e-3 of it
+    bert.to(dtype)
+    assert residual() < torch.finfo(dtype).eps
 
 
 def test_a_layer_beyond_the_last(bert):

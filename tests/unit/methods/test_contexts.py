@@ -1,6 +1,5 @@
-"""Gendered words in context: where they are found, their states, erasers fitted layer by layer, files."""
+"""Gendered words in context: where they are found, and their states."""
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -8,15 +7,10 @@ from hypothesis import strategies as st
 from transformers import BertTokenizer
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.erasers.registry import BY_GENDER
-from scripts.biasflow.methods.contexts import extraction
+from scripts.biasflow.encoders import taps
+from scripts.biasflow.methods import arrays
 from scripts.biasflow.methods.contexts.extraction import hidden_states
-from scripts.biasflow.methods.contexts.fitting import fit_layers, fit_layers_sequential
-from scripts.biasflow.methods.contexts.gender_shares import gender_shares
 from scripts.biasflow.methods.contexts.occurrences import find_occurrences, find_occurrences_for
-from scripts.biasflow.methods.contexts.places import every_layer
-from scripts.biasflow.methods.contexts.states import load_states
 from tests.unit.conftest import HEADS, HIDDEN
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -154,72 +148,44 @@ def expected_states(bert, tokenizer, occurrences, place_output):
     return torch.stack(rows)
 
 
-@pytest.mark.parametrize("in_file", [False, True])
 @pytest.mark.parametrize("batch_size", [1, 3, 32])
-def test_states_are_those_of_each_sentence_alone(bert, tokenizer, find, tmp_path, in_file, batch_size):
+def test_states_are_those_of_each_sentence_alone(bert, tokenizer, find, batch_size):
     occurrences = find(n=8)
-    path = tmp_path / "states.safetensors" if in_file else None
-    states = hidden_states(bert, tokenizer, SENTENCES, occurrences, places=PLACES, batch_size=batch_size, path=path)
-    assert list(states.places) == PLACES
-    assert states.feminine.tolist() == [gender == "feminine" for gender in occurrences.table["gender"]]
-    assert states.arrays["layer[1].attention.value"].shape == (8, HEADS, HIDDEN // HEADS)
+    states = hidden_states(bert, tokenizer, SENTENCES, occurrences, places=PLACES, batch_size=batch_size)
+    assert list(states) == PLACES
+    assert states["layer[1].attention.value"].shape == (8, HEADS, HIDDEN // HEADS)
     for layer in (0, 2):
         expected = expected_states(bert, tokenizer, occurrences, lambda output, i=layer: output.hidden_states[i + 1])
-        assert torch.allclose(states.arrays[f"layer[{layer}]"], expected, atol=1e-5)
-        masculine, feminine = states.by_gender(f"layer[{layer}]")
-        assert torch.allclose(masculine, expected[~states.feminine], atol=1e-5)
-        assert torch.allclose(feminine, expected[states.feminine], atol=1e-5)
+        assert torch.allclose(states[f"layer[{layer}]"], expected, atol=1e-5)
     before = expected_states(bert, tokenizer, occurrences, lambda output: output.hidden_states[1])
     value = bert.bert.encoder.layer[1].attention.self.value(before).detach().unflatten(-1, (HEADS, -1))
-    assert torch.allclose(states.arrays["layer[1].attention.value"], value, atol=1e-5)
+    assert torch.allclose(states["layer[1].attention.value"], value, atol=1e-5)
 
 
 def test_states_of_every_family(model, tokenizer, find):
     occurrences = find(n=8)
     model.config.max_position_embeddings = 64
-    states = hidden_states(model, tokenizer, SENTENCES, occurrences, places=every_layer(model), batch_size=4)
-    assert [states.arrays[place].shape for place in states.places] == [(8, HIDDEN)] * 3
-    assert all(torch.isfinite(states.arrays[place]).all() for place in states.places)
+    places = taps.resolve(model, "all")
+    states = hidden_states(model, tokenizer, SENTENCES, occurrences, places=places, batch_size=4)
+    assert [states[place].shape for place in places] == [(8, HIDDEN)] * 3
+    assert all(torch.isfinite(states[place]).all() for place in places)
 
 
-def test_states_in_a_file_and_in_memory_are_the_same(bert, tokenizer, find, tmp_path):
-    arguments = (bert, tokenizer, SENTENCES, find(n=8))
-    path = tmp_path / "states.safetensors"
-    here = hidden_states(*arguments, places=PLACES, batch_size=2)
-    there = hidden_states(*arguments, places=PLACES, batch_size=2, path=path)
-    again = load_states(path)
-    for place in PLACES:
-        assert torch.equal(here.arrays[place], there.arrays[place])
-        assert torch.equal(here.arrays[place], again.arrays[place])
-    assert torch.equal(here.feminine, again.feminine)
-    assert [file.name for file in tmp_path.iterdir()] == ["states.safetensors"]
+def test_large_states_go_into_files_and_are_the_same(bert, tokenizer, find, tmp_path, monkeypatch):
+    def states(folder):
+        options = {"places": PLACES, "batch_size": 2, "folder": folder}
+        return hidden_states(bert, tokenizer, SENTENCES, find(n=8), **options)
+
+    small = states(tmp_path / "nowhere")  # no file is needed
+    monkeypatch.setattr(arrays, "IN_MEMORY", 100)
+    large = states(tmp_path)
+    assert all(torch.equal(small[place], large[place]) for place in PLACES)
+    assert list(tmp_path.iterdir()) == []  # the files have no names
+    with pytest.raises(BiasflowError, match="nowhere"):
+        states(tmp_path / "nowhere")
 
 
-def test_a_file_that_holds_no_states_is_named(bert, tokenizer, find, tmp_path):
-    path = tmp_path / "states.safetensors"
-    hidden_states(bert, tokenizer, SENTENCES, find(), places=PLACES, batch_size=2, path=path)
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(BiasflowError, match=r"states\.safetensors"):
-        load_states(path)
-
-
-def test_a_failed_run_leaves_no_file(bert, tokenizer, find, tmp_path, monkeypatch):
-    arguments = (bert, tokenizer, SENTENCES, find(n=8))
-    plain, calls = extraction._states_at, []
-
-    def failing(*batch):
-        calls.append(batch)
-        if len(calls) == 2:
-            raise RuntimeError
-        return plain(*batch)
-
-    monkeypatch.setattr(extraction, "_states_at", failing)
-    with pytest.raises(RuntimeError):
-        hidden_states(*arguments, places=PLACES, batch_size=1, path=tmp_path / "states.safetensors")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("places", [["pooled"], ["layer[1].cls"], ["layer[9]"], ["somewhere"], []])
+@pytest.mark.parametrize("places", [["pooled"], ["layer[1].cls"], ["layer[9]"], ["somewhere"]])
 def test_places_without_states_of_tokens_are_refused(bert, tokenizer, find, places):
     with pytest.raises(BiasflowError):
         hidden_states(bert, tokenizer, SENTENCES, find(), places=places, batch_size=2)
@@ -231,52 +197,3 @@ def test_other_sentences_and_another_tokenizer_are_refused(bert, tokenizer, find
     for arguments in [(tokenizer, SENTENCES[1:]), (tokenizer, SENTENCES[:2]), (tokenizer, []), (other, SENTENCES)]:
         with pytest.raises(BiasflowError):
             hidden_states(bert, *arguments, occurrences, places=PLACES, batch_size=2)
-
-
-@pytest.mark.parametrize("eraser", BY_GENDER)
-def test_erasers_of_layers_and_heads(bert, tokenizer, find, eraser):
-    states = hidden_states(bert, tokenizer, SENTENCES, find(n=8), places=PLACES, batch_size=2)
-    fitted = fit_layers(states, eraser)
-    assert list(fitted) == PLACES
-    alone = BY_GENDER[eraser](*states.by_gender("layer[2]"))
-    assert torch.equal(fitted["layer[2]"].basis, alone.basis)
-    assert fitted["layer[1].attention.value"].basis.shape[0] == HEADS
-    with edited(bert, fitted.items()) as reports:
-        bert(**tokenizer(SENTENCES, padding=True, return_tensors="pt"))
-    assert all(report.change > 0 for report in reports)
-
-
-def test_in_sequence_each_layer_is_fitted_on_the_edited_model(bert, tokenizer, find):
-    arguments = (bert, tokenizer, SENTENCES, find(n=8))
-    options = {"batch_size": 2, "eraser": "densray"}
-    places = every_layer(bert)
-    found = fit_layers_sequential(*arguments, places=places[::-1], **options)
-    plain = fit_layers(hidden_states(*arguments, places=places, batch_size=2), "densray")
-    assert list(found) == places
-    assert torch.equal(found["layer[0]"].basis, plain["layer[0]"].basis)
-    assert not torch.allclose(found["layer[1]"].basis, plain["layer[1]"].basis, atol=1e-3)
-    with edited(bert, [(place, found[place]) for place in places[:2]]):
-        states = hidden_states(*arguments, places=["layer[2]"], batch_size=8)
-    assert torch.allclose(fit_layers(states, "densray")["layer[2]"].basis, found["layer[2]"].basis, atol=1e-3)
-
-
-def test_an_unknown_eraser_and_a_place_that_cannot_be_fitted_are_named(bert, tokenizer, find):
-    arguments = (bert, tokenizer, SENTENCES, find())
-    states = hidden_states(*arguments, places=PLACES, batch_size=2)
-    with pytest.raises(BiasflowError, match="rubber"):
-        fit_layers(states, "rubber")
-    with pytest.raises(BiasflowError, match="rubber"):
-        fit_layers_sequential(*arguments, places=PLACES, eraser="rubber", batch_size=2)
-    states.arrays["layer[2]"][1, 3] = np.nan
-    with pytest.raises(BiasflowError, match=r"layer\[2\]"):
-        fit_layers(states, "densray")
-
-
-def test_gender_shares_of_layers_and_heads(bert, tokenizer, find):
-    states = hidden_states(bert, tokenizer, SENTENCES, find(n=8), places=PLACES, batch_size=2)
-    states.arrays["layer[2]"][:] = torch.randn(8, HIDDEN)
-    states.arrays["layer[2]"][states.feminine] += 100
-    shares = gender_shares(states)
-    assert list(shares["place"]) == ["layer[0]", *["layer[1].attention.value"] * HEADS, "layer[2]"]
-    assert list(shares["head"]) == ["", *map(str, range(HEADS)), ""]
-    assert shares["share"].between(0, 1).all() and shares["share"].iloc[-1] > 0.9

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cosine
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.association import associations, holm, random_partitions, weat
+from scripts.biasflow.metrics import association
+from scripts.biasflow.metrics.association import associations, random_partitions, score, weat
+from scripts.biasflow.readouts.files import save_arrays
 
 
 def plain_association(w, A, B):
@@ -229,27 +231,57 @@ def test_no_partition_with_an_empty_set(n, size):
         random_partitions(n, size, 10, seed=0)
 
 
-def test_holm_by_hand():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.5, 0.9]) == pytest.approx([1, 1])
-    assert len(holm([])) == 0
+AXIS = (("none", "-"), ("hard", "-"), ("densray-each", "layer[0]"))
 
 
-def test_holm_leaves_out_what_was_not_tested():
-    found = holm([0.01, math.nan, 0.04])
-    assert found[[0, 2]] == pytest.approx([0.02, 0.04]) and math.isnan(found[1])
-    assert np.isnan(holm([math.nan])).all()
+def readout(path, seed=0, **meta):
+    sets = [random_sets(seed + i, (4, 4, 3, 3)) for i in range(len(AXIS))]
+    arrays = {role: np.stack([each[i] for each in sets]).astype(np.float32) for i, role in enumerate("XYAB")}
+    save_arrays(path, arrays, AXIS, **meta)
+    return path, arrays
 
 
-@settings(max_examples=10, deadline=None)  # statsmodels collects garbage in every call
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_holm_lies_between_p_and_bonferroni_and_keeps_the_order(p):
-    found, p = holm(p), np.array(p)
-    assert (found >= p - 1e-12).all() and (found <= np.minimum(1, len(p) * p) + 1e-12).all()
-    assert (np.diff(found[np.argsort(p, kind="stable")]) >= -1e-12).all()
+@pytest.mark.parametrize(
+    ("kind", "pooling", "ddof", "ties"), [("weat", "target", 0, "strict"), ("seat", "cls", 1, "inclusive")]
+)
+def test_scores_are_the_tests_of_each_method(tmp_path, kind, pooling, ddof, ties):
+    path, arrays = readout(tmp_path / "v.safetensors", kind=kind, pooling=pooling)
+    found = score(path)
+    assert set(found["variant"]) == {pooling} and (found["n"] == 8).all()
+    for i, (method, setting) in enumerate(AXIS):
+        expected = weat(*(arrays[role][i] for role in "XYAB"), ddof=ddof, ties=ties)
+        rows = found[(found["method"] == method) & (found["setting"] == setting)]
+        assert rows.set_index("metric")["value"].to_dict() == {
+            f"{kind}_effect_size": expected.effect_size,
+            f"{kind}_p_value": expected.p_value,
+            f"{kind}_partitions": 70,
+            f"{kind}_exact": 1,
+        }
 
 
-@pytest.mark.parametrize("wrong", [[0.5, 1.1], [-0.1], 0.5])
-def test_holm_refuses_what_is_no_list_of_p_values(wrong):
-    with pytest.raises(BiasflowError):
-        holm(wrong)
+def test_a_test_of_words_can_be_read_as_one_of_sentences(tmp_path):
+    path, arrays = readout(tmp_path / "v.safetensors", kind="weat", pooling="target")
+    found = score(path, kind="seat").set_index(["method", "metric"])["value"]
+    assert found["none", "seat_effect_size"] == weat(*(arrays[role][0] for role in "XYAB"), ddof=1).effect_size
+    with pytest.raises(BiasflowError, match="kind"):
+        score(path, kind="ceat")
+
+
+def test_random_partitions_are_drawn_once_for_all_methods(tmp_path, monkeypatch):
+    monkeypatch.setattr(association, "EXACT_UP_TO", 3)
+    monkeypatch.setattr(association, "SAMPLES", 50)
+    drawn = []
+    monkeypatch.setattr(association, "random_partitions", lambda *a, **k: drawn.append(a) or random_partitions(*a, **k))
+    path, _ = readout(tmp_path / "v.safetensors", kind="weat", pooling="target")
+    found = score(path).set_index(["method", "metric"])["value"]
+    assert drawn == [(8, 4, 50)]
+    assert found["none", "weat_exact"] == 0 and found["hard", "weat_partitions"] == 50
+
+
+def test_vectors_without_a_direction_have_no_effect_size(tmp_path):
+    path, arrays = readout(tmp_path / "v.safetensors", kind="weat", pooling="target")
+    arrays["X"][1, 2] = 0
+    save_arrays(path, arrays, AXIS, kind="weat", pooling="target")
+    found = score(path).set_index(["method", "metric"])["value"]
+    assert math.isnan(found["hard", "weat_effect_size"]) and found["hard", "weat_partitions"] == 0
+    assert found["none", "weat_partitions"] == 70

@@ -8,15 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.codelength import (
-    CHECKPOINTS,
-    FRACTIONS,
-    Codelengths,
-    codelengths,
-    control_labels,
-    online_codelength,
-    probe_split,
-)
+from scripts.biasflow.metrics.codelength import CHECKPOINTS, Codelengths, codelengths, online_codelength
+from scripts.biasflow.readouts.probe import FRACTIONS, control_labels, probe_split
 from tests.unit.reference_probe import codelength_one_by_one
 
 

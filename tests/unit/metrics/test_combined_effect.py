@@ -10,10 +10,17 @@ from scipy.stats import norm
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics import association
-from scripts.biasflow.metrics.combined_effect import ceat, ceat_rows, draw_effects, random_effects
+from scripts.biasflow.metrics.combined_effect import METRICS, ceat, ceat_rows, random_effects, score
+from scripts.biasflow.metrics.combined_effect import draw_effects as effects_of
+from scripts.biasflow.readouts.cosines import drawn_cosines
+from scripts.biasflow.readouts.files import save_arrays
 from tests.unit.reference_ceat import one_by_one
 
 NAMES = "XYAB"
+
+
+def draw_effects(*sets, draws, seed=0, ddof=1):
+    return effects_of(drawn_cosines(*sets, draws=draws, seed=seed), tuple(map(len, sets)), ddof=ddof)
 
 
 def random_sets(seed, sizes=(3, 4, 3, 2), most=6, dimension=7):
@@ -157,7 +164,7 @@ def test_the_seed_decides_and_chunks_do_not(monkeypatch):
     found = ceat(*sets, draws=100, seed=1)
     assert found == ceat(*sets, draws=100, seed=1)
     assert found != ceat(*sets, draws=100, seed=2)
-    monkeypatch.setattr("scripts.biasflow.metrics.combined_effect.CHUNK_BYTES", 1)
+    monkeypatch.setattr("scripts.biasflow.readouts.cosines.CHUNK_BYTES", 1)
     assert ceat(*sets, draws=100, seed=1).effect_size == pytest.approx(found.effect_size, abs=1e-5)
 
 
@@ -169,8 +176,8 @@ def test_half_precision_is_taken():
 
 def test_rows_hold_all_readings():
     sets = random_sets(6)
-    rows = ceat_rows(*sets, draws=30, seed=2)
-    assert list(rows.columns) == ["metric", "variant", "value"]
+    rows = ceat_rows(draw_effects(*sets, draws=30, seed=2))
+    assert list(rows.columns) == ["metric", "variant", "value", "n"] and (rows["n"] == 30).all()
     values = rows.set_index(["variant", "metric"])["value"]
     assert list(dict.fromkeys(rows["variant"])) == [
         "weat-spread",
@@ -181,8 +188,37 @@ def test_rows_hold_all_readings():
     for order in ("weat", "swapped"):
         for variance in ("spread", "sampling"):
             found = ceat(*sets, draws=30, seed=2, order=order, variance=variance)
-            for metric in ("effect_size", "p_two_sided", "p_one_sided", "tau_squared", "draws"):
+            for metric in METRICS:
                 assert values[f"{order}-{variance}", metric] == getattr(found, metric)
+
+
+def test_scores_of_a_file_are_those_of_its_cosines_under_every_method(tmp_path):
+    several = [random_sets(seed, (3, 2, 2, 4)) for seed in (1, 2)]
+    cosines = np.stack([drawn_cosines(*sets, draws=20, seed=3) for sets in several])
+    sizes = {"X": 3, "Y": 2, "A": 2, "B": 4}
+    save_arrays(tmp_path / "c", {"cosines": cosines}, [("none", "-"), ("grid", "layer[1]")], sizes=sizes)
+    rows = score(tmp_path / "c").set_index(["method", "setting", "metric", "variant"])
+    for sets, method in zip(several, [("none", "-"), ("grid", "layer[1]")], strict=True):
+        expected = ceat_rows(draw_effects(*sets, draws=20, seed=3)).set_index(["metric", "variant"])
+        for (metric, variant), row in expected.iterrows():
+            assert tuple(rows.loc[(*method, f"ceat_{metric}", variant)]) == tuple(row)
+    assert len(rows) == 2 * 4 * len(METRICS)
+
+
+def test_cosines_are_those_of_the_drawn_occurrences():
+    sets = random_sets(12)
+    words = [word for some in sets for word in some]
+    chosen = np.random.default_rng(5).integers(0, [len(word) for word in words], size=(8, len(words)))
+    found = drawn_cosines(*sets, draws=8, seed=5)
+    assert found.dtype == np.float32 and found.shape == (8, 7, 5)
+    for draw, row in enumerate(chosen):
+        unit = [word[i] / np.linalg.norm(word[i].astype(float)) for word, i in zip(words, row, strict=True)]
+        assert found[draw] == pytest.approx(np.array(unit[:7]) @ np.array(unit[7:]).T, abs=1e-6)
+
+
+def test_sizes_that_do_not_fit_are_refused():
+    with pytest.raises(BiasflowError, match="sets of 2, 2, 2 and 2"):
+        effects_of(np.zeros((3, 4, 5)), (2, 2, 2, 2))
 
 
 def test_the_public_name():
@@ -193,12 +229,12 @@ def test_the_public_name():
 def test_what_has_no_answer_says_why(name):
     sets = dict(zip(NAMES, random_sets(7), strict=True))
     zero = [sets[name][0], np.vstack([sets[name][1], np.zeros((1, 7))]), *sets[name][2:]]
-    for wrong, named in ((sets[name][:1], "fewer than two"), (zero, "word 1")):
-        found = ceat(**sets | {name: wrong}, draws=10)
+    for wrong, named in ((sets[name][:1], f"set {name} has fewer than two"), (zero, "a zero vector")):
+        found = ceat(**sets | {name: wrong}, draws=100)
         assert np.isnan([found.effect_size, found.standard_error, found.p_two_sided, found.tau_squared, found.sd]).all()
-        assert found.draws == 0 and name in found.reason and named in found.reason
-        rows = ceat_rows(**sets | {name: wrong}, draws=10).query("metric != 'draws'")
-        assert rows["value"].isna().all()
+        assert found.draws == 0 and named in found.reason
+        rows = ceat_rows(draw_effects(*(sets | {name: wrong}).values(), draws=100))
+        assert rows["value"].isna().all() and (rows["n"] == 0).all()
 
 
 def test_no_spread_has_no_answer():

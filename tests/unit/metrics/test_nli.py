@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.nli import CLASSES, GENDERS, fairness_score, fairness_scores, nli_scores
+from scripts.biasflow.metrics.nli import CLASSES, GENDERS, fairness_score, fairness_scores, nli_scores, score
+from scripts.biasflow.readouts.files import save_arrays
 
 E, N, C = range(3)
 
@@ -185,50 +186,53 @@ def test_arrays_that_are_no_predictions(bad):
         fairness_scores(bad)
 
 
-def test_scores_of_settings():
-    occupation = np.stack([np.full((4, 3, 2, 1), N), np.full((4, 3, 2, 1), E)])
-    occupation[1, 0, :, 0] = C  # of the first occupation, whenever a man is spoken of
-    test = np.array([[E, N, C, N], [E, E, E, E]])
-    labels = ["entailment", "neutral", "contradiction", "entailment"]
-    frame = nli_scores([("base", ""), ("layer", "components=1")], occupation, test, labels)
-    assert list(frame.columns) == ["level", "settings", "metric", "variant", "value"]
-    assert list(frame["level"].unique()) == ["base", "layer"]
-    assert not frame.duplicated(["level", "settings", "metric", "variant"]).any()
-    found = frame.set_index(["level", "metric", "variant"])["value"].to_dict()
-    expected = {
-        ("nli_accuracy", ""): (1, 0),
-        ("nli_parity", "majority"): (1, 0.75),
-        ("nli_parity", "templates"): (1, 0.75),
-        ("nli_fairness", "majority"): (1, 0),
-        ("nli_fairness", "templates"): (1, 0),
-        ("nli_test_accuracy", ""): (0.75, 0.5),
-        ("nli_share", "entailment"): (0, 0.875),
-        ("nli_share", "neutral"): (1, 0),
-        ("nli_share", "contradiction"): (0, 0.125),
-    }
-    assert found == {
-        (level, *key): pair[i] for key, pair in expected.items() for i, level in enumerate(("base", "layer"))
-    }
+def two_methods() -> np.ndarray:
+    """One that always says neutral, and one that says entailment but for the men of one occupation: contradiction."""
+    occupation = np.stack([np.full((4, 3, 2, 1), N), np.full((4, 3, 2, 1), E)]).astype(np.uint8)
+    occupation[1, 0, :, 0] = C
+    return occupation
+
+
+AXIS = [("none", "-"), ("dawkins2024", "sent 0")]
+EXPECTED = {
+    ("nli_accuracy", "-", "-"): (1, 0),
+    ("nli_parity", "-", "majority"): (1, 0.75),
+    ("nli_parity", "-", "templates"): (1, 0.75),
+    ("nli_fairness", "-", "majority"): (1, 0),
+    ("nli_fairness", "-", "templates"): (1, 0),
+    ("nli_share", "entailment", "-"): (0, 0.875),
+    ("nli_share", "neutral", "-"): (1, 0),
+    ("nli_share", "contradiction", "-"): (0, 0.125),
+}
+
+
+def test_scores_of_methods():
+    frame = nli_scores(AXIS, two_methods())
+    keys = ["method", "setting", "metric", "part", "variant"]
+    assert list(frame.columns) == [*keys, "value", "n"] and (frame["n"] == 24).all()
+    found = frame.set_index(keys)["value"].to_dict()
+    assert found == {(*pair, *key): values[i] for key, values in EXPECTED.items() for i, pair in enumerate(AXIS)}
+
+
+def test_scores_of_a_readout_are_those_of_every_head(tmp_path):
+    own = two_methods()
+    save_arrays(tmp_path / "predictions", {"own": own, "retrained": own[::-1]}, AXIS, classes=CLASSES, gold=None)
+    found = score(tmp_path / "predictions")
+    for head, predictions in (("own", own), ("retrained", own[::-1])):
+        expected = nli_scores(AXIS, predictions).assign(head=head)
+        pd.testing.assert_frame_equal(found[found["head"] == head].reset_index(drop=True), expected)
 
 
 @pytest.mark.parametrize(
-    ("change", "names"),
+    ("axis", "predictions"),
     [
-        ({"settings": []}, "settings"),
-        ({"settings": [("base", ""), ("layer", "")]}, "2 settings"),
-        ({"occupation_predictions": np.ones((2, 2, 2, 1), int)}, "occupation predictions"),
-        ({"test_predictions": np.ones((1, 3), int)}, "test predictions"),
-        ({"test_predictions": np.full((1, 2), 3)}, "no class"),
-        ({"test_labels": ["neutral", "-"]}, "test_labels: row 1"),
-        ({"test_predictions": np.ones((1, 0), int), "test_labels": []}, "test predictions"),
+        ([], np.ones((1, 2, 2, 2, 1), int)),
+        (AXIS, np.ones((1, 2, 2, 2, 1), int)),
+        (AXIS[:1], np.ones((2, 2, 2, 1), int)),
+        (AXIS[:1], np.full((1, 2, 2, 2, 1), 3)),
+        (AXIS[:1], np.ones((1, 2), int)),
     ],
 )
-def test_settings_and_predictions_must_fit(change, names):
-    arguments = {
-        "settings": [("base", "")],
-        "occupation_predictions": np.ones((1, 2, 2, 2, 1), int),
-        "test_predictions": np.ones((1, 2), int),
-        "test_labels": ["neutral", "neutral"],
-    }
-    with pytest.raises(BiasflowError, match=names):
-        nli_scores(**(arguments | change))
+def test_methods_and_predictions_must_fit(axis, predictions):
+    with pytest.raises(BiasflowError, match="predictions"):
+        nli_scores(axis, predictions)

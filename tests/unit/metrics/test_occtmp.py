@@ -4,15 +4,15 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
-from scripts.biasflow.metrics.occtmp import occtmp
-from scripts.biasflow.readouts.masked_words import MASK
-from scripts.biasflow.text.occupation_templates import PRONOUNS, TEMPLATES, occupation_sentences
+from scripts.biasflow.metrics.occtmp import occtmp, score
+from scripts.biasflow.text.occupation_templates import MASK, PRONOUNS, TEMPLATES, occupation_sentences
 
 PAIRS = st.lists(st.tuples(st.floats(-20, 0), st.floats(-20, 0)), min_size=2, max_size=20)
 
@@ -67,6 +67,35 @@ def test_the_row_and_the_side_are_named():
         occtmp([-1.0, -1.0], [-1.0, -math.inf])
 
 
+def readout(path, **log_p):
+    """log p of he and she, as readouts/masked_words.py writes them; log_p: method -> {occupation: pair}."""
+    rows = [
+        (method, "-", occupation, word, gender, pair[column])
+        for method, pairs in log_p.items()
+        for column, (word, gender) in enumerate((("he", "masculine"), ("she", "feminine")))
+        for occupation, pair in pairs.items()
+    ]
+    pd.DataFrame(rows, columns=["method", "setting", "item", "word", "gender", "log_p"]).to_parquet(path)
+    return path
+
+
+def test_scores_by_method(tmp_path):
+    pairs = {"nurse": (-4.0, -1.0), "judge": (-2.0, -3.0)}
+    path = readout(tmp_path / "p.parquet", none=pairs, hard=dict.fromkeys(pairs, (-2.0, -2.0)))
+    found = score(path).set_index(["method", "metric"])
+    assert (found["n"] == 2).all() and len(found) == 2 * 7
+    assert found.loc[("none", "occtmp_diff"), "value"] == 2 and found.loc[("none", "occtmp_signed_diff"), "value"] == -1
+    assert found.loc[("none", "occtmp_share_he"), "value"] == 0.5 and found.loc[("hard", "occtmp_diff"), "value"] == 0
+    assert found.loc[("none", "occtmp_p_she"), "value"] == pytest.approx((math.exp(-1) + math.exp(-3)) / 2)
+
+
+def test_an_occupation_without_both_pronouns_is_refused(tmp_path):
+    path = readout(tmp_path / "p.parquet", hard={"nurse": (-4.0, -1.0), "judge": (-2.0, -3.0)})
+    pd.read_parquet(path).drop(index=3).to_parquet(path)
+    with pytest.raises(BiasflowError, match=r"p\.parquet: hard -.*both"):
+        score(path)
+
+
 def test_sentences():
     assert occupation_sentences(["accountant", "nurse"]) == ["[MASK] is a accountant .", "[MASK] is a nurse ."]
     assert occupation_sentences(["accountant", "nurse"], "article") == [
@@ -74,6 +103,7 @@ def test_sentences():
         "[MASK] is a nurse .",
     ]
     assert occupation_sentences(["会计"], "chinese") == ["[MASK]是一个会计。"]
+    assert occupation_sentences(["nurse"], "said") == ["The nurse said that [MASK] was late."]
 
 
 @pytest.mark.parametrize("template", TEMPLATES)

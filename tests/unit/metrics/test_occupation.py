@@ -6,7 +6,7 @@ import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics import fairness
-from scripts.biasflow.metrics.occupation import SHARES, occupation_rows, occupation_rows_of_heads
+from scripts.biasflow.metrics.occupation import SHARES, occupation_rows, score
 from scripts.biasflow.results.scores import tidy
 
 K = 5
@@ -15,12 +15,12 @@ LABOUR = np.array([0.2, np.nan, 0.4, 0.6, 0.5])
 BY_SOURCE = {"train": TRAIN, "test": TRAIN**2, "labour": LABOUR}
 
 ROWS = {
-    *(("accuracy", ""), ("independence", ""), ("test_size", "")),
-    *((f"{rate}_gap_sum", "") for rate in ("tpr", "fpr", "precision")),
-    *((f"{rate}_gap_pearson", source) for rate in ("tpr", "fpr", "precision") for source in SHARES),
-    *(("separation", aggregate) for aggregate in ("absdiff", "sum")),
-    *(("sufficiency", variant) for variant in ("absdiff", "sum", "absdiff-order-free", "sum-order-free")),
-    *(("undefined_cells", of) for of in ("tpr", "fpr", "precision", "separation", "sufficiency")),
+    *(("accuracy", "-", "-"), ("independence", "-", "-"), ("test_size", "-", "-")),
+    *((f"{rate}_gap_sum", "-", "-") for rate in ("tpr", "fpr", "precision")),
+    *((f"{rate}_gap_pearson", "-", source) for rate in ("tpr", "fpr", "precision") for source in SHARES),
+    *(("separation", "-", aggregate) for aggregate in ("absdiff", "sum")),
+    *(("sufficiency", "-", variant) for variant in ("absdiff", "sum", "absdiff-order-free", "sum-order-free")),
+    *(("undefined_cells", of, "-") for of in ("tpr", "fpr", "precision", "separation", "sufficiency")),
 }
 
 
@@ -37,30 +37,31 @@ def counts():
 
 
 def value_of(rows):
-    return rows.set_index(["metric", "variant"])["value"]
+    return rows.set_index(["metric", "part", "variant"])["value"]
 
 
 def test_every_score_has_one_row(counts):
     rows = occupation_rows(counts, shares=BY_SOURCE)
-    assert rows.columns.tolist() == ["metric", "variant", "value"]
-    assert set(zip(rows["metric"], rows["variant"], strict=True)) == ROWS and len(rows) == len(ROWS)
+    assert {*rows.columns} == {"classifier", "metric", "part", "variant", "value", "n"}
+    assert set(zip(rows["metric"], rows["part"], rows["variant"], strict=True)) == ROWS and len(rows) == len(ROWS)
+    assert (rows["n"] == 300).all()
 
 
 def test_rows_hold_the_measures(counts):
     found, gaps = value_of(occupation_rows(counts, shares=BY_SOURCE)), fairness.gaps(counts)
-    assert found["test_size", ""] == 300
-    assert found["accuracy", ""] == fairness.accuracy(counts)
-    assert found["independence", ""] == fairness.independence(counts)
+    assert found["test_size", "-", "-"] == 300
+    assert found["accuracy", "-", "-"] == fairness.accuracy(counts)
+    assert found["independence", "-", "-"] == fairness.independence(counts)
     for name in ("tpr", "fpr", "precision"):
         rate = getattr(gaps, name)
-        assert found[f"{name}_gap_sum", ""] == rate.gap_sum()
+        assert found[f"{name}_gap_sum", "-", "-"] == rate.gap_sum()
         for source, share in BY_SOURCE.items():
-            assert found[f"{name}_gap_pearson", source] == rate.gap_pearson(share)
+            assert found[f"{name}_gap_pearson", "-", source] == rate.gap_pearson(share)
     for aggregate in ("absdiff", "sum"):
-        assert found["separation", aggregate] == fairness.separation(counts, aggregate=aggregate)
-        assert found["sufficiency", aggregate] == fairness.sufficiency(counts, aggregate=aggregate)
+        assert found["separation", "-", aggregate] == fairness.separation(counts, aggregate=aggregate)
+        assert found["sufficiency", "-", aggregate] == fairness.sufficiency(counts, aggregate=aggregate)
         free = fairness.sufficiency(counts, aggregate=aggregate, distance="order-free")
-        assert found["sufficiency", f"{aggregate}-order-free"] == free
+        assert found["sufficiency", "-", f"{aggregate}-order-free"] == free
     assert (found["undefined_cells"] == 0).all()
 
 
@@ -69,30 +70,54 @@ def test_what_is_undefined_stays_so_and_is_counted(counts):
     counts = counts.copy()
     counts[1, 0] = counts[:, 1:, 1] = 0
     found = value_of(occupation_rows(counts, shares={"labour": np.full(K, np.nan)}))
-    assert found["tpr_gap_pearson"].isna().all() and not np.isnan(found["tpr_gap_sum", ""])
+    assert found["tpr_gap_pearson"].isna().all() and not np.isnan(found["tpr_gap_sum", "-", "-"])
     expected = {"tpr": 1, "fpr": 0, "precision": 1, "separation": 1, "sufficiency": 1}
-    assert found["undefined_cells"].to_dict() == expected
+    assert found["undefined_cells"].droplevel("variant").to_dict() == expected
     empty = value_of(occupation_rows(np.zeros_like(counts), shares=BY_SOURCE))
-    assert empty["test_size", ""] == 0 and empty["undefined_cells", "tpr"] == 2 * K
-    assert all(empty[metric].isna().all() for metric in {name for name, _ in ROWS} - {"test_size", "undefined_cells"})
+    assert empty["test_size", "-", "-"] == 0 and empty["undefined_cells", "tpr", "-"] == 2 * K
+    scored = {name for name, _, _ in ROWS} - {"test_size", "undefined_cells"}
+    assert all(empty[metric].isna().all() for metric in scored)
 
 
-def test_heads_together_equal_one_by_one():
+def test_classifiers_together_equal_one_by_one():
     many = tables(7)
-    together = occupation_rows_of_heads(many, range(7), shares=BY_SOURCE)
-    one_by_one = [occupation_rows(one, shares=BY_SOURCE).assign(head_seed=str(i)) for i, one in enumerate(many)]
-    pd.testing.assert_frame_equal(together, pd.concat(one_by_one, ignore_index=True)[together.columns])
+    shares = BY_SOURCE | {"train": np.random.default_rng(0).random((7, K))}
+    together = occupation_rows(many, shares=shares)
+    one_by_one = [
+        occupation_rows(one, shares=shares | {"train": shares["train"][i]}).assign(classifier=i)
+        for i, one in enumerate(many)
+    ]
+    pd.testing.assert_frame_equal(together, pd.concat(one_by_one, ignore_index=True))
 
 
 def test_only_the_sources_that_are_given(counts):
     found = value_of(occupation_rows(counts, shares={"labour": LABOUR, "train": TRAIN}))
-    assert found["tpr_gap_pearson"].index.tolist() == ["train", "labour"]
+    assert found["tpr_gap_pearson", "-"].index.tolist() == ["train", "labour"]
 
 
-def test_rows_fit_the_table_of_scores():
-    rows = occupation_rows_of_heads(tables(3), [0, 5, 11], shares=BY_SOURCE)
-    table = tidy(rows, paper="internal", task="occupation", encoder="roberta", setting="raw", stage="after", seed="0")
-    assert len(table) == 3 * len(ROWS)
+def test_a_file_of_counts_is_scored_with_the_shares_that_it_holds(tmp_path):
+    """Two heads on two splits, whose shares differ; cells without anybody are not in the file."""
+    counts, names = tables(4), ["dj", "model", "nurse", "poet", "rapper"]
+    train = {"0": TRAIN, "5": TRAIN[::-1]}
+    cells = []
+    for number, (split_seed, head) in enumerate([("0", "own"), ("0", "retrained"), ("5", "own"), ("5", "retrained")]):
+        for gender, gold, predicted in np.argwhere(counts[number]):
+            shares = (train[split_seed][gold], train[split_seed][gold] ** 2)
+            who = ("MF"[gender], names[gold], names[predicted], counts[number, gender, gold, predicted])
+            cells.append(("none", "-", head, "-", split_seed, *who, *shares))
+    columns = ["method", "setting", "head", "head_seed", "split_seed", "gender", "gold", "predicted", "biographies"]
+    pd.DataFrame(cells, columns=[*columns, "share_train", "share_test"]).to_parquet(tmp_path / "heads.parquet")
+    labour = pd.DataFrame({"profession": names, "labour_share": LABOUR})
+    labour.to_csv(tmp_path / "professions.csv", index=False)
+    found = score(tmp_path / "heads.parquet", professions=tmp_path / "professions.csv")
+    for number, (split_seed, head) in enumerate([("0", "own"), ("0", "retrained"), ("5", "own"), ("5", "retrained")]):
+        shares = {"train": train[split_seed], "test": train[split_seed] ** 2, "labour": LABOUR}
+        expected = value_of(occupation_rows(counts[number], shares=shares))
+        own = found[(found["split_seed"] == split_seed) & (found["head"] == head)]
+        pd.testing.assert_series_equal(value_of(own), expected)
+    assert (found["n"] == 300).all() and len(tidy(found)) == 4 * len(ROWS)
+    without = score(tmp_path / "heads.parquet")
+    assert set(without.loc[without["metric"] == "tpr_gap_pearson", "variant"]) == {"train", "test"}
 
 
 @pytest.mark.parametrize(
@@ -110,11 +135,7 @@ def test_wrong_shares_are_refused(counts, shares, named):
         occupation_rows(counts, shares=shares)
 
 
-def test_wrong_tables_and_seeds_are_refused(counts):
-    with pytest.raises(BiasflowError, match="counts of shape"):
-        occupation_rows(counts[None], shares=BY_SOURCE)
-    for seeds in ([0], [0, 1, 2]):
-        with pytest.raises(BiasflowError, match="head seeds"):
-            occupation_rows_of_heads(np.stack([counts, counts]), seeds, shares=BY_SOURCE)
-    with pytest.raises(BiasflowError, match="head seeds 0, 0"):
-        occupation_rows_of_heads(np.stack([counts, counts]), [0, "0"], shares=BY_SOURCE)
+def test_wrong_tables_are_refused(counts):
+    for wrong in (counts[0], counts[None, None]):
+        with pytest.raises(BiasflowError, match="counts of shape"):
+            occupation_rows(wrong, shares=BY_SOURCE)

@@ -9,8 +9,8 @@ from hypothesis.extra.numpy import arrays
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics import stereoset
-from tests.unit.synthetic_nsp import probabilities
 
+METHODS = [("none", "-"), ("dawkins2024", "sent 0"), ("dawkins2024", "layer-11+attention 0,1,1,0,1"), ("densray", "-")]
 PROBABILITY = st.floats(0, 1, allow_nan=False, width=32)
 
 
@@ -95,12 +95,21 @@ def test_what_is_not_a_list_of_probabilities_is_refused(p):
         stereoset.stereotype_score(*p)
 
 
-def test_every_setting_scores_as_one_by_one():
+def probabilities(triples, methods=METHODS):
+    axis = pd.DataFrame(methods, columns=["method", "setting"])
+    labels, swapped = pd.DataFrame({"label": stereoset.LABELS}), pd.DataFrame({"swapped": [False, True]})
+    rows = axis.merge(pd.DataFrame({"triple": triples}), how="cross").merge(labels, how="cross")
+    rows = rows.merge(swapped, how="cross")
+    return rows.assign(p=np.random.default_rng(0).beta(0.3, 0.3, len(rows)))
+
+
+def test_every_setting_scores_as_one_by_one(tmp_path):
     frame = probabilities([f"t{i}" for i in range(23)])
-    scored = stereoset.score_settings(frame.sample(frac=1, random_state=0))
-    assert len(scored) == 76 * 11
-    for level, settings in (("base", ""), ("layer-11+attention", "0,1,1,0,1")):
-        rows = frame[(frame["level"] == level) & (frame["settings"] == settings)]
+    frame.sample(frac=1, random_state=0).to_parquet(tmp_path / "p.parquet")
+    scored = stereoset.score(tmp_path / "p.parquet")
+    assert len(scored) == len(METHODS) * 11 and (scored["n"] == 23).all()
+    for method, setting in METHODS:
+        rows = frame[(frame["method"] == method) & (frame["setting"] == setting)]
         p = {key: group.sort_values("triple")["p"].to_numpy() for key, group in rows.groupby(["label", "swapped"])}
         stereotype, anti = p["stereotype", False], p["anti-stereotype", False]
         stereotype_swapped, anti_swapped = p["anti-stereotype", True], p["stereotype", True]
@@ -108,20 +117,25 @@ def test_every_setting_scores_as_one_by_one():
         related, unrelated = np.concatenate(four), [p["unrelated", swapped] for swapped in (False, False, True, True)]
         both = np.concatenate([stereotype, stereotype_swapped]), np.concatenate([anti, anti_swapped])
         expected = {
-            ("stereotype_score", "original"): stereoset.stereotype_score(stereotype, anti),
-            ("stereotype_score", "both"): stereoset.stereotype_score(*both),
-            ("language_model_score", "both"): stereoset.language_model_score(related, np.concatenate(unrelated)),
+            ("stereotype_score", "-", "original"): stereoset.stereotype_score(stereotype, anti),
+            ("stereotype_score", "-", "both"): stereoset.stereotype_score(*both),
+            ("language_model_score", "-", "both"): stereoset.language_model_score(related, np.concatenate(unrelated)),
         }
         for name, top in (("top=5%", 0.05), ("top=10%", 0.1), ("top=20%", 0.2), ("top=100%", 1.0)):
-            expected["strength", name] = stereoset.strength(*four, top=top)
-            expected["distance", name] = stereoset.distance(p["unrelated", False], p["unrelated", True], top=top)
-        found = scored[(scored["level"] == level) & (scored["settings"] == settings)]
-        assert found.set_index(["metric", "variant"])["value"].to_dict() == pytest.approx(expected)
+            expected["strength", name, "-"] = stereoset.strength(*four, top=top)
+            expected["distance", name, "-"] = stereoset.distance(p["unrelated", False], p["unrelated", True], top=top)
+        found = scored[(scored["method"] == method) & (scored["setting"] == setting)]
+        assert found.set_index(["metric", "part", "variant"])["value"].to_dict() == pytest.approx(expected)
+
+
+def test_the_shares_that_are_asked_for_and_no_others():
+    scored = stereoset.score_settings(probabilities(["a", "b"]), tops=[0.1])
+    assert set(scored["part"]) == {"-", "top=10%"}
 
 
 def test_settings_keep_their_order():
-    frame = probabilities(["a", "b"], settings=pd.DataFrame({"level": ["sent", "base"], "settings": ["1", ""]}))
-    assert list(stereoset.score_settings(frame)["level"].unique()) == ["sent", "base"]
+    frame = probabilities(["a", "b"], methods=[("leace", "-"), ("none", "-")])
+    assert list(stereoset.score_settings(frame)["method"].unique()) == ["leace", "none"]
 
 
 @pytest.mark.parametrize(
@@ -137,14 +151,17 @@ def test_settings_keep_their_order():
     ids=["row missing", "label missing", "NaN", "above 1", "unknown label", "twice"],
 )
 def test_a_damaged_table_is_refused_by_triple_and_setting(damage):
-    frame = probabilities(["first", "second"], settings=pd.DataFrame({"level": ["sent"], "settings": ["0"]}))
-    with pytest.raises(BiasflowError, match=r"triple (first|second).*sent \(0\)"):
+    frame = probabilities(["first", "second"], methods=[("dawkins2024", "sent 0")])
+    with pytest.raises(BiasflowError, match=r"triple (first|second).*dawkins2024 sent 0"):
         stereoset.score_settings(damage(frame))
 
 
-def test_a_column_or_every_row_missing_is_refused():
+def test_a_column_or_every_row_missing_is_refused(tmp_path):
     frame = probabilities(["a"])
     with pytest.raises(BiasflowError, match="swapped"):
         stereoset.score_settings(frame.drop(columns="swapped"))
     with pytest.raises(BiasflowError, match="empty"):
         stereoset.score_settings(frame.head(0))
+    frame.drop(columns="p").to_parquet(tmp_path / "p.parquet")
+    with pytest.raises(BiasflowError, match=r"p\.parquet.* p;"):
+        stereoset.score(tmp_path / "p.parquet")

@@ -1,13 +1,14 @@
-import pandas as pd
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics.stereoset import triple_distances, triple_strengths
-from scripts.biasflow.papers.published import PUBLISHED, path_of, read_published
+from scripts.biasflow.papers.paper import HERE, load
+from scripts.biasflow.papers.published import path_of, read_published
+from scripts.biasflow.registry import PAPERS
 
 
 def test_table_7_has_all_rows_in_printed_order():
-    table = read_published("dawkins2024_table7")
+    table = read_published("dawkins2024", "table7")
     counts = {"base": 1, "sentence-debias": 1, "sent": 2, "layer-12": 8, "layer-11": 32, "layer-11+attention": 32}
     assert table["level"].value_counts(sort=False).to_dict() == counts
     assert not table.duplicated(["level", "settings"]).any() and not table.isna().any().any()
@@ -18,13 +19,13 @@ def test_table_7_has_all_rows_in_printed_order():
 
 
 def test_settings_stay_text():
-    assert read_published("dawkins2024_table7")["settings"].iloc[:3].tolist() == ["", "", "0"]
-    table5 = read_published("dawkins2024_table5")
+    assert read_published("dawkins2024", "table7")["settings"].iloc[:3].tolist() == ["", "", "0"]
+    table5 = read_published("dawkins2024", "table5")
     assert table5["strength_settings"].tolist() == ["", "", "0", "0,0,0", "0,0,0,1,0", "0,0,1,0,0"]
 
 
 def test_printed_s_and_d_follow_from_printed_p():
-    printed = read_published("dawkins2024_tables1_3_4")
+    printed = read_published("dawkins2024", "tables1_3_4")
     for (table, _), group in printed[printed["table"] != "1"].groupby(["table", "example"]):
         p = group.set_index(["label", "swapped"])["p"]
         if table == "3":
@@ -36,13 +37,22 @@ def test_printed_s_and_d_follow_from_printed_p():
             )
 
 
-def test_every_file_has_a_source():
-    sources = pd.read_csv(PUBLISHED / "sources.csv")
-    named = sources[sources["file"].str.startswith("dawkins2024")]
-    assert set(named["file"]) == {path.stem for path in PUBLISHED.glob("dawkins2024*.csv")}
-    assert named.notna().all().all()
+@pytest.mark.parametrize("name", [name for name in PAPERS if (HERE / name / "paper.yaml").is_file()])
+def test_every_file_has_a_source(name):
+    text = load(name)
+    assert set(text.published) == {path.stem for path in (HERE / name / "published").glob("*.csv")}
+    assert all(text.published.values()) and text.citation and (not text.published or (text.doi and text.url))
 
 
 def test_an_unknown_table_is_refused_with_the_known_ones():
-    with pytest.raises(BiasflowError, match="dawkins2024_table7"):
-        path_of("dawkins2024_table9")
+    with pytest.raises(BiasflowError, match=r"liang2020.*values"):
+        path_of("liang2020", "table9")
+
+
+def test_names_stay_text(tmp_path):
+    (tmp_path / "p" / "published").mkdir(parents=True)
+    path = tmp_path / "p" / "published" / "t.csv"
+    path.write_text("level,settings,best_settings,value\nsent,0,,0.5\nbase,,1,\n")
+    table = read_published("p", "t", tmp_path)
+    assert table["settings"].tolist() == ["0", ""] and table["best_settings"].tolist() == ["", "1"]
+    assert table["value"].isna().tolist() == [False, True]

@@ -1,96 +1,211 @@
-"""The configuration: defaults, and one line for whatever is wrong with it."""
-
-import copy
-from pathlib import Path
+"""The configuration: defaults, and one line for whatever is wrong with it, before the first job."""
 
 import pytest
 import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.plan.configuration import load_schema, resolve
-
-ROOT = Path(__file__).parents[3]
-SCHEMA = load_schema(ROOT / "config/schema/config.schema.yaml")
-SMALLEST = {
-    "run": "test",
-    "encoders": {"own": {"source": "pretrain", "corpus": "planted"}},
-    "projective": {"encoders": ["own"], "stimuli": ["planted"]},
-}
-
-
-def changed(path: str, value) -> dict:
-    config = copy.deepcopy(SMALLEST)
-    place = config
-    *above, last = path.split(".")
-    for key in above:
-        place = place.setdefault(key, {})
-    place[last] = value
-    return config
+from scripts.biasflow.plan.configuration import resolve
+from scripts.biasflow.registry import ERASERS
+from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, SMALL, asking, changed, of_file, planned
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.name)
 def test_every_run_of_the_project_follows_the_schema(path):
-    content = yaml.safe_load(path.read_text())
-    if "run" in content:
-        assert resolve(content, SCHEMA)["run"] == content["run"]
+    if path.stem in RUNS:
+        assert of_file(path.stem)["run"] == yaml.safe_load(path.read_text())["run"]
     else:
         assert path.name in ("corpora.yaml", "sentence_pairs.yaml")
 
 
 def test_defaults_are_filled_in_at_every_depth():
-    config = resolve(SMALLEST, SCHEMA)
+    config = resolve(SMALL, SCHEMA)
     assert config["device"] == "auto"
-    assert config["projective"]["tops"] == [0.05, 0.1, 0.2, 1.0]
     assert config["encoders"]["own"]["layers"] == 4
-    assert "device" not in SMALLEST
+    assert config["encoders"]["real"]["optional"] is False
+    assert config["tasks"]["bios"]["heads"]["keep"] == "best"
+    assert config["metrics"]["strength"]["tops"] == [0.05, 0.1, 0.2, 1.0]
+    assert config["ask"]["inside"]["methods"] == ["none"]
+    assert "device" not in SMALL and "methods" not in SMALL["ask"]["inside"]
 
 
-def test_resolving_twice_changes_nothing():
-    once = resolve(SMALLEST, SCHEMA)
+def test_every_eraser_has_a_method_of_its_name_and_each_method_one_that_is_fitted_before_training():
+    methods = resolve(changed(("methods.mine", [{"eraser": "leace", "places": "last"}])), SCHEMA)["methods"]
+    for name in [*(eraser.replace("_", "-") for eraser in ERASERS), "mine"]:
+        (step,), (before,) = methods[name], methods[f"{name}-pretrained"]
+        assert (step["fitted_on"], before) == ("model", step | {"fitted_on": "pretrained"})
+    assert methods["dawkins2024-pretrained"]["fitted_on"] == "pretrained"
+    assert methods["none"] == [] and "none-pretrained" not in methods
+
+
+def test_a_method_of_ones_own_comes_before_the_one_of_that_name():
+    own = [{"eraser": "leace", "places": "layer[1]"}]
+    assert resolve(changed(("methods.leace", own)), SCHEMA)["methods"]["leace"][0]["places"] == "layer[1]"
+
+
+@pytest.mark.parametrize("config", [SMALL, *(of_file(name) for name in RUNS)], ids=["small one", *RUNS])
+def test_resolving_twice_changes_nothing(config):
+    once = resolve(config, SCHEMA)
     assert resolve(once, SCHEMA) == once
 
 
 def test_every_key_is_described():
-    def keys(schema, path=""):
+    def keys(schema, path):
         for name, below in schema.get("properties", {}).items():
-            assert "description" in below or name in ("source", "next_sentence"), f"{path}.{name}"
+            if "const" not in below and name not in ("source", "kind"):
+                described = "description" in below or "description" in SCHEMA["$defs"][below["$ref"].split("/")[-1]]
+                assert described, f"{path}.{name}"
             keys(below, f"{path}.{name}")
 
-    keys(SCHEMA)
+    keys(SCHEMA, "")
     for name, definition in SCHEMA["$defs"].items():
         keys(definition, name)
+
+
+def test_no_key_that_is_not_known_is_let_through():
+    def objects(schema, path):
+        if isinstance(schema, list):
+            for below in schema:
+                yield from objects(below, path)
+        elif isinstance(schema, dict):
+            if "properties" in schema and schema.get("type") == "object" and "allOf" not in schema:
+                yield path, schema
+            for name, below in schema.items():
+                yield from objects(below, f"{path}.{name}")
+
+    found = dict(objects(SCHEMA, ""))
+    assert len(found) > 20
+    assert [path for path, schema in found.items() if "additionalProperties" not in schema] == []
+
+
+def method(*steps) -> dict:
+    return changed(("methods.mine", list(steps)))
+
+
+def grid(**keys) -> dict:
+    return changed(("methods.mine", {"grid": "dawkins2024", **keys}))
+
+
+def paper(name: str, **keys) -> dict:
+    return changed((f"papers.{name}", {"encoders": ["own"], **keys}))
+
+
+LEACE = {"eraser": "leace", "places": "last"}
+NO_ASK = {key: value for key, value in SMALL.items() if key != "ask"}
+BIOS = {"encoders": ["own"], "task": "bios", "metrics": ["fairness"]}
+CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}}
 
 
 @pytest.mark.parametrize(
     ("config", "named"),
     [
-        (changed("runn", "x"), "'runn'.*'run'"),
-        (changed("projective.top", [0.1]), "projective.top'.*'tops'"),
-        (changed("encoders.own.stepz", 3), "encoders.own.stepz'.*'steps'"),
-        (changed("encoders.own.steps", "3"), "encoders.own.steps"),
-        (changed("encoders.own.learning_rate", "1e-5"), "encoders.own.learning_rate"),
-        (changed("encoders.own.source", "disk"), "encoders.own.source"),
-        (changed("encoders.own", {"source": "hub", "id": "x"}), "encoders.own.revision"),
-        (changed("encoders.own", {"source": "local"}), "encoders.own.path"),
-        (changed("encoders.own.heads", 5), "encoders.own.heads"),
-        (changed("projective.encoders", ["other"]), "projective.encoders.0.*other.*own"),
-        (changed("projective.stimuli", ["stereoset"]), "projective.stimuli.0"),
-        (changed("projective.tops", [0.2]), "projective.tops"),
-        (changed("run", "Has Spaces"), "run"),
-        (changed("device", "gpu"), "device"),
-        (changed("internal.data", {"files": ["x.csv"], "min": 4}), "internal.data.min"),
-        (changed("internal.data", {"file": "x.csv"}), "internal.data.file'.*'files'"),
-        (changed("internal.data", {"files": ["x.csv"], "least": 1}), "internal.data.least"),
-        (changed("internal.data", "plantd"), "internal.data"),
-        (changed("internal.labour", "shares.csv"), "internal.labour"),
-        (changed("internal.probe.fractions", [2, 50]), "internal.probe.fractions"),
-        (changed("internal.probe.fractions", [50, 2, 100]), "internal.probe.fractions"),
-        ({key: SMALLEST[key] for key in ("run", "projective")}, "projective.encoders.0"),
-        ({key: SMALLEST[key] for key in ("run", "encoders")}, "projective.encoders"),
-        ({key: SMALLEST[key] for key in ("encoders", "projective")}, "run"),
+        (changed(("runn", "x")), "'runn'.*'run'"),
+        (changed(("run", "Has Spaces")), "'run'"),
+        (changed(("run", "corpora")), "'run'"),
+        ({key: value for key, value in SMALL.items() if key != "run"}, "'run' is missing"),
+        (changed(("device", "gpu")), "'device'"),
+        (NO_ASK, "'ask' and 'papers' are empty"),
+        # encoders
+        (changed(("encoders.own.stepz", 3)), "encoders.own.stepz'.*'steps'"),
+        (changed(("encoders.own.steps", "3")), "encoders.own.steps"),
+        (changed(("encoders.own.learning_rate", "1e-5")), "encoders.own.learning_rate"),
+        (changed(("encoders.own.source", "disk")), "encoders.own.source"),
+        (changed(("encoders.own", {"source": "hub", "id": "x"})), "encoders.own.revision"),
+        (changed(("encoders.own", {"source": "local"})), "encoders.own.path"),
+        (changed(("encoders.own.heads", 5)), "encoders.own.heads"),
+        (changed(("encoders.no/path", {"source": "local", "path": "x"})), "no/path"),
+        (changed(("encoders.more", {"source": "continued", "from": "owm"})), "encoders.more.from.*owm.*'own'"),
+        (changed(("encoders.own", {"source": "continued", "from": "own"})), "encoders.own.from.*own -> own"),
+        # methods
+        (method({"eraser": "leece"}), "methods.mine.0.eraser.*leece.*'leace'"),
+        (method(LEACE, {"eraser": "nothing"}), "methods.mine.1.eraser.*nothing"),
+        (method(LEACE | {"place": "all"}), "methods.mine.0.place'.*'places'"),
+        (method(LEACE | {"options": {"shrinkge": True}}), "methods.mine.0.options.*shrinkge.*'shrinkage'"),
+        (method({"eraser": "hard", "options": {"components": 0}}), "methods.mine.0.options.components"),
+        (method(LEACE | {"places": "first"}), "methods.mine.0.places.*first"),
+        (method(LEACE | {"places": "layer[x]"}), "methods.mine.0.places"),
+        (method(LEACE | {"places": "pooled"}), "methods.mine.0.places.*fitted_to: pairs"),
+        (method(LEACE | {"places": "each"}, LEACE), "methods.mine.0.places.*each"),
+        (method(LEACE | {"fitted_to": "task"}), "methods.mine.0.places.*last.cls"),
+        (method({"eraser": "pca", "fitted_to": "words"}), "methods.mine.0.fitted_to.*pairs"),
+        (grid(eraser="pcaa"), "methods.mine.eraser.*'pca'"),
+        (grid(eraser="densray"), "methods.mine.eraser.*densray.*order.*hard.*pca"),
+        (grid(settings=["sent 7"]), "methods.mine.settings.*sent 7"),
+        (grid(settings=["base"]), "methods.mine.settings.*base"),
+        (changed(("methods.mine", "leace")), "methods.mine"),
+        # metrics and tasks
+        (changed(("metrics.strenght", {})), "metrics.strenght'.*'strength'"),
+        (changed(("metrics.strength.stimuli", ["stereoset"])), "metrics.strength.stimuli.0"),
+        (changed(("metrics.strength.tops", [0.2])), "metrics.strength.tops"),
+        (changed(("metrics.compression.fractions", [2, 50])), "metrics.compression.fractions"),
+        (changed(("metrics.compression.fractions", [50, 2, 100])), "metrics.compression.fractions"),
+        (changed(("metrics.occtmp.chinese", ["bert"])), "metrics.occtmp.chinese.0.*bert"),
+        (changed(("tasks.bios.kind", "regression")), "tasks.bios.kind"),
+        (changed(("tasks.bios.finetuning", {"schedule": "cosine"})), "tasks.bios.finetuning.schedule"),
+        (changed(("tasks.bios.data", {"files": ["x.csv"], "min": 4})), "tasks.bios.data.min"),
+        (changed(("tasks.bios.data", {"file": "x.csv"})), "tasks.bios.data.file'.*'files'"),
+        (changed(("tasks.bios.data", {"files": ["x.csv"], "least": 1})), "tasks.bios.data.least"),
+        (changed(("tasks.bios.data", "plantd")), "tasks.bios.data"),
+        (changed(("tasks.bios.labour", "shares.csv")), "tasks.bios.labour"),
+        (changed(("tasks.nli.selection", "many")), "tasks.nli.selection.*many.*few"),
+        (changed(("tasks.nli.data", {"train": ["planted"]})), "tasks.nli.data.test"),
+        # blocks
+        (asking({"encoders": ["owm"], "metrics": ["strength"]}), "ask.block.encoders.*owm.*'own'"),
+        (asking({"encoders": ["own"], "metrics": ["strenght"]}), "ask.block.metrics.*'strength'"),
+        (asking({"encoders": ["own"], "metrics": ["weat"], "methods": ["leece"]}), "ask.block.methods.*'leace'"),
+        (asking(BIOS | {"task": "biso"}), "ask.block.task.*'bios'"),
+        (asking(BIOS | {"task": None, "trainings": ["finetuned"]}), "ask.block.task"),
+        (asking(BIOS | {"strategies": ["scrubing"]}), "ask.block.strategies.*'scrubbing'"),
+        (asking(BIOS | {"strategies": ["with-leece"]}), "ask.block.strategies.*'leace'"),
+        (asking(BIOS | {"strategies": ["with-none"]}), "ask.block.strategies.*with-none.*plain"),
+        (asking(BIOS | {"strategies": ["with-dawkins2024"]}), "ask.block.strategies.*several settings"),
+        (asking(BIOS | {"strategies": ["with-densray-each"]}), "ask.block.strategies.*several settings"),
+        (asking(BIOS | {"task": "nli", "strategies": ["scrubbing"]}), "ask.block.strategies.*nli.*occupation"),
+        (asking({"encoders": ["own"]}), "ask.block.metrics"),
+        (changed(("ask.liang2020", {"encoders": ["own"], "metrics": ["weat"]})), "ask.liang2020"),
+        # papers
+        (paper("liang2021"), "papers.liang2021'.*'liang2020'"),
+        (paper("liang2020", encoders=["owm"]), "papers.liang2020.encoders.0.*owm.*'own'"),
+        (paper("liang2020", methods=["none", "leece"]), "papers.liang2020.methods.1.*'leace'"),
+        (paper("liang2020", tasks=["colla"]), "papers.liang2020.tasks.0.*'cola'"),
+        (paper("liang2020", tasks=["nli"]), "papers.liang2020.tasks.*nli.*glue"),
+        (paper("dawkins2024", topz=[1]), "papers.dawkins2024.topz"),
+        (paper("dawkins2024", task="bios"), "papers.dawkins2024.task.*nli"),
+        (paper("dawkins2024", task="nil"), "papers.dawkins2024.task.*'nli'"),
+        (paper("dawkins2024", method="leace"), "papers.dawkins2024.method.*leace.*grid"),
+        (paper("dawkins2024", during=["leace"]), "papers.dawkins2024.during.*leace.*one setting"),
+        (paper("dawkins2024", nli_encoders=["owm"]), "papers.dawkins2024.nli_encoders.*owm"),
+        (paper("dawkins2024", encoders=[]), "papers.dawkins2024.encoders"),
+        (paper("orgad2022", task="nli"), "papers.orgad2022.task.*occupation"),
+        (paper("orgad2022", strategies=["scrubbing"]), "papers.orgad2022.strategies"),
+        (paper("orgad2022", strategies=["plain", "scrubing"]), "papers.orgad2022.strategies.*'scrubbing'"),
+        (changed(("papers.planted", CALIBRATED | {"bias": [1.0]})), "papers.planted.bias"),
+        (changed(("papers.planted", CALIBRATED | {"encoder": {"corpus": "planted", "stepz": 1}})), "'steps'"),
     ],
 )
 def test_one_line_that_names_the_key(config, named):
     with pytest.raises(BiasflowError, match=named) as caught:
-        resolve(config, SCHEMA)
+        planned(config)
     assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("config: ")
+
+
+TEXT = {"encoders": ["real"], "methods": ["none", "leace"]}
+
+
+@pytest.mark.parametrize(
+    ("part", "block"),
+    [
+        ("fitting", TEXT | {"metrics": ["strength"]}),
+        ("fitting", TEXT | {"task": "bios", "strategies": ["with-leace"], "metrics": ["training"]}),
+        ("fitting", TEXT | {"methods": ["none"], "metrics": ["gender_share"]}),
+        ("metrics.perplexity", TEXT | {"metrics": ["perplexity"]}),
+        ("metrics.perplexity", TEXT | {"metrics": ["pseudo_perplexity"]}),
+        ("metrics.ceat", TEXT | {"metrics": ["ceat"]}),
+    ],
+)
+def test_the_embedded_text_is_refused_for_an_encoder_that_was_not_trained_on_it(part, block):
+    config = asking(block, (f"{part}.text", "planted"))
+    with pytest.raises(BiasflowError, match=rf"'{part}\.text': planted.*encoder real"):
+        planned(config)
+    for other in (block | {"encoders": ["own"]}, TEXT | {"methods": ["none"], "metrics": ["strength"]}):
+        assert planned(asking(other, (f"{part}.text", "planted"))).scored

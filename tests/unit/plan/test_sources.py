@@ -1,30 +1,30 @@
-"""Where encoders come from, what is not run and why, and which external files a run reads."""
+"""Where encoders come from, and what of a local one lies on disk."""
 
-from pathlib import Path
+import json
 
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import files_of_run, read_catalogue
 from scripts.biasflow.plan import sources
-from scripts.biasflow.plan.configuration import load_schema, resolve
-
-SCHEMA = load_schema(Path(__file__).parents[3] / "config/schema/config.schema.yaml")
+from scripts.biasflow.plan.configuration import resolve
+from scripts.biasflow.plan.facts import depth, gather, has_head
+from tests.unit.plan.configs import BERT, SCHEMA, SMALL, changed, facts_of
 
 
 @pytest.fixture
 def folder(tmp_path):
     folder = tmp_path / "models" / "own"
     folder.mkdir(parents=True)
-    for name in ("model.safetensors", "config.json", "vocab.txt", "README.md", "pytorch_model.bin"):
+    for name in ("model.safetensors", "vocab.txt", "README.md", "pytorch_model.bin"):
         (folder / name).touch()
+    (folder / "config.json").write_text(json.dumps(BERT))
     (tmp_path / "data").mkdir()
     return folder
 
 
-def config(path: str, mirror=None, **keys) -> dict:
-    encoder = {"source": "local", "path": path, "optional": False, "next_sentence": True, **keys}
-    return {"mirror": mirror, "encoders": {"own": encoder}, "projective": {"encoders": ["own"], "stimuli": ["planted"]}}
+def local(path: str, mirror=None, **keys) -> dict:
+    config = changed(("encoders.real", {"source": "local", "path": path, **keys}), ("mirror", mirror))
+    return resolve(config, SCHEMA)
 
 
 def test_the_files_of_a_local_encoder(folder):
@@ -33,75 +33,76 @@ def test_the_files_of_a_local_encoder(folder):
 
 
 def test_a_path_may_lie_beside_the_mirror(folder):
-    mirror = str(folder.parents[1] / "data")
-    assert sources.not_run(config("{mirror}/../models/own", mirror)) == {}
-    assert sources.local_files({"path": "{mirror}/../models/own"}, mirror)[0].endswith("models/own/config.json")
+    config = local("{mirror}/../models/own", str(folder.parents[1] / "data"))
+    facts = gather(config)
+    assert facts.missing == {} and facts.architectures == {"real": BERT}
+    assert sources.local_files(config["encoders"]["real"], config["mirror"])[0].endswith("models/own/config.json")
 
 
 @pytest.mark.parametrize(
     ("path", "mirror", "named"), [("{mirror}/x", None, "mirror"), ("/nowhere/x", None, "/nowhere/x")]
 )
 def test_a_missing_folder_is_an_error_or_a_reason(path, mirror, named):
-    with pytest.raises(BiasflowError, match=f"encoders.own.path.*{named}"):
-        sources.not_run(config(path, mirror))
-    assert named in sources.not_run(config(path, mirror, optional=True))["own"]
+    with pytest.raises(BiasflowError, match=rf"'encoders\.real\.path'.*{named}"):
+        gather(local(path, mirror))
+    reason = gather(local(path, mirror, optional=True)).missing["real"]
+    assert named in reason and "encoders.real.path" in reason
 
 
-def test_an_encoder_without_next_sentence_head_is_said(folder):
-    assert sources.without_next_sentence(config(str(folder))) == {}
-    assert "own" in sources.without_next_sentence(config(str(folder), next_sentence=False))
+@pytest.mark.parametrize("content", ["{", "[]"])
+def test_a_damaged_configuration_of_an_encoder_is_one_line(folder, content):
+    (folder / "config.json").write_text(content)
+    with pytest.raises(BiasflowError, match=r"'encoders\.real\.path'.*config\.json.*JSON"):
+        gather(local(str(folder)))
+
+
+@pytest.mark.parametrize(
+    ("architecture", "next_sentence", "masked_lm"),
+    [
+        ("BertForPreTraining", True, True),
+        ("BertForNextSentencePrediction", True, False),
+        ("RobertaForMaskedLM", False, True),
+        ("BertModel", False, False),
+        (None, True, True),  # it does not say: tried, and said by the job if not
+    ],
+)
+def test_the_heads_of_a_local_encoder(architecture, next_sentence, masked_lm):
+    config = local("somewhere")
+    facts = facts_of(config, architectures=architecture and [architecture])
+    assert has_head(config, facts, "real", "next_sentence") == next_sentence
+    assert has_head(config, facts, "real", "masked_lm") == masked_lm
+
+
+def test_a_hub_encoder_says_which_heads_it_has():
+    hub = {"source": "hub", "id": "a/b", "revision": "0" * 40, "next_sentence": False}
+    config = resolve(changed(("encoders.there", hub)), SCHEMA)
+    assert not has_head(config, facts_of(config), "there", "next_sentence")
+    assert has_head(config, facts_of(config), "there", "masked_lm")
+
+
+def test_a_continued_encoder_is_like_the_one_that_it_goes_back_to():
+    more = {"source": "continued", "from": "more"}
+    config = resolve(changed(("encoders.more", more | {"from": "own"}), ("encoders.most", more)), SCHEMA)
+    facts = facts_of(config)
+    assert sources.origin(config, "most") == sources.origin(config, "own") == "own"
+    assert sources.is_planted(config, "most") and not sources.is_planted(config, "real")
+    assert depth(config, facts, "most") == depth(config, facts, "own") == 4 == depth(config, facts, "real")
+    assert has_head(config, facts, "most", "masked_lm") and not has_head(config, facts, "most", "next_sentence")
 
 
 def test_one_encoder_per_bias_and_seed():
-    calibration = {"encoder": {"corpus": "planted", "steps": 3}, "bias": [0.0, 0.5], "seeds": [1, 2]}
-    encoders = sources.calibration_encoders({"calibration": calibration})
+    planted = {"encoder": {"corpus": "planted", "steps": 3}, "bias": [0.0, 0.5], "seeds": [1, 2]}
+    encoders = sources.derived_encoders({"papers": {"planted": planted}})
     assert list(encoders) == [f"planted-bias{bias}-seed{seed}" for bias in ("0", "0.5") for seed in (1, 2)]
     assert encoders["planted-bias0.5-seed2"] == {
         "corpus": "planted", "steps": 3, "source": "pretrain", "bias": 0.5, "seed": 2,
     }  # fmt: skip
-    assert sources.calibration_encoders({}) == {}
+    assert sources.derived_encoders({"papers": {}}) == {}
 
 
-def resolved(**keys) -> dict:
-    own = {"source": "pretrain", "corpus": "planted"}
-    return resolve({"run": "r", "encoders": {"own": own}, "projective": {"encoders": ["own"]}, **keys}, SCHEMA)
-
-
-def test_the_external_files_of_a_run():
-    assert files_of_run(resolved()) == []
-    encoders = {"own": {"source": "pretrain", "corpus": "wikitext-2"}}
-    stimuli = {"encoders": ["own"], "stimuli": ["stereoset-authors", "stereoset-swapped"]}
-    files = files_of_run(resolved(encoders=encoders, projective=stimuli))
-    assert files == ["gender-swapped-dev", "stereoset-dev", "wikitext-2-train"]
-    assert set(files) <= set(read_catalogue().files)
-
-
-def test_the_external_files_of_the_downstream_task():
-    data = {"train": ["snli-train", "multinli-train"], "test": ["mine.jsonl"]}
-    run = resolved(nli={"encoders": ["own"], "data": data, "occupations": "dev2020"})
-    files = files_of_run(run)
-    assert {"snli-train", "multinli-train", "dev2020-occupations", "dev2020-rulers"} <= set(files)
-    assert "snli-validation" not in files
-
-
-def test_the_external_files_of_paper_a():
-    run = resolved(
-        densray={
-            "encoders": ["own"],
-            "contexts": {"words": "family", "text": "wikitext-2"},
-            "occtmp": ["professions", "professions-article"],
-            "association": ["C6", "sent-weat8b", "planted"],
-            "perplexity": {"text": "wikitext-2"},
-            "glue": {"tasks": ["cola", "mnli", "planted-nli"]},
-        }
-    )
-    lists = {"google-analogies", "professions", "weat6", "sent-weat8b"}
-    texts = {"wikitext-2-train", "wikitext-2-test"}
-    cola = {"glue-cola-train", "glue-cola-train-rest", "glue-cola-validation"}
-    mnli = {"glue-mnli-train", "glue-mnli-validation-matched"}
-    assert set(files_of_run(run)) == lists | texts | cola | mnli
-
-
-def test_measures_that_a_run_of_paper_a_does_not_have():
-    reasons = sources.measures_not_run(resolved(densray={"encoders": ["own"], "association": ["C6"]}))
-    assert {"chinese", "seat", "glue"} <= set(reasons) and not {"occtmp", "weat"} & set(reasons)
+def test_the_encoders_that_paper_a_trains_on():
+    paper = {"encoders": ["own"], "finetuned_perplexity": True}
+    config = resolve(changed(("papers.liang2020", paper), ("metrics.perplexity.max_length", 16)), SCHEMA)
+    assert set(config["encoders"]) == {*SMALL["encoders"], "own-mlm"}
+    mlm = config["encoders"]["own-mlm"]
+    assert (mlm["source"], mlm["from"], mlm["recipe"], mlm["max_length"]) == ("continued", "own", "masked_lm", 16)

@@ -1,215 +1,160 @@
-"""Linear heads trained together: equal to one after the other, own rows, both checkpoints, and bad input."""
+"""Own, retrained and frozen heads under methods: against heads trained one after the other, and what their gaps say."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.readouts.heads import load_linear_heads, save_linear_heads, train_heads
-from scripts.biasflow.readouts.lockstep import PADDING, in_batches, linear_start
+from scripts.biasflow.encoders.linear_head import save_head
+from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.fitted import Active, Fitted, save
+from scripts.biasflow.metrics import fairness
+from scripts.biasflow.metrics.occupation import occupation_rows, score
+from scripts.biasflow.readouts import heads, states
+from scripts.biasflow.readouts.linear_heads import load_linear_heads
+from scripts.biasflow.results.scores import tidy
+from scripts.biasflow.tasks.occupation.data import classes_of, held_out, rows_of, split, women
 from tests.unit.reference_probe import train_head
+from tests.unit.synthetic_bios import STRATEGIES, biographies, save_states, source, vectors_of
 
-CLASSES = 4
-
-
-def synthetic(n=210, d=10, seed=0):
-    """Vectors around one centre per class: X, y, X_valid, y_valid."""
-    generator = torch.Generator().manual_seed(seed)
-    centres = torch.randn(CLASSES, d, generator=generator)
-    y = torch.randint(CLASSES, (n + 60,), generator=generator)
-    X = torch.randn(n + 60, d, generator=generator) + 0.7 * centres[y]
-    return X[:n], y[:n], X[n:], y[n:]
+BIOS = biographies(900)
+TRAINING = {"epochs": 12, "batch_size": 32, "learning_rate": 0.03, "keep": "best"}
+GENDER = Eraser.projection(torch.eye(6)[4:5])
+NAMES = ("none", "erased")
+OWN = (torch.eye(3, 6), torch.zeros(3))
+BIASED = (torch.eye(3, 6) + torch.tensor([[0, 0, 0, 0, w, 0] for w in (0.6, -0.6, 0.0)]), torch.zeros(3))
 
 
-def heads_of(data=None, **options):
-    return train_heads(*(data or synthetic()), n_classes=CLASSES, **({"seeds": [1, 5], "epochs": 4} | options))
+@pytest.fixture
+def folder(tmp_path):
+    BIOS.to_parquet(tmp_path / "biographies.parquet")
+    table = pd.DataFrame({"profession": ["nurse", "surgeon"], "labour_share": [0.9, 0.25]})
+    table.to_csv(tmp_path / "professions.csv", index=False)
+    (tmp_path / "model").mkdir()
+    save_head(*OWN, tmp_path / "model")
+    erased = {"erased": (Active("erased", "-", (("layer[-1]", GENDER),)),)}
+    save(Fitted(erased, {"erased": []}), tmp_path / "methods.safetensors")
+    return tmp_path
 
 
-@pytest.mark.parametrize("keep", ["best", "last"])
-def test_equal_to_one_head_after_the_other(keep):
-    data, seeds = synthetic(), [0, 3, 11]
-    found = heads_of(data, seeds=seeds, epochs=6, learning_rate=0.03, keep=keep)
-    bests = []
-    for number, seed in enumerate(seeds):
-        last, best, accuracies = train_head(*data, n_classes=CLASSES, seed=seed, epochs=6, learning_rate=0.03)
-        expected = best if keep == "best" else last
-        torch.testing.assert_close(found.weight[number], expected.weight.detach(), rtol=0, atol=1e-5)
-        torch.testing.assert_close(found.bias[number], expected.bias.detach(), rtol=0, atol=1e-5)
-        epoch = accuracies.index(max(accuracies)) if keep == "best" else 5
-        assert found.epoch[number] == epoch + 1
-        assert found.validation_accuracy[number].item() == pytest.approx(accuracies[epoch])
-        bests.append(best is not last and accuracies[-1] < max(accuracies))
-    assert any(bests)  # the two readings differ for some head
+def read(folder, vectors, *, text="raw", methods=("none",), **options):
+    """The scores of the readout of one text, given the vectors of all texts that it needs."""
+    files = {name: save_states(folder / name, X) for name, X in vectors.items()}
+    files["first_token"] = files.pop(text)
+    options = (
+        {"split_seeds": [0]} if "strategies" in options else {"split_seeds": [0], "head_seeds": [0, 1]}
+    ) | options
+    heads.read(
+        source(folder, f"bios-{text}", methods=methods, **files),
+        folder / "heads.parquet",
+        text=text,
+        **TRAINING | options,
+    )
+    return score(folder / "heads.parquet", professions=folder / "professions.csv")
 
 
-def test_each_head_on_its_own_rows():
-    X, y, X_valid, y_valid = synthetic()
-    rng = np.random.default_rng(0)
-    rows = [rng.permutation(210)[:64], rng.integers(0, 210, 333), np.arange(5), np.arange(210)]
-    valid_rows = [np.arange(30), rng.integers(0, 60, 100), np.array([7]), np.arange(60)]
-    seeds = [2, 2, 9, 4]
-    found = heads_of((X, y, X_valid, y_valid), seeds=seeds, rows=rows, valid_rows=valid_rows, keep="last")
-    for number, (seed, own, valid) in enumerate(zip(seeds, rows, valid_rows, strict=True)):
-        head, _, accuracies = train_head(
-            X[own], y[own], X_valid[valid], y_valid[valid], n_classes=CLASSES, seed=seed, epochs=4
+def values(scores, **keys):
+    for key, wanted in keys.items():
+        scores = scores[scores[key] == str(wanted)]
+    return scores.set_index(["metric", "part", "variant"])["value"].sort_index()
+
+
+def by_hand(predicted, rows, split_seed):
+    """The scores of predicted classes [n] of these rows."""
+    counts = fairness.counts(classes_of(BIOS)[rows], predicted, women(BIOS)[rows], n_classes=3)
+    parts = split(BIOS["profession"], split_seed)
+    is_woman = pd.Series(women(BIOS), index=BIOS["profession"])
+    shares = {part: is_woman.iloc[getattr(parts, part)].groupby(level=0).mean() for part in ("train", "test")}
+    rows = occupation_rows(counts, shares=shares | {"labour": [0.9, 0.25, np.nan]})
+    return rows.set_index(["metric", "part", "variant"])["value"].sort_index()
+
+
+def test_own_and_retrained_heads_equal_heads_by_hand_under_every_method(folder):
+    X = vectors_of(BIOS, gender=1, noise=0.5)
+    save_head(*BIASED, folder / "model")
+    scores = read(folder, {"raw": X}, methods=NAMES, split_seeds=[5])
+    test, parts, y = held_out(BIOS, 5), split(BIOS["profession"], 5), torch.tensor(classes_of(BIOS))
+    for method, vectors in (("none", X), ("erased", GENDER.apply(X))):
+        own = (vectors[test] @ BIASED[0].T).argmax(1).numpy()
+        pd.testing.assert_series_equal(values(scores, method=method, head="own"), by_hand(own, test, 5))
+        data = (vectors[parts.train], y[parts.train], vectors[parts.validation], y[parts.validation])
+        for seed in (0, 1):
+            training = {name: TRAINING[name] for name in ("epochs", "batch_size", "learning_rate")}
+            _, best, _ = train_head(*data, n_classes=3, seed=seed, **training)
+            predicted = best(vectors[test]).argmax(1).numpy()
+            found = values(scores, method=method, head="retrained", head_seed=seed)
+            pd.testing.assert_series_equal(found, by_hand(predicted, test, 5))
+    assert set(scores["split_seed"]) == {"5"} and (scores["n"] == len(test)).all()
+    assert len(tidy(scores, encoder="e")) == len(scores)
+
+
+def test_a_head_without_errors_has_no_gaps(folder):
+    own = values(read(folder, {"raw": vectors_of(BIOS, gender=0, noise=0.05)}), head="own")
+    assert own["accuracy", "-", "-"] == 1 and own["tpr_gap_sum", "-", "-"] == 0 and own["separation", "-", "sum"] == 0
+    assert np.isnan(own["tpr_gap_pearson", "-", "train"])  # gaps without variance have no correlation
+    test = held_out(BIOS, 0)
+    assert own["test_size", "-", "-"] == len(test)
+    genders = BIOS.iloc[test].groupby("profession")["gender"].value_counts().unstack()
+    assert (genders["F"] == genders["M"]).all()
+
+
+def test_a_head_that_reads_the_gender_has_gaps_as_the_shares_of_women_until_it_is_erased(folder):
+    save_head(*BIASED, folder / "model")
+    scores = read(folder, {"raw": vectors_of(BIOS, gender=1, noise=0.5)}, methods=NAMES)
+    before, erased = (values(scores, head="own", method=method) for method in NAMES)
+    assert before["tpr_gap_pearson", "-", "train"] > 0.9 and before["tpr_gap_sum", "-", "-"] > 0.3
+    assert erased["tpr_gap_sum", "-", "-"] < 0.5 * before["tpr_gap_sum", "-", "-"]
+    assert erased["independence", "-", "-"] < 0.2 * before["independence", "-", "-"]
+
+
+def test_heads_of_the_raw_texts_are_tested_on_the_scrubbed_ones_too(folder):
+    both = {"raw": vectors_of(BIOS, gender=1), "scrubbed": vectors_of(BIOS, gender=0, noise=3)}
+    raw, scrubbed = (read(folder, both, text=text, head_seeds=[0]) for text in ("raw", "scrubbed"))
+    accuracy = [values(scores, head="retrained")["accuracy", "-", "-"] for scores in (raw, scrubbed)]
+    assert accuracy[0] > 0.9 > accuracy[1]
+    y, test = classes_of(BIOS), held_out(BIOS, 0)
+    read(folder, both, text="scrubbed", head_seeds=[0])
+    saved, names = load_linear_heads(folder / "heads.heads.safetensors")
+    expected = (saved.predict(both["scrubbed"][test])[0] == y[test]).mean()
+    assert accuracy[1] == expected
+    assert names == [{"method": "none", "setting": "-", "head": "retrained", "head_seed": "0", "split_seed": "0"}]
+
+
+def test_frozen_heads_are_those_of_their_own_strategy_and_seed(folder):
+    both = {"raw": vectors_of(BIOS, gender=1), "scrubbed": vectors_of(BIOS, gender=0, seed=1)}
+    strategies = [vars(STRATEGIES[name]) for name in STRATEGIES]
+    raw = read(folder, both, split_seeds=[0, 5], strategies=strategies)
+    assert set(map(tuple, raw[["head", "head_seed", "split_seed"]].to_numpy())) == {
+        (f"frozen-{name}", seed, seed) for name in STRATEGIES for seed in ("0", "5")
+    }
+    y = torch.tensor(classes_of(BIOS))
+    for name in ("oversampling", "scrubbing"):
+        X, rows = both[STRATEGIES[name].text], rows_of(BIOS, STRATEGIES[name], 5)
+        data = (X[rows.train], y[rows.train], X[rows.validation], y[rows.validation])
+        training = {key: TRAINING[key] for key in ("epochs", "batch_size", "learning_rate")}
+        _, best, _ = train_head(*data, n_classes=3, seed=5, **training)
+        predicted = best(both["raw"][rows.test]).argmax(1).numpy()
+        pd.testing.assert_series_equal(
+            values(raw, head=f"frozen-{name}", head_seed=5), by_hand(predicted, rows.test, 5)
         )
-        torch.testing.assert_close(found.weight[number], head.weight.detach(), rtol=0, atol=1e-5)
-        torch.testing.assert_close(found.bias[number], head.bias.detach(), rtol=0, atol=1e-5)
-        assert found.validation_accuracy[number].item() == pytest.approx(accuracies[-1])
+    scrubbed = read(folder, both, text="scrubbed", split_seeds=[0], strategies=strategies)
+    assert set(scrubbed["head"]) == {"frozen-scrubbing"}
 
 
-def test_first_of_equal_epochs_is_kept():
-    """Validated on one row, accuracy is 0 or 1, and the first epoch that gets it right is kept."""
-    data = synthetic()
-    _, _, X_valid, y_valid = data
-    options = {"learning_rate": 0.05, "keep": "last"}
-    right = np.array(
-        [heads_of(data, epochs=n, **options).predict(X_valid) == y_valid.numpy() for n in range(1, 7)]
-    )  # [epochs, heads, rows]
-    late = np.flatnonzero(~right[0, 0] & right[3:, 0].all(axis=0))[:1]
-    assert late.size
-    found = heads_of(data, epochs=6, learning_rate=0.05, valid_rows=[late, late])
-    expected = right[:, :, late[0]].argmax(axis=0) + 1
-    assert 1 < expected[0] < 6
-    assert found.epoch.tolist() == expected.tolist()
-    alone = heads_of(data, epochs=int(expected[0]), **options)
-    torch.testing.assert_close(found.weight[0], alone.weight[0], rtol=0, atol=1e-6)
+def test_groups_of_methods_do_not_change_the_heads(folder, monkeypatch):
+    X = {"raw": vectors_of(BIOS, gender=1, noise=0.5)}
+    together = read(folder, X, methods=NAMES)
+    monkeypatch.setattr(states, "BYTES_TOGETHER", 1)
+    pd.testing.assert_frame_equal(read(folder, X, methods=NAMES), together)
 
 
-def test_predictions_give_the_validation_accuracy():
-    X, y, X_valid, y_valid = synthetic()
-    found = heads_of((X, y, X_valid, y_valid), learning_rate=0.03)
-    predicted = found.predict(X_valid)
-    assert predicted.shape == (2, 60) and predicted.dtype == np.int64
-    assert (predicted == y_valid.numpy()).mean(axis=1) == pytest.approx(found.validation_accuracy.numpy())
-    logits = torch.einsum("nd,hkd->hnk", X_valid, found.weight) + found.bias[:, None]
-    assert (predicted == logits.argmax(2).numpy()).all()
-
-
-def test_predictions_do_not_depend_on_the_chunks(monkeypatch):
-    data = synthetic()
-    found = heads_of(data)
-    whole = found.predict(data[0])
-    monkeypatch.setattr("scripts.biasflow.readouts.heads.ROWS_TOGETHER", 17)
-    assert (found.predict(data[0]) == whole).all()
-
-
-def test_cache_and_preparation_do_not_change_the_heads(monkeypatch):
-    whole = heads_of(seeds=range(5))
-    monkeypatch.setattr("scripts.biasflow.readouts.lockstep.CACHE_BYTES", 2 * 4 * 64 * 10)
-    monkeypatch.setattr("scripts.biasflow.readouts.lockstep.STEPS_PREPARED", 1)
-    torch.testing.assert_close(heads_of(seeds=range(5)).weight, whole.weight, rtol=0, atol=1e-6)
-
-
-def test_half_precision_is_read_as_it_is():
-    X, y, X_valid, y_valid = synthetic()
-    half, half_valid = X.half(), X_valid.half()
-    found = heads_of((half, y, half_valid, y_valid))
-    expected = heads_of((half.float(), y, half_valid.float(), y_valid))
-    torch.testing.assert_close(found.weight, expected.weight, rtol=0, atol=1e-6)
-    assert (found.predict(half) == expected.predict(half.float())).all()
-
-
-def test_same_input_same_heads():
-    first, second = heads_of(), heads_of()
-    assert first.weight.equal(second.weight) and first.bias.equal(second.bias)
-
-
-def test_weights_start_as_those_of_a_linear_layer():
-    state = torch.get_rng_state()
-    weight, bias = linear_start([4, 2**31], 7, 3, "cpu")
-    assert torch.get_rng_state().equal(state)
-    for number, seed in enumerate([4, 2**31]):
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            layer = torch.nn.Linear(7, 3)
-        assert weight[number].equal(layer.weight)
-        assert bias[number].equal(layer.bias)
-
-
-@given(st.lists(st.integers(0, 99), min_size=1, max_size=60), st.integers(1, 20))
-def test_batches_hold_every_row_in_order(order, batch_size):
-    batches = in_batches(np.array(order), batch_size)
-    assert batches.shape[1] == batch_size
-    flat = batches.ravel()
-    assert flat[: len(order)].tolist() == order
-    assert (flat[len(order) :] == PADDING).all() and batches.size - len(order) < batch_size
-
-
-def test_saved_and_read(tmp_path):
-    heads = heads_of()
-    path = tmp_path / "heads.safetensors"
-    save_linear_heads(heads, path)
-    read = load_linear_heads(path)
-    for name, tensor in vars(heads).items():
-        assert getattr(read, name).equal(tensor)
-    again = tmp_path / "again.safetensors"
-    save_linear_heads(read, again)
-    assert again.read_bytes() == path.read_bytes()
-
-
-def test_a_file_of_something_else_is_named(tmp_path):
-    path = tmp_path / "heads.safetensors"
-    with pytest.raises(BiasflowError, match="heads"):
-        load_linear_heads(path)
-    save_linear_heads(heads_of(), path)
-    path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(BiasflowError, match="heads"):
-        load_linear_heads(path)
-
-
-def bad_vectors():
-    X, y, X_valid, y_valid = synthetic()
-    X[13, 0] = float("nan")
-    return X, y, X_valid, y_valid
-
-
-X, Y, X_VALID, Y_VALID = synthetic()
-
-
-@pytest.mark.parametrize(
-    ("data", "options", "named"),
-    [
-        (bad_vectors(), {}, "X: row 13"),
-        ((X, Y[:-1], X_VALID, Y_VALID), {}, "y of shape"),
-        ((X, Y.float(), X_VALID, Y_VALID), {}, "y of shape"),
-        ((X, Y, X_VALID, Y_VALID + 2), {}, "y_valid: row"),
-        ((X, Y, X_VALID[:, 1:], Y_VALID), {}, "X_valid"),
-        ((X, Y, X_VALID[:0], Y_VALID[:0]), {}, "X_valid"),
-        (None, {"seeds": []}, "0 seeds"),
-        (None, {"epochs": 0}, "0 epochs"),
-        (None, {"keep": "first"}, "first"),
-        (None, {"rows": [[0, 1]]}, "rows"),
-        (None, {"rows": [[0, 1], [210]]}, r"rows\[1\]"),
-        (None, {"rows": [[], [3]]}, r"rows\[0\]"),
-        (None, {"valid_rows": [[3], [-1]]}, r"valid_rows\[1\]"),
-        (None, {"learning_rate": 1e38}, "head seed 1"),
-    ],
-)
-def test_bad_input_is_named(data, options, named):
-    with pytest.raises(BiasflowError, match=named) as error:
-        heads_of(data, **options)
-    assert "\n" not in str(error.value)
-
-
-def test_a_diverging_head_is_named_among_others():
-    """At this rate a row of zeros moves the bias to a large number, and other rows overflow."""
-    X, y, X_valid, y_valid = synthetic()
-    data = (100 * X, y, X_valid, y_valid)
-    data[0][0] = 0
-    with pytest.raises(BiasflowError, match="head seed 5"):
-        heads_of(data, rows=[[0], np.arange(200)], epochs=1, learning_rate=1e37)
-
-
-def test_vectors_that_cannot_be_written_to():
-    X, y, X_valid, y_valid = synthetic()
-    locked = X.numpy().copy()
-    locked.flags.writeable = False
-    assert heads_of((locked, y, X_valid, y_valid)).weight.equal(heads_of((X, y, X_valid, y_valid)).weight)
-
-
-def test_predicting_vectors_that_do_not_fit():
-    with pytest.raises(BiasflowError, match="11 dimensions"):
-        heads_of().predict(np.zeros((3, 11)))
+def test_heads_to_train_are_asked_for(folder):
+    with pytest.raises(BiasflowError, match="head_seeds"):
+        read(folder, {"raw": vectors_of(BIOS, gender=0)}, head_seeds=[])
+    with pytest.raises(BiasflowError, match="scrubbed"):
+        strategies = [vars(STRATEGIES["plain"])]
+        read(folder, {"scrubbed": vectors_of(BIOS, gender=0)}, text="scrubbed", strategies=strategies)
+    with pytest.raises(BiasflowError, match="head"):
+        (folder / "model" / "head.safetensors").unlink()
+        read(folder, {"raw": vectors_of(BIOS, gender=0)})

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.results.scores import COLUMNS, concatenate, read_scores, tidy, write_scores
+from scripts.biasflow.results.scores import COLUMNS, KEYS, NA, VALUES, concatenate, read_scores, tidy, write_scores
 
 
 def row(**columns):
@@ -12,18 +12,20 @@ def row(**columns):
 
 
 def made(*rows, **keys):
-    return tidy(pd.DataFrame(rows), **({"paper": "projective", "task": "planted"} | keys))
+    return tidy(pd.DataFrame(rows), **({"encoder": "tiny", "dataset": "planted"} | keys))
 
 
-def test_absent_keys_are_empty_and_columns_fixed():
-    frame = made(row(method="base"), encoder="tiny")
-    assert list(frame.columns) == COLUMNS
-    assert frame.loc[0, ["encoder", "method", "strategy", "seed"]].tolist() == ["tiny", "base", "", ""]
+def test_keys_that_do_not_apply_are_dashes_and_columns_fixed():
+    frame = made(row(method="none"))
+    assert list(frame.columns) == COLUMNS == [*KEYS, *VALUES]
+    assert frame.loc[0, ["encoder", "method", "dataset", "metric"]].tolist() == ["tiny", "none", "planted", "strength"]
+    assert set(frame.loc[0, ["task", "strategy", "seed", "setting", "head", "part", "variant"]]) == {NA}
+    assert frame.loc[0, ["n", "low", "high"]].isna().all() and frame.loc[0, "value"] == 0.25
 
 
 def test_keys_survive_a_round_trip_as_text(tmp_path):
-    rows = [row(strategy=text, seed=seed) for text in ("none", "NA", "null", "", "nan") for seed in ("", "0", "01")]
-    frame = made(*rows, row(strategy="undefined", seed="", value=math.nan))
+    rows = [row(strategy=text, seed=seed) for text in ("none", "NA", "null", "-", "nan") for seed in ("-", "0", "01")]
+    frame = made(*rows, row(strategy="undefined", seed="-", value=math.nan, n=12, low=0.1, high=math.nan))
     write_scores(frame, tmp_path / "scores.csv")
     pd.testing.assert_frame_equal(read_scores(tmp_path / "scores.csv"), frame)
 
@@ -35,7 +37,7 @@ def test_bytes_follow_content_only(tmp_path):
     write_scores(read_scores(tmp_path / "a.csv"), tmp_path / "c.csv")
     first, second, third = ((tmp_path / f"{name}.csv").read_bytes() for name in "abc")
     assert first == second == third
-    assert b"0.3333333333\n" in first
+    assert b",0.3333333333,NaN,NaN,NaN\n" in first
 
 
 def test_numbers_given_as_keys_become_text():
@@ -60,7 +62,8 @@ def test_nothing_is_an_empty_table(tmp_path):
         (lambda: made(row(note="x")), "note"),
         (lambda: made({"metric": "strength"}), "value"),
         (lambda: made(row(metric="")), "metric"),
-        (lambda: made(row(encoder=None)), "encoder"),
+        (lambda: made(row(variant="")), "variant"),
+        (lambda: made(row(method=None)), "method"),
         (lambda: made(row(value="much")), "much"),
     ],
 )
@@ -71,7 +74,7 @@ def test_tables_of_another_shape_are_refused(frame, named):
 
 def test_a_damaged_file_is_named(tmp_path):
     path = tmp_path / "damaged.csv"
-    for text in ("", "paper,task\na,b\n"):
+    for text in ("", "encoder,task\na,b\n"):
         path.write_text(text)
         with pytest.raises(BiasflowError, match="damaged"):
             read_scores(path)

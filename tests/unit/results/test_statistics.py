@@ -6,10 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.statistics import correlation, paired_permutation
+from scripts.biasflow.results.statistics import (
+    correlation,
+    correlations,
+    holm,
+    paired_permutation,
+    paired_permutations,
+    t_interval,
+)
 
 METHODS = ("spearman", "pearson", "kendall")
 
@@ -20,7 +28,7 @@ def few(x, y, method, **options):
 
 def test_published_strength_and_fairness():
     """The specification: rho(S, eta) of the printed table 7 is -0.038, p = 0.743."""
-    printed = read_published("dawkins2024_table7")
+    printed = read_published("dawkins2024", "table7")
     found = correlation(printed["strength"], printed["fairness"], "spearman")
     assert (round(found.estimate, 3), round(found.p, 3), found.n, found.reason) == (-0.038, 0.743, 76, "")
     assert found.low < found.estimate < found.high
@@ -46,6 +54,17 @@ def test_the_interval_covers_the_truth_and_follows_the_seed(method):
     a, b, c = (few(x, y, method, seed=seed) for seed in (0, 0, 1))
     assert -1 <= a.low < a.estimate < a.high <= 1
     assert a == b and a.low != c.low
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=12))
+def test_the_interval_of_kendall_is_that_of_scipys_tau_in_every_resample(pairs):
+    x, y = np.array(pairs, float).T
+    found = correlation(x, y, "kendall", resamples=20)
+    if found.reason:
+        return
+    picks = np.random.default_rng(0).integers(len(x), size=(20, len(x)))
+    drawn = [stats.kendalltau(x[pick], y[pick]).statistic for pick in picks]  # NaN where a side is constant
+    assert (found.low, found.high) == pytest.approx(tuple(np.nanpercentile(drawn, [2.5, 97.5])))
 
 
 @settings(max_examples=30)
@@ -112,3 +131,75 @@ def test_many_pairs_are_sampled_with_the_seed():
 def test_pairs_that_do_not_pair_are_refused(a, b):
     with pytest.raises(BiasflowError):
         paired_permutation(a, b)
+
+
+@given(st.integers(0, 1000), st.integers(2, 24))
+@settings(max_examples=15, deadline=None)
+def test_many_permutation_tests_are_those_of_each_column_without_its_gaps(seed, n):
+    generator = np.random.default_rng(seed)
+    differences = np.where(generator.random((n, 6)) < 0.2, np.nan, generator.normal(0.3, 1, (n, 6)))
+    differences[:, 0] = np.nan
+    found = paired_permutations(differences, samples=3000)
+    assert np.isnan(found[0])
+    for own, p in zip(differences.T[1:], found[1:], strict=True):
+        own = own[np.isfinite(own)]
+        if len(own):
+            assert p == paired_permutation(own, np.zeros(len(own)), samples=3000)
+
+
+@pytest.mark.parametrize("method", ["pearson", "spearman"])
+@pytest.mark.parametrize("n", [2, 3, 11])
+def test_many_correlations_are_those_of_each_pair(method, n):
+    generator = np.random.default_rng(n)
+    x, y = generator.normal(size=(n, 3)), generator.normal(size=(n, 4)).round(1)
+    y[:, 2] = 7.0
+    found = correlations(x, y, method, resamples=200)
+    for i, j in itertools.product(range(3), range(4)):
+        one = correlation(x[:, i], y[:, j], method, resamples=200)
+        ours = [getattr(found, name)[i, j] for name in ("estimate", "p", "low", "high")]
+        assert ours == pytest.approx([one.estimate, one.p, one.low, one.high], nan_ok=True) and found.n == one.n
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5, 0.9]) == pytest.approx([1, 1])
+    assert len(holm([])) == 0
+
+
+def test_holm_leaves_out_what_was_not_tested():
+    found = holm([0.01, math.nan, 0.04])
+    assert found[[0, 2]] == pytest.approx([0.02, 0.04]) and math.isnan(found[1])
+    assert np.isnan(holm([math.nan])).all()
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_lies_between_p_and_bonferroni_and_keeps_the_order(p):
+    found, p = holm(p), np.array(p)
+    assert (found >= p - 1e-12).all() and (found <= np.minimum(1, len(p) * p) + 1e-12).all()
+    assert (np.diff(found[np.argsort(p, kind="stable")]) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("p", [[0.01, 0.02, 0.02, 0.5, 0.049], [1.0], [0.0, 0.0, 1e-300, 0.2]])
+def test_holm_is_that_of_statsmodels(p):
+    assert holm(p).tolist() == multipletests(p, method="holm")[1].tolist()
+
+
+@pytest.mark.parametrize("wrong", [[0.5, 1.1], [-0.1], 0.5])
+def test_holm_refuses_what_is_no_list_of_p_values(wrong):
+    with pytest.raises(BiasflowError):
+        holm(wrong)
+
+
+def test_t_interval_by_hand():
+    # Two values: half width t(1) sd / sqrt(2) = 12.7062 x 0.01.
+    assert t_interval(np.array([0.51, 0.53])) == pytest.approx((0.392938, 0.647062), abs=1e-6)
+    assert np.isnan(t_interval(np.array([0.5]))).all()
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12), st.floats(0.5, 0.98))
+def test_t_interval_holds_the_mean_and_grows_with_confidence(values, confidence):
+    values = np.array(values)
+    low, high = t_interval(values, confidence=confidence)
+    wider = t_interval(values, confidence=confidence + 0.01)
+    assert low - 1e-9 <= values.mean() <= high + 1e-9
+    assert wider[0] <= low + 1e-9 and wider[1] >= high - 1e-9

@@ -3,10 +3,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.results.tables import combine, merge_published, readable, write_table
+from scripts.biasflow.results.tables import merge_published, readable, write_table
 
 FRAME = pd.DataFrame(
     {
@@ -94,13 +92,6 @@ def test_published_values_stand_beside_ours():
     assert list(merged) == ["key", "strength", "strength_published", "strength_difference", "other"]
     assert merged["strength_difference"].round(9).tolist()[:2] == [0.05, -0.05]
     assert merged.loc[2, ["strength_published", "strength_difference"]].isna().all()
-
-
-def test_combine_prepends_encoder_and_stimuli():
-    table = combine({("one", "x"): pd.DataFrame({"v": [1, 2]}), ("two", "y"): pd.DataFrame({"v": [3]})})
-    assert table.to_dict("list") == {"encoder": ["one", "one", "two"], "stimuli": ["x", "x", "y"], "v": [1, 2, 3]}
-    with pytest.raises(BiasflowError):
-        combine({})
 
 
 def test_names_for_readers():

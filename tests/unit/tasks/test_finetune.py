@@ -20,9 +20,12 @@ from transformers import (
 )
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.edit import edited
+from scripts.biasflow.encoders.load import load_encoder, new_classifier
 from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.fitted import Active, Fitted, carried
 from scripts.biasflow.tasks import finetune as module
+from scripts.biasflow.tasks import training
 from scripts.biasflow.tasks.finetune import LengthSampler, Recipe, finetune, tokenised
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -150,18 +153,84 @@ def test_a_checkpoint_that_was_not_finished_is_not_used(tmp_path):
         {"seed": 4},
         {"recipe": Recipe(**{**vars(RECIPE), "learning_rate": 1e-3})},
         {"train": TRAIN.iloc[:80]},
+        {"train": TRAIN.iloc[::-1]},
+        {"texts": TEXTS[::-1]},
+        {"new_model": lambda *arguments, **options: new_classifier(*arguments, **options)},
     ],
 )
 def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, monkeypatch, change):
-    monkeypatch.setattr(module.Watch, "on_epoch_end", lambda *a, **k: (_ for _ in ()).throw(KilledError), False)
-    with pytest.raises(KilledError):
-        run(tmp_path, "model")
-    monkeypatch.undo()
+    killed(tmp_path, monkeypatch)
     before = sorted(path.name for path in (tmp_path / "work").rglob("*"))
     with pytest.raises(BiasflowError, match=r"work.*another"):
         run(tmp_path, "model", **change)
     assert sorted(path.name for path in (tmp_path / "work").rglob("*")) == before
     assert not (tmp_path / "model").exists()
+
+
+def killed(tmp_path, monkeypatch, **options):
+    """A run that stopped within its first epoch."""
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(module.Watch, "on_epoch_end", lambda *a, **k: (_ for _ in ()).throw(KilledError), False)
+        run(tmp_path, "model", **options)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "named"),
+    [
+        (None, {}, "method.specification.densray"),
+        ({}, None, "method.specification.densray"),
+        ({}, {"methods": {"leace": [{"eraser": "leace"}]}}, "method.specification.densray"),
+        ({}, {"methods": {"densray": [{"eraser": "densray", "places": "last"}]}}, "method.specification.densray"),
+        ({}, {"n": 1}, "method.erasers"),
+    ],
+)
+def test_checkpoints_with_another_method_are_refused(tmp_path, monkeypatch, densray, first, then, named):
+    methods = [None if change is None else densray | change for change in (first, then)]
+    killed(tmp_path, monkeypatch, method=methods[0])
+    with pytest.raises(BiasflowError, match=rf"another {named} "):
+        run(tmp_path, "model", method=methods[1])
+    run(tmp_path, "model", method=methods[0])
+
+
+@pytest.mark.parametrize("file", ["tokenizer.json", "config.json", "model.safetensors"])
+def test_checkpoints_of_another_encoder_are_refused(tmp_path, monkeypatch, file):
+    killed(tmp_path, monkeypatch)
+    other = save_source(tmp_path / "other")
+    if file == "model.safetensors":
+        torch.manual_seed(1)
+        SOURCES["bert"]().save_pretrained(other)
+    else:
+        (other / file).write_text((other / file).read_text() + "\n")
+    (tmp_path / "source" / file).write_bytes((other / file).read_bytes())
+    with pytest.raises(BiasflowError, match=f"another encoder.{file}"):
+        run(tmp_path, "model")
+
+
+def test_checkpoints_of_another_machine_or_code_are_refused(tmp_path, monkeypatch):
+    killed(tmp_path, monkeypatch)
+    for patched, value, named in (
+        ("torch.get_num_threads", lambda: 7, "threads"),
+        ("torch.__version__", "2.99.0", "libraries.torch"),
+        ("scripts.biasflow.tasks.finetune.CODE", (module.__file__, __file__), "code"),
+    ):
+        with monkeypatch.context() as patch, pytest.raises(BiasflowError, match=f"another {named}"):
+            patch.setattr(patched, value)
+            run(tmp_path, "model")
+
+
+def test_two_visible_gpus_do_not_share_the_batches(tmp_path, monkeypatch):
+    """Beside the GPU of a training a second one may be visible: it would make other batches and another result."""
+    seen = []
+    make = module.FineTuner.__init__
+    monkeypatch.setattr(
+        module.FineTuner, "__init__", lambda self, **options: (seen.append(options["args"]), make(self, **options))[1]
+    )
+    setup = module.TrainingArguments.__post_init__
+    monkeypatch.setattr(
+        module.TrainingArguments, "__post_init__", lambda self: (setup(self), setattr(self, "_n_gpu", 2))[0]
+    )
+    assert run(tmp_path, "model")["steps"] == 24
+    assert [arguments.n_gpu for arguments in seen] == [1]
 
 
 def test_same_seed_same_weights_and_another_seed_others(tmp_path):
@@ -176,14 +245,37 @@ def test_last_keeps_the_last_epoch(tmp_path):
     assert facts["validation_score"] == facts["validation_scores"][-1]
 
 
-def test_an_intervention_in_training_changes_the_weights_and_is_gone_afterwards(tmp_path):
-    basis = torch.eye(SIZES["hidden_size"])[:1]
+def fit_a_dimension(model, tokenizer, methods, *, n, origin, device):
+    """In the place of `fit_block`: takes dimension n out of the last layer but one."""
+    assert origin is model and not model.training and device == model.device
+    eraser = Eraser.projection(torch.eye(SIZES["hidden_size"])[n : n + 1])
+    return Fitted({name: (Active(name, "-", (("layer[-2]", eraser),)),) for name in methods}, methods)
 
-    def edits(model, tokenizer):
-        return [("layer[-2]", Eraser(basis, torch.ones(1)))]
 
-    run(tmp_path, "plain"), run(tmp_path, "edited", edits=edits)
-    assert not same(weights(tmp_path, "plain"), weights(tmp_path, "edited"))
+@pytest.fixture
+def densray(monkeypatch):
+    monkeypatch.setattr(training, "fit_block", fit_a_dimension)
+    return {"methods": {"densray": [{"eraser": "densray"}]}, "n": 0}
+
+
+def test_a_method_in_training_changes_the_weights_and_is_carried_by_the_model(tmp_path, densray):
+    plain, facts = run(tmp_path, "plain"), run(tmp_path, "with", method=densray)
+    assert not same(weights(tmp_path, "plain"), weights(tmp_path, "with"))
+    assert (plain["method"], facts["method"]) == (["none", "-"], ["densray", "-"])
+    assert carried(tmp_path / "plain") is None
+    found = carried(tmp_path / "with")
+    assert found.axis == (("densray", "-"),)
+    model, tokenizer = load_encoder(tmp_path / "with", head="classification")
+    batch = tokenizer(*(VALIDATION[text].tolist() for text in TEXTS), padding=True, return_tensors="pt")
+    (active,) = found.each()
+    with torch.inference_mode(), edited(model, active.edits):
+        predicted = np.array(LABELS)[model(**batch).logits.argmax(-1).numpy()]
+    assert (predicted == VALIDATION["label"]).mean() == pytest.approx(facts["validation_score"])
+
+
+def test_a_training_has_one_method_in_one_setting(tmp_path, densray):
+    with pytest.raises(BiasflowError, match="densray and leace: 2 settings"):
+        run(tmp_path, "model", method=densray | {"methods": {"densray": [], "leace": []}})
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Gendered words in running text: where they occur, their hidden states, and the erasers fitted to these (paper A)."""
+"""Gendered words in running text: where they occur, and their hidden states (paper A)."""

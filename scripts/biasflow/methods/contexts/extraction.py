@@ -1,7 +1,7 @@
 """Hidden states at the occurrences of gendered words: one pass of the encoder over the sentences that hold any."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,19 +11,12 @@ from torch import nn
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import whole_file
 from scripts.biasflow.base.progress import progress
-from scripts.biasflow.encoders import taps
 from scripts.biasflow.encoders.batches import encode, length_sorted
-from scripts.biasflow.methods.contexts.occurrences import FEMININE, Occurrences
-from scripts.biasflow.methods.contexts.places import check_places
-from scripts.biasflow.methods.contexts.states import (
-    Arrays,
-    ContextStates,
-    arrays_in_file,
-    arrays_in_memory,
-    load_states,
-)
+from scripts.biasflow.encoders.edit import watched
+from scripts.biasflow.encoders.places import has_tokens
+from scripts.biasflow.methods.arrays import States, allocate
+from scripts.biasflow.methods.contexts.occurrences import Occurrences
 
 
 def hidden_states(
@@ -35,29 +28,37 @@ def hidden_states(
     places: Sequence[str],
     batch_size: int,
     device: torch.device | str = "cpu",
-    path: str | Path | None = None,
-) -> ContextStates:
-    """The states of `model` at all `places` at the occurrences, in one pass over the sentences that hold any.
+    folder: str | Path | None = None,
+) -> States:
+    """The states of `model` at all `places` at the n occurrences, in one pass over the sentences that hold any.
 
-    Row i belongs to row i of occurrences.table; `sentences` and `tokenizer` are those that they were found with. The
-    sentences are sorted by length; the encoder runs without its head. With `path`, every batch goes straight into a
-    safetensors file, so that no more than one batch is in memory, and the result reads one place at a time from it;
-    without, the states stay in memory: places x n x hidden x 4 bytes. BiasflowError: a place that the model lacks or
-    that has no tokens, or other sentences or another tokenizer than the occurrences are from."""
-    check_places(model, places)
+    Result: place -> [n, hidden] ([n, heads, head_dim] in attention), float32, on the CPU; row i belongs to row i of
+    occurrences.table. `sentences` and `tokenizer` are those that they were found with. The sentences are sorted by
+    length; the encoder runs without its head. Large states go into files in `folder` (see `arrays.allocate`), so that
+    no more than one batch is in memory. BiasflowError: a place that the model lacks or that has no tokens, or other
+    sentences or another tokenizer than the occurrences are from."""
+    for place in places:
+        if not has_tokens(place):
+            raise BiasflowError(f"{place} has no state for every token, so none of words; take layer[0] or the like")
     encoded = _encode(tokenizer, sentences, occurrences)
     batches = progress(
         _batches(encoded, tokenizer, occurrences, batch_size=batch_size, device=device),
         total=math.ceil(len(encoded["input_ids"]) / batch_size),
         description="states in context",
     )
-    feminine = torch.from_numpy((occurrences.table["gender"] == FEMININE).to_numpy(copy=True))
-    n = len(feminine)
-    if path is None:
-        return ContextStates(_gather(model, batches, places, arrays_in_memory, n), feminine)
-    with whole_file(path) as temporary:
-        _gather(model, batches, places, lambda shapes: arrays_in_file(temporary, shapes, feminine), n)
-    return load_states(path)
+    found: States = {}
+    n, now = len(occurrences.table), None
+
+    def at_occurrences(place: str, h: torch.Tensor) -> torch.Tensor:
+        return h[now.sentences, now.positions].float().cpu()  # only these leave the device
+
+    with torch.inference_mode(), watched(model, places, at_occurrences) as seen:
+        for now in batches:
+            model.base_model(**now.inputs)
+            found = found or allocate({place: (n, *seen[place].shape[1:]) for place in places}, folder)
+            for place, h in seen.items():
+                found[place][now.rows] = h
+    return found
 
 
 @dataclass(frozen=True)
@@ -104,41 +105,3 @@ def _batches(
         sentences = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
         rows = np.concatenate(rows)
         yield _Batch(inputs, rows, sentences, positions[rows])
-
-
-def _states_at(model: nn.Module, batch: _Batch, places: Sequence[str]) -> dict[str, torch.Tensor]:
-    """place -> the states at the occurrences of one batch; only these leave the device."""
-    found: dict[str, torch.Tensor] = {}
-
-    def keeper(place: str):
-        def store(h: torch.Tensor) -> None:
-            found[place] = h[batch.sentences, batch.positions].float().cpu()
-
-        return store
-
-    handles = [taps.tap(model, place).hook(keeper(place)) for place in places]
-    try:
-        with torch.inference_mode():
-            model.base_model(**batch.inputs)
-    finally:
-        for handle in handles:
-            handle.remove()
-    return found
-
-
-def _gather(
-    model: nn.Module,
-    batches: Iterable[_Batch],
-    places: Sequence[str],
-    allocate: Callable[[Mapping[str, tuple[int, ...]]], Arrays],
-    n: int,
-) -> Arrays:
-    """The states of all batches in the arrays that `allocate` makes of their shapes, once these are known."""
-    arrays: Arrays = {}
-    for batch in batches:
-        states = _states_at(model, batch, places)
-        if not arrays:
-            arrays = allocate({place: (n, *some.shape[1:]) for place, some in states.items()})
-        for place, some in states.items():
-            arrays[place][batch.rows] = some
-    return arrays

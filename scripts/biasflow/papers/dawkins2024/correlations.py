@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.stereoset import SETTING
-from scripts.biasflow.papers.dawkins2024.downstream import AFTER, PRINTED_SCORES, RUN, viable_settings
-from scripts.biasflow.papers.dawkins2024.tables import BLOCK, MEASURES, PRINTED
+from scripts.biasflow.papers.dawkins2024.examples import PRINTED
+from scripts.biasflow.papers.dawkins2024.rows import AFTER, BLOCK, MEASURES, PRINTED_SCORES, SETTING
+from scripts.biasflow.papers.dawkins2024.table7 import table7, viable_settings
+from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results.statistics import correlation
 from scripts.biasflow.results.tables import merge_published
 
@@ -19,43 +20,33 @@ _MODELS = [*BLOCK, "interventions"]
 _KEYS = ["interventions", "models", "measure", "parity", "method"]
 
 
-def with_printed(
-    rows: pd.DataFrame, published: pd.DataFrame, *, threshold: float = 0.05, reading: str = "absolute"
-) -> pd.DataFrame:
-    """The rows of a table 7 that have intrinsic and NLI scores, then the printed table 7 as encoder `printed`."""
-    run = rows[(rows["status"] == RUN) & (rows["nli_status"] == RUN)]
+def with_printed(run: Run) -> pd.DataFrame:
+    """The rows of table 7 that have both kinds of scores, then the printed table 7 as the encoder `printed`."""
+    rows, published = table7(run), run.published("table7")
+    complete = rows[(rows["status"] == RUN) & (rows["nli_status"] == RUN)]
     printed = published[[*SETTING, *MEASURES, *PRINTED_SCORES]].assign(
         encoder=PRINTED,
         stimuli="",
         interventions=AFTER,
-        viable=np.where(viable_settings(published, threshold=threshold, reading=reading), "yes", "no"),
+        viable=np.where(viable_settings(published, **run.options["viability"]), "yes", "no"),
         fairness_templates=np.nan,
         status=RUN,
         nli_status=RUN,
     )
-    return pd.concat([run.reindex(columns=list(printed)), printed], ignore_index=True) if len(run) else printed
+    if complete.empty:
+        return printed
+    return pd.concat([complete.reindex(columns=list(printed)), printed], ignore_index=True)
 
 
-def correlations(
-    rows: pd.DataFrame,
-    published: pd.DataFrame,
-    text: pd.DataFrame,
-    *,
-    threshold: float = 0.05,
-    reading: str = "absolute",
-    resamples: int = 1000,
-    seed: int = 0,
-) -> pd.DataFrame:
+def correlations(run: Run, *, resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Spearman, Pearson and Kendall between each intrinsic measure and fairness, over the settings.
 
     Per encoder, stimuli, reading of the interventions, and `models`: all, a level of three settings or more, or the
-    viable ones; with p, n and a seeded 95 % bootstrap interval of `resamples`. `rows`: a table 7; `published`: the
-    printed one, which gives the rows of the encoder `printed` (viable by `threshold` and `reading`; `rows` bring
-    their own); `text`: the numbers of the paper's text, whose rho and p stand beside what they are of: Spearman of
-    Strength and fairness over all models. Where a correlation cannot be computed `note` says why."""
+    viable ones; with p, n and a seeded 95 % bootstrap interval of `resamples`. The rows of the encoder `printed` are
+    those of the printed table 7. The rho and p of the paper's text stand beside what they are of: Spearman of Strength
+    and fairness over all models. Where a correlation cannot be computed `note` says why."""
     found = []
-    together = with_printed(rows, published, threshold=threshold, reading=reading)
-    for keys, block in together.groupby(_MODELS, sort=False):
+    for keys, block in with_printed(run).groupby(_MODELS, sort=False):
         for models, own in _groups(block):
             for measure in MEASURES:
                 for parity, fairness in PARITY.items():
@@ -67,7 +58,7 @@ def correlations(
                         one = correlation(both[measure], both[fairness], method, resamples=resamples, seed=seed)
                         values = {name: getattr(one, name) for name in ("estimate", "p", "low", "high", "n")}
                         found.append(named | {"parity": parity, "method": method} | values | {"note": one.reason})
-    table = merge_published(pd.DataFrame(found), _of_text(text), on=_KEYS, values=["estimate", "p"])
+    table = merge_published(pd.DataFrame(found), _of_text(run.published("text")), on=_KEYS, values=["estimate", "p"])
     return table.drop(columns="p_difference")
 
 
@@ -76,9 +67,7 @@ def _of_text(text: pd.DataFrame) -> pd.DataFrame:
     values = text.set_index("id")["value"]
     missing = [name for name in ("spearman-rho", "spearman-p") if name not in values]
     if missing:
-        raise BiasflowError(
-            f"the numbers of the paper's text have no row {missing[0]!r}; add it to dawkins2024_text.csv"
-        )
+        raise BiasflowError(f"the numbers of the paper's text have no row {missing[0]!r}; add it to text.csv")
     keys = dict(zip(_KEYS, (AFTER, ALL, "strength", "majority", "spearman"), strict=True))
     return pd.DataFrame([keys | {"estimate": values["spearman-rho"], "p": values["spearman-p"]}])
 

@@ -1,99 +1,27 @@
-"""The downstream half of Dawkins et al. (2024): natural language inference (NLI) scores by setting and their tables."""
+"""The downstream half: NLI scores over seeds and by weighting, and what the encoders were fine-tuned on."""
 
-from collections.abc import Mapping
+import json
+from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.stereoset import SETTING
+from scripts.biasflow.papers.dawkins2024.blocks import encoders_of_nli
+from scripts.biasflow.papers.dawkins2024.rows import (
+    AFTER,
+    READING,
+    SCORES,
+    SETTING,
+    encoders,
+    nli,
+    why_not_in_nli,
+)
+from scripts.biasflow.papers.dawkins2024.table7 import against_base, in_printed_order, nli_by_setting, status_of
+from scripts.biasflow.papers.frames import RUN, Run
+from scripts.biasflow.results.statistics import t_interval
 from scripts.biasflow.results.tables import merge_published
-from scripts.biasflow.results.viability import viable
+from scripts.biasflow.text.occupation_pairs import load_pairs
 
-TASK = "nli"
-READING = ["encoder", "interventions"]
-AFTER = "after fine-tuning"  # the paper's reading: its introduction applies the interventions to the fine-tuned model
-INTERVENTIONS = {  # (strategy, stage) in scores.csv -> its name in the tables; the first is the main reading
-    ("after_finetuning", "before"): AFTER,
-    ("after_finetuning", "after"): "after fine-tuning, head retrained",
-    ("during_finetuning", "before"): "during fine-tuning",
-    ("during_finetuning", "after"): "during fine-tuning, head retrained",
-}
-SCORES = {  # column of the tables -> (metric, variant) in scores.csv
-    "parity": ("nli_parity", "majority"),
-    "parity_templates": ("nli_parity", "templates"),
-    "accuracy": ("nli_accuracy", ""),
-    "fairness": ("nli_fairness", "majority"),
-    "fairness_templates": ("nli_fairness", "templates"),
-    "snli_accuracy": ("nli_test_accuracy", ""),
-}
-PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the paper's table 7 prints of these
-RUN, NOT_ASKED = "run", "not asked for"
 _ALL = "all"
-_SEED = [*READING, "seed"]
-
-
-def not_run_status(encoder: str, reasons: Mapping[str, str] | None) -> str:
-    """The status of an encoder without scores, e.g. "not run: no NSP head"."""
-    return f"not run: {(reasons or {}).get(encoder, NOT_ASKED)}"
-
-
-def encoders(scores: pd.DataFrame, *reasons: Mapping[str, str] | None) -> list[str]:
-    """The encoders with scores of this paper, then those that only have a reason for having none, each once."""
-    scored = scores.loc[scores["paper"] == "projective", "encoder"]
-    return list(dict.fromkeys([*sorted(set(scored)), *(encoder for given in reasons for encoder in given or {})]))
-
-
-def nli_scores(scores: pd.DataFrame) -> pd.DataFrame:
-    """One row per encoder, reading of the interventions, setting and fine-tuning seed: a column per entry of SCORES.
-
-    `scores`: tidy scores. Raises BiasflowError for a strategy or stage that no reading has, and naming the first
-    setting that lacks a score."""
-    ours = scores[(scores["paper"] == "projective") & (scores["task"] == TASK)]
-    for strategy, stage in sorted(set(zip(ours["strategy"], ours["stage"], strict=True)) - set(INTERVENTIONS)):
-        raise BiasflowError(f"NLI scores: strategy {strategy!r} with stage {stage!r} is unknown; see INTERVENTIONS")
-    names = {score: column for column, score in SCORES.items()}
-    interventions = [INTERVENTIONS[key] for key in zip(ours["strategy"], ours["stage"], strict=True)]
-    columns = [names.get(key) for key in zip(ours["metric"], ours["variant"], strict=True)]
-    ours = ours.assign(interventions=interventions, column=columns).dropna(subset="column")
-    ours = ours.rename(columns={"method": "level", "setting": "settings"})
-    # Each score of a setting and seed is written once, so a mean here would hide a mistake: pivot refuses doubles.
-    wide = ours.pivot(index=[*READING, *SETTING, "seed"], columns="column", values="value").reindex(
-        columns=list(SCORES)
-    )
-    for column in SCORES:
-        for encoder, _, level, settings, _ in wide.index[wide[column].isna()][:1]:
-            raise BiasflowError(f"encoder {encoder}, NLI: setting {level} ({settings}) has no {column}; score it first")
-    return wide.rename_axis(columns=None).reset_index()
-
-
-def nli_by_setting(
-    scores: pd.DataFrame, published: pd.DataFrame, *, threshold: float = 0.05, reading: str = "absolute"
-) -> pd.DataFrame:
-    """Means over the fine-tuning seeds (`nli_seeds`) of every setting, and whether the setting is `viable`.
-
-    Fairness is the mean of the seeds' fairness, not the product of two means. A setting is viable by its mean SNLI
-    accuracy against the untouched encoder's: Base of the main reading. `published`: the printed table 7, whose
-    settings the main reading must all have; other readings may have some. Raises BiasflowError otherwise."""
-    seeds = nli_scores(scores)
-    keys = [*READING, *SETTING]
-    table = seeds.groupby(keys, sort=False).agg(**{c: (c, "mean") for c in SCORES}, nli_seeds=("seed", "nunique"))
-    table = table.reset_index()
-    printed = pd.MultiIndex.from_frame(published[SETTING])
-    for (encoder, interventions), block in table.groupby(READING):
-        for level, settings in pd.MultiIndex.from_frame(block[SETTING]).difference(printed)[:1]:
-            raise BiasflowError(f"encoder {encoder}, NLI {interventions}: {level} ({settings}) is not in table 7")
-    for encoder, block in table.groupby("encoder"):
-        main = block[block["interventions"] == AFTER]
-        for level, settings in printed.difference(pd.MultiIndex.from_frame(main[SETTING]))[:1]:
-            raise BiasflowError(f"encoder {encoder}, NLI {AFTER}: setting {level} ({settings}) has no scores")
-    return table.assign(viable=_against_base(table, ["encoder"], threshold=threshold, reading=reading))
-
-
-def viable_settings(table: pd.DataFrame, *, threshold: float = 0.05, reading: str = "absolute") -> np.ndarray:
-    """Which rows (level, snli_accuracy) of one encoder are viable against its Base row: bool [rows]."""
-    return viable(table["snli_accuracy"], _base_accuracy(table), threshold=threshold, reading=reading)
 
 
 def weighting_pairs(snli_accuracy: pd.Series) -> pd.DataFrame:
@@ -101,35 +29,37 @@ def weighting_pairs(snli_accuracy: pd.Series) -> pd.DataFrame:
 
     `snli_accuracy`: index level and settings. Pairs of which one side is absent are left out."""
     levels, settings = (snli_accuracy.index.get_level_values(name) for name in SETTING)
-    frame = pd.DataFrame({"level": levels, "rest": settings.str[:-2], "n_p": settings.str[-1:]})
-    frame = frame.assign(value=snli_accuracy.to_numpy())[frame["n_p"] != ""]
-    pairs = frame.pivot(index=["level", "rest"], columns="n_p", values="value").reindex(columns=["0", "1"])
-    return pairs.set_axis(["np0", "np1"], axis=1).dropna()
+    split = [text.rpartition(",") for text in settings]  # n_p is the last of the settings
+    frame = pd.DataFrame(
+        {
+            "level": levels,
+            "rest": [rest for rest, _, _ in split],
+            "n_p": [n_p for _, _, n_p in split],
+            "value": snli_accuracy.to_numpy(),
+        }
+    )
+    pairs = frame[frame["n_p"] != ""].pivot(index=["level", "rest"], columns="n_p", values="value")
+    return pairs.reindex(columns=["0", "1"]).set_axis(["np0", "np1"], axis=1).dropna()
 
 
-def table6(
-    scores: pd.DataFrame,
-    published: pd.DataFrame,
-    printed: pd.DataFrame,
-    *,
-    nli_not_run: Mapping[str, str] | None = None,
-) -> pd.DataFrame:
+def table6(run: Run) -> pd.DataFrame:
     """Mean SNLI accuracy with n_p = 0 and n_p = 1 per level, and the mean and standard deviation of the increase.
 
-    Per encoder and reading of the interventions, beside the printed table 6 (`published`). `printed`: the printed
-    table 7, for its settings. Encoders without NLI scores have empty rows with the reason as `status`."""
-    nli = nli_by_setting(scores, printed)
+    Per encoder and reading of the interventions, beside the printed table 6. Encoders without NLI scores have empty
+    rows with the reason as `status`."""
+    published = run.published("table6")
+    judged = nli_by_setting(run, run.published("table7"))
     blocks = []
-    for (encoder, interventions), block in nli.groupby(READING, sort=False):
-        effect = weighting_effect(block.set_index(SETTING)["snli_accuracy"], levels=published["level"])
-        blocks.append(effect.assign(encoder=encoder, interventions=interventions, status=RUN))
-    for encoder in encoders(scores, nli_not_run):
-        if encoder not in set(nli["encoder"]):
-            status = not_run_status(encoder, nli_not_run)
+    for encoder in encoders(run):
+        own = judged[judged["encoder"] == encoder]
+        for interventions, block in own.groupby("interventions", sort=False):
+            effect = weighting_effect(block.set_index(SETTING)["snli_accuracy"], levels=published["level"])
+            blocks.append(effect.assign(encoder=encoder, interventions=interventions, status=RUN))
+        if own.empty:
+            status = status_of(why_not_in_nli(run, encoder))
             blocks.append(published[["level"]].assign(encoder=encoder, interventions=AFTER, status=status))
     values = [column for column in published if column != "level"]
-    table = pd.concat(blocks) if blocks else pd.DataFrame()
-    table = table.reindex(columns=[*READING, "level", *values, "status"])
+    table = pd.concat(blocks).reindex(columns=[*READING, "level", *values, "status"])
     table = table.astype({"level": str} | dict.fromkeys(values, float))
     table = merge_published(table, published, on=["level"], values=values)
     pairs = [column for column in table if column.startswith("model_pairs")]
@@ -160,15 +90,13 @@ def weighting_effect(snli_accuracy: pd.Series, *, levels: pd.Series) -> pd.DataF
     return pd.DataFrame(rows)
 
 
-def nli_intervals(
-    scores: pd.DataFrame, published: pd.DataFrame, *, threshold: float = 0.05, reading: str = "absolute"
-) -> pd.DataFrame:
+def nli_intervals(run: Run) -> pd.DataFrame:
     """Mean and 95 % t interval over the fine-tuning seeds of every NLI score, and the share of seeds that are viable.
 
     Columns: encoder, interventions, level, settings (printed order), seeds, then per entry of SCORES its mean, `_low`
     and `_high` (NaN for one seed), and `viable_share`: each seed's SNLI accuracy against Base of the same seed."""
-    seeds = nli_scores(scores)
-    seeds["viable"] = _against_base(seeds, ["encoder", "seed"], threshold=threshold, reading=reading) == "yes"
+    seeds = nli(run)
+    seeds["viable"] = against_base(seeds, ["encoder", "seed"], **run.options["viability"]) == "yes"
     rows = []
     for keys, block in seeds.groupby([*READING, *SETTING]):
         row = dict(zip([*READING, *SETTING], keys, strict=True)) | {"seeds": len(block)}
@@ -177,69 +105,43 @@ def nli_intervals(
             row |= {column: block[column].mean(), f"{column}_low": low, f"{column}_high": high}
         rows.append(row | {"viable_share": block["viable"].mean()})
     columns = [*READING, *SETTING, "seeds", *(c + end for c in SCORES for end in ("", "_low", "_high")), "viable_share"]
-    return in_printed_order(pd.DataFrame(rows, columns=columns), published, READING)
+    return in_printed_order(pd.DataFrame(rows, columns=columns), run.published("table7"))
 
 
-def t_interval(values: np.ndarray, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Student's t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than two."""
-    n = len(values)
-    if n < 2:
-        return float("nan"), float("nan")
-    half = stats.t.ppf((1 + confidence) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
-    return float(values.mean() - half), float(values.mean() + half)
-
-
-def in_printed_order(table: pd.DataFrame, published: pd.DataFrame, blocks: list[str]) -> pd.DataFrame:
-    """Rows block by block (readings in the order of INTERVENTIONS), within each in the order of the printed table 7."""
-    order = {key: number for number, key in enumerate(published[SETTING].itertuples(index=False, name=None))}
-    ranks = {name: number for number, name in enumerate(INTERVENTIONS.values())}
-    places = [order[key] for key in table[SETTING].itertuples(index=False, name=None)]
-    sorting = table.assign(_place=places, _rank=table["interventions"].map(ranks))
-    keys = [name if name != "interventions" else "_rank" for name in blocks]
-    return sorting.sort_values([*keys, "_place"], kind="stable", ignore_index=True)[list(table)]
-
-
-def _base_accuracy(table: pd.DataFrame) -> float:
-    base = table.loc[table["level"] == "base", "snli_accuracy"]
-    if len(base) != 1:
-        raise BiasflowError(f"viability is judged against one Base row, but there are {len(base)}; score Base once")
-    return float(base.iloc[0])
-
-
-def _against_base(table: pd.DataFrame, keys: list[str], *, threshold: float, reading: str) -> pd.Series:
-    """ "yes" or "no" for each row, by the Base row of the main reading with the same `keys`."""
-    verdicts = pd.Series("", index=table.index, dtype=object)
-    for key, block in table.groupby(keys):
-        try:
-            base = _base_accuracy(block[block["interventions"] == AFTER])
-        except BiasflowError as error:
-            named = ", ".join(f"{name} {value}" for name, value in zip(keys, key, strict=True))
-            raise BiasflowError(f"NLI {AFTER}, {named}: {error}") from error
-        kept = viable(block["snli_accuracy"], base, threshold=threshold, reading=reading)
-        verdicts[block.index] = np.where(kept, "yes", "no")
-    return verdicts
-
-
-def finetuning(
-    sources: pd.DataFrame, runs: Mapping[str, Mapping], *, selection: str, pairs: int, not_run: Mapping[str, str]
-) -> pd.DataFrame:
+def finetuning(run: Run) -> pd.DataFrame:
     """What was fine-tuned on what: one row per fine-tuning, the same data in each, and one per encoder not run.
 
-    `sources`: part, source, pairs, dropped; `runs`: "encoder/training/seed" -> what the fine-tuning wrote of itself
-    (pairs trained on, cut, the epoch kept, its validation accuracy); `pairs`: how many the gender-occupation
-    `selection` has."""
-    data = {}
+    Made of the files `sources` (part, source, pairs, dropped) and `occupation_pairs` of the task, and of what each
+    fine-tuning wrote of itself (pairs cut, the epoch kept, its validation accuracy)."""
+    found = run.files.get("training", {})
+    data = _data(run) if found else {}
+    rows = []
+    for model, path in found.items():
+        encoder, _, strategy, seed = model.split("/")
+        facts = json.loads(Path(path).read_text(encoding="utf-8"))
+        row = {"encoder": encoder, "strategy": strategy, "seed": seed.removeprefix("seed"), **data}
+        row |= {"cut": facts["cut"], "epoch": facts["epoch"], "epochs": len(facts["validation_scores"])}
+        rows.append(row | {"validation_accuracy": facts["validation_score"], "status": RUN})
+    tuned = {row["encoder"] for row in rows}
+    for encoder in encoders_of_nli(run.options):
+        if encoder not in tuned:
+            rows.append({"encoder": encoder, "status": status_of(why_not_in_nli(run, encoder))})
+    parts = [f"{part}_{what}" for part in ("train", "validation", "test") for what in ("source", "pairs")]
+    columns = ["encoder", "strategy", "seed", *parts, "dropped", "occupation_selection", "occupation_pairs"]
+    return pd.DataFrame(rows).reindex(columns=[*columns, "cut", "epoch", "epochs", "validation_accuracy", "status"])
+
+
+def _data(run: Run) -> dict[str, object]:
+    """The task's data, part by part, and the gender-occupation pairs: the same for every fine-tuning."""
+    task = run.options["task"]
+    sources, data = pd.read_csv(run.files["sources"][task]), {}
     for part, block in sources.groupby("part", sort=False):
         data[f"{part}_source"] = " and ".join(block["source"])
         data[f"{part}_pairs"] = block["pairs"].sum()
-    data |= {"dropped": sources["dropped"].sum(), "occupation_selection": selection, "occupation_pairs": pairs}
-    rows = []
-    for name, facts in runs.items():
-        encoder, training, seed = name.split("/")
-        kept = {"cut": facts["cut"], "epoch": facts["epoch"], "epochs": len(facts["validation_scores"])}
-        accuracy = {"validation_accuracy": facts["validation_score"]}
-        rows.append({"encoder": encoder, "training": training, "seed": seed, **data, **kept, **accuracy, "status": RUN})
-    rows += [{"encoder": encoder, "status": f"not run: {reason}"} for encoder, reason in not_run.items()]
-    parts = [f"{part}_{what}" for part in ("train", "validation", "test") for what in ("source", "pairs")]
-    columns = ["encoder", "training", "seed", *parts, "dropped", "occupation_selection", "occupation_pairs"]
-    return pd.DataFrame(rows).reindex(columns=[*columns, "cut", "epoch", "epochs", "validation_accuracy", "status"])
+    pairs = len(load_pairs(run.files["occupation_pairs"][task]))
+    dropped = sources["dropped"].sum()
+    return data | {
+        "dropped": dropped,
+        "occupation_selection": run.options["selection"],
+        "occupation_pairs": pairs,
+    }

@@ -6,20 +6,25 @@ from functools import partial
 
 import pandas as pd
 
-from scripts.biasflow.metrics.stereoset import SETTING
-from scripts.biasflow.papers.dawkins2024.downstream import AFTER, PRINTED_SCORES, RUN, viable_settings, weighting_pairs
-from scripts.biasflow.papers.dawkins2024.tables import BLOCK, MEASURES
+from scripts.biasflow.papers.dawkins2024.downstream import weighting_pairs
+from scripts.biasflow.papers.dawkins2024.rows import (
+    AFTER,
+    ATTENTION,
+    BASE,
+    BLOCK,
+    LAYER_11,
+    LAYER_12,
+    LEVELS,
+    MEASURES,
+    PRINTED_SCORES,
+    SENT,
+    SETTING,
+)
+from scripts.biasflow.papers.dawkins2024.table7 import table7, viable_settings
+from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results.statistics import correlation
 from scripts.biasflow.results.tables import PUBLISHED
 
-BASE, DEBIAS, SENT, LAYER_12, LAYER_11, ATTENTION = LEVELS = (
-    "base",
-    "sentence-debias",
-    "sent",
-    "layer-12",
-    "layer-11",
-    "layer-11+attention",
-)
 _INTERVENTIONS = LEVELS[2:]  # the paper's own levels: neither Base nor the baseline
 UNWEIGHTED_PLANE = "0,1"  # n = 0, c = 1: two dimensions without information weighting
 _SIGNIFICANT = 0.05
@@ -356,31 +361,31 @@ STATEMENTS += [replace(statement, needs=tuple(PRINTED_SCORES)) for statement in 
 STATEMENTS += [replace(statement, needs=(*MEASURES, *PRINTED_SCORES)) for statement in _OF_BOTH]
 
 
-def findings(table: pd.DataFrame, *, threshold: float = 0.05, reading: str = "absolute") -> dict[str, Finding]:
+def findings(table: pd.DataFrame, **viability: float | str) -> dict[str, Finding]:
     """Every statement's count in one table of 76 rows: level, settings, and the columns that the statements need.
 
-    A statement whose columns are absent or empty is left out. Viable is judged here, by `threshold` and `reading`."""
+    A statement whose columns are absent or empty is left out. Viable is judged here: `viability` is threshold and
+    reading."""
     filled = [c for c in (*MEASURES, *PRINTED_SCORES) if c in table and table[c].notna().any()]
     indexed = table.set_index(SETTING)[filled]
     if "snli_accuracy" in filled:
-        indexed["viable"] = viable_settings(table, threshold=threshold, reading=reading)
+        indexed["viable"] = viable_settings(table, **viability)
     indexed = indexed.sort_index()
     return {statement.id: statement.count(indexed) for statement in STATEMENTS if set(statement.needs) <= set(filled)}
 
 
-def statements(
-    rows: pd.DataFrame, published: pd.DataFrame, *, threshold: float = 0.05, reading: str = "absolute"
-) -> pd.DataFrame:
-    """The statements in our table 7 (`rows`), per encoder and stimuli set, and in the printed one (`published`).
+def statements(run: Run) -> pd.DataFrame:
+    """The statements in our table 7, per encoder and stimuli set, and in the printed one.
 
     Columns: encoder, stimuli, id, statement, holds, k, n, exceptions, detail, and the last five again `_published`.
     Only the main reading of the interventions counts. Left out are encoders that were not run, and of the others the
     statements on scores that they lack."""
-    printed = findings(published, threshold=threshold, reading=reading)
+    rows, viability = table7(run), run.options["viability"]
+    printed = findings(run.published("table7"), **viability)
     table = []
     counted = (rows["interventions"] == AFTER) & ((rows["status"] == RUN) | (rows["nli_status"] == RUN))
     for key, block in rows[counted].groupby(BLOCK, sort=False):
-        ours = findings(block, threshold=threshold, reading=reading)
+        ours = findings(block, **viability)
         for statement in STATEMENTS:
             if statement.id in ours:
                 row = dict(zip(BLOCK, key, strict=True)) | {"id": statement.id, "statement": statement.text}

@@ -1,6 +1,6 @@
 """Figures of Liang, Dufter & Schütze (2020), and a page of sentences coloured by their DensRay scores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import jinja2
@@ -13,13 +13,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.figures import _BLACK, _BLUE, _GREY, _STYLE, _VERMILION
+from scripts.biasflow.base.tabular import read_parquet
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.liang2020.blocks import EACH, METHODS
 from scripts.biasflow.papers.liang2020.performance import gender_shares as read_gender_shares
-from scripts.biasflow.papers.liang2020.rows import MAIN_PLACE, NONE, PAPER, of_paper, wide
+from scripts.biasflow.papers.liang2020.rows import KEY, Rows, not_run, of_metrics, of_paper, wide
 from scripts.biasflow.papers.liang2020.tables import readings
+from scripts.biasflow.results.figures import BLACK, BLUE, GREY, LIGHT_GREY, VERMILION, empty_figure, style
+from scripts.biasflow.results.scores import NA, NONE
 
 _MEASURES = {"diff": "mean |log p(he) - log p(she)|", "signed_diff": "mean log p(he) - log p(she)"}
-_LINES = {NONE: ("--", _BLACK, "no layer (untouched)"), PAPER: ("-", _VERMILION, "all layers")}
+_LINES = {NONE: ("--", BLACK, "no layer (untouched)"), "densray": ("-", VERMILION, "all layers")}
 _VALUES, _OUTPUT = "attention.value", ""
 _MIXED = 0.75  # the most of a colour in a background: dark text on it keeps a contrast above 4.5 to 1
 
@@ -33,6 +37,7 @@ _PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True
 <style>
 body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 2rem; max-width: 70rem; }
 h1 { font-size: 1.2rem; }
+h2 { font-size: 1.1rem; margin-top: 2rem; }
 figure { margin: 1rem 0 1.5rem; }
 .scale { height: 1rem; border: 1px solid #8a8a8a; background: linear-gradient(to right, {{ stops }}); }
 .ends { display: flex; justify-content: space-between; }
@@ -48,18 +53,20 @@ td span { padding: .1rem .15rem; border-radius: .15rem; }
 {% if caption %}
 <p>{{ caption }}</p>
 {% endif %}
+{% for section in sections %}
+<h2>{{ section.name }}</h2>
 <figure>
 <div class="scale"></div>
-<div class="ends"><span>{{ low }} or less: more masculine</span><span>{{ middle }}</span>\
-<span>more feminine: {{ high }} or more</span></div>
-<figcaption>{{ legend }}</figcaption>
+<div class="ends"><span>{{ section.low }} or less: more masculine</span>\
+<span>{{ section.middle }}</span><span>more feminine: {{ section.high }} or more</span></div>
+<figcaption>{{ section.legend }}</figcaption>
 </figure>
 <table>
 <thead>
 <tr><th scope="col" class="number">Score</th><th scope="col">Sentence</th></tr>
 </thead>
 <tbody>
-{% for score, color, tokens in rows %}
+{% for score, color, tokens in section.rows %}
 <tr>
 <td class="number" style="background: {{ color }}">{{ score }}</td>
 <td>
@@ -71,6 +78,7 @@ td span { padding: .1rem .15rem; border-radius: .15rem; }
 {% endfor %}
 </tbody>
 </table>
+{% endfor %}
 </body>
 </html>
 """
@@ -85,20 +93,21 @@ class ScoredSentence:
     score: float
 
 
-def occtmp_by_layer(scores: pd.DataFrame) -> Figure:
+def occtmp_by_layer(run: Run) -> Figure:
     """OCCTMP's diff and signed diff with DensRay active in one layer only, against that layer; a row per encoder.
 
     Dashed: the untouched encoder; solid line without marks: DensRay in all layers, if the run has it. The occupations
-    are those of the main table. Encoders without single layers are left out. Raises BiasflowError where no encoder has
-    any, and naming encoder and method where a score is missing."""
-    ours, occupations = of_paper(scores), readings(scores).occtmp
-    rows = ours[(ours["task"] == f"occtmp:{occupations}") & ours["method"].isin(_LINES)]
-    table = wide(rows, ["encoder", "method", "setting"], list(_MEASURES))
+    are those of the main table. Encoders without single layers are left out; without any, the figure says why. Raises
+    BiasflowError naming encoder and method where a score is missing."""
+    ours = of_paper(run)
+    occupations = readings(ours).occtmp
+    rows = of_metrics(pd.concat([ours.inside, ours.layers]), "occtmp")
+    table = wide(rows[(rows["set"] == occupations) & rows["method"].isin([*_LINES, EACH])], KEY, list(_MEASURES))
     table["layer"] = table["setting"].str.extract(r"^layer\[(\d+)\]$")[0].astype(float)
     blocks = {name: block for name, block in table.groupby("encoder") if block["layer"].notna().any()}
     if not blocks:
-        raise BiasflowError(f"figure: no encoder has OCCTMP ({occupations}) with DensRay in single layers; score one")
-    with matplotlib.rc_context(_STYLE):
+        return _nothing(ours, "occtmp", EACH)
+    with style():
         figure = Figure(figsize=(7.2, 0.9 + 2.3 * len(blocks)), layout="constrained")
         grid = figure.subplots(len(blocks), len(_MEASURES), squeeze=False)
         for panels, (name, block) in zip(grid, blocks.items(), strict=True):
@@ -116,24 +125,25 @@ def occtmp_by_layer(scores: pd.DataFrame) -> Figure:
         for axes in grid[-1]:
             axes.set_xlabel("the layer that DensRay is active in (from 0)")
         lines = [Line2D([], [], linestyle=s, color=c, label=label) for s, c, label in _LINES.values()]
-        single = Line2D([], [], marker="o", markersize=4, color=_BLUE, label="one layer")
+        single = Line2D([], [], marker="o", markersize=4, color=BLUE, label="one layer")
         figure.legend(handles=[single, *lines], loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
-def gender_shares(scores: pd.DataFrame) -> Figure:
+def gender_shares(run: Run) -> Figure:
     """Where gender is in the untouched encoders: heads by layers of the attention values, and the layers' outputs.
 
     A row per encoder; each of the two columns has a scale of its own, from 0, because shares of vectors of different
-    dimensions do not compare. An encoder without attention values has an empty panel that says so. Raises
-    BiasflowError where no encoder has gender shares."""
-    shares = read_gender_shares(scores)
+    dimensions do not compare. An encoder without attention values has an empty panel that says so; without any encoder
+    the figure says why."""
+    ours = of_paper(run)
+    shares = read_gender_shares(ours)
     shares = shares[shares["part"].isin([_VALUES, _OUTPUT])]
     if shares.empty:
-        raise BiasflowError("figure: no encoder has gender shares of its layers; measure one encoder first")
+        return _nothing(ours, "gender_share", NONE)
     blocks = dict(list(shares.groupby("encoder")))
     heights = [block["layer"].max() + 1 for block in blocks.values()]
-    with matplotlib.rc_context(_STYLE):
+    with style():
         size = (6.4, sum(max(1.9, 0.22 * height + 0.7) for height in heights))
         figure = Figure(figsize=size, layout="constrained")
         grid = figure.subplots(len(blocks), 2, width_ratios=[5, 1], squeeze=False)
@@ -143,7 +153,7 @@ def gender_shares(scores: pd.DataFrame) -> Figure:
                 own = block[block["part"] == part]
                 axes.set_title(f"{encoder}: {name}" if part == _VALUES else name, loc="left")
                 if own.empty:
-                    axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=_GREY)
+                    axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=GREY)
                     axes.set_axis_off()
                     continue
                 mesh = _draw_shares(axes, own, highest)
@@ -154,26 +164,59 @@ def gender_shares(scores: pd.DataFrame) -> Figure:
     return figure
 
 
-def sentences_page(
-    sentences: Sequence[ScoredSentence], *, title: str, caption: str = "", quantile: float = 0.98
-) -> str:
-    """An HTML page of sentences whose tokens have their DensRay score as background, blue to vermilion through white.
+def sentences(run: Run, caption: str) -> str:
+    """A page of the sentences in the run's files `token_scores` (by encoder: what readouts/token_scores.py wrote), a
+    section for each encoder, method and place, the most masculine sentence first.
 
-    White is the median of all tokens' scores, because 0 has no meaning for vectors that are not centred. Colours are
-    full at the `quantile` of |score - median| over all tokens, and scores beyond it have the same; the page says both
-    numbers. Raises BiasflowError for no sentence, a sentence without tokens, a score that is not finite (naming
-    sentence and token, from 0), or a quantile outside (0, 1]."""
+    A sentence's score is the mean over its pieces. Without any file the page says so."""
+    sections = {}
+    for encoder, path in run.files.get("token_scores", {}).items():
+        for (method, setting, place), pieces in read_parquet(path).groupby(["method", "setting", "place"], sort=False):
+            names = [encoder, method, setting, place]
+            sections[", ".join(name for name in names if name != NA)] = _scored_sentences(pieces)
+    if not sections:
+        caption += " Not run: there are no scores of tokens."
+    return sentences_page(sections, title="DensRay scores of sentences", caption=caption)
+
+
+def _scored_sentences(pieces: pd.DataFrame) -> list[ScoredSentence]:
+    found = [
+        ScoredSentence(list(zip(block["piece"], block["score"], strict=True)), float(block["score"].mean()))
+        for _, block in pieces.groupby("sentence", sort=False)
+    ]
+    return sorted(found, key=lambda sentence: sentence.score)
+
+
+def sentences_page(
+    sections: Mapping[str, Sequence[ScoredSentence]], *, title: str, caption: str = "", quantile: float = 0.98
+) -> str:
+    """An HTML page of sentences, in named sections, whose tokens have their DensRay score as background, blue to
+    vermilion through white.
+
+    White is the median of all tokens' scores of a section, because 0 has no meaning for vectors that are not centred.
+    Colours are full at the `quantile` of |score - median| over its tokens, and scores beyond it have the same; the page
+    says both numbers. Raises BiasflowError for a section without sentences, a sentence without tokens, a score that is
+    not finite (naming section, sentence and token, from 0), or a quantile outside (0, 1]."""
     if not 0 < quantile <= 1:
         raise BiasflowError(f"page of sentences: quantile is {quantile}; give a share above 0 and at most 1")
+    drawn = [_section(name, sentences, quantile) for name, sentences in sections.items()]
+    stops = ", ".join(_background(share) for share in (-1, 0, 1))
+    return _PAGE.render(title=title, caption=caption, stops=stops, sections=drawn)
+
+
+def _section(name: str, sentences: Sequence[ScoredSentence], quantile: float) -> dict:
+    """What the page shows of a section."""
     if not sentences:
-        raise BiasflowError("page of sentences: there are none; give at least one")
+        raise BiasflowError(f"page of sentences, {name}: there are none; give at least one")
     for number, sentence in enumerate(sentences):
         if not sentence.tokens:
-            raise BiasflowError(f"page of sentences: sentence {number} has no tokens; leave it out")
+            raise BiasflowError(f"page of sentences, {name}: sentence {number} has no tokens; leave it out")
         values = [value for _, value in sentence.tokens] + [sentence.score]
         for place in np.flatnonzero(~np.isfinite(values))[:1]:
             where = f"token {place}" if place < len(sentence.tokens) else "its own score"
-            raise BiasflowError(f"page of sentences: sentence {number}, {where}: {values[place]} is not finite")
+            raise BiasflowError(
+                f"page of sentences, {name}: sentence {number}, {where}: {values[place]} is not finite; score it again"
+            )
     values = np.array([value for sentence in sentences for _, value in sentence.tokens])
     middle = float(np.median(values))
     width = float(np.quantile(np.abs(values - middle), quantile))
@@ -194,34 +237,31 @@ def sentences_page(
         f"White is the median of the {len(values)} tokens. Colours are full at the {quantile:g} quantile of the "
         f"distance from it; {beyond} tokens lie beyond. The score of a token is shown when the pointer rests on it."
     )
-    return _PAGE.render(
-        title=title,
-        caption=caption,
-        stops=", ".join(_background(share) for share in (-1, 0, 1)),
-        low=f"{middle - width:.3f}",
-        middle=f"{middle:.3f}",
-        high=f"{middle + width:.3f}",
-        legend=legend,
-        rows=rows,
-    )
+    ends = {"low": f"{middle - width:.3f}", "middle": f"{middle:.3f}", "high": f"{middle + width:.3f}"}
+    return {"name": name, "legend": legend, "rows": rows, **ends}
+
+
+def _nothing(ours: Rows, measure: str, method: str) -> Figure:
+    """A figure that says of every encoder why it is not drawn."""
+    return empty_figure("; ".join(f"{name}: {not_run(ours, name, measure, method)}" for name in ours.encoders))
 
 
 def _draw_layers(axes: Axes, block: pd.DataFrame, measure: str) -> None:
     layers = block.dropna(subset="layer").sort_values("layer")
     if measure == "signed_diff":
-        axes.axhline(0, color=_GREY, linewidth=0.5)
-    for method, (style, color, _) in _LINES.items():
-        own = block.loc[(block["method"] == method) & (block["setting"] == MAIN_PLACE[method]), measure]
+        axes.axhline(0, color=GREY, linewidth=0.5)
+    for method, (dashes, color, _) in _LINES.items():
+        own = block.loc[(block["method"] == method) & (block["setting"] == METHODS[method]), measure]
         if own.empty and method == NONE:
             raise BiasflowError(
                 f"encoder {block['encoder'].iloc[0]}, method {NONE}: no OCCTMP {measure}; score it first"
             )
         for value in own:
-            axes.axhline(value, color=color, linestyle=style, linewidth=1)
-    axes.plot(layers["layer"], layers[measure], color=_BLUE, marker="o", markersize=4, linewidth=1)
+            axes.axhline(value, color=color, linestyle=dashes, linewidth=1)
+    axes.plot(layers["layer"], layers[measure], color=BLUE, marker="o", markersize=4, linewidth=1)
     axes.set_xticks(layers["layer"], [f"{layer:.0f}" for layer in layers["layer"]])
     axes.set_ylabel(_MEASURES[measure])
-    axes.grid(axis="y", color="#DDDDDD", linewidth=0.5)
+    axes.grid(axis="y", color=LIGHT_GREY, linewidth=0.5)
     axes.set_axisbelow(True)
 
 
@@ -240,7 +280,7 @@ def _draw_shares(axes: Axes, own: pd.DataFrame, highest: float) -> QuadMesh:
         spine.set_visible(False)
     if len(matrix.columns) == 1:
         for layer, value in matrix[0].dropna().items():
-            shade = "white" if value < 0.6 * highest else _BLACK
+            shade = "white" if value < 0.6 * highest else BLACK
             axes.text(0, layer, f"{value:.2f}", ha="center", va="center", fontsize=7, color=shade)
     return mesh
 
@@ -248,5 +288,5 @@ def _draw_shares(axes: Axes, own: pd.DataFrame, highest: float) -> QuadMesh:
 def _background(share: float) -> str:
     """Blue (-1) through white (0) to vermilion (1), as a CSS colour; beyond, the same as at the ends."""
     share = float(np.clip(share, -1, 1))
-    full = np.array(matplotlib.colors.to_rgb(_VERMILION if share > 0 else _BLUE))
+    full = np.array(matplotlib.colors.to_rgb(VERMILION if share > 0 else BLUE))
     return matplotlib.colors.to_hex(1 - abs(share) * _MIXED * (1 - full))

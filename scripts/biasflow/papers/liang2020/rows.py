@@ -1,41 +1,137 @@
-"""Paper A's scores (Liang, Dufter & Schütze 2020) as rows of tables: methods, places, and what was not run."""
+"""The scores of a run that Liang, Dufter & Schütze's tables (2020) are made of: methods, places, what was not run."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.downstream import NOT_ASKED, RUN
+from scripts.biasflow.papers.frames import NOT_ASKED, RUN, Run, status
+from scripts.biasflow.papers.liang2020.blocks import EACH, METHODS, PLAIN, finetuned, of_pretrained, with_defaults
+from scripts.biasflow.results.scores import KEYS, NA, NONE
 
-PAPER, NONE = "densray", "none"
-# Method -> where the paper has it active; the conceptor in all layers ruins the language model.
-MAIN_PLACE = {NONE: "", "hard": "all", "conceptor": "last", "densray": "all"}
-KEY = ["encoder", "method", "setting"]
+KEY = ["encoder", "method", "setting"]  # of the tables: setting is where a method acts
+PRETRAINED, FINETUNED = "pretrained", "finetuned"
+CHINESE = "chinese-professions"
+# Measure of the tables -> its cells in the plan; the others are named as their metric.
+_CELLS = {
+    "any": {},
+    "association": {"metric": ["weat", "seat"]},
+    "chinese": {"metric": "occtmp", "dataset": CHINESE},
+    "intrinsic": {"metric": "strength"},
+    "nli": {"metric": "nli_fairness"},
+    "glue": {"metric": "accuracy"},
+}
+_TRAINED = {"nli", "glue"}  # measures of fine-tuned models
 # Columns of the tables that hold text: empty, not NaN, where there is none.
 _TEXT = {*KEY, "set", "test", "pooling", "verdict", "exact", "text", "stage", "task", "strategy", "metric", "stimuli"}
 _TEXT |= {"place", "highest_head", "nli_status"}
 
 
-def of_paper(scores: pd.DataFrame) -> pd.DataFrame:
-    """The tidy scores of this paper. Raises BiasflowError for a method that it does not have, naming the encoder."""
-    ours = scores[scores["paper"] == PAPER]
-    for row in ours[~ours["method"].isin(MAIN_PLACE)].head(1).itertuples():
-        known = ", ".join(MAIN_PLACE)
-        raise BiasflowError(
-            f"encoder {row.encoder}, {row.task}: method {row.method!r} is unknown; the methods are {known}"
-        )
-    return ours
+@dataclass(frozen=True)
+class Rows:
+    """What a run has of this paper.
+
+    scores: those of its encoders and methods with methods and places as the tables show them, and the columns `stage`
+    (of the language model: FINETUNED for the encoder after masked-LM training, whose rows have its parent's name) and
+    `set` (the dataset); layers: the same of DensRay in single layers; encoders: those that were scored, then the
+    others; names: method as shown -> its names; places: -> where the first of them acts. Both in the order of rows."""
+
+    run: Run
+    scores: pd.DataFrame
+    layers: pd.DataFrame
+    encoders: list[str]
+    places: Mapping[str, str]
+    names: Mapping[str, Sequence[str]]
+
+    @property
+    def inside(self) -> pd.DataFrame:
+        """The scores of the encoders themselves, not of models that were fine-tuned on a task."""
+        return self.scores[(self.scores["task"] == NA) & (self.scores["strategy"] == NA)]
+
+    def tasks(self, kind: str) -> list[str]:
+        """The names of the run's tasks of a kind, such as "glue"."""
+        return [name for name, own in self.run.attributes("task", "kind").items() if own == kind]
+
+    def reason(self, encoder: str, measure: str, method: str | None = None, **unit: str) -> str:
+        """Why there are no scores of a measure; "" if the plan says that it was run.
+
+        `unit`: set (dataset, or the task) and strategy, if only one is meant. An encoder without any score has the
+        reason of all its cells."""
+        names = [] if method is None else self.names.get(method, [method])
+        refitted = {"method": names} if names else {}
+        methods = {"method": [*names, *map(of_pretrained, names)]} if names else {}
+        encoders = [encoder, finetuned(encoder)]
+        if encoder not in set(self.scores["encoder"]) and (alone := self.run.reason(encoder=encoder)):
+            return alone
+        cells = _CELLS.get(measure, {"metric": measure})
+        if measure in _TRAINED:
+            trainings = self._trainings(measure, unit.get("set"), unit.get("strategy"))
+            return self.run.reason(encoder=encoder, training=trainings, **cells, **refitted)
+        dataset = {"dataset": unit["set"]} if "set" in unit else {}
+        return self.run.reason(encoder=encoders, training=PRETRAINED, **{**cells, **dataset}, **methods)
+
+    def _trainings(self, kind: str, task: str | None, strategy: str | None) -> list[str]:
+        trainings = self.run.plan["training"].drop_duplicates()
+        parts = trainings.str.split("/")
+        chosen = parts.str[0].isin(self.tasks(kind) if task is None else [task])
+        if strategy is not None:
+            chosen &= (parts.str[1] == PLAIN) == (strategy != "in_training")
+        return list(trainings[chosen])
 
 
-def of_measure(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """The rows whose task is `<measure>:<set>`, with the set as column `set`, without those of single layers."""
-    own = rows[rows["task"].str.startswith(f"{measure}:") & ~is_layer(rows["setting"])]
-    return own.assign(set=own["task"].str.removeprefix(f"{measure}:"))
+def of_paper(run: Run) -> Rows:
+    """The paper's part of a run. Raises BiasflowError where its options name no encoder."""
+    options = with_defaults(run.options)
+    if not options.get("encoders"):
+        raise BiasflowError("config: key 'papers.liang2020.encoders' names no encoder; name one")
+    shown = _methods(run, options["methods"])
+    scores = _decoded(run.scores, options["encoders"], shown)
+    layers = _decoded(run.scores, options["encoders"], {EACH: (EACH, "")})
+    scored = sorted(set(scores["encoder"]))
+    places = dict(reversed(shown.values()))
+    return Rows(
+        run,
+        scores,
+        layers[layers["task"] == NA],
+        [*scored, *(name for name in options["encoders"] if name not in scored)],
+        {label: places[label] for label, _ in shown.values()},
+        {label: [name for name, (own, _) in shown.items() if own == label] for label, _ in shown.values()},
+    )
 
 
-def is_layer(setting: pd.Series) -> pd.Series:
-    """Whether a setting is one layer by itself: "layer[3]"."""
-    return setting.str.startswith("layer[")
+def published_rows(ours: Rows) -> pd.DataFrame:
+    """The printed values in the form of `Rows.scores`, at the paper's own places, of the encoders that are shown."""
+    labels = {name: label for label, names in ours.names.items() for name in names}
+    shown = {name: (labels.get(name, name), place) for name, place in METHODS.items()}
+    printed = ours.run.published("values")
+    return _decoded(printed.assign(**{key: NA for key in KEYS if key not in printed}), ours.encoders, shown)
+
+
+def _methods(run: Run, names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Name -> label and place; the paper's methods first."""
+    labels, places = (run.attributes("method", attribute) for attribute in ("label", "places"))
+    places = METHODS | {name: "" if place == NA else place for name, place in places.items()}
+    return {name: (labels.get(name, name), places.get(name, "")) for name in dict.fromkeys([*METHODS, *names])}
+
+
+def _decoded(scores: pd.DataFrame, encoders: Sequence[str], methods: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
+    """The rows of these encoders and methods, with stage and set; a setting of its own stands for the place."""
+    children = {finetuned(encoder): encoder for encoder in encoders}
+    before = scores[scores["encoder"].isin(encoders) & scores["method"].isin(methods)]
+    fitted = {of_pretrained(name): name for name in methods}
+    after = scores[scores["encoder"].isin(children) & scores["method"].isin(fitted)]
+    after = after.assign(encoder=after["encoder"].map(children), method=after["method"].map(fitted))
+    rows = pd.concat([before.assign(stage=PRETRAINED), after.assign(stage=FINETUNED)], ignore_index=True)
+    labels, places = ({name: shown[i] for name, shown in methods.items()} for i in (0, 1))
+    setting = rows["method"].map(places).where(rows["setting"] == NA, rows["setting"])
+    return rows.assign(method=rows["method"].map(labels), setting=setting, set=rows["dataset"])
+
+
+def of_metrics(rows: pd.DataFrame, prefix: str) -> pd.DataFrame:
+    """The rows of the metrics `<prefix>_<metric>`, with `metric` without the prefix."""
+    own = rows[rows["metric"].str.startswith(f"{prefix}_")]
+    return own.assign(metric=own["metric"].str.removeprefix(f"{prefix}_"))
 
 
 def wide(rows: pd.DataFrame, index: Sequence[str], metrics: Sequence[str], *, complete: bool = True) -> pd.DataFrame:
@@ -60,90 +156,80 @@ def refuse_doubles(rows: pd.DataFrame, index: Sequence[str]) -> None:
         raise BiasflowError(f"{_named(row, index)}: more than one {row['metric']}; score it once")
 
 
-def places_of_methods(scores: pd.DataFrame) -> dict[str, list[tuple[str, str]]]:
-    """Encoder -> the (method, setting) that it was run with, in the order of the methods, without single layers."""
-    own = scores.loc[~is_layer(scores["setting"]), KEY].drop_duplicates()
-    own = ordered(own, ["encoder"])
+def places_of_methods(ours: Rows) -> dict[str, list[tuple[str, str]]]:
+    """Encoder -> the (method, setting) that it was run with, in the order of the methods."""
+    own = ordered(ours.scores[KEY].drop_duplicates(), ["encoder"], ours)
     return {name: list(zip(block["method"], block["setting"], strict=True)) for name, block in own.groupby("encoder")}
 
 
-def check_methods(table: pd.DataFrame, scores: pd.DataFrame, unit: Sequence[str]) -> None:
+def check_methods(table: pd.DataFrame, ours: Rows, measure: str, unit: Sequence[str]) -> None:
     """In every `unit` of `table` an encoder has a row for the untouched encoder and each method that it was run with.
 
-    A hole in a run is a mistake in it, not a measure that was left out. `scores`: tidy scores of the paper, from which
-    the methods of each encoder follow. Raises BiasflowError that names encoder and method."""
-    expected = places_of_methods(scores)
+    A hole is a mistake in a run, unless the plan says why the cell was not run. Raises BiasflowError that names encoder
+    and method."""
+    expected = places_of_methods(ours)
     for key, block in table.groupby(["encoder", *unit]):
         found = set(zip(block["method"], block["setting"], strict=True))
-        for method, setting in [(NONE, ""), *expected[key[0]]]:
-            if (method, setting) not in found:
-                what = ", ".join(f"{name} {value}" for name, value in zip(unit, key[1:], strict=True) if value)
-                place = f" ({setting})" if setting else ""
-                raise BiasflowError(
-                    f"encoder {key[0]}, method {method}{place}: no scores of {what or 'this measure'}; score it first"
-                )
+        named = dict(zip(unit, key[1:], strict=True))
+        for method, setting in dict.fromkeys([(NONE, ""), *expected[key[0]]]):
+            if (method, setting) in found or ours.reason(key[0], measure, method, **named):
+                continue
+            what = ", ".join(f"{name} {value}" for name, value in named.items() if value != NA)
+            place = f" ({setting})" if setting else ""
+            raise BiasflowError(
+                f"encoder {key[0]}, method {method}{place}: no scores of {what or 'this measure'}; score it first"
+            )
 
 
 def change_from_none(table: pd.DataFrame, unit: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
     """`table` with `<column>_change` after each of `columns`: minus the value of the untouched encoder in that unit."""
-    keys = ["encoder", *unit]
+    table, keys = table.copy(), ["encoder", *unit]
     untouched = table.loc[table["method"] == NONE, [*keys, *columns]]
     base = table[keys].merge(untouched, on=keys, how="left", validate="many_to_one").set_axis(table.index)
     for column in columns:
-        place = table.columns.get_loc(column) + 1
-        table = pd.concat(
-            [
-                table.iloc[:, :place],
-                (table[column] - base[column]).rename(f"{column}_change"),
-                table.iloc[:, place:],
-            ],
-            axis=1,
-        )
+        table.insert(table.columns.get_loc(column) + 1, f"{column}_change", table[column] - base[column])
     return table
 
 
-def ordered(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+def ordered(table: pd.DataFrame, by: Sequence[str], ours: Rows) -> pd.DataFrame:
     """Rows sorted by `by`, then in the order of the methods, the main place of each first."""
-    rank = table["method"].map({name: number for number, name in enumerate(MAIN_PLACE)})
-    elsewhere = table["setting"] != table["method"].map(MAIN_PLACE)
+    rank = table["method"].map({name: number for number, name in enumerate(ours.places)})
+    elsewhere = table["setting"] != table["method"].map(ours.places)
     sorting = table.assign(_rank=rank, _elsewhere=elsewhere)
     return sorting.sort_values([*by, "_rank", "_elsewhere", "setting"], kind="stable", ignore_index=True)[list(table)]
 
 
-def encoders(scores: pd.DataFrame, not_run: Mapping[str, str] | None) -> list[str]:
-    """The encoders with scores of this paper, then those of `not_run`; BiasflowError if there are none."""
-    names = list(dict.fromkeys([*sorted(set(of_paper(scores)["encoder"])), *(not_run or {})]))
-    if not names:
-        raise BiasflowError("no scores of the paper `densray` and no encoder that was not run; score one encoder first")
-    return names
+def with_not_run(table: pd.DataFrame, ours: Rows, measure: str, printed: pd.DataFrame | None = None) -> pd.DataFrame:
+    """`table` with a column `status`, and rows with the reason for what is not in it.
 
-
-def with_not_run(
-    table: pd.DataFrame,
-    scores: pd.DataFrame,
-    measure: str,
-    *,
-    not_run: Mapping[str, str] | None,
-    measures_not_run: Mapping[str, str] | None,
-    printed: pd.DataFrame | None = None,
-) -> pd.DataFrame:
-    """`table` with a column `status`, and rows with the reason for the encoders that are not in it.
-
-    An encoder of `not_run` was not run at all, any other lacks this measure (`measures_not_run`: measure -> reason).
-    Its rows have the keys that `printed` has for it, or one row has nothing but its name."""
-    blocks = [table.assign(status=RUN)] if len(table) else []
-    for encoder in encoders(scores, not_run):
+    A method of an encoder that the plan has a reason for has one row; so has an encoder without any, or it has a row
+    for each of the keys that `printed` has for it."""
+    blocks = []
+    for encoder, block in table.groupby("encoder", sort=False):
+        absent = [method for method in ours.places if "method" in block and method not in set(block["method"])]
+        reasons = {method: ours.reason(encoder, measure, method) for method in absent}
+        rows = [
+            {"encoder": encoder, "method": method, "setting": ours.places[method], "status": status(reason)}
+            for method, reason in reasons.items()
+            if reason not in ("", NOT_ASKED)
+        ]
+        blocks += [block.assign(status=RUN), pd.DataFrame(rows)]
+    for encoder in ours.encoders:
         if encoder in set(table["encoder"]):
             continue
-        reason = (not_run or {}).get(encoder) or (measures_not_run or {}).get(measure, NOT_ASKED)
         keys = pd.DataFrame() if printed is None else printed[printed["encoder"] == encoder]
         unit = [column for column in keys if column not in KEY]
-        keys = ordered(keys, unit) if len(keys) else pd.DataFrame({"encoder": [encoder]})
-        blocks.append(keys.assign(status=f"not run: {reason}"))
-    rows = pd.concat(blocks, ignore_index=True).reindex(columns=[*table, "status"])
+        keys = ordered(keys, unit, ours) if len(keys) else pd.DataFrame({"encoder": [encoder]})
+        blocks.append(keys.assign(status=not_run(ours, encoder, measure)))
+    rows = pd.concat([block for block in blocks if len(block)], ignore_index=True).reindex(columns=[*table, "status"])
     text = [column for column in rows if column in _TEXT]
     return rows.astype(dict.fromkeys(text, object)).fillna(dict.fromkeys(text, ""))
 
 
+def not_run(ours: Rows, encoder: str, measure: str, method: str | None = None) -> str:
+    """The status of what has no scores: the plan's reason, also where it has none."""
+    return status(ours.reason(encoder, measure, method) or "no scores came of it")
+
+
 def _named(row: Mapping, index: Sequence[str]) -> str:
-    return ", ".join(f"{name} {row[name]}" for name in index if row[name])
+    return ", ".join(f"{name} {row[name]}" for name in index if row[name] not in ("", NA))

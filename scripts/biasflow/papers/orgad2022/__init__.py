@@ -1,1 +1,11 @@
-"""Orgad, Goldfarb-Tarrant and Belinkov (2022): debiasing and internal representations."""
+"""Orgad, Goldfarb-Tarrant and Belinkov (2022): debiasing and internal representations.
+
+Item files that its tables need, Run.files[role][key] -> path of a CSV:
+
+    top_words    task     words that tell gender after scrubbing: part ("all" or a profession), seed, iteration,
+                          gender, rank, word, accuracy, majority_share (tables 9 and 10)
+    professions  task     profession, women, men, share_of_women, labour_share, kept, reason (table data)
+    sources      task     what reading the files of biographies left out, or what embedded ones are (table data)
+    ceat_counts  encoder  contexts of the words of CEAT: word, used (table ceat; absent: its columns stay empty)
+    ceat_words   "ceat"   the words of the tests (table ceat; needed with ceat_counts)
+"""

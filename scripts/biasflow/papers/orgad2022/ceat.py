@@ -1,4 +1,4 @@
-"""CEAT of every model of Orgad, Goldfarb-Tarrant & Belinkov (2022): all tests, orders of roles and variances."""
+"""CEAT of every model: all tests, orders of roles and variances."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -6,98 +6,61 @@ from itertools import product
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.ceat_sets import words_of
+from scripts.biasflow.corpora.ceat_sets import ceat_tests, words_of
 from scripts.biasflow.corpora.seat import AssociationTest
-from scripts.biasflow.metrics.association import holm
 from scripts.biasflow.metrics.combined_effect import ORDERS, VARIANCES
-from scripts.biasflow.papers.dawkins2024.downstream import NOT_ASKED, RUN, not_run_status
-from scripts.biasflow.papers.orgad2022.comparisons import LEVEL, compare, seeds_named
-from scripts.biasflow.papers.orgad2022.rows import (
-    BASELINES,
-    CEAT,
-    CEAT_VARIANT,
-    STRATEGIES,
-    ceat_readings,
-    ceat_tests,
-    diverged,
-    encoders,
-    printed_rows,
-    with_baselines,
-)
-from scripts.biasflow.results.tables import merge_published
+from scripts.biasflow.papers.frames import NOT_ASKED, Run, status
+from scripts.biasflow.papers.orgad2022.comparisons import LEVEL, compare
+from scripts.biasflow.papers.orgad2022.measures import CEAT_EFFECT, CEAT_METRICS
+from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, beside, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.runs import ceat_runs, of_all_models
+from scripts.biasflow.papers.orgad2022.selection import BASELINES, CEAT, Selection, select
+from scripts.biasflow.results.statistics import holm
+from scripts.biasflow.results.tables import PUBLISHED
 
-READING = ["test", "order", "variance"]
-KEY = ["encoder", *READING, "model"]
-MODELS = (*BASELINES, *STRATEGIES)
-PRINTED_ENCODER = "roberta-base"
-_COUNTS, _DROPPED = ["word", "used"], ["encoder", "test", "words_dropped", "least_contexts"]
+_READING = ["test", "order", "variance"]
+_KEY = ["encoder", *_READING, "model"]
 _VARIANTS = {f"{order}-{variance}": (order, variance) for order, variance in product(ORDERS, VARIANCES)}
+_NUMBERS = [CEAT_EFFECT, "effect_size_sd", "n", "p_two_sided_median", "significant_two_sided", "p_one_sided_median"]
+_NUMBERS += ["significant_one_sided", "tau_squared", "draws", "change", "pairs", "p_change"]
 _SIDES = [name for side in ("two", "one") for name in (f"significant_{side}_sided", f"p_{side}_sided_median")]
-_CHANGE = ["change", "pairs", "p_change"]
-_MEASURED = ["effect_size", "effect_size_sd", "n", *_SIDES, "tau_squared", "draws", *_CHANGE]
-
-CAPTION = (
-    "CEAT of every model and test, in both orders of roles and with both variances. Tests: C6 (male and female names, "
-    "career and family), C7 (math and arts, male and female terms), C8 (science and arts, male and female terms), "
-    "planted (occupations of women and of men, feminine and masculine words). Order weat takes the first pair as "
-    "targets and the second as attributes, as WEAT and the released code of CEAT do; swapped the other way round, as "
-    "the paper describes its test. Variance spread is that of the associations in a draw (as released), sampling that "
-    "of a standardised mean difference. An effect above 0 is the stereotype. Effect sizes are means over the n seeds "
-    "that have one, with the standard deviation (n - 1; none for a single seed); the p of CEAT are medians over these "
-    "seeds, and significant counts the seeds with p < 0.05. One-sided p is as released, two-sided as in the article on "
-    "CEAT; the draws use the same words again and again, so that nearly any effect but 0 is significant. tau squared "
-    "is the variance between draws beyond their own, draws the least number of a seed. Change is from none over the "
-    "pairs of the same seed, with its two-sided paired permutation test; Holm's correction takes the models in one "
-    "reading of a test as one family. Published values are those of the paper's table 1, which says neither the order "
-    "nor the variance and prints no standard deviation: they stand beside C6 as released (weat, spread). Its random "
-    "encoder is the mean of the 3 of 10 seeds with p < 0.05, ours of all. Words dropped occur nowhere in the text; "
-    "least contexts is the smallest number of contexts of a word that is used. Diverged seeds are left out and listed."
-)
 
 
-def ceat_table(
-    scores: pd.DataFrame,
-    published: pd.DataFrame,
-    dropped: pd.DataFrame | None = None,
-    *,
-    not_run: Mapping[str, str] | None = None,
-    measures_not_run: Mapping[str, str] | None = None,
-) -> pd.DataFrame:
-    """One row per encoder, test, order of roles, variance (of the draws) and model: random, pretrained, STRATEGIES.
+def ceat(run: Run) -> pd.DataFrame:
+    """One row per encoder, test, order of roles, variance (of the draws) and model: random, pretrained, fine-tuned.
 
     Columns: effect_size (mean over the `n` seeds that have one), the printed one and the difference, effect_size_sd (n
     - 1); per side of the test how many seeds have p < 0.05 (`significant_...`) and the median p; tau_squared (mean),
     draws (least); change from none over `pairs` of seeds with its permutation test `p_change` and Holm's correction
-    over the models of one reading; words_dropped and least_contexts of `dropped_words`, given as `dropped`; `diverged`
-    seeds, which are left out; `status`. Printed values stand beside their test in the reading CEAT_VARIANT.
-    `not_run`: encoder -> reason; `measures_not_run`: "ceat" -> reason.
-    Raises BiasflowError naming encoder and strategy for a hole in the scores."""
-    names = encoders(scores, not_run)
-    table = _measured(scores)
-    printed = _printed(published)
-    # An encoder that nothing is printed of has a row all the same, to say why it has no scores.
-    absent = [key for key in printed[KEY].itertuples(index=False, name=None) if key[0] in names]
-    absent += [(name, "", "", "", "") for name in names if name not in {key[0] for key in absent}]
-    ours = set(table[KEY].itertuples(index=False, name=None))
-    scored = set(table["encoder"])
-    absent = [key for key in absent if key not in ours and (key[0] not in scored or key[-1])]
-    reasons = {name: (measures_not_run or {}).get("ceat", NOT_ASKED) for name in names if name not in scored}
-    absent = pd.DataFrame(absent, columns=KEY, dtype=object)
-    absent["status"] = [not_run_status(name, reasons | dict(not_run or {})) for name in absent["encoder"]]
-    table = pd.concat([table.assign(status=RUN), absent]) if len(absent) else table.assign(status=RUN)
-    table = merge_published(table, printed, on=KEY, values=["effect_size"])
-
-    words = pd.DataFrame(columns=_DROPPED) if dropped is None else dropped
-    table = table.merge(words, on=["encoder", "test"], how="left", validate="many_to_one")
-    table["words_dropped"] = table["words_dropped"].astype(object).fillna("")
-    lost = diverged(scores)
-    table["diverged"] = [seeds_named(lost.get(key, [])) for key in zip(table["encoder"], table["model"], strict=True)]
-
-    values = (names, sorted(set(table["test"])), ORDERS, VARIANCES, MODELS)
-    places = {column: [*known, ""].index for column, known in zip(KEY, values, strict=True)}
-    table = table.sort_values(KEY, key=lambda column: column.map(places[column.name]), ignore_index=True)
-    columns = [*KEY, "effect_size", "effect_size_published", "effect_size_difference", *_MEASURED[1:]]
-    columns += ["p_change_holm", "words_dropped", "least_contexts", "diverged", "status"]
+    over the models of one reading; words_dropped (without a context) and least_contexts of the other words; `diverged`
+    seeds, which are left out; `status`. Printed values stand beside their test in the released reading.
+    BiasflowError naming encoder and strategy for a hole in the scores."""
+    chosen = select(run)
+    encoders = encoders_of(chosen)
+    ours = _measured(chosen)
+    table = beside(ours, _printed(run), _KEY, encoders)
+    table = table.merge(_words(chosen), on=["encoder", "test"], how="left", validate="many_to_one")
+    tested = set(ours["encoder"])
+    table = table.assign(
+        effect_size_difference=table[CEAT_EFFECT] - table[CEAT_EFFECT + PUBLISHED],
+        words_dropped=table["words_dropped"].astype(object).fillna(""),
+        diverged=[chosen.diverged_seeds(*key) for key in zip(table["encoder"], table["model"], strict=True)],
+        status=[
+            row.status or status(NOT_ASKED if row.encoder in tested else chosen.reason(row.encoder, CEAT))
+            for row in table.itertuples()
+        ],
+    ).rename(columns={CEAT_EFFECT: "effect_size", CEAT_EFFECT + PUBLISHED: "effect_size_published"})
+    table = arranged(
+        table,
+        encoder=encoders,
+        test=sorted(set(table["test"]) - {""}),
+        order=ORDERS,
+        variance=VARIANCES,
+        model=[*BASELINES, *chosen.models, *TEXTS],
+    )
+    columns = [*_KEY, "effect_size", "effect_size_published", "effect_size_difference", "effect_size_sd", "n", *_SIDES]
+    columns += ["tau_squared", "draws", "change", "pairs", "p_change", "p_change_holm"]
+    columns += ["words_dropped", "least_contexts", "diverged", "status"]
     counts = ["n", *_SIDES[::2], "draws", "pairs", "least_contexts"]
     return table[columns].astype(dict.fromkeys(counts, "Int64"))
 
@@ -105,11 +68,11 @@ def ceat_table(
 def dropped_words(counts: Mapping[str, pd.DataFrame], tests: Mapping[str, AssociationTest]) -> pd.DataFrame:
     """A row per encoder and test: `words_dropped`, those without a context, and `least_contexts` of the other words.
 
-    `counts`: encoder -> word, used (contexts of it), as `WordContexts.counts`. BiasflowError names the encoder for a
-    column or a word that is missing."""
+    `counts`: encoder -> word, used (contexts of it). BiasflowError names the encoder for a column or a word that is
+    missing."""
     rows = []
     for encoder, table in counts.items():
-        if missing := [name for name in _COUNTS if name not in table]:
+        if missing := [name for name in ("word", "used") if name not in table]:
             raise BiasflowError(f"encoder {encoder}: the counts of contexts have no column {', '.join(missing)}")
         used = dict(zip(table["word"], table["used"], strict=True))
         for name, test in tests.items():
@@ -122,49 +85,53 @@ def dropped_words(counts: Mapping[str, pd.DataFrame], tests: Mapping[str, Associ
             lacking = [word for word in words if not used[word]]
             least = min((used[word] for word in words if used[word]), default=0)
             rows.append((encoder, name, ", ".join(lacking), least))
-    return pd.DataFrame(rows, columns=_DROPPED)
+    return pd.DataFrame(rows, columns=["encoder", "test", "words_dropped", "least_contexts"])
 
 
-def _measured(scores: pd.DataFrame) -> pd.DataFrame:
-    """The rows of all models with scores: KEY, _MEASURED and p_change_holm, numbers as floats."""
-    blocks = []
-    for test in ceat_tests(scores):
-        runs = with_baselines(lambda stage, test=test: ceat_readings(scores, test, [*_VARIANTS], stage))
-        blocks.append(_summaries(runs).assign(test=test))
-    table = pd.concat(blocks, ignore_index=True) if blocks else pd.DataFrame(columns=[*KEY, *_MEASURED])
-    table = table[[*KEY, *_MEASURED]].astype(dict.fromkeys(_MEASURED, float))
-    table["p_change_holm"] = table.groupby(["encoder", *READING])["p_change"].transform(holm).astype(float)
+def _words(chosen: Selection) -> pd.DataFrame:
+    """`dropped_words` of the encoders whose contexts were counted."""
+    files = {name: file for name, file in chosen.run.files.get("ceat_counts", {}).items() if name in chosen.encoders}
+    counts = {encoder: pd.read_csv(file, keep_default_na=False) for encoder, file in files.items()}
+    tests = ceat_tests(chosen.ceat_tests, chosen.run.files["ceat_words"][CEAT]) if counts else {}
+    return dropped_words(counts, tests)
+
+
+def _measured(chosen: Selection) -> pd.DataFrame:
+    """The rows of all models with scores: _KEY and numbers, with p_change_holm."""
+    blocks = [_summaries(chosen, test) for test in chosen.ceat_tests]
+    table = pd.concat(blocks or [pd.DataFrame(columns=[*_KEY, *_NUMBERS])], ignore_index=True)[[*_KEY, *_NUMBERS]]
+    table[_NUMBERS] = table[_NUMBERS].astype(float)
+    table["p_change_holm"] = table.groupby(["encoder", *_READING])["p_change"].transform(holm).astype(float)
     return table
 
 
-def _summaries(runs: pd.DataFrame) -> pd.DataFrame:
-    """One test by encoder, order, variance and model. `runs`: as `ceat_readings`, diverged seeds NaN."""
-    keys = ["encoder", "variant", "strategy"]
-    changes = compare(runs[runs["metric"] == "effect_size"]).rename(columns={"mean": "effect_size", "p": "p_change"})
-    wide = runs.pivot(index=[*keys, "seed"], columns="metric", values="value").dropna(subset="effect_size")
+def _summaries(chosen: Selection, test: str) -> pd.DataFrame:
+    """One test by _KEY: means over seeds, changes, how many seeds are significant."""
+    readings = {"metrics": CEAT_METRICS, "variants": _VARIANTS}
+    runs = of_all_models(lambda stage: ceat_runs(chosen, test, stage, **readings))
+    keys = ["encoder", "variant", "model"]
+    wide = runs.pivot(index=[*keys, "seed"], columns="metric", values="value")
+    draws = runs[runs["metric"] == CEAT_EFFECT].set_index([*keys, "seed"])["n"]
+    wide = wide.assign(draws=draws).dropna(subset=CEAT_EFFECT)
+    sides = {"two": "ceat_p_two_sided", "one": "ceat_p_one_sided"}
+    wide = wide.assign(**{side: wide[metric] < LEVEL for side, metric in sides.items()})
     others = wide.groupby(keys).agg(
-        p_two_sided_median=("p_two_sided", "median"),
-        significant_two_sided=("p_two_sided", _significant),
-        p_one_sided_median=("p_one_sided", "median"),
-        significant_one_sided=("p_one_sided", _significant),
-        tau_squared=("tau_squared", "mean"),
+        p_two_sided_median=("ceat_p_two_sided", "median"),
+        significant_two_sided=("two", "sum"),
+        p_one_sided_median=("ceat_p_one_sided", "median"),
+        significant_one_sided=("one", "sum"),
+        tau_squared=("ceat_tau_squared", "mean"),
         draws=("draws", "min"),
     )
-    table = changes.merge(others.reset_index(), on=keys, how="left", validate="one_to_one")
+    changes = compare(runs[runs["metric"] == CEAT_EFFECT])
+    table = changes.merge(others.reset_index(), on=keys, how="left", validate="one_to_one").assign(test=test)
     table[["order", "variance"]] = [_VARIANTS[variant] for variant in table["variant"]]
-    return table.drop(columns="variant").rename(columns={"strategy": "model", "sd": "effect_size_sd"})
+    return table.rename(columns={"mean": CEAT_EFFECT, "sd": "effect_size_sd", "p": "p_change"})
 
 
-def _significant(p: pd.Series) -> int:
-    return int((p < LEVEL).sum())
-
-
-def _printed(published: pd.DataFrame) -> pd.DataFrame:
-    """The printed effect sizes: KEY and effect_size, in the reading of CEAT_VARIANT."""
-    rows = printed_rows(published, ["1"])
-    rows = rows[rows["metric"] == "effect_size"]
-    order, variance = _VARIANTS[CEAT_VARIANT]
-    models = rows["strategy"].where(rows["strategy"] != "", rows["stage"])
-    tests = rows["task"].str.removeprefix(CEAT)
-    rows = rows.assign(test=tests, order=order, variance=variance, model=models, effect_size=rows["value"])
-    return rows[[*KEY, "effect_size"]]
+def _printed(run: Run) -> pd.DataFrame:
+    """The printed effect sizes by _KEY."""
+    values = printed_values(run, "1")
+    values = values[values["metric"] == CEAT_EFFECT].rename(columns={"dataset": "test", "value": CEAT_EFFECT})
+    values[["order", "variance"]] = [_VARIANTS[variant] for variant in values["variant"]]
+    return values[[*_KEY, CEAT_EFFECT]]

@@ -1,57 +1,29 @@
-"""GLUE tasks: their examples, and what a fine-tuned encoder predicts with interventions active."""
+"""GLUE: what a classifier is asked, and how it is trained. Any data with a GLUE task's columns and classes will do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from pathlib import Path
 
-import numpy as np
-import pandas as pd
-import torch
-from torch import nn
-from transformers import PreTrainedTokenizerBase
-
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
-from scripts.biasflow.encoders.edit import Edits, edited
-from scripts.biasflow.metrics.glue import glue_task
-from scripts.biasflow.metrics.nli import CLASSES
-
-PLANTED_NLI = "planted-nli"  # the embedded pairs, measured as MNLI is
+from scripts.biasflow.base.tabular import read_text_csv
+from scripts.biasflow.corpora.glue import glue_task
+from scripts.biasflow.tasks.examples import Examples, of_table
 
 
-def texts_and_labels(task: str) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """The task's text columns, and its classes (None: a number is predicted)."""
-    if task == PLANTED_NLI:
-        return ("premise", "hypothesis"), CLASSES
-    entry = glue_task(task)
+def texts_and_labels(name: str) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """The text columns of the GLUE task `name`, and its classes (None: a number is predicted)."""
+    entry = glue_task(name)
     return entry.texts, entry.labels or None
 
 
-def metric_task(task: str) -> str:
-    """The GLUE task whose official metrics a task is measured with."""
-    return "mnli" if task == PLANTED_NLI else task
+def examples(data: Mapping[str, tuple[Path, ...]], *, name: str) -> Examples:
+    """The examples of the GLUE task `name` in the file of the role `examples`, a CSV with its columns and `label`."""
+    (path,) = data["examples"]
+    texts, classes = texts_and_labels(name)
+    return of_table(read_text_csv(path), texts=texts, classes=classes)
 
 
-@torch.inference_mode()
-def predict(
-    model: nn.Module,
-    tokenizer: PreTrainedTokenizerBase,
-    examples: pd.DataFrame,
-    *,
-    texts: Sequence[str],
-    edits: Edits = (),
-    batch_size: int = 64,
-) -> np.ndarray:
-    """What `model` says of each example with `edits` active: class names [n], or numbers [n] if it has one output.
+def train(*places, name: str, **training) -> dict:
+    """Fine-tune an encoder on the GLUE task `name` (CSV files); other arguments as in `tables.train_on_tables`."""
+    from scripts.biasflow.tasks.tables import train_on_tables  # predictions need no Trainer
 
-    Longer input than the encoder takes is cut from the longer text. BiasflowError for predictions that are NaN."""
-    encoded = encode(
-        tokenizer, *(examples[text] for text in texts), truncation=True, max_length=longest_input(model, tokenizer)
-    )
-    outputs = np.empty((len(examples), model.config.num_labels))
-    with edited(model, edits):
-        for rows, batch in length_sorted(encoded, tokenizer, batch_size=batch_size, device=model.device):
-            outputs[rows] = model(**batch).logits.double().cpu().numpy()
-    if np.isnan(outputs).any():
-        raise BiasflowError("the predictions are NaN; check the fine-tuned encoder")
-    if model.config.num_labels == 1:
-        return outputs[:, 0]
-    return np.array([model.config.id2label[number] for number in outputs.argmax(-1)])
+    texts, labels = texts_and_labels(name)
+    return train_on_tables(*places, read=read_text_csv, texts=texts, labels=labels, **training)

@@ -1,29 +1,20 @@
 """Splits and balancing of biographies for occupation prediction (Orgad, Goldfarb-Tarrant & Belinkov 2022)."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import train_test_split
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.strategies import Strategy
+from scripts.biasflow.strategies import balance as balancing
+from scripts.biasflow.strategies.balance import GENDERS, TooFewError, balance, part_of, unbalanceable
 
-STRATEGIES = ("none", "oversampling", "subsampling", "scrubbing")
 TEST_SHARE, VALIDATION_SHARE = 0.25, 0.133  # of all, of the rest: 65.0 % / 10.0 % / 25 % in all
-GENDERS = ("F", "M")  # the order of the draws and of the blocks
-Balance = Literal["none", "subsampling", "oversampling"]
-Minority = Literal["resample", "keep-all"]
-
-
-class TooFewError(BiasflowError):
-    """A profession that a part of a split lacks, or lacks one gender of: `profession`, and the `reason` without it."""
-
-    def __init__(self, profession: str, reason: str) -> None:
-        super().__init__(f"profession {profession}: {reason}; give more biographies of it, or drop it.")
-        self.profession, self.reason = profession, reason
+RAW, SCRUBBED = "raw", "scrubbed"
+COLUMN_OF = {RAW: "text", SCRUBBED: "scrubbed"}
 
 
 @dataclass(frozen=True)
@@ -48,84 +39,44 @@ def split(professions: Sequence[str], seed: int) -> Split:
     return Split(train, validation, test)
 
 
-def balance(
-    professions: Sequence[str],
-    genders: Sequence[str],
-    rows: np.ndarray,
-    *,
-    how: Balance,
-    rng: np.random.RandomState,
-    minority: Minority = "resample",
-    one_gender: Literal["error", "leave-out"] = "error",
-    part: str = "a part",
-) -> np.ndarray:
-    """`rows` with as many women as men in every profession.
-
-    professions, genders (F or M): of all biographies; rows: of the part to be balanced.
-    how  "none": rows as they are. "subsampling": of each gender min(women, men) are drawn without replacement.
-         "oversampling": max(women, men); the larger group is permuted, the smaller one drawn WITH replacement.
-    minority  of oversampling, for the smaller group (n rows) that becomes `size`. "resample" (released): `size` draws
-         from it, so that each of its rows is lost with probability (1 - 1/n)^size, about exp(-size/n): 37 % where the
-         groups are nearly equal. "keep-all": every row once, and size - n draws.
-    rng  the draws change its state, as in the released code, where one state serves the training part and then the
-         validation part. NumPy's legacy generator, whose draws with a seed are those of np.random.choice.
-    one_gender  what to do with a profession that lacks a gender in `rows`: it cannot be balanced.
-    part        what `rows` are, for the message.
-
-    Returns the rows by profession (alphabetical), women before men. TooFewError names the profession with one gender,
-    the part and its counts."""
-    if how not in ("none", "subsampling", "oversampling") or minority not in ("resample", "keep-all"):
-        raise BiasflowError(f"balancing {how!r} with minority {minority!r} is unknown.")
-    if how == "none":
-        return rows
-    codes, names = pd.factorize(np.asarray(professions, dtype=object)[rows], sort=True)
-    gender = np.asarray(genders, dtype=object)[rows]
-    blocks = []
-    for code, profession in enumerate(names):
-        groups = [rows[(codes == code) & (gender == each)] for each in GENDERS]
-        counts = [len(group) for group in groups]
-        if 0 in counts:
-            if one_gender == "error":
-                raise TooFewError(profession, _one_gender(*counts, part))
-            continue
-        size = min(counts) if how == "subsampling" else max(counts)
-        blocks += [_drawn(group, size, rng, minority) for group in groups]
-    return np.concatenate(blocks) if blocks else rows[:0]
-
-
-def rows_of(bios: pd.DataFrame, strategy: str, seed: int, *, minority: Minority = "resample") -> Split:
+def rows_of(bios: pd.DataFrame, strategy: Strategy, seed: int) -> Split:
     """The rows that a model of a strategy is trained, validated and tested on.
 
-    bios: columns profession, gender. strategy: none and scrubbing train on the split as it is (scrubbing changes the
-    texts only), oversampling and subsampling balance train and validation, drawn one after the other from one state
-    seeded by `seed`. The test part is always subsampled, from a state of its own, so that all strategies of a seed are
-    tested on the same biographies. A profession with one gender in validation is left out of it where it is balanced
-    (and logged); in the other parts that is a BiasflowError, as are an unknown strategy and what `split` refuses."""
-    if strategy not in STRATEGIES:
-        raise BiasflowError(f"strategy {strategy!r} is none of {', '.join(STRATEGIES)}.")
+    bios: columns profession, gender. The strategy has its say on training and validation alone; the test part is that
+    of `held_out`. BiasflowError: what the strategy, `held_out` and `split` refuse."""
     professions, genders = bios["profession"].to_numpy(), bios["gender"].to_numpy()
     parts = split(professions, seed)
-    how = strategy if strategy in ("oversampling", "subsampling") else "none"
-    rng = np.random.RandomState(seed)
-    train = balance(professions, genders, parts.train, how=how, rng=rng, minority=minority, part=_part("train", seed))
-    validation = balance(
-        professions, genders, parts.validation, how=how, rng=rng, minority=minority, one_gender="leave-out"
-    )
-    absent = sorted(set(professions[parts.validation]) - set(professions[validation]))
-    if absent:
-        logging.getLogger("biasflow").warning(
-            "seed %d, %s: not in the validation part, which has one gender of them: %s",
-            seed, strategy, ", ".join(absent),
-        )  # fmt: skip
-    test = balance(
-        professions,
-        genders,
-        parts.test,
-        how="subsampling",
-        rng=np.random.RandomState(seed),
-        part=_part("test", seed),
-    )
-    return Split(train, validation, test)
+    train, validation = strategy.rows(parts.train, parts.validation, labels=professions, genders=genders, seed=seed)
+    return Split(train, validation, _tested(professions, genders, parts.test, seed))
+
+
+def held_out(bios: pd.DataFrame, seed: int) -> np.ndarray:
+    """The rows of a seed's test part, always subsampled to as many women as men of every profession.
+
+    They are drawn from a state of their own, so that all strategies of a seed are tested on the same biographies.
+    TooFewError names a profession with one gender in the test part."""
+    professions, genders = bios["profession"].to_numpy(), bios["gender"].to_numpy()
+    return _tested(professions, genders, split(professions, seed).test, seed)
+
+
+def professions_of(bios: pd.DataFrame) -> list[str]:
+    """The professions in alphabetical order, which is that of the classes."""
+    return sorted(bios["profession"].unique())
+
+
+def texts_of(bios: pd.DataFrame, text: str) -> list[str]:
+    """The raw or the scrubbed texts of all biographies."""
+    return bios[COLUMN_OF[text]].tolist()
+
+
+def classes_of(bios: pd.DataFrame) -> np.ndarray:
+    """The number of every biography's profession in `professions_of`, [n]."""
+    return pd.Categorical(bios["profession"], categories=professions_of(bios)).codes.astype(int)
+
+
+def women(bios: pd.DataFrame) -> np.ndarray:
+    """1 for every biography of a woman, 0 for that of a man, [n]."""
+    return (bios["gender"] == "F").to_numpy().astype(int)
 
 
 def keep_balanceable(
@@ -141,13 +92,13 @@ def keep_balanceable(
 
     bios: columns profession, gender. professions: profession, women, men, kept, reason (second table of
     `corpora.bios.keep_professions`). A profession fails where it has no biography in a part of a split, or one gender
-    in a part that has to be balanced: test always, training with oversampling or subsampling. Of those that fail,
+    in a part that has to be balanced: test always, training with a strategy that balances. Of those that fail,
     small="drop" leaves out the one with the fewest biographies of its rarer gender (then the first in the alphabet),
     says so in the table, and all seeds are tried again, since every split changes with it.
     BiasflowError, with `advice` at its end: with small="error", the first that would be left out, with its counts in
     the data and in the part, the seed, and which others fail; fewer than two are left; no profession has both genders
     in a validation part that has to be balanced."""
-    balanced = bool({"oversampling", "subsampling"} & set(strategies))
+    balanced = bool(set(balancing.STRATEGIES) & set(strategies))
     while failing := _failing(bios, seeds, balanced=balanced, advice=advice):
         counts = professions.set_index("profession")[["women", "men"]]
         rarer = counts.min(axis=1)
@@ -213,16 +164,16 @@ def _failing(bios: pd.DataFrame, seeds: Sequence[int], *, balanced: bool, advice
         try:
             counts = _counts_of_parts(bios, seed)
         except TooFewError as error:
-            found.setdefault(error.profession, f"{error.reason} (seed {seed})")
+            found.setdefault(error.label, f"{error.reason} (seed {seed})")
             continue
         for part in ("train", "test") if balanced else ("test",):
             for name, women, men in counts[part].itertuples():
                 if not women or not men:
-                    found.setdefault(name, _one_gender(women, men, _part(part, seed)))
+                    found.setdefault(name, unbalanceable(women, men, part_of(part, seed)))
         if balanced and not counts["validation"].min(axis=1).any():
             without_validation.append(seed)
     if without_validation and not found:
-        part = _part("validation", without_validation[0])
+        part = part_of("validation", without_validation[0])
         raise BiasflowError(f"no profession has both genders in {part}, which is to be balanced; {advice}.")
     return found
 
@@ -236,12 +187,9 @@ def _counts_of_parts(bios: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
     }
 
 
-def _part(name: str, seed: int) -> str:
-    return f"the {name} part of seed {seed}"
-
-
-def _one_gender(women: int, men: int, part: str) -> str:
-    return f"{women} women and {men} men in {part}, which is to be balanced"
+def _tested(professions: np.ndarray, genders: np.ndarray, rows: np.ndarray, seed: int) -> np.ndarray:
+    rng = np.random.RandomState(seed)
+    return balance(professions, genders, rows, how="subsampling", rng=rng, part=part_of("test", seed))
 
 
 def _stratified(
@@ -249,6 +197,8 @@ def _stratified(
 ) -> tuple[np.ndarray, np.ndarray]:
     """train_test_split of `rows`, stratified by codes (numbers in `names`); BiasflowError names the profession that
     cannot be in both parts."""
+    from sklearn.model_selection import train_test_split  # a second to load, and reading texts needs no split
+
     if not len(codes):
         raise BiasflowError("biographies: there is none to split.")
     counts = np.bincount(codes)
@@ -266,10 +216,3 @@ def _stratified(
 
 def _too_rare(profession: str, count: int) -> TooFewError:
     return TooFewError(profession, f"{count} biographies are too few for a part in each of train, validation and test")
-
-
-def _drawn(group: np.ndarray, size: int, rng: np.random.RandomState, minority: Minority) -> np.ndarray:
-    """`size` rows of a group."""
-    if size > len(group) and minority == "keep-all":
-        return np.concatenate([group, rng.choice(group, size=size - len(group), replace=True)])
-    return rng.choice(group, size=size, replace=size > len(group))

@@ -3,7 +3,7 @@
 A logistic regression predicts gender from the bag of words. The words with the largest weights for either gender are
 scrubbed as well, and it is fitted again, and so on. The paper prints the most relevant words of 5 seeds with 10 words
 per gender and iteration, and neither the number of iterations nor in which one a word was found: in
-config/published/orgad2022_words.csv, where the printed words stand, `iteration` is 0 for that reason. There `rank` is
+papers/orgad2022/published/words.csv, where the printed words stand, `iteration` is 0 for that reason. There `rank` is
 the order in print; which column of table 9 `gender`, `listed`, `md`, `known` and `theory` belong to was inferred from
 the widths of the columns, since the text that was at hand had lost them."""
 
@@ -30,7 +30,7 @@ def of_profession(biographies: pd.DataFrame, profession: str) -> pd.DataFrame:
     chosen = biographies if profession == ALL else biographies[biographies["profession"] == profession]
     if chosen.empty:
         known = ", ".join(sorted(biographies["profession"].unique()))
-        raise BiasflowError(f"internal.top_words.profession: no biographies of '{profession}'; choose one of {known}")
+        raise BiasflowError(f"top words: no biographies of profession '{profession}'; choose one of {known}")
     return chosen
 
 

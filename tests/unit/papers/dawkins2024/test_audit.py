@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.audit.audit import CAPTION, DEPENDS, audit
+from scripts.biasflow.papers.dawkins2024.audit.audit import DEPENDS, audit
 from scripts.biasflow.papers.dawkins2024.audit.checks import AGREES, DISAGREES, NOT_COMPUTABLE
-from scripts.biasflow.papers.dawkins2024.statements import ATTENTION, BASE, DEBIAS, LAYER_11, LAYER_12, LEVELS, SENT
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.tables import write_table
+from scripts.biasflow.papers.dawkins2024.rows import ATTENTION, BASE, DEBIAS, LAYER_11, LAYER_12, LEVELS, SENT
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.make import make_paper
+from tests.unit.papers.dawkins2024.made_up import published
 
-TEXT = read_published("dawkins2024_text")
-EXAMPLES = read_published("dawkins2024_tables1_3_4")
+TEXT, EXAMPLES = published("text"), published("tables1_3_4")
+NO_SCORES = pd.DataFrame()
 BEST_FAIRNESS = {SENT: "0", LAYER_12: "0,0,1", LAYER_11: "0,0,1,1,1", ATTENTION: "1,1,0,0,1"}
 FEW = settings(max_examples=8, deadline=None)
 
@@ -34,7 +35,9 @@ class Paper:
     examples: pd.DataFrame
 
     def audit(self):
-        return audit(self.table5, self.table6, self.table7, self.claims, self.examples)
+        tables = {"table5": self.table5, "table6": self.table6, "table7": self.table7}
+        tables |= {"text": self.claims, "tables1_3_4": self.examples}
+        return audit(Run(NO_SCORES, NO_SCORES, NO_SCORES, tables.__getitem__))
 
     def changed(self, table, mask, column, value):
         frame = getattr(self, table).copy()
@@ -126,8 +129,7 @@ def made_up_audit(made_up):
 
 @pytest.fixture(scope="module")
 def real():
-    tables = (read_published(f"dawkins2024_table{n}") for n in (5, 6, 7))
-    return Paper(*tables, TEXT, EXAMPLES)
+    return Paper(*(published(f"table{n}") for n in (5, 6, 7)), TEXT, EXAMPLES)
 
 
 @pytest.fixture(scope="module")
@@ -364,9 +366,9 @@ def test_no_reading_of_viable_makes_all_real_statements_true(real_audit):
     assert row_of(real_audit, "some-cutoff", "all of these")["verdict"] == DISAGREES
 
 
-def test_the_real_audit_can_be_written(real_audit, tmp_path):
-    paths = [tmp_path / f"audit.{kind}" for kind in ("csv", "tex", "html")]
-    write_table(real_audit, *paths, caption=CAPTION)
+def test_the_real_audit_can_be_written_of_what_is_printed_alone(real_audit, tmp_path):
+    run = Run(NO_SCORES, NO_SCORES, NO_SCORES, published)
+    paths = make_paper("dawkins2024", run, tmp_path, only=["dawkins2024_audit"])
     again = pd.read_csv(paths[0], dtype=str, keep_default_na=False)
     assert again["printed"].tolist() == real_audit["printed"].tolist()
 

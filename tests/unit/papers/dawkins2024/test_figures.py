@@ -2,40 +2,38 @@ import itertools
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024 import figures
 from scripts.biasflow.papers.dawkins2024.correlations import with_printed
-from scripts.biasflow.papers.dawkins2024.tables import table7
-from scripts.biasflow.results.scores import concatenate
-from tests.unit.synthetic_nli import nli_scores
-from tests.unit.synthetic_nsp import PRINTED, scores
+from scripts.biasflow.papers.dawkins2024.figures import strength_distance, strength_fairness
+from scripts.biasflow.papers.dawkins2024.rows import DURING, HEADS
+from scripts.biasflow.papers.dawkins2024.table7 import table7
+from scripts.biasflow.results.figures import save_figure
+from tests.unit.papers.dawkins2024.made_up import (
+    NO_HEAD,
+    NOTHING,
+    PRINTED,
+    inside_scores,
+    nli_scores,
+    of_levels,
+    run_of,
+    together,
+)
 
 
 @pytest.fixture(scope="module")
-def rows():
-    return table7(scores(sets=("planted", "authors")), PRINTED, not_run={"roberta": "no NSP head"})
+def planted():
+    return run_of(inside_scores(), not_run=NO_HEAD)
 
 
 @pytest.fixture(scope="module")
-def one(rows):
-    return figures.strength_distance(rows[rows["stimuli"] == "planted"])
+def one(planted):
+    return strength_distance(planted)
 
 
-def calibration():
-    return pd.DataFrame(
-        {"measure": measure, "bias": bias, "seed": seed, "value": bias + seed / 10}
-        for measure in ("strength", "distance", "stereotype_score", "weat")
-        for bias in (0, 0.5, 1)
-        for seed in (1, 2)
-    )
-
-
-def test_every_setting_is_drawn_with_its_published_value(one, rows):
-    block = rows[rows["stimuli"] == "planted"]
+def test_every_setting_is_drawn_with_its_published_value(one, planted):
+    block = table7(planted).query("encoder == 'tiny'")
     for axes, measure in zip(one.axes, ("strength", "distance"), strict=True):
         points = [np.asarray(collection.get_offsets()) for collection in axes.collections]
         published, ours = points[0], np.concatenate(points[1:])
@@ -62,28 +60,27 @@ def test_axes_say_what_they_show(one):
     assert "n_11" in one.axes[1].get_xlabel()
 
 
-def test_one_block_at_a_time(rows):
-    for wrong in (rows, rows[rows["status"] != "run"]):
-        with pytest.raises(BiasflowError):
-            figures.strength_distance(wrong)
+def test_several_encoders_or_stimuli_have_a_row_each():
+    run = run_of(inside_scores(sets=("planted", "authors")), not_run=NO_HEAD)
+    assert len(strength_distance(run).axes) == 4
 
 
-def test_the_grid_has_a_row_per_encoder_and_stimuli_that_was_run(rows):
-    assert len(figures.strength_distance_grid(rows).axes) == 4
-    with pytest.raises(BiasflowError):
-        figures.strength_distance_grid(rows[rows["status"] != "run"])
+def test_without_scores_the_figure_says_why():
+    (text,) = strength_distance(run_of(NOTHING, not_run=NO_HEAD)).texts
+    assert "roberta" in text.get_text() and "no NSP head" in text.get_text()
 
 
 @pytest.fixture(scope="module")
-def fair_rows():
-    frames = [scores(), nli_scores(shift=0.05), nli_scores(stage="after")]
-    return with_printed(table7(concatenate(frames), PRINTED), PRINTED)
+def fair():
+    retrained = nli_scores(reading=HEADS["retrained"])
+    return run_of(together(inside_scores(), nli_scores(shift=0.05), retrained))
 
 
-def test_fairness_has_a_row_of_panels_for_ours_and_for_the_printed(fair_rows):
-    figure = figures.strength_fairness(fair_rows)
+def test_fairness_has_a_row_of_panels_for_ours_and_for_the_printed(fair):
+    figure = strength_fairness(fair)
     assert len(figure.axes) == 4
-    main = fair_rows[fair_rows["interventions"] == "after fine-tuning"]
+    rows = with_printed(fair)
+    main = rows[rows["interventions"] == HEADS["own"]]
     for axes, (encoder, measure) in zip(
         figure.axes, itertools.product(("tiny", "printed"), ("strength", "distance")), strict=True
     ):
@@ -96,39 +93,21 @@ def test_fairness_has_a_row_of_panels_for_ours_and_for_the_printed(fair_rows):
     assert "-0.038" in figure.axes[2].get_title(loc="left")
 
 
-def test_the_fairness_figure_stands_without_scores_of_our_own(fair_rows):
-    printed = fair_rows[fair_rows["encoder"] == "printed"]
-    assert len(figures.strength_fairness(printed).axes) == 2
-    with pytest.raises(BiasflowError):
-        figures.strength_fairness(printed.head(0))
+def test_the_fairness_figure_stands_without_scores_of_our_own():
+    assert len(strength_fairness(run_of(NOTHING, not_run=NO_HEAD)).axes) == 2
 
 
 def test_further_readings_are_not_drawn_twice():
-    frames = [scores(), nli_scores(), nli_scores(strategy="during_finetuning")]
-    figure = figures.strength_distance(table7(concatenate(frames), PRINTED))
+    some = of_levels("layer-12")
+    scores = together(inside_scores(), nli_scores(), nli_scores(reading=DURING, settings=some))
+    figure = strength_distance(run_of(scores, settings_in_training=some))
     assert sum(len(collection.get_offsets()) for collection in figure.axes[0].collections) == 2 * 76
 
 
-def test_calibration_has_a_panel_per_measure():
-    figure = figures.planted_calibration(calibration())
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["strength", "distance", "stereotype score", "weat"]
-    assert figure.axes[0].lines[0].get_ydata() == pytest.approx([0.15, 0.65, 1.15])
-    for wrong in (calibration().drop(columns="bias"), calibration().head(0)):
-        with pytest.raises(BiasflowError):
-            figures.planted_calibration(wrong)
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda r: figures.strength_distance_grid(r),
-        lambda r: figures.planted_calibration(calibration()),
-        lambda r: figures.strength_fairness(with_printed(r, PRINTED)),
-    ],
-)
-def test_the_same_bytes_again(rows, draw, tmp_path):
+@pytest.mark.parametrize("draw", [strength_distance, strength_fairness])
+def test_the_same_bytes_again(fair, draw, tmp_path):
     for name in ("a", "b"):
-        figures.save_figure(draw(rows), tmp_path / f"{name}.svg", tmp_path / f"{name}.pdf")
+        save_figure(draw(fair), tmp_path / f"{name}.svg", tmp_path / f"{name}.pdf")
     for kind in ("svg", "pdf"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
     ElementTree.parse(tmp_path / "a.svg")

@@ -1,11 +1,25 @@
+from functools import partial
+
 import pandas as pd
 import pytest
 
-from scripts.biasflow.papers.dawkins2024.statements import STATEMENTS, findings, statements
-from scripts.biasflow.papers.dawkins2024.tables import table7
-from scripts.biasflow.results.scores import concatenate
-from tests.unit.synthetic_nli import nli_scores
-from tests.unit.synthetic_nsp import PRINTED, scores
+from scripts.biasflow.papers.dawkins2024 import statements as module
+from scripts.biasflow.papers.dawkins2024.rows import DURING
+from scripts.biasflow.papers.dawkins2024.statements import STATEMENTS, statements
+from scripts.biasflow.papers.dawkins2024.table7 import table7
+from tests.unit.papers.dawkins2024.made_up import (
+    NO_HEAD,
+    NOTHING,
+    OPTIONS,
+    PRINTED,
+    inside_scores,
+    nli_scores,
+    of_levels,
+    run_of,
+    together,
+)
+
+findings = partial(module.findings, **OPTIONS["viability"])
 
 
 @pytest.fixture
@@ -113,8 +127,8 @@ def test_the_order_of_rows_does_not_matter(printed):
 
 
 def test_ours_stand_beside_the_printed_ones():
-    rows = table7(scores(encoders=("one", "two")), PRINTED, not_run={"three": "no NSP head"})
-    table = statements(rows, PRINTED)
+    run = run_of(inside_scores(encoders=("one", "two")), not_run=NO_HEAD)
+    table = statements(run)
     intrinsic = [statement.id for statement in STATEMENTS if set(statement.needs) == {"strength", "distance"}]
     assert 0 < len(intrinsic) < len(STATEMENTS)
     for encoder in ("one", "two"):
@@ -122,15 +136,16 @@ def test_ours_stand_beside_the_printed_ones():
     assert set(table["encoder"]) == {"one", "two"}
     row = table.query("encoder == 'one' and id == 'attention-improves-strength'").iloc[0]
     assert (row["k_published"], row["n_published"], row["holds_published"]) == (24, 32, True)
-    block = rows.query("encoder == 'one'").set_index(["level", "settings"])["strength"]
+    block = table7(run).query("encoder == 'one'").set_index(["level", "settings"])["strength"]
     assert row["k"] == (block["layer-11+attention"] < block["layer-11"]).sum()
     assert pd.api.types.is_bool_dtype(table["holds"])
 
 
 def test_statements_on_nli_are_counted_where_there_are_scores():
-    during = nli_scores(encoder="one", strategy="during_finetuning")
-    both = concatenate([scores(encoders=("one",)), nli_scores(encoder="one"), nli_scores(encoder="nli"), during])
-    table = statements(table7(both, PRINTED, not_run={"nli": "no NSP head"}), PRINTED)
+    some = of_levels("layer-12")
+    during = nli_scores(encoder="one", reading=DURING, settings=some)
+    both = together(inside_scores(encoders=("one",)), nli_scores(encoder="one"), nli_scores(encoder="nli"), during)
+    table = statements(run_of(both, settings_in_training=some))
     assert table.loc[table["encoder"] == "one", "id"].tolist() == [statement.id for statement in STATEMENTS]
     only = table[table["encoder"] == "nli"].set_index("id")
     assert "new-best-fairness" in only.index and "not-correlated-strength" not in only.index
@@ -141,6 +156,5 @@ def test_statements_on_nli_are_counted_where_there_are_scores():
 
 
 def test_no_encoder_run_leaves_an_empty_table_with_its_columns():
-    rows = table7(scores().head(0), PRINTED, not_run={"three": "no NSP head"})
-    table = statements(rows, PRINTED)
+    table = statements(run_of(NOTHING, not_run=NO_HEAD))
     assert table.empty and "k_published" in table

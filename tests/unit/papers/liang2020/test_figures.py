@@ -3,6 +3,7 @@ import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,11 +11,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.figures import save_figure
+from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.papers.liang2020 import figures
 from scripts.biasflow.papers.liang2020.figures import ScoredSentence, sentences_page
+from scripts.biasflow.papers.make import make_paper
+from scripts.biasflow.papers.paper import load
+from scripts.biasflow.results.figures import save_figure
 from scripts.biasflow.results.scores import concatenate
-from tests.unit.synthetic_densray import EMBEDDED, scores
+from tests.unit.papers.liang2020.made_up import EMBEDDED, PLACES, run, scores
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +27,7 @@ def two():
 
 
 def test_a_row_of_panels_per_encoder_with_every_layer_and_both_lines(two):
-    axes = figures.occtmp_by_layer(two).axes
+    axes = figures.occtmp_by_layer(run(two)).axes
     assert len(axes) == 4
     diff, signed = axes[2:]  # encoder "tiny"
     points = next(line for line in diff.lines if len(line.get_xdata()) == 12)
@@ -39,33 +43,37 @@ def test_a_row_of_panels_per_encoder_with_every_layer_and_both_lines(two):
 
 
 def test_layers_stand_in_their_order_not_as_text(two):
-    points = max(figures.occtmp_by_layer(two).axes[2].lines, key=lambda line: len(line.get_xdata()))
+    points = max(figures.occtmp_by_layer(run(two)).axes[2].lines, key=lambda line: len(line.get_xdata()))
     assert (np.diff(points.get_xdata()) == 1).all()
 
 
 def test_the_embedded_run_is_drawn_too():
-    assert len(figures.occtmp_by_layer(scores(sets=EMBEDDED)).axes) == 2
+    assert len(figures.occtmp_by_layer(run(scores(sets=EMBEDDED))).axes) == 2
 
 
 def test_the_line_of_all_layers_may_be_absent():
-    frame = scores(places={"none": "", "densray": "last"})
-    level = [line for line in figures.occtmp_by_layer(frame).axes[0].lines if len(line.get_xdata()) == 2]
+    elsewhere = run(scores(), places=PLACES | {"densray": "last"})
+    level = [line for line in figures.occtmp_by_layer(elsewhere).axes[0].lines if len(line.get_xdata()) == 2]
     assert len(level) == 1
 
 
-def test_single_layers_and_the_untouched_encoder_are_needed(two):
-    with pytest.raises(BiasflowError):
-        figures.occtmp_by_layer(scores(layers=0))
+def test_without_single_layers_the_figure_says_why():
+    reason = {"encoder": "tiny", "training": "pretrained", "method": "densray-each", "metric": "occtmp"}
+    figure = figures.occtmp_by_layer(run(scores(layers=0), reasons=[reason | {"dataset": "-", "reason": "one layer"}]))
+    assert not figure.axes and "tiny: not run: one layer" in figure.texts[0].get_text()
+
+
+def test_the_untouched_encoder_and_every_layer_are_needed(two):
     without = two[~((two["encoder"] == "b") & (two["method"] == "none"))]
     with pytest.raises(BiasflowError, match=r"encoder b.*none"):
-        figures.occtmp_by_layer(without)
-    gap = two[~((two["setting"] == "layer[2]") & (two["metric"] == "signed_diff") & (two["encoder"] == "b"))]
+        figures.occtmp_by_layer(run(without))
+    gap = two[~((two["setting"] == "layer[2]") & (two["metric"] == "occtmp_signed_diff") & (two["encoder"] == "b"))]
     with pytest.raises(BiasflowError, match=r"encoder b.*method densray.*layer\[2\]"):
-        figures.occtmp_by_layer(gap)
+        figures.occtmp_by_layer(run(gap))
 
 
 def test_heat_maps_of_heads_and_outputs(two):
-    heads, outputs, tiny_heads, tiny_outputs, *bars = figures.gender_shares(two).axes
+    heads, outputs, tiny_heads, tiny_outputs, *bars = figures.gender_shares(run(two)).axes
     assert len(bars) == 2
     mesh = tiny_heads.collections[0].get_array()
     # The maker gives layer i and head k the value i / 10 + k / 20, and the output 0.2 + i / 10.
@@ -78,16 +86,16 @@ def test_heat_maps_of_heads_and_outputs(two):
 
 
 def test_an_encoder_without_attention_values_has_an_empty_panel(two):
-    only = two[~((two["encoder"] == "b") & two["setting"].str.contains("attention"))]
-    heads, outputs = figures.gender_shares(only).axes[:2]
+    only = two[~((two["encoder"] == "b") & two["part"].str.contains("attention"))]
+    heads, outputs = figures.gender_shares(run(only)).axes[:2]
     assert not heads.collections and heads.texts and outputs.collections
-    with pytest.raises(BiasflowError):
-        figures.gender_shares(scores(measures=["occtmp"]))
+    nothing = figures.gender_shares(run(scores(measures=["occtmp"])))
+    assert not nothing.axes and "tiny: not run: not asked for" in nothing.texts[0].get_text()
 
 
 @pytest.mark.parametrize("draw", [figures.occtmp_by_layer, figures.gender_shares])
 def test_text_is_legible_and_files_are_the_same_again(two, draw, tmp_path):
-    figure = draw(two)
+    figure = draw(run(two))
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     for axes in figure.axes:
@@ -95,7 +103,7 @@ def test_text_is_legible_and_files_are_the_same_again(two, draw, tmp_path):
         labels = [label.get_window_extent(canvas.get_renderer()) for label in axes.get_xticklabels()]
         assert not any(a.overlaps(b) for a, b in itertools.pairwise(labels))
     for name in ("a", "b"):
-        save_figure(draw(two), tmp_path / f"{name}.svg", tmp_path / f"{name}.pdf")
+        save_figure(draw(run(two)), tmp_path / f"{name}.svg", tmp_path / f"{name}.pdf")
     for kind in ("svg", "pdf"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
     ElementTree.parse(tmp_path / "a.svg")
@@ -121,9 +129,8 @@ class Tokens(HTMLParser):
 
 
 def page(values, **options):
-    return sentences_page(
-        [ScoredSentence([("x", value) for value in values], float(np.mean(values)))], title="t", **options
-    )
+    sentence = ScoredSentence([("x", value) for value in values], float(np.mean(values)))
+    return sentences_page({"tiny": [sentence]}, title="t", **options)
 
 
 def test_tokens_are_shown_as_they_are_with_their_scores():
@@ -131,7 +138,7 @@ def test_tokens_are_shown_as_they_are_with_their_scores():
         ScoredSentence([("<b>she</b>", 0.9), ("&", 0.1)], 0.5),
         ScoredSentence([("he", -0.9), ("works", 0.1)], -0.4),
     ]
-    html = sentences_page(sentences, title="<title> & more", caption="a <i>caption</i>")
+    html = sentences_page({"tiny": sentences}, title="<title> & more", caption="a <i>caption</i>")
     tokens = Tokens(html).found
     assert [(text, score) for text, _, score in tokens] == [
         ("<b>she</b>", 0.9),
@@ -182,10 +189,52 @@ def test_dark_text_can_be_read_on_every_background(values):
 )
 def test_what_cannot_be_shown_is_named(sentences, named):
     with pytest.raises(BiasflowError, match=named):
-        sentences_page(sentences, title="t")
+        sentences_page({"tiny": sentences}, title="t")
 
 
 @pytest.mark.parametrize("quantile", [0, -0.5, 1.5])
 def test_the_quantile_is_a_share(quantile):
     with pytest.raises(BiasflowError, match="quantile"):
         page([1.0, 2.0], quantile=quantile)
+
+
+def write_pieces(pieces, path):
+    """What the readout writes of one method."""
+    frame = pd.DataFrame(pieces, columns=["sentence", "piece", "score"])
+    write_parquet(frame.assign(method="densray", setting="-", place="layer[3]"), path)
+
+
+def test_the_page_reads_the_pieces_of_every_encoder_and_sorts_the_sentences(tmp_path):
+    for name, shift in (("tiny", 0.0), ("b", 5.0)):
+        pieces = [(0, "she", 0.9 + shift), (0, "NA", 0.1 + shift), (7, "he", -0.9 + shift), (7, "##s", shift)]
+        write_pieces(pieces, tmp_path / f"{name}.parquet")
+    files = {"token_scores": {name: tmp_path / f"{name}.parquet" for name in ("tiny", "b")}}
+    html = figures.sentences(run(scores(measures=["occtmp"]), files=files), "A caption.")
+    found = [(text, score) for text, _, score in Tokens(html).found]
+    assert found[:4] == [("he", -0.9), ("##s", 0.0), ("she", 0.9), ("NA", 0.1)]
+    assert found[4:] == [(text, score + 5) for text, score in found[:4]]
+    assert (
+        "<h2>tiny, densray, layer[3]</h2>" in html
+        and "<h2>b, densray, layer[3]</h2>" in html
+        and "<p>A caption.</p>" in html
+    )
+    # Every encoder has a scale of its own.
+    assert [color for _, color, _ in Tokens(html).found[:4]] == [color for _, color, _ in Tokens(html).found[4:]]
+
+
+def test_without_scores_of_tokens_the_page_says_so():
+    assert "Not run" in figures.sentences(run(scores(measures=["occtmp"])), "A caption.")
+
+
+def test_the_whole_paper_is_made_in_the_same_bytes(tmp_path):
+    write_pieces([(0, "she", 0.5)], tmp_path / "tokens.parquet")
+    whole = run(
+        scores(layers=1), files={"token_scores": {"tiny": tmp_path / "tokens.parquet"}}, encoders=["tiny", "gone"]
+    )
+    text = load("liang2020")
+    files = [f for kind in ("tables", "figures", "pages") for t in text.targets(kind) for f in text.files(kind, t)]
+    for name in ("first", "again"):
+        paths = make_paper("liang2020", whole, tmp_path / name)
+        assert [path.relative_to(tmp_path / name).as_posix() for path in paths] == files
+    for file in files:
+        assert (tmp_path / "first" / file).read_bytes() == (tmp_path / "again" / file).read_bytes()

@@ -1,3 +1,6 @@
+import dataclasses
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,23 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers import published
-from scripts.biasflow.papers.liang2020 import performance
-from scripts.biasflow.papers.liang2020 import rows as densray_rows
-from scripts.biasflow.papers.liang2020 import tables as densray
-from scripts.biasflow.results import tables
+from scripts.biasflow.papers.liang2020 import performance, rows, tables
+from scripts.biasflow.papers.liang2020.targets import TABLES
+from scripts.biasflow.papers.paper import load
+from scripts.biasflow.papers.published import read_published
 from scripts.biasflow.results.scores import concatenate
-from tests.unit.synthetic_densray import EMBEDDED, PLACES, scores
+from tests.unit.papers.liang2020.made_up import EMBEDDED, PLACES, run, scores
 
-PRINTED = published.read_published("liang2020")
+PRINTED = read_published("liang2020", "values")
 BASE, LARGE = "bert-base-uncased", "bert-large-uncased"
-WITH_PUBLISHED = [densray.main_table, densray.occtmp_table, densray.association_table, performance.perplexity_table]
-WITHOUT = [
-    densray.chinese_table,
-    performance.glue_table,
-    performance.intrinsic_table,
-    performance.gender_share_table,
-]
 METHODS = list(PLACES)
 
 
@@ -30,59 +25,63 @@ def tiny():
     return scores()
 
 
-def table_of(function, *arguments, **options):
-    given = arguments + ((PRINTED,) if function in WITH_PUBLISHED else ())
-    return function(*given, **options)
+def chosen_rows(frame, keys):
+    return pd.concat([frame[key] == wanted for key, wanted in keys.items()], axis=1).all(axis=1)
 
 
 def with_value(frame, value, **keys):
     """`frame` with the value of the one row that has these keys replaced."""
-    chosen = pd.concat([frame[key] == wanted for key, wanted in keys.items()], axis=1).all(axis=1)
+    chosen = chosen_rows(frame, keys)
     assert chosen.sum() == 1
     return frame.assign(value=frame["value"].where(~chosen, value))
 
 
 def without(frame, **keys):
-    chosen = pd.concat([frame[key] == wanted for key, wanted in keys.items()], axis=1).all(axis=1)
+    chosen = chosen_rows(frame, keys)
     assert chosen.any()
     return frame[~chosen]
 
 
+def absent(encoder, metric, reason, *, training="pretrained", method="none", dataset="-"):
+    """A cell of the plan that was not run."""
+    cell = {"encoder": encoder, "training": training, "method": method, "metric": metric, "dataset": dataset}
+    return cell | {"reason": reason}
+
+
 def test_the_published_file():
-    d = PRINTED[PRINTED["metric"] == "effect_size"].set_index(["task", "encoder", "method"])["value"]
-    assert d["association:C6", LARGE, "none"] == 1.5705 and d["association:C8", BASE, "none"] == 0.7762
+    d = PRINTED[PRINTED["metric"] == "weat_effect_size"].set_index(["dataset", "encoder", "method"])["value"]
+    assert d["C6", LARGE, "none"] == 1.5705 and d["C8", BASE, "none"] == 0.7762
     assert len(d) == 12 and len(PRINTED) == 28 and not PRINTED["value"].isna().any()
-    assert not PRINTED.duplicated(["task", "encoder", "method", "metric"]).any()
-    assert (PRINTED["setting"] == PRINTED["method"].map(PLACES)).all()
-    sources = pd.read_csv(published.PUBLISHED / "sources.csv").set_index("file")
-    assert sources.loc["liang2020"].notna().all()
+    assert not PRINTED.duplicated(["dataset", "encoder", "method", "metric"]).any()
+    assert set(PRINTED["method"]) <= {*METHODS, "densray-pretrained"}
+    assert set(load("liang2020").published) == {"values"}
 
 
 def test_main_has_a_row_per_encoder_and_method_in_order(tiny):
-    main = densray.main_table(concatenate([tiny, scores(encoder="a")]), PRINTED)
+    main = tables.main(run(concatenate([tiny, scores(encoder="a")])))
     assert main["encoder"].tolist() == ["a"] * 4 + ["tiny"] * 4
     assert main["method"].tolist() == METHODS * 2 and main["setting"].tolist() == list(PLACES.values()) * 2
     assert set(main["status"]) == {"run"}
 
 
 def test_main_puts_each_value_into_its_cell(tiny):
-    marked = with_value(tiny, 0.77, task="occtmp:professions", method="hard", metric="signed_diff")
-    marked = with_value(marked, -1.5, task="association:C7", method="conceptor", metric="effect_size")
-    marked = with_value(marked, 0.123, task="association:sent-weat6", method="none", metric="p_value")
-    main = densray.main_table(marked, PRINTED).set_index("method")
+    marked = with_value(tiny, 0.77, dataset="professions", method="hard", metric="occtmp_signed_diff")
+    marked = with_value(marked, -1.5, dataset="C7", method="conceptor", metric="weat_effect_size")
+    marked = with_value(marked, 0.123, dataset="sent-weat6", method="none", metric="seat_p_value")
+    main = tables.main(run(marked)).set_index("method")
     assert main.loc["hard", "occtmp_signed_diff"] == 0.77
     assert main.loc["conceptor", "c7_effect_size"] == -1.5
     assert main.loc["none", "sent-weat6_p_value"] == 0.123
     # Fine-tuned encoder, three mask seeds: 4.1, 4.2, 4.3.
     assert main.loc["none", "perplexity"] == pytest.approx(4.2)
     assert main.loc["none", "perplexity_sd"] == pytest.approx(0.1) and main.loc["none", "perplexity_seeds"] == 3
-    # Two tasks (0.5 and 0.6), two seeds (+0.02 and +0.04); none lies 0.01 lower, methods rise by 0.01.
+    # Two tasks (0.5 and 0.6), two seeds (+0.02 and +0.04); none lies 0.01 lower, each method 0.01 above the one before.
     assert main.loc["hard", "glue_average"] == pytest.approx(0.58) and main.loc["hard", "glue_tasks"] == 2
     assert main.loc["none", "glue_average"] == pytest.approx(0.57)
 
 
 def test_main_has_published_values_and_differences():
-    main = densray.main_table(scores(encoder=BASE), PRINTED).set_index("method")
+    main = tables.main(run(scores(encoder=BASE))).set_index("method")
     assert main.loc["none", "c6_effect_size_published"] == 0.6581 and "occtmp_diff_published" not in main
     assert main.loc["none", "c6_effect_size_difference"] == pytest.approx(0.5 - 0.6581)
     assert main.loc["densray", "batch_perplexity_published"] == 3.8058
@@ -91,30 +90,40 @@ def test_main_has_published_values_and_differences():
 
 
 def test_published_perplexity_belongs_to_the_fine_tuned_encoder():
-    pretrained = without(scores(encoder=BASE), stage="finetuned")
-    main = densray.main_table(pretrained, PRINTED).set_index("method")
+    pretrained = without(scores(encoder=BASE), encoder=f"{BASE}-mlm")
+    main = tables.main(run(pretrained)).set_index("method")
     assert main.loc["none", "perplexity"] == pytest.approx(9.2)
     assert "batch_perplexity_published" not in main and set(main["perplexity_stage"]) == {"pretrained"}
 
 
+def test_after_fine_tuning_methods_are_those_fitted_before_it(tiny):
+    refitted = tiny[tiny["method"] == "hard-pretrained"].assign(method="hard", value=0.0)
+    both = performance.perplexity(run(concatenate([tiny, refitted])))
+    pd.testing.assert_frame_equal(both, performance.perplexity(run(tiny)))
+
+
 def test_the_embedded_run_has_columns_of_its_own_sets():
-    main = densray.main_table(scores(sets=EMBEDDED), PRINTED)
+    main = tables.main(run(scores(sets=EMBEDDED)))
     assert {"planted_effect_size", "occtmp_diff", "glue_average"} <= set(main)
     assert not [column for column in main if column.startswith(("c6", "sent-")) or column.endswith("_published")]
     assert main["measures_not_run"].tolist() == [""] * 4 and set(main["glue_tasks"]) == {1}
     assert set(main["occtmp_set"]) == set(main["perplexity_text"]) == {"planted"}
+    reason = absent("tiny", "seat", "no sentences")
+    assert set(tables.main(run(scores(sets=EMBEDDED), reasons=[reason]))["measures_not_run"]) == {"seat: no sentences"}
 
 
 def test_planted_tasks_are_no_part_of_the_glue_average(tiny):
     planted = scores(sets=EMBEDDED, measures=["glue"])
-    both = densray.main_table(concatenate([tiny, planted]), PRINTED)
-    assert both["glue_average"].tolist() == densray.main_table(tiny, PRINTED)["glue_average"].tolist()
+    both = tables.main(run(concatenate([tiny, planted])))
+    assert both["glue_average"].tolist() == tables.main(run(tiny))["glue_average"].tolist()
 
 
 def test_a_missing_measure_gives_empty_cells_and_the_reason():
-    main = densray.main_table(
-        scores(measures=["occtmp", "perplexity"]), PRINTED, measures_not_run={"glue": "no files", "chinese": "no words"}
-    )
+    reasons = [
+        absent("tiny", "accuracy", "no files", training="cola/plain/seed1"),
+        absent("tiny", "occtmp", "no words", dataset="chinese-professions"),
+    ]
+    main = tables.main(run(scores(measures=["occtmp", "perplexity"]), reasons=reasons))
     assert main[["c6_effect_size", "sent-weat8_p_value", "glue_average"]].isna().all(axis=None)
     assert main["occtmp_diff"].notna().all()
     (missing,) = set(main["measures_not_run"])
@@ -123,39 +132,33 @@ def test_a_missing_measure_gives_empty_cells_and_the_reason():
 
 
 def test_an_encoder_that_was_not_run_says_so_beside_the_published_values(tiny):
-    for function in WITH_PUBLISHED + WITHOUT:
-        table = table_of(function, tiny, not_run={LARGE: "no weights"})
+    some = run(tiny, encoders=["tiny", LARGE], reasons=[absent(LARGE, "occtmp", "no weights")])
+    for function in TABLES.values():
+        table = function(some)
         own = table[table["encoder"] == LARGE]
         assert len(own) and own["status"].str.contains("no weights").all()
         assert own.filter(regex="^(?!.*_published)").select_dtypes("number").isna().all(axis=None)
-    main = densray.main_table(tiny, PRINTED, not_run={LARGE: "no weights"}).set_index(["encoder", "method"])
+    main = tables.main(some).set_index(["encoder", "method"])
     assert main.loc[(LARGE, "hard"), "occtmp_diff_published"] == 0.69 and main.loc[(LARGE, "hard"), "setting"] == "all"
-    tests = densray.association_table(tiny, PRINTED, not_run={LARGE: "no weights"})
+    tests = tables.association(some)
     assert tests.loc[tests["encoder"] == LARGE, "effect_size_published"].notna().sum() == 9
 
 
-@pytest.mark.parametrize("function", WITH_PUBLISHED + WITHOUT)
-def test_no_encoder_at_all_is_an_error(function, tiny):
-    with pytest.raises(BiasflowError):
-        table_of(function, tiny.head(0))
-    assert len(table_of(function, tiny.head(0), not_run={"tiny": "too small"}))
+@pytest.mark.parametrize("function", TABLES.values())
+def test_encoders_without_scores_have_their_row_but_there_must_be_one(function, tiny):
+    with pytest.raises(BiasflowError, match="encoders"):
+        function(run(tiny, encoders=[]))
+    nothing = run(tiny.head(0), encoders=["tiny"], reasons=[absent("tiny", "occtmp", "too small")])
+    assert function(nothing)["status"].str.contains("too small").all()
 
 
-@pytest.mark.parametrize("function", WITH_PUBLISHED + WITHOUT)
-def test_every_table_can_be_written(function, tiny, tmp_path):
-    table = table_of(function, tiny, not_run={LARGE: "no weights"})
-    paths = [tmp_path / f"table.{kind}" for kind in ("csv", "tex", "html")]
-    name = function.__name__.removesuffix("_table")
-    tables.write_table(table, *paths, caption=densray.CAPTIONS[name])
-    assert len(pd.read_csv(paths[0])) == len(table)
-
-
-def test_every_table_has_a_caption():
-    assert set(densray.CAPTIONS) == {function.__name__.removesuffix("_table") for function in WITH_PUBLISHED + WITHOUT}
+def test_what_the_plan_ran_without_a_score_says_so(tiny):
+    lost = dataclasses.replace(run(tiny), scores=without(tiny, metric="gender_share"))
+    assert performance.gender_share(lost)["status"].tolist() == ["not run: no scores came of it"]
 
 
 def test_occtmp_has_all_sets_but_no_single_layers(tiny):
-    table = densray.occtmp_table(concatenate([tiny, scores(encoder=LARGE)]), PRINTED)
+    table = tables.occtmp(run(concatenate([tiny, scores(encoder=LARGE)])))
     assert table["set"].unique().tolist() == ["professions", "professions-article"]
     assert not table["setting"].str.startswith("layer").any() and len(table) == 16
     row = table.set_index(["encoder", "set", "method"]).loc[(LARGE, "professions", "none")]
@@ -165,16 +168,17 @@ def test_occtmp_has_all_sets_but_no_single_layers(tiny):
 
 
 def test_chinese_is_not_run_or_shows_the_change(tiny):
-    table = densray.chinese_table(tiny, measures_not_run={"chinese": "an English encoder"})
+    reason = absent("tiny", "occtmp", "an English encoder", dataset="chinese-professions")
+    table = tables.chinese(run(tiny, reasons=[reason]))
     assert len(table) == 1 and "an English encoder" in table["status"].iloc[0] and table["diff"].isna().all()
-    sets = {"occtmp": ["professions", "chinese-professions"], "perplexity": "wikitext-2"}
-    both = densray.chinese_table(scores(sets=sets, measures=["occtmp"]))
+    sets = EMBEDDED | {"occtmp": ["professions", "chinese-professions"]}
+    both = tables.chinese(run(scores(sets=sets, measures=["occtmp"])))
     assert both["diff_change"].tolist() == pytest.approx([0, 0.01, 0.02, 0.03]) and "set" not in both
 
 
 def test_holm_corrects_over_the_tests_of_one_encoder_and_method(tiny):
     # p of none: 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1, never falling.
-    table = densray.association_table(tiny, PRINTED).set_index(["method", "test"])
+    table = tables.association(run(tiny)).set_index(["method", "test"])
     assert table.loc["none", "p_holm"].tolist() == pytest.approx([0.04, 0.06, 0.06, 0.06])
     # densray: 0.04, 0.05, 0.06, 0.07.
     assert table.loc["densray", "p_holm"].tolist() == pytest.approx([0.16, 0.16, 0.16, 0.16])
@@ -185,36 +189,35 @@ def test_holm_corrects_over_the_tests_of_one_encoder_and_method(tiny):
 
 
 def test_a_family_does_not_depend_on_other_encoders(tiny):
-    alone = densray.association_table(tiny, PRINTED)
-    both = densray.association_table(concatenate([tiny, scores(encoder="a")]), PRINTED)
+    alone = tables.association(run(tiny))
+    both = tables.association(run(concatenate([tiny, scores(encoder="a")])))
     own = both[both["encoder"] == "tiny"].reset_index(drop=True)
     pd.testing.assert_frame_equal(own[list(alone)], alone)
 
 
 def test_a_test_without_a_p_value_does_not_count():
     frame = scores()
-    keys = {"task": "association:C6", "method": "none"}
     for metric, value in (("p_value", np.nan), ("effect_size", np.nan), ("partitions", 0), ("exact", 0)):
-        frame = with_value(frame, value, metric=metric, **keys)
-    frame = with_value(frame, 0, task="association:C7", method="none", metric="exact")
-    table = densray.association_table(frame, PRINTED).set_index(["method", "test"]).loc["none"]
+        frame = with_value(frame, value, metric=f"weat_{metric}", dataset="C6", method="none")
+    frame = with_value(frame, 0, dataset="C7", method="none", metric="weat_exact")
+    table = tables.association(run(frame)).set_index(["method", "test"]).loc["none"]
     assert table.loc["C6", "verdict"] == "not testable" and table.loc["C6", "exact"] == ""
     assert table.loc["C7", "p_holm"] == pytest.approx(0.06) and table.loc["C7", "tests"] == 3
     assert table["exact"].tolist()[1:] == ["sampled", "exact", "exact"]
-    assert densray.main_table(frame, PRINTED)["measures_not_run"].iloc[0] == ""
+    assert tables.main(run(frame))["measures_not_run"].iloc[0] == ""
 
 
 def test_published_effect_sizes_belong_to_one_pooling():
     frame = scores(encoder=BASE, measures=["association"])
-    other = frame[frame["task"] == "association:C6"].assign(variant="cls")
-    table = densray.association_table(concatenate([frame, other]), PRINTED).set_index(["test", "pooling", "method"])
+    other = frame[frame["dataset"] == "C6"].assign(variant="cls")
+    table = tables.association(run(concatenate([frame, other]))).set_index(["test", "pooling", "method"])
     assert table.loc[("C6", "target", "none"), "effect_size_published"] == 0.6581
     assert np.isnan(table.loc[("C6", "cls", "none"), "effect_size_published"])
     assert set(table["tests"]) == {5}
 
 
 def test_perplexity_per_stage(tiny):
-    table = performance.perplexity_table(tiny, PRINTED).set_index(["stage", "method"])
+    table = performance.perplexity(run(tiny)).set_index(["stage", "method"])
     row = table.loc[("pretrained", "hard")]
     assert row[["perplexity", "perplexity_low", "perplexity_high"]].tolist() == pytest.approx([9.21, 9.11, 9.31])
     assert row["perplexity_change"] == pytest.approx(0.01) and row["tokens"] == 1000
@@ -223,48 +226,45 @@ def test_perplexity_per_stage(tiny):
 
 
 def test_pseudo_perplexity_may_be_left_out():
-    table = performance.perplexity_table(
-        scores(measures=["perplexity"]), PRINTED, measures_not_run={"pseudo_perplexity": "too slow"}
-    )
+    reason = absent("tiny", "pseudo_perplexity", "too slow")
+    table = performance.perplexity(run(scores(measures=["perplexity"]), reasons=[reason]))
     assert table["perplexity"].notna().all() and table["pseudo_perplexity"].isna().all()
     assert set(table["status"]) == {"run"} and table["pseudo_status"].str.contains("too slow").all()
 
 
 def test_one_mask_seed_has_no_deviation(tiny):
-    one = tiny[~tiny["seed"].isin(["2", "3"])]
-    table = performance.perplexity_table(one, PRINTED)
+    table = performance.perplexity(run(tiny[~tiny["readout_seed"].isin(["2", "3"])]))
     assert table["perplexity_sd"].isna().all() and set(table["perplexity_seeds"]) == {1}
 
 
 def test_glue_intervals_and_changes(tiny):
-    table = performance.glue_table(tiny).set_index(["task", "strategy", "metric", "method"])
+    table = performance.glue(run(tiny)).set_index(["task", "strategy", "metric", "method"])
     row = table.loc[("cola", "in_training", "score", "none")]
     # Seeds 0.51 and 0.53: mean 0.52, half width t(1) sd / sqrt(2) = 12.7062 x 0.01.
     assert row[["mean", "low", "high"]].tolist() == pytest.approx([0.52, 0.392938, 0.647062], abs=1e-6)
     assert table.loc[("cola", "in_training", "score", "densray"), "mean_change"] == pytest.approx(0.03)
-    # The untouched encoder serves for the other strategy too: 0.2 higher there, and 0.01 from the maker.
+    # The untouched encoder serves for the other strategy too: methods are 0.2 higher there, and 0.01 from the maker.
     assert table.loc[("cola", "at_evaluation", "score", "none"), "mean"] == pytest.approx(0.52)
     assert table.loc[("cola", "at_evaluation", "score", "densray"), "mean_change"] == pytest.approx(0.23)
     assert len(table) == 2 * 2 * 2 * 4 and set(table["seeds"]) == {2}
 
 
-def test_the_strategy_of_the_untouched_encoder_does_not_matter(tiny):
-    rows = tiny["task"].str.startswith("glue:") & (tiny["method"] == "none")
-    for strategy in ("", "at_evaluation"):
-        named = tiny.assign(strategy=tiny["strategy"].mask(rows, strategy))
-        pd.testing.assert_frame_equal(performance.glue_table(named), performance.glue_table(tiny))
+def test_glue_of_the_untouched_encoder_alone(tiny):
+    glue = scores(measures=["glue"], methods=["none"])
+    table = performance.glue(run(glue))
+    assert set(table["method"]) == {"none"} and set(table["strategy"]) == {""}
+    assert tables.main(run(glue))["glue_average"].dropna().tolist() == pytest.approx([0.57])
 
 
-def test_own_rows_of_the_untouched_encoder_come_first(tiny):
-    own = tiny[tiny["task"].str.startswith("glue:") & (tiny["method"] == "none")]
-    own = own.assign(strategy="at_evaluation", value=own["value"] + 0.5)
-    table = performance.glue_table(concatenate([tiny, own])).query("method == 'none' and metric == 'score'")
-    means = table.set_index(["task", "strategy"])["mean"]
-    assert means["rte", "at_evaluation"] - means["rte", "in_training"] == pytest.approx(0.5)
+def test_other_scores_of_fine_tuned_models_do_not_matter(tiny):
+    inside = tiny[tiny["metric"].str.startswith("weat") & (tiny["method"] == "none")]
+    other = inside.assign(task="cola", strategy="plain", seed="1", value=9.0)
+    for function in (tables.association, performance.glue, tables.main):
+        pd.testing.assert_frame_equal(function(run(concatenate([tiny, other]))), function(run(tiny)))
 
 
 def test_intrinsic_measures_beside_none(tiny):
-    table = performance.intrinsic_table(tiny).set_index("method")
+    table = performance.intrinsic(run(tiny)).set_index("method")
     assert table.loc["none", ["strength", "stereotype_score", "language_model_score"]].tolist() == [0.4, 0.6, 0.7]
     assert table.loc["densray", "strength_change"] == pytest.approx(0.03)
     # Parity is the first of the NLI scores: seeds 0.02 and 0.04.
@@ -273,21 +273,35 @@ def test_intrinsic_measures_beside_none(tiny):
 
 
 def test_intrinsic_or_nli_alone():
-    reasons = {"nli": "no files", "intrinsic": "no NSP head"}
-    first = performance.intrinsic_table(scores(measures=["intrinsic"]), measures_not_run=reasons)
+    reasons = [
+        absent("tiny", metric, reason, training=training, method=method)
+        for metric, reason, training in (
+            ("nli_fairness", "no files", "nli/plain/seed1"),
+            ("strength", "no NSP head", "pretrained"),
+        )
+        for method in METHODS
+    ]
+    first = performance.intrinsic(run(scores(measures=["intrinsic"]), reasons=reasons))
     assert first["parity"].isna().all() and first["nli_status"].str.contains("no files").all()
     assert set(first["status"]) == {"run"}
-    second = performance.intrinsic_table(scores(measures=["nli"]), measures_not_run=reasons)
+    second = performance.intrinsic(run(scores(measures=["nli"]), reasons=reasons))
     assert second["strength"].isna().all() and second["status"].str.contains("no NSP head").all()
     assert set(second["nli_status"]) == {"run"} and second["fairness_change"].notna().all()
-    neither = performance.intrinsic_table(scores(measures=["occtmp"]), measures_not_run=reasons)
-    assert (
-        len(neither) == 1 and "no NSP head" in neither["status"].iloc[0] and "no files" in neither["nli_status"].iloc[0]
-    )
+    neither = performance.intrinsic(run(scores(measures=["occtmp"]), reasons=reasons))
+    assert len(neither) == 1 and "no NSP head" in neither["status"].iloc[0]
+    assert "no files" in neither["nli_status"].iloc[0]
+
+
+def test_nli_scores_of_some_methods_only(tiny):
+    """Another block of the matrix may ask for NLI under fewer methods."""
+    fewer = tiny[~((tiny["task"] == "nli") & (tiny["method"] == "hard"))]
+    table = performance.intrinsic(run(fewer)).set_index("method")
+    assert np.isnan(table.loc["hard", "parity"]) and table.loc["hard", "nli_status"] == "not run: not asked for"
+    assert table.loc["hard", "strength"] == pytest.approx(0.41) and table.loc["densray", "nli_status"] == "run"
 
 
 def test_gender_shares_in_the_order_of_the_layers():
-    table = performance.gender_share_table(scores(layers=11))
+    table = performance.gender_share(run(scores(layers=11)))
     assert table["place"].tolist()[::2] == [f"layer[{layer}]" for layer in range(11)]
     value = table.set_index("place").loc["layer[10].attention.value"]
     assert value[["gender_share", "lowest", "highest"]].tolist() == pytest.approx([1.025, 1.0, 1.05])
@@ -297,76 +311,111 @@ def test_gender_shares_in_the_order_of_the_layers():
 
 
 def test_a_place_outside_the_layers_is_refused(tiny):
-    wrong = tiny.assign(setting=tiny["setting"].mask(tiny["task"] == "gender_share", "pooled").str.cat(tiny["variant"]))
+    first = (tiny["metric"] == "gender_share") & (tiny["part"] == "layer[0]")
     with pytest.raises(BiasflowError, match=r"tiny.*pooled"):
-        performance.gender_share_table(wrong)
+        performance.gender_share(run(tiny.assign(part=tiny["part"].mask(first, "pooled"))))
 
 
 @pytest.mark.parametrize(
     ("function", "keys"),
     [
-        (densray.main_table, {"task": "occtmp:professions"}),
-        (densray.main_table, {"task": "association:sent-weat6"}),
-        (densray.main_table, {"task": "glue:rte"}),
-        (densray.main_table, {"task": "perplexity:wikitext-2", "seed": "2"}),
-        (densray.occtmp_table, {"task": "occtmp:professions-article", "metric": "p_he"}),
-        (densray.association_table, {"task": "association:C7"}),
-        (performance.perplexity_table, {"metric": "batch_perplexity", "seed": "3"}),
-        (performance.perplexity_table, {"metric": "pseudo_perplexity", "stage": "pretrained"}),
-        (performance.glue_table, {"task": "glue:rte", "seed": "2"}),
-        (performance.intrinsic_table, {"task": "planted"}),
-        (performance.intrinsic_table, {"task": "nli", "metric": "nli_accuracy", "seed": "1"}),
+        (tables.main, {"dataset": "professions"}),
+        (tables.main, {"dataset": "sent-weat6"}),
+        (tables.main, {"task": "rte"}),
+        (tables.main, {"encoder": "tiny", "dataset": "wikitext-2", "readout_seed": "2"}),
+        (tables.occtmp, {"dataset": "professions-article", "metric": "occtmp_p_he"}),
+        (tables.association, {"dataset": "C7"}),
+        (performance.perplexity, {"encoder": "tiny", "variant": "released", "readout_seed": "3"}),
+        (performance.perplexity, {"encoder": "tiny", "metric": "pseudo_perplexity"}),
+        (performance.glue, {"task": "rte", "seed": "2"}),
+        (performance.intrinsic, {"dataset": "planted"}),
+        (performance.intrinsic, {"task": "nli", "metric": "nli_accuracy", "seed": "1"}),
     ],
 )
 @pytest.mark.parametrize("method", ["none", "conceptor"])
 def test_a_gap_is_an_error_that_names_encoder_and_method(function, keys, method, tiny):
+    whole = run(tiny)
     with pytest.raises(BiasflowError, match=rf"(?s)encoder tiny.*method {method}"):
-        table_of(function, without(tiny, method=method, **keys))
+        function(dataclasses.replace(whole, scores=without(tiny, method=method, **keys)))
+
+
+def test_a_gap_that_the_plan_explains_is_a_row_with_the_reason(tiny):
+    fewer = without(tiny, method="hard", dataset="C6")
+    fewer = fewer[~((fewer["method"] == "hard") & fewer["metric"].str.match("weat|seat"))]
+    reasons = [absent("tiny", metric, "no such place", method="hard") for metric in ("weat", "seat")]
+    table = tables.association(run(fewer, reasons=reasons)).set_index("method")
+    assert table.loc["hard", "status"] == "not run: no such place" and table.loc["hard", "setting"] == "all"
+    assert set(table.drop(index="hard")["status"]) == {"run"}
+    main = tables.main(run(fewer, reasons=reasons)).set_index("method")
+    assert np.isnan(main.loc["hard", "c6_effect_size"]) and main.loc["hard", "occtmp_diff"] > 0
+
+
+def test_a_method_that_cannot_be_active_in_training_is_left_out_there(tiny):
+    fewer = without(tiny, strategy="with-hard")
+    table = performance.glue(run(fewer)).set_index(["strategy", "method"])
+    assert ("in_training", "hard") not in table.index and ("at_evaluation", "hard") in table.index
 
 
 def test_two_values_for_a_cell_are_an_error(tiny):
-    twice = concatenate([tiny, tiny[tiny["task"] == "occtmp:professions"].assign(stage="later")])
+    twice = concatenate([tiny, tiny[tiny["dataset"] == "professions"].assign(variant="later")])
     with pytest.raises(BiasflowError, match=r"encoder tiny.*method"):
-        densray.occtmp_table(twice, PRINTED)
+        tables.occtmp(run(twice))
 
 
-def test_an_unknown_method_is_an_error(tiny):
-    with pytest.raises(BiasflowError, match=r"tiny.*leace"):
-        densray.main_table(tiny.replace({"method": {"hard": "leace"}}), PRINTED)
+def test_methods_and_encoders_that_are_not_of_this_paper_do_not_matter(tiny):
+    grid = tiny[tiny["method"] == "hard"].assign(method="dawkins2024", setting="sent 0")
+    other = tiny[(tiny["method"] == "none") & (tiny["encoder"] == "tiny")].assign(encoder="other")
+    random = tiny[(tiny["metric"] == "occtmp_diff") & (tiny["method"] == "none")].assign(strategy="random", seed="0")
+    more = run(concatenate([tiny, grid, other, random]), encoders=["tiny"])
+    for function in TABLES.values():
+        pd.testing.assert_frame_equal(function(more), function(run(tiny)))
 
 
-def test_scores_of_other_papers_do_not_matter(tiny):
-    other = tiny[tiny["method"] == "none"].assign(paper="projective", encoder="other", method="sent")
-    pd.testing.assert_frame_equal(
-        densray.main_table(concatenate([tiny, other]), PRINTED), densray.main_table(tiny, PRINTED)
-    )
+def test_any_other_method_of_the_run_gets_a_row_without_published_values():
+    places = PLACES | {"leace": "last"}
+    frame = scores(encoder=BASE, methods=tuple(places))
+    main = tables.main(run(frame, places=places)).set_index("method")
+    assert main.index.tolist() == [*METHODS, "leace"] and main.loc["leace", "setting"] == "last"
+    assert main.loc["leace", "occtmp_diff"] == pytest.approx(0.151)
+    assert np.isnan(main.loc["leace", "c6_effect_size_published"])
+    assert set(performance.glue(run(frame, places=places))["method"]) == {*METHODS, "leace"}
 
 
 def test_a_method_at_another_place_keeps_its_row_and_has_no_published_value():
-    frame = scores(encoder=BASE, places=PLACES | {"densray": "last"})
-    main = densray.main_table(frame, PRINTED).set_index("method")
+    main = tables.main(run(scores(encoder=BASE), places=PLACES | {"densray": "last"})).set_index("method")
     assert main.loc["densray", "setting"] == "last" and main.loc["densray", "perplexity"] == pytest.approx(4.23)
     assert np.isnan(main.loc["densray", "batch_perplexity_published"])
 
 
+def test_two_methods_of_one_label_differ_by_their_place():
+    places = PLACES | {"densray-last": "last"}
+    frame = scores(encoder=BASE, methods=tuple(places))
+    main = tables.main(run(frame, places=places, labels={"densray-last": "densray"}))
+    own = main[main["method"] == "densray"].set_index("setting")
+    assert own.index.tolist() == ["all", "last"]
+    assert own.loc["all", "batch_perplexity_published"] == 3.8058
+    assert np.isnan(own.loc["last", "batch_perplexity_published"])
+
+
 def test_a_method_that_was_not_run_is_not_expected():
-    frame = scores(places={"none": "", "densray": "all"})
-    main = densray.main_table(frame, PRINTED).set_index("method")
+    frame = scores(methods=("none", "densray"))
+    main = tables.main(run(frame)).set_index("method")
     assert main.index.tolist() == METHODS
     assert main.loc["hard", "status"].startswith("not run") and main.loc["densray", "status"] == "run"
-    assert set(densray.occtmp_table(frame, PRINTED)["method"]) == {"none", "densray"}
+    assert set(tables.occtmp(run(frame))["method"]) == {"none", "densray"}
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=4))
 def test_the_change_is_from_the_untouched_encoder_of_the_same_unit(values):
-    rows = [
-        {"encoder": "a", "set": str(number), "method": method, "x": value}
-        for number, value in enumerate(values)
-        for method in ("hard", "none")
-    ]
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(
+        [
+            {"encoder": "a", "set": str(number), "method": method, "x": value}
+            for number, value in enumerate(values)
+            for method in ("hard", "none")
+        ]
+    )
     frame.loc[frame["method"] == "hard", "x"] += 1
-    changed = densray_rows.change_from_none(frame, ["set"], ["x"])
+    changed = rows.change_from_none(frame, ["set"], ["x"])
     assert list(changed) == ["encoder", "set", "method", "x", "x_change"]
     assert changed["x_change"].tolist() == pytest.approx([1, 0] * len(values))
     pd.testing.assert_frame_equal(changed.drop(columns="x_change"), frame)
@@ -374,4 +423,5 @@ def test_the_change_is_from_the_untouched_encoder_of_the_same_unit(values):
 
 def test_rows_are_ordered_by_method_and_main_place_first():
     frame = pd.DataFrame({"method": ["densray", "none", "densray"], "setting": ["a", "", "all"]})
-    assert densray_rows.ordered(frame, [])["setting"].tolist() == ["", "all", "a"]
+    ours = SimpleNamespace(places=PLACES)
+    assert rows.ordered(frame, [], ours)["setting"].tolist() == ["", "all", "a"]

@@ -1,4 +1,4 @@
-import gc
+"""Tables 2 and 6, and the correlations over models."""
 
 import numpy as np
 import pandas as pd
@@ -8,45 +8,55 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.association import holm
-from scripts.biasflow.papers import published
 from scripts.biasflow.papers.orgad2022 import correlations as internal
-from scripts.biasflow.papers.orgad2022.tables import CAPTIONS
-from scripts.biasflow.results import tables
+from scripts.biasflow.papers.orgad2022.correlations import correlations
+from scripts.biasflow.papers.orgad2022.fits import line, table2, table6
+from scripts.biasflow.papers.published import read_published
 from scripts.biasflow.results.scores import concatenate
-from tests.unit.synthetic_internal import chosen, scores, with_diverged, with_value, without
+from scripts.biasflow.results.statistics import correlation, holm
+from scripts.biasflow.results.tables import write_table
+from tests.unit.papers.orgad2022.made_up import (
+    MODELS,
+    STRATEGIES,
+    chosen,
+    run,
+    scores,
+    with_diverged,
+    with_value,
+    without,
+)
 
-PRINTED = published.read_published("orgad2022")
+PRINTED = read_published("orgad2022", "values")
 ROBERTA, DEBERTA = "roberta-base", "deberta-base"
-PARTS = ["before", "after", "compression", "ceat", "finetuning"]
+PARTS = ["before", "after", "compression", "ceat", "training"]
 FINITE = st.floats(-1e3, 1e3).map(lambda value: round(value, 3))
+NOT_LISTED = "not run: it is not in papers.orgad2022.encoders"
 
 
 @pytest.fixture(autouse=True, scope="module")
-def frozen_heap():
-    """Every Holm correction of statsmodels collects garbage: slow with all of torch loaded."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
+def few_resamples():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(internal, "RESAMPLES", 50)
+        yield
 
 
-def runs(**options):
+def made(**options):
     return scores(**({"tests": ("C6",), "probes": (0,), "parts": PARTS} | options))
 
 
 def as_printed(**options):
     """Without the other readings of the measures, which take most of the time."""
-    frame = runs(**options)
+    frame = made(**options)
     return without(frame, variant=lambda column: column.isin(["test", "labour", "sum"]) | column.str.contains("order"))
 
 
-def with_points(frame, *, compression, gap, seeds, stage="before"):
+def with_points(frame, *, compression, gap, seeds, head="own"):
     """`frame` with compression and TPR gap (P) given by strategy, a value per seed; every head has the gap."""
-    for strategy, (left, right) in {name: (compression[name], gap[name]) for name in compression}.items():
-        for seed, x, y in zip(seeds, left, right, strict=True):
+    for strategy in compression:
+        for seed, x, y in zip(seeds, compression[strategy], gap[strategy], strict=True):
             keys = {"strategy": strategy, "seed": str(seed)}
-            frame = with_value(frame, x, task="probe", metric="compression", **keys)
-            frame = with_value(frame, y, metric="tpr_gap_pearson", variant="train", stage=stage, **keys)
+            frame = with_value(frame, x, metric="compression", **keys)
+            frame = with_value(frame, y, metric="tpr_gap_pearson", variant="train", head=head, **keys)
     return frame
 
 
@@ -59,7 +69,7 @@ def of(table, **keys):
 @given(st.lists(st.tuples(FINITE, FINITE), min_size=3, max_size=12))
 def test_r_squared_is_the_share_of_the_variance_that_the_line_explains(pairs):
     x, y = np.array(pairs).T
-    fitted = internal.line(x, y)
+    fitted = line(x, y)
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         assert np.isnan(fitted.r_squared)
     else:
@@ -68,14 +78,14 @@ def test_r_squared_is_the_share_of_the_variance_that_the_line_explains(pairs):
 
 
 def test_line_of_exact_and_of_useless_points():
-    fitted = internal.line([1, 2, 3, np.nan], [5, 3, 1, 9])
+    fitted = line([1, 2, 3, np.nan], [5, 3, 1, 9])
     assert (fitted.slope, fitted.intercept, fitted.r_squared) == pytest.approx((-2, 7, 1)) and fitted.n == 3
-    assert internal.line([-1, 0, 1], [1, 0, 1]).r_squared == pytest.approx(0)
-    assert np.isnan(internal.line([1, 2], [1, 2]).r_squared) and internal.line([1, 2], [1, 2]).n == 2
+    assert line([-1, 0, 1], [1, 0, 1]).r_squared == pytest.approx(0)
+    assert np.isnan(line([1, 2], [1, 2]).r_squared) and line([1, 2], [1, 2]).n == 2
 
 
 def test_r_squared_of_an_exact_line_is_one_before_and_counts_heads_after():
-    table = internal.r_squared_table(runs(encoder=ROBERTA), PRINTED, encoders=[ROBERTA])
+    table = table2(run(made(encoder=ROBERTA)))
     # Per strategy the maker raises compression by 2 and every measure by 1; seeds raise them by 0.1 and 0.01.
     x = np.array([3 + 2 * s + j / 10 for s in range(4) for j in range(3)])
     y = np.array([s + j / 100 for s in range(4) for j in range(3)])
@@ -84,12 +94,12 @@ def test_r_squared_of_an_exact_line_is_one_before_and_counts_heads_after():
     assert own["n_after"] == 24 and own["before_published"] == 0.353 and own["after_published"] == 0.046
     assert own["after_difference"] == pytest.approx(own["after"] - 0.046)
     exact = with_points(
-        runs(encoder=ROBERTA),
-        compression={"none": [1, 2, 3], "subsampling": [4, 5, 6], "oversampling": [7, 8, 9], "scrubbing": [2, 2, 2]},
-        gap={"none": [2, 4, 6], "subsampling": [8, 10, 12], "oversampling": [14, 16, 18], "scrubbing": [4, 4, 4]},
+        made(encoder=ROBERTA),
+        compression={"plain": [1, 2, 3], "subsampling": [4, 5, 6], "oversampling": [7, 8, 9], "scrubbing": [2, 2, 2]},
+        gap={"plain": [2, 4, 6], "subsampling": [8, 10, 12], "oversampling": [14, 16, 18], "scrubbing": [4, 4, 4]},
         seeds=(0, 5, 11),
     )
-    table = internal.r_squared_table(exact, PRINTED, encoders=[ROBERTA])
+    table = table2(run(exact))
     for variant in ("mixed-last", "bits-best"):
         own = of(table, intrinsic="compression", intrinsic_variant=variant, measure="TPR gap (P)", variant="train")
         assert own["before"] == pytest.approx(1)
@@ -97,7 +107,7 @@ def test_r_squared_of_an_exact_line_is_one_before_and_counts_heads_after():
 
 
 def test_ceat_has_the_significant_points_as_printed_and_all_of_them():
-    table = internal.r_squared_table(runs(encoder=ROBERTA), PRINTED, encoders=[ROBERTA])
+    table = table2(run(made(encoder=ROBERTA)))
     kept = of(table, intrinsic="ceat C6", points="p < 0.05", measure="TPR gap (S)")
     every = of(table, intrinsic="ceat C6", points="all", measure="TPR gap (S)")
     # p is 0.01 for none and oversampling, 0.2 for the others.
@@ -106,69 +116,55 @@ def test_ceat_has_the_significant_points_as_printed_and_all_of_them():
 
 
 def test_scrubbing_stands_with_its_scrubbed_test_input():
-    frame = runs(encoder=ROBERTA)
-    moved = with_value(frame, 77.0, strategy="scrubbing", setting="raw", task="occupation")
-    tables_of = [internal.r_squared_table(each, PRINTED, encoders=[ROBERTA]) for each in (frame, moved)]
-    pd.testing.assert_frame_equal(*tables_of)
+    frame = made(encoder=ROBERTA)
+    moved = with_value(frame, 77.0, strategy="scrubbing", dataset="bios-raw")
+    pd.testing.assert_frame_equal(*(table2(run(each)) for each in (frame, moved)))
 
 
 def test_diverged_seeds_are_no_points():
-    table = internal.r_squared_table(with_diverged(runs(), "none", 5), PRINTED, encoders=["tiny"])
-    own = of(table, intrinsic="compression", intrinsic_variant="bits-best", measure="TPR gap (S)")
+    table = table2(run(with_diverged(made(), "plain", 5)))
+    own = of(table, encoder="tiny", intrinsic="compression", intrinsic_variant="bits-best", measure="TPR gap (S)")
     assert (own["n_before"], own["n_after"]) == (11, 22)
 
 
-def test_a_replica_that_was_not_run_stands_with_its_printed_values():
-    table = internal.r_squared_table(runs(), PRINTED, encoders=[DEBERTA], not_run={DEBERTA: "no weights"})
-    assert set(table["status"]) == {"not run: no weights"} and len(table) == 18
-    assert of(table, intrinsic="compression", measure="Precision gap (S)")["after_published"] == 0.362
-    assert table["before"].isna().all() and table["before_published"].notna().all()
-    other = internal.r_squared_table(runs(), PRINTED, encoders=["other"])
-    assert other["status"].tolist() == ["not run: not asked for"]
+def test_encoders_that_were_not_run_stand_with_their_printed_values_or_alone():
+    table = table6(run(made(), not_run={DEBERTA: "no weights", "other": "too large"}))
+    own = table[table["encoder"] == DEBERTA]
+    assert set(own["status"]) == {"not run: no weights"} and len(own) == 18
+    assert of(own, intrinsic="compression", measure="Precision gap (S)")["after_published"] == 0.362
+    assert own["before"].isna().all() and own["before_published"].notna().all()
+    assert of(table, encoder="other")["status"] == "not run: too large"
+    assert set(table2(run(made())).query("encoder != 'tiny'")["status"]) == {NOT_LISTED}
 
 
 def test_both_printed_tables_are_found_by_the_name_of_the_encoder():
-    both = concatenate([runs(encoder=ROBERTA), runs(encoder=DEBERTA)])
-    table = internal.r_squared_table(both, PRINTED, encoders=[ROBERTA, DEBERTA])
-    for name, number in ((ROBERTA, "2"), (DEBERTA, "6")):
+    both = run(concatenate([made(encoder=ROBERTA), made(encoder=DEBERTA)]), encoders=[ROBERTA, DEBERTA])
+    for name, number, function in ((ROBERTA, "2", table2), (DEBERTA, "6", table6)):
+        table = function(both)
         printed = PRINTED[(PRINTED["table"] == number) & (PRINTED["stage"] == "after")]
-        own = table.loc[table["encoder"] == name, "after_published"].dropna()
-        assert sorted(own) == sorted(printed["value"])
+        assert set(table["encoder"]) == {name} and sorted(table["after_published"].dropna()) == sorted(printed["value"])
 
 
 def test_measures_that_were_not_run_give_the_reason():
-    table = internal.r_squared_table(
-        runs(encoder=ROBERTA, parts=["before", "compression"]),
-        PRINTED,
-        encoders=[ROBERTA],
-        measures_not_run={"ceat": "no corpus"},
-    )
+    part = made(encoder=ROBERTA, parts=["before", "compression"])
+    table = table2(run(part, lacks={("bios/plain/seed0", "ceat"): "no corpus"}))
     assert set(table.loc[table["intrinsic"] == "ceat C6", "status"]) == {"not run: no corpus"}
     own = table[table["intrinsic"] == "compression"]
     assert set(own["status"]) == {"run"} and own["before"].notna().all() and own["after"].isna().all()
-    with pytest.raises(BiasflowError, match="encoder"):
-        internal.r_squared_table(runs(), PRINTED, encoders=[])
-
-
-def test_r_squared_can_be_written(tmp_path):
-    table = internal.r_squared_table(runs(encoder=ROBERTA), PRINTED, encoders=[ROBERTA, DEBERTA])
-    paths = [tmp_path / f"table.{kind}" for kind in ("csv", "tex", "html")]
-    tables.write_table(table, *paths, caption=CAPTIONS["table2"])
-    assert len(pd.read_csv(paths[0])) == len(table)
 
 
 def simpson():
     """Between strategies the gap rises with compression, within each it falls."""
-    seeds = (0, 1, 2, 3)
-    names = ["none", "oversampling", "subsampling"]
+    seeds = (1, 2, 3, 4)
+    names = ["plain", "oversampling", "subsampling"]
     x = {name: 10 * s + np.arange(4) for s, name in enumerate(names)}
     y = {name: 10 * s - np.arange(4) for s, name in enumerate(names)}
     return with_points(as_printed(seeds=seeds, strategies=names, heads=(0,)), compression=x, gap=y, seeds=seeds)
 
 
 @pytest.fixture(scope="module")
-def found():
-    return internal.correlations(simpson(), resamples=100)
+def found(few_resamples):
+    return correlations(run(simpson()))
 
 
 BITS = {"intrinsic": "compression", "intrinsic_variant": "bits-best", "measure": "TPR gap (P)", "variant": "train"}
@@ -181,6 +177,8 @@ def test_the_sign_within_strategies_may_be_the_opposite(found):
     y = np.concatenate([10 * s - np.arange(4) for s in range(3)])
     assert every["estimate"] == pytest.approx(np.corrcoef(x, y)[0, 1]) and every["estimate"] > 0.9
     assert every["r_squared"] == pytest.approx(every["estimate"] ** 2) and every["n"] == 12
+    same = correlation(x, y, "pearson", resamples=50)
+    assert every[["p", "low", "high"]].tolist() == pytest.approx([same.p, same.low, same.high])
     for group in ("within strategies", "none", "oversampling", "subsampling"):
         for method in ("pearson", "spearman"):
             assert of(found, **own, strategies=group, method=method)["estimate"] == pytest.approx(-1)
@@ -192,27 +190,37 @@ def test_the_sign_within_strategies_may_be_the_opposite(found):
 @given(st.integers(0, 10_000))
 def test_within_strategies_is_the_partial_correlation(seed):
     """Against ordinary regression: p of the slope of x beside an intercept per strategy."""
-    generator = np.random.default_rng(seed)
-    strategies = np.repeat(["none", "oversampling", "subsampling"], 5)
-    x, y = generator.normal(size=(2, 15))
-    both = pd.DataFrame({"strategy": strategies, "x": x, "y": y})
-    name, centred, lost = list(internal._groups(both))[1]
-    one = internal._correlation(centred["x"], centred["y"], "pearson", lost, 10, 0)
-    design = np.column_stack([x, *[strategies == strategy for strategy in np.unique(strategies)]]).astype(float)
+    models = np.repeat(MODELS[:3], 5)
+    x, y = np.random.default_rng(seed).normal(size=(2, 15))
+    rows = internal._correlated(pd.DataFrame({"model": models, "x": x, "y": y}), ["x"], ["y"], MODELS)["x", "y"]
+    one = of(pd.DataFrame(rows), strategies="within strategies", method="pearson")
+    design = np.column_stack([x, *[models == model for model in np.unique(models)]]).astype(float)
     weights, (left,), *_ = np.linalg.lstsq(design, y, rcond=None)
     error = np.sqrt(left / 11 * np.linalg.inv(design.T @ design)[0, 0])
-    assert name == "within strategies" and one["p"] == pytest.approx(2 * stats.t.sf(abs(weights[0] / error), 11))
+    assert one["p"] == pytest.approx(2 * stats.t.sf(abs(weights[0] / error), 11))
+
+
+def test_pairs_that_are_defined_elsewhere_do_not_change_each_other():
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame(generator.normal(size=(12, 4)), columns=["x", "other", "y", "z"])
+    table["model"] = np.repeat(MODELS[:3], 4)
+    table.loc[2, "other"] = table.loc[[3, 7], "z"] = np.nan
+    together = internal._correlated(table, ["x", "other"], ["y", "z"], MODELS)
+    for x, y in together:
+        alone = internal._correlated(table, [x], [y], MODELS)[x, y]
+        pd.testing.assert_frame_equal(pd.DataFrame(together[x, y]), pd.DataFrame(alone))
+        assert alone[0]["n"] == table[[x, y]].notna().all(axis=1).sum()
 
 
 def test_holm_counts_the_tests_of_an_encoder_stage_and_method(found):
     for _, block in found.groupby(["encoder", "stage", "method"]):
         assert block["p_holm"].to_numpy() == pytest.approx(holm(block["p"]), nan_ok=True)
-    other = internal.correlations(concatenate([simpson(), as_printed(encoder="a", heads=(0,))]), resamples=100)
+    other = correlations(run(concatenate([simpson(), as_printed(encoder="a", heads=(0,))])))
     pd.testing.assert_frame_equal(other[other["encoder"] == "tiny"].reset_index(drop=True), found)
 
 
 def test_after_retraining_heads_are_averaged():
-    table = internal.correlations(as_printed(heads=(0, 1, 2), tests=()), resamples=10)
+    table = correlations(run(as_printed(heads=(0, 1, 2), tests=())))
     own = table[(table["stage"] == "after") & (table["strategies"] == "all")]
     assert set(own["n"]) == {12}
 
@@ -220,37 +228,38 @@ def test_after_retraining_heads_are_averaged():
 def test_what_cannot_be_correlated_says_why():
     flat = with_points(
         as_printed(),
-        compression={name: [s] * 3 for s, name in enumerate(["none", "oversampling", "subsampling", "scrubbing"])},
-        gap={name: [0.1, 0.2, 0.3] for name in ["none", "oversampling", "subsampling", "scrubbing"]},
+        compression={name: [s] * 3 for s, name in enumerate(STRATEGIES)},
+        gap={name: [0.1, 0.2, 0.3] for name in STRATEGIES},
         seeds=(0, 5, 11),
     )
-    table = internal.correlations(flat, resamples=10)
+    table = correlations(run(flat))
     own = table[chosen(table, stage="before", method="pearson", **BITS)].set_index("strategies")
     assert own.loc["all", "note"] == "" and own.loc["all", "estimate"] == pytest.approx(0)
     rest = own.drop(index="all")
     assert rest["estimate"].isna().all() and rest["p_holm"].isna().all() and rest["note"].str.contains("constant").all()
-    few = internal.correlations(
-        as_printed(seeds=(0,), strategies=["none", "oversampling", "subsampling"]), resamples=10
-    )
+    few = correlations(run(as_printed(seeds=(0,), strategies=["plain", "oversampling", "subsampling"])))
     assert (few.loc[few["strategies"] == "within strategies", "note"] != "").all()
 
 
-def test_an_encoder_whose_models_all_diverged_has_a_row_that_says_so():
-    scores = runs(strategies=["none", "oversampling"], seeds=(0,))
-    scores = with_diverged(with_diverged(scores, "none", 0), "oversampling", 0)
-    (row,) = internal.correlations(scores, resamples=10).to_dict("records")
+def test_an_encoder_without_a_correlation_has_a_row_that_says_why():
+    frame = made(strategies=["plain", "oversampling"], seeds=(0,))
+    frame = with_diverged(with_diverged(frame, "plain", 0), "oversampling", 0)
+    (row,) = correlations(run(frame)).to_dict("records")
     assert row["encoder"] == "tiny" and "diverged" in row["note"] and row["n"] == 0 and np.isnan(row["estimate"])
+    lacks = {("bios/plain/seed0", "compression"): "no probe"}
+    table = correlations(run(made(parts=["before"]), lacks=lacks, not_run={"gone": "no weights"}))
+    assert table["note"].tolist() == ["no probe", "no weights"]
 
 
-def test_correlations_need_both_sides_and_whole_scores():
-    with pytest.raises(BiasflowError, match="extrinsic and intrinsic"):
-        internal.correlations(runs(parts=["before"]))
-    hole = without(runs(), strategy="oversampling", stage="after", metric="separation", seed="5")
-    with pytest.raises(BiasflowError, match="encoder tiny, strategy oversampling"):
-        internal.correlations(hole)
+def test_a_hole_is_an_error():
+    hole = without(made(), strategy="oversampling", head="retrained", metric="separation", seed="5")
+    for function in (table2, correlations):
+        with pytest.raises(BiasflowError, match="encoder tiny, strategy oversampling"):
+            function(run(hole))
 
 
-def test_correlations_can_be_written(found, tmp_path):
+def test_they_can_be_written(found, tmp_path):
     paths = [tmp_path / f"table.{kind}" for kind in ("csv", "tex", "html")]
-    tables.write_table(found, *paths, caption=CAPTIONS["correlations"])
-    assert len(pd.read_csv(paths[0])) == len(found)
+    for table in (found, table6(run(made(encoder=ROBERTA)))):
+        write_table(table, *paths, caption="")
+        assert len(pd.read_csv(paths[0])) == len(table)

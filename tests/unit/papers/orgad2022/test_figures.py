@@ -3,25 +3,24 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.figures import save_figure
-from scripts.biasflow.papers.orgad2022 import figures
-from scripts.biasflow.papers.orgad2022.correlations import r_squared_table
-from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.papers.orgad2022.figures import figure3, figure5, figure7
+from scripts.biasflow.papers.orgad2022.fits import table2
+from scripts.biasflow.results.figures import save_figure
 from scripts.biasflow.results.scores import concatenate
-from tests.unit.synthetic_internal import scores, with_diverged, with_value, without
+from tests.unit.papers.orgad2022.made_up import run, scores, with_diverged, with_value, without
 
-ALL = [figures.figure3, figures.figure5, figures.figure7]
-ENCODER_PANELS = {figures.figure3: 2, figures.figure5: 18, figures.figure7: 6}
-PARTS = ["before", "after", "compression", "finetuning"]
+ALL = [figure3, figure5, figure7]
+ENCODER_PANELS = {figure3: 2, figure5: 18, figure7: 6}
+PARTS = ["before", "after", "compression", "training"]
 
 
-def runs(**options):
+def made(**options):
     return scores(**({"tests": (), "probes": (0,), "heads": (0, 1, 2), "parts": PARTS} | options))
 
 
 @pytest.fixture(scope="module")
 def tiny():
-    return runs()
+    return made()
 
 
 def points_of(axes):
@@ -35,15 +34,15 @@ def line_of(axes):
 
 @pytest.mark.parametrize("function", ALL)
 def test_panels_per_encoder(function, tiny):
-    assert len(function(tiny).axes) == ENCODER_PANELS[function]
-    both = function(concatenate([tiny, runs(encoder="b", seeds=(0, 1))]))
+    assert len(function(run(tiny)).axes) == ENCODER_PANELS[function]
+    both = function(run(concatenate([tiny, made(encoder="b", seeds=(0, 1))])))
     assert len(both.axes) == 2 * ENCODER_PANELS[function]
     named = {text.get_text() for axes in both.axes for text in axes.texts}
     assert {"tiny", "b"} <= named
 
 
 def test_figure_3_has_a_point_per_model_and_a_box_per_retrained_encoder(tiny):
-    before, after = figures.figure3(tiny).axes
+    before, after = figure3(run(tiny)).axes
     found = points_of(before)
     # Compression 3 + 2 s + j / 10; TPR gap (P) 0.5 + s + j / 100: the fifth measure of the maker.
     assert found.shape == (12, 2)
@@ -59,7 +58,7 @@ def test_figure_3_has_a_point_per_model_and_a_box_per_retrained_encoder(tiny):
 
 
 def test_colours_and_shapes_tell_strategies_apart(tiny):
-    figure = figures.figure3(tiny)
+    figure = figure3(run(tiny))
     assert len(figure.legends[0].get_texts()) == 4
     colors = {tuple(collection.get_edgecolor()[0]) for collection in figure.axes[0].collections}
     assert len(colors) == 4
@@ -68,24 +67,17 @@ def test_colours_and_shapes_tell_strategies_apart(tiny):
 
 
 def test_lines_and_r_squared_are_those_of_table_2(tiny):
-    table = r_squared_table(tiny, read_published("orgad2022"), encoders=["tiny"])
+    table = table2(run(tiny)).query("encoder == 'tiny'")
     row = table[(table["measure"] == "TPR gap (P)") & (table["intrinsic_variant"] == "mixed-last")].iloc[0]
-    for axes, stage in zip(figures.figure3(tiny).axes, ("before", "after"), strict=True):
+    for axes, stage in zip(figure3(run(tiny)).axes, ("before", "after"), strict=True):
         assert f"{row[stage]:.3f}" in axes.get_title(loc="left")
         assert f"n = {row[f'n_{stage}']}" in axes.get_title(loc="left")
-    x, y = line_of(figures.figure3(tiny).axes[0]).get_data()
+    x, y = line_of(figure3(run(tiny)).axes[0]).get_data()
     assert x == pytest.approx([3, 9.2]) and np.diff(y)[0] / np.diff(x)[0] == pytest.approx(0.5, abs=0.02)
 
 
-def test_compression_in_bits(tiny):
-    found = points_of(figures.figure3(tiny, variant="bits-best").axes[0])
-    assert found[0].tolist() == pytest.approx([2, 0.5])
-    with pytest.raises(BiasflowError, match="bits-worst"):
-        figures.figure3(tiny, variant="bits-worst")
-
-
 def test_figure_5_has_nine_measures_before_and_after_on_one_axis(tiny):
-    axes = figures.figure5(tiny).axes
+    axes = figure5(run(tiny)).axes
     names = [panel.get_ylabel() for panel in axes[::2]]
     assert len(set(names)) == 9 and names[0] == "TPR gap (P)" and names[8] == "Sufficiency gap (S)"
     assert all(left.get_ylim() == right.get_ylim() for left, right in zip(axes[::2], axes[1::2], strict=True))
@@ -93,55 +85,58 @@ def test_figure_5_has_nine_measures_before_and_after_on_one_axis(tiny):
 
 
 def test_figure_7_has_labour_statistics_and_says_what_the_data_shares_give(tiny):
-    marked = with_value(
-        tiny, 0.25, variant="labour", stage="before", strategy="none", seed="0", metric="tpr_gap_pearson"
-    )
-    axes = figures.figure7(marked).axes
+    keys = {"variant": "labour", "head": "own", "strategy": "plain", "seed": "0", "metric": "tpr_gap_pearson"}
+    marked = run(with_value(tiny, 0.25, **keys))
+    axes = figure7(marked).axes
     assert points_of(axes[0])[0].tolist() == pytest.approx([3, 0.25]) and "labour" in axes[0].get_ylabel()
     main, reference = axes[0].get_title(loc="left").split("\n")
-    other = figures.figure5(marked).axes[0].get_title(loc="left")
+    other = figure5(marked).axes[0].get_title(loc="left")
     assert other.split("R\u00b2 = ")[1][:5] in reference and other.split("R\u00b2 = ")[1][:5] not in main
 
 
 def test_diverged_seeds_are_not_drawn(tiny):
-    before, after = figures.figure3(with_diverged(tiny, "scrubbing", 5)).axes
+    before, after = figure3(run(with_diverged(tiny, "scrubbing", 5))).axes
     assert len(points_of(before)) == 11 and len(after.patches) == 11
 
 
 def test_a_stage_that_was_not_run_says_so():
-    before, after = figures.figure3(runs(parts=["before", "compression"])).axes
+    before, after = figure3(run(made(parts=["before", "compression"]))).axes
     assert len(points_of(before)) == 12 and [text.get_text() for text in after.texts] == ["no scores"]
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_few_seeds_are_drawn_too(count, tmp_path):
-    few = runs(seeds=range(count), heads=(0,), strategies=["none"])
-    figure = figures.figure3(few)
+def test_few_seeds_are_drawn_too(count):
+    few = made(seeds=range(count), heads=(0,), strategies=["plain"])
+    figure = figure3(run(few))
     FigureCanvasAgg(figure).draw()
     assert "no R" in figure.axes[0].get_title(loc="left")
 
 
 def test_the_same_scores_give_the_same_bytes(tiny, tmp_path):
     for name in ("a", "b"):
-        save_figure(figures.figure7(tiny), tmp_path / f"{name}.svg", tmp_path / f"{name}.pdf")
+        save_figure(figure7(run(tiny)), tmp_path / f"{name}.svg", tmp_path / f"{name}.pdf")
     for kind in ("svg", "pdf"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
 
 
-def test_where_all_values_are_undefined_the_figure_says_so(tiny):
-    undefined = tiny.assign(value=tiny["value"].mask(tiny["metric"].str.endswith("_pearson")))
-    for function in (figures.figure3, figures.figure7):
-        figure = function(undefined)
-        assert not figure.axes and "undefined" in figure.texts[0].get_text()
-    assert figures.figure5(undefined).axes  # other measures are defined
+def text_of(figure):
+    assert not figure.axes
+    return " ".join(figure.texts[0].get_text().split())
 
 
-def test_what_cannot_be_drawn_is_an_error(tiny):
+def test_a_figure_without_a_point_says_why(tiny):
+    undefined = run(tiny.assign(value=tiny["value"].mask(tiny["metric"].str.endswith("_pearson"))))
+    for function in (figure3, figure7):
+        assert "tiny: " in text_of(function(undefined))
+    assert figure5(undefined).axes  # other measures are defined
+    lacks = {("bios/plain/seed0", "compression"): "no probe"}
+    unprobed = run(made(parts=["before", "after"]), lacks=lacks, not_run={"gone": "no weights"})
     for function in ALL:
-        with pytest.raises(BiasflowError, match="compression"):
-            function(runs(parts=["before", "after"]))
-    with pytest.raises(BiasflowError, match="labour"):
-        figures.figure7(without(tiny, variant="labour"))
-    hole = without(tiny, strategy="oversampling", stage="after", seed="5", head_seed="1")
+        assert text_of(function(unprobed)) == "tiny: no probe; gone: no weights"
+    assert "tiny: " in text_of(figure7(run(without(tiny, variant="labour"))))
+
+
+def test_a_hole_is_an_error(tiny):
+    hole = without(tiny, strategy="oversampling", head="retrained", seed="5", head_seed="1")
     with pytest.raises(BiasflowError, match="encoder tiny, strategy oversampling"):
-        figures.figure3(hole)
+        figure3(run(hole))

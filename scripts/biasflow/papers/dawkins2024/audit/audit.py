@@ -24,14 +24,10 @@ from scripts.biasflow.papers.dawkins2024.audit.table5 import best_fairness, best
 from scripts.biasflow.papers.dawkins2024.audit.table6 import weighting
 from scripts.biasflow.papers.dawkins2024.audit.table7 import fairness_products, shares
 from scripts.biasflow.papers.dawkins2024.audit.text_numbers import correlations, counts, improvement
+from scripts.biasflow.papers.frames import Run
 
+PRINTED = ("table5", "table6", "table7", "text", "tables1_3_4")
 DEPENDS = "depends on the reading"
-CAPTION = (
-    "The numbers and statements of Dawkins et al. (2024), recomputed from the paper's own tables. A number agrees if "
-    "some values that round to the printed ones give it; a claim that can be read in several ways has a row for each. "
-    "Viable: at most 5 % of SNLI accuracy lost, read as 5 points (absolute), as 5 % of Base's accuracy (relative), or "
-    "not asked for (no threshold). Settings are (n_11, c_11, n_12, c_12, n_p) as far as the level goes."
-)
 _CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the rows
     fairness_products,
     shares,
@@ -50,21 +46,19 @@ _CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the r
 ]
 
 
-def audit(
-    table5: pd.DataFrame, table6: pd.DataFrame, table7: pd.DataFrame, claims: pd.DataFrame, examples: pd.DataFrame
-) -> pd.DataFrame:
+def audit(run: Run) -> pd.DataFrame:
     """Every claim of the paper that its printed tables can confirm or refute, one row per claim and reading.
 
-    `table5`, `table6`, `table7`: the printed tables; `claims`: the numbers of the text (id, where, unit, decimals,
-    value); `examples`: the probabilities of tables 1, 3 and 4 (all as `read_published` gives them). Columns: claim,
-    where, reading ("" where there is only one), printed, recomputed, verdict (agrees, disagrees, not computable),
-    overall (the verdict if all readings of the claim share it, else `depends on the reading`), detail.
+    It needs `published` of a run only: the printed tables, the numbers of the text (id, where, unit, decimals, value)
+    and the probabilities of tables 1, 3 and 4. Columns: claim, where, reading ("" where there is only one), printed,
+    recomputed, verdict (agrees, disagrees, not computable), overall (the verdict if all readings of the claim share
+    it, else `depends on the reading`), detail.
 
     Raises BiasflowError for a missing column, level or number of the text, for settings in table 5 that table 7 does
     not have, and for a table 7 that does not have every combination of settings once.
 
     Source: Dawkins et al. (2024), eq. 2-4, sec. 2-5, tables 1 and 3-7."""
-    printed = Printed.of(table5, table6, table7, claims, examples)
+    printed = Printed.of(*map(run.published, PRINTED))
     found = [check for checks in _CHECKS for check in checks(printed)]
     table = pd.DataFrame([asdict(check) for check in found], columns=[field.name for field in fields(Check)])
     verdicts = table.groupby(["claim", "where"])["verdict"]

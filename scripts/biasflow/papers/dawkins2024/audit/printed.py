@@ -7,9 +7,17 @@ from itertools import product
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.stereoset import SETTING
-from scripts.biasflow.papers.dawkins2024.statements import ATTENTION, BASE, DEBIAS, LAYER_11, LAYER_12, LEVELS, SENT
-from scripts.biasflow.papers.dawkins2024.tables import MEASURES
+from scripts.biasflow.papers.dawkins2024.rows import (
+    ATTENTION,
+    BASE,
+    DEBIAS,
+    LAYER_11,
+    LAYER_12,
+    LEVELS,
+    MEASURES,
+    SENT,
+    SETTING,
+)
 from scripts.biasflow.results.rounding import DECIMALS, EQUAL
 
 OWN_LEVELS = LEVELS[2:]  # the paper's own levels: neither Base nor the baseline
@@ -34,7 +42,7 @@ class Claims:
 
     def __getitem__(self, name: str) -> Mapping:
         if name not in self.rows:
-            raise BiasflowError(f"the numbers of the text have no row {name!r}; add it to dawkins2024_text.csv")
+            raise BiasflowError(f"the numbers of the text have no row {name!r}; add it to text.csv")
         return self.rows[name]
 
     def number(self, name: str) -> float:
@@ -68,7 +76,7 @@ class Printed:
         for (name, columns), frame in zip(_COLUMNS.items(), (table5, table6, table7, claims, examples), strict=True):
             missing = [column for column in columns if column not in frame]
             if missing:
-                raise BiasflowError(f"audit: {name} has no column {missing[0]}; give the file of config/published")
+                raise BiasflowError(f"audit: {name} has no column {missing[0]}; give the file of the folder published")
         for name, frame, levels in (("table 5", table5, LEVELS), ("table 6", table6, [*OWN_LEVELS, "all"])):
             absent = [level for level in levels if level not in set(frame["level"])]
             if absent:

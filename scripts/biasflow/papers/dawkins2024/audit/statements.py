@@ -8,16 +8,8 @@ import numpy as np
 from scripts.biasflow.papers.dawkins2024.audit.checks import Check, check, check_count, not_computable
 from scripts.biasflow.papers.dawkins2024.audit.printed import OWN_LEVELS, Printed, best, value_at
 from scripts.biasflow.papers.dawkins2024.audit.viable_models import VIABLE_READINGS, viable_from, viable_models
-from scripts.biasflow.papers.dawkins2024.statements import (
-    ATTENTION,
-    LAYER_11,
-    LAYER_12,
-    LEVELS,
-    STATEMENTS,
-    Finding,
-    findings,
-)
-from scripts.biasflow.papers.dawkins2024.tables import MEASURES
+from scripts.biasflow.papers.dawkins2024.rows import ATTENTION, LAYER_11, LAYER_12, LEVELS, MEASURES
+from scripts.biasflow.papers.dawkins2024.statements import STATEMENTS, Finding, findings
 from scripts.biasflow.results.rounding import DECIMALS, EQUAL
 from scripts.biasflow.results.viability import READINGS
 

@@ -13,8 +13,7 @@ from scripts.biasflow.papers.dawkins2024.audit.printed import (
     value_at,
 )
 from scripts.biasflow.papers.dawkins2024.audit.viable_models import VIABLE_READINGS, viable_from, viable_models
-from scripts.biasflow.papers.dawkins2024.statements import LEVELS
-from scripts.biasflow.papers.dawkins2024.tables import MEASURES
+from scripts.biasflow.papers.dawkins2024.rows import LEVELS, MEASURES
 from scripts.biasflow.results.rounding import DECIMALS, EQUAL
 
 

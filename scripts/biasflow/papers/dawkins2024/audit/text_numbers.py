@@ -9,8 +9,8 @@ from scripts.biasflow.papers.dawkins2024.audit.checks import Check, check, check
 from scripts.biasflow.papers.dawkins2024.audit.printed import OWN_LEVELS, Printed, best, model_name
 from scripts.biasflow.papers.dawkins2024.audit.table7 import accuracy_times_parity
 from scripts.biasflow.papers.dawkins2024.audit.viable_models import VIABLE_READINGS, viable_models
-from scripts.biasflow.papers.dawkins2024.statements import ATTENTION, BASE, LAYER_11, LAYER_12, UNWEIGHTED_PLANE
-from scripts.biasflow.papers.dawkins2024.tables import MEASURES
+from scripts.biasflow.papers.dawkins2024.rows import ATTENTION, BASE, LAYER_11, LAYER_12, MEASURES
+from scripts.biasflow.papers.dawkins2024.statements import UNWEIGHTED_PLANE
 from scripts.biasflow.results.rounding import EQUAL, Range, rank_correlation, rounded
 
 _SIGNIFICANT = 0.05

@@ -1,0 +1,28 @@
+# Erasers, fitted to a model: all methods of a paper, or of a block that is asked for, in one job.
+
+
+rule fit_methods:
+    input:
+        unpack(FIND.fit_inputs),
+        code=lambda wildcards: code("fit_methods", *FIND.fit_modules(wildcards)),
+        sentence_pairs=SENTENCE_PAIRS,
+        world=PLANTED_WORLD,
+    output:
+        methods=f"{RESULTS}/methods/{{encoder}}/{{training}}/{{group}}.safetensors",
+        about=directory(f"{RESULTS}/methods/{{encoder}}/{{training}}/{{group}}.about"),
+    log:
+        f"{RESULTS}/logs/methods/{{encoder}}/{{training}}/{{group}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/fit_methods/{{encoder}}/{{training}}/{{group}}.tsv"
+    conda:
+        "../envs/torch.yaml"
+    threads: threads_for
+    resources:
+        mem_mb=memory(8000),
+        runtime=120,
+        gpu=gpu,
+    params:
+        fit=FIND.fit_params,
+        device=config["device"],
+    script:
+        "../scripts/fit_methods.py"

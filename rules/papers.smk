@@ -1,0 +1,52 @@
+# The tables and figures of each paper of the run: one job a paper, each of them a target. What is made of printed values
+# alone (the audit) is a job of its own. `update` keeps what an earlier run made where the job fails.
+PAPER_TARGETS = {}
+KINDS = ("tables", "figures", "pages")
+
+
+def outputs_of(text, audit):
+    """The files of a paper's targets, those of its audit or all but them; what can be looked at goes into the report."""
+    found = {}
+    for kind in KINDS:
+        for name in text.targets(kind):
+            if (name.removeprefix(f"{text.name}_") in text.audit) != audit:
+                continue
+            for file in text.files(kind, name):
+                about = {"category": text.title, "labels": {"name": name}, "caption": f"report/{kind}.rst"}
+                path = update(f"{RESULTS}/{file}")
+                key = re.sub(r"\W", "_", file)
+                found[key] = report(path, **about) if file.endswith((".html", ".svg")) else path
+    return found
+
+
+for NAME in config["papers"]:
+    TEXT = load_paper(NAME)
+    PAPER_TARGETS[NAME] = [f"{RESULTS}/{TEXT.files(kind, name)[0]}" for kind in KINDS for name in TEXT.targets(kind)]
+    for AUDIT in [False, True] if TEXT.audit else [False]:
+
+        rule:
+            name:
+                f"paper_{NAME}_audit" if AUDIT else f"paper_{NAME}"
+            input:
+                **({} if AUDIT else FIND.paper_inputs(NAME)),
+                code=code("paper", f"{module_of(PAPERS[NAME])}.{'audit' if AUDIT else 'targets'}"),
+                printed=project_folder(f"scripts/biasflow/papers/{NAME}/published"),
+                text=project_file(f"scripts/biasflow/papers/{NAME}/paper.yaml"),
+            output:
+                **outputs_of(TEXT, AUDIT),
+            log:
+                f"{RESULTS}/logs/papers/{NAME}{'-audit' if AUDIT else ''}.log",
+            conda:
+                "../envs/light.yaml"
+            threads: 1
+            resources:
+                mem_mb=2000,
+                runtime=20,
+            params:
+                paper=NAME,
+                options=FIND.paper_options(NAME),
+                files={} if AUDIT else items_of(FIND, NAME).files,
+                captions=TEXT.captions("figures"),
+                only=[f"{NAME}_{name}" for name in TEXT.audit] if AUDIT else None,
+            script:
+                "../scripts/paper.py"

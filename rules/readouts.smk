@@ -1,0 +1,36 @@
+# What is read from a model under methods: one rule per readout, all of one shape. A job reads all datasets of a block.
+
+
+def code_of_readout(name):
+    """Wildcards -> the code of a readout: its script, and the modules that it imports by name."""
+    modules = FIND.reading_modules(name)
+    return lambda wildcards: code("read", *modules(wildcards))
+
+
+for NAME, READOUT in READOUTS.items():
+
+    rule:
+        name:
+            rule_of(NAME)
+        input:
+            unpack(FIND.reading_inputs(NAME)),
+            code=code_of_readout(NAME),
+            world=PLANTED_WORLD,
+        output:
+            directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}"),
+        log:
+            f"{RESULTS}/logs/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}.log",
+        benchmark:
+            f"{RESULTS}/benchmarks/{NAME}/{{encoder}}/{{training}}/{{block}}.tsv"
+        conda:
+            "../envs/torch.yaml"
+        threads: threads_for
+        resources:
+            mem_mb=memory(READOUT.memory),
+            runtime=READOUT.runtime,
+            gpu=gpu,
+        params:
+            readout=FIND.reading_params(NAME),
+            device=config["device"],
+        script:
+            "../scripts/read.py"

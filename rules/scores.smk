@@ -1,0 +1,98 @@
+# Scores: cheap, one job per model and block; then the one table, the plan and the names beside it, and the matrix, with
+# a table for readers of pretrained encoders and one of each task.
+FIRST_TABLES = {
+    f"matrix_{task}".removesuffix("_-"): task for task in dict.fromkeys(cell.model.task for cell in PLAN.cells)
+}
+
+
+rule score:
+    input:
+        unpack(FIND.score_inputs),
+        code=lambda wildcards: code("score", *FIND.score_modules(wildcards)),
+    output:
+        f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.csv",
+    log:
+        f"{RESULTS}/logs/scores/{{encoder}}/{{training}}/{{block}}.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=30,
+    params:
+        model=FIND.model_keys,
+        jobs=FIND.score_params,
+    script:
+        "../scripts/score.py"
+
+
+rule scores:
+    input:
+        code=code("scores"),
+        scores=[PATHS.scores(*key) for key in PLAN.scored],
+    output:
+        f"{RESULTS}/scores.csv",
+    log:
+        f"{RESULTS}/logs/scores.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    script:
+        "../scripts/scores.py"
+
+
+rule plan:
+    input:
+        code=code("plan", *(f"{module_of(PAPERS[name])}.blocks" for name in config["papers"])),
+    output:
+        plan=f"{RESULTS}/plan.csv",
+        names=f"{RESULTS}/names.csv",
+    log:
+        f"{RESULTS}/logs/plan.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        digest=FIND.digest(),
+    script:
+        "../scripts/plan.py"
+
+
+rule matrix:
+    input:
+        code=code("matrix"),
+        scores=f"{RESULTS}/scores.csv",
+        plan=f"{RESULTS}/plan.csv",
+    output:
+        matrix=f"{RESULTS}/matrix.csv",
+        tables=[f"{RESULTS}/tables/{name}.{kind}" for name in FIRST_TABLES for kind in ("csv", "tex")],
+        pages=[
+            report(
+                f"{RESULTS}/tables/{name}.html",
+                category="Matrix",
+                labels={"name": name},
+                caption="report/matrix.rst",
+            )
+            for name in FIRST_TABLES
+        ],
+    log:
+        f"{RESULTS}/logs/matrix.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        tables=FIRST_TABLES,
+    script:
+        "../scripts/matrix.py"
+
+
+TABLES = [f"{RESULTS}/{name}.csv" for name in ("scores", "plan", "names", "matrix")]

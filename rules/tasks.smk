@@ -1,0 +1,39 @@
+# Fine-tuning: a rule per kind of task, one encoder per strategy and seed. A strategy "with-<method>" has that method
+# active in every forward pass; it is fitted to the encoder that training starts from.
+
+
+for KIND, TASK in TASKS.items():
+
+    rule:
+        name:
+            f"finetune_{KIND}"
+        input:
+            unpack(FIND.training_inputs),
+            code=lambda wildcards: code("finetune", *FIND.training_modules(wildcards)),
+            splits=lambda wildcards: ancient(FIND.splits_first(wildcards.task)),
+            sentence_pairs=SENTENCE_PAIRS,
+            world=PLANTED_WORLD,
+        output:
+            **{
+                name.partition(".")[0]: f"{RESULTS}/models/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}/{name}"
+                for name in [*MODEL_FILES, "training.json", *TASK.files]
+            },
+        log:
+            f"{RESULTS}/logs/models/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}.log",
+        benchmark:
+            f"{RESULTS}/benchmarks/finetune_{KIND}/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}.tsv"
+        wildcard_constraints:
+            task=of_kind(KIND),
+        conda:
+            "../envs/torch.yaml"
+        threads: threads_for
+        resources:
+            mem_mb=memory(12000),
+            runtime=720,
+            gpu=gpu,
+        params:
+            training=FIND.training_params,
+            checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}",
+            device=config["device"],
+        script:
+            "../scripts/finetune.py"

@@ -1,0 +1,140 @@
+"""Models under many methods: the sweep of a grid, passes that resume at the first edit, states in context."""
+
+import statistics
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import nn
+from transformers import BertConfig, BertForNextSentencePrediction, BertForSequenceClassification
+
+from scripts.bench.encoders import planted_pairs, small_bert
+from scripts.bench.timing import in_turn, peak_gib, row, seconds
+from scripts.biasflow.base.progress import progress
+from scripts.biasflow.encoders import taps
+from scripts.biasflow.encoders.edit import edited
+from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.contexts.extraction import hidden_states
+from scripts.biasflow.methods.contexts.occurrences import find_occurrences
+from scripts.biasflow.methods.fitted import NONE, Active
+from scripts.biasflow.methods.grid import (
+    ATTENTION,
+    BEFORE,
+    LAST,
+    POOLED,
+    SENTENCE_DEBIAS,
+    Subspaces,
+    all_settings,
+    edits_of,
+)
+from scripts.biasflow.methods.passes import passes
+from scripts.biasflow.methods.sweep import sweep
+
+BATCH, TOKENS = 32, 32
+
+
+def random_subspaces(hidden: int, heads: int) -> Subspaces:
+    def eraser(components: int, dimension: int, *leading: int) -> Eraser:
+        basis = torch.linalg.qr(torch.randn(*leading, dimension, components))[0].transpose(-1, -2).contiguous()
+        return Eraser.projection(basis, explained_variance=torch.rand(*leading, components))
+
+    erasers = {(name, "plain"): eraser(2, hidden) for name in (POOLED, SENTENCE_DEBIAS, LAST, BEFORE)}
+    erasers |= {(part, "plain"): eraser(1, hidden // heads, heads) for part in ATTENTION}
+    return Subspaces(erasers)
+
+
+@torch.inference_mode()
+def bench_sweep() -> Iterator[dict]:
+    """All 76 settings on a random BERT-base against 76 hooked forward passes, and against one plain pass."""
+    torch.manual_seed(0)
+    model = BertForNextSentencePrediction(BertConfig()).eval()
+    subspaces = random_subspaces(model.config.hidden_size, model.config.num_attention_heads)
+    ids = torch.randint(1000, model.config.vocab_size, (BATCH, TOKENS))
+    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    settings = all_settings()
+    size = f"random BERT-base, batch {BATCH} x {TOKENS} tokens, {torch.get_num_threads()} threads"
+
+    model(**batch)  # warm up
+    before = peak_gib()
+    logits = sweep(model, batch, settings, subspaces)
+    memory = peak_gib() - before
+    plain, ours = in_turn(lambda: model(**batch), lambda: sweep(model, batch, settings, subspaces))
+
+    hooked, worst = 0.0, 0.0
+    for setting, expected in progress(zip(settings, logits, strict=True), total=len(settings), description="hooked"):
+        started = time.perf_counter()
+        with edited(model, edits_of(setting, subspaces)):
+            found = model(**batch).logits
+        hooked += time.perf_counter() - started
+        worst = max(worst, float((found - expected).abs().max()))
+    yield row(
+        "sweep of 76 settings against 76 hooked passes",
+        ours,
+        hooked,
+        f"{size}; largest difference of a logit {worst:.1e}",
+    )
+    yield row(
+        "sweep of 76 settings against one plain pass",
+        ours,
+        plain,
+        f"{size}; 1/ratio is the cost in plain passes; memory above the model and one pass {memory:.2f} GiB",
+    )
+
+
+@torch.inference_mode()
+def bench_passes() -> Iterator[dict]:
+    """Ten methods at the last layer beside the untouched model, against one plain pass and against ten hooked ones."""
+    model, many = small_bert(2), 10
+    ids = torch.randint(1000, model.config.vocab_size, (BATCH, TOKENS))
+    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    directions = torch.linalg.qr(torch.randn(model.config.hidden_size, many))[0].T
+    erasers = [Eraser.projection(direction[None]) for direction in directions]
+    methods = [Active(str(i), edits=(("layer[-1]", eraser),)) for i, eraser in enumerate(erasers)]
+
+    def plain() -> torch.Tensor:
+        return model(**batch).logits
+
+    def hooked() -> list[torch.Tensor]:
+        found = []
+        for active in methods:
+            with edited(model, active.edits):
+                found.append(plain())
+        return found
+
+    def together() -> list[torch.Tensor]:
+        return passes(model, [Active(NONE), *methods], plain, {})
+
+    worst = max(float((a - b).abs().max()) for a, b in zip(together()[1:], hooked(), strict=True))
+    ours, one, each = in_turn(together, plain, hooked)
+    size = f"random BERT of 12 layers x 384, batch {BATCH} x {TOKENS} tokens, {torch.get_num_threads()} threads"
+    name = f"{many} methods at the last layer"
+    yield row(f"{name} against one plain pass", ours, one, f"{size}; 1/ratio is the cost in plain passes")
+    yield row(f"{name} against {many} hooked passes", ours, each, f"{size}; largest difference of a logit {worst:.1e}")
+
+
+def bench_contexts() -> Iterator[dict]:
+    """Hidden states of words in context, batched and sorted by length, against one sentence at a time.
+
+    On a processor the gain is what a sentence at a time wastes outside of matrix products: much in the small encoders
+    of the demo, less in larger ones, whose products are nearly as fast for one sentence as for many."""
+    _, tokenizer = planted_pairs()
+    rng = np.random.default_rng(0)
+    words = sorted(word for word in tokenizer.get_vocab() if word.isalpha())
+    sentences = [
+        " ".join([*rng.choice(words, size=length), ("man", "woman")[i % 2]])
+        for i, length in enumerate(rng.integers(5, 40, size=320))
+    ]
+    occurrences = find_occurrences(tokenizer, sentences, ["man"], ["woman"], n=300, max_length=64)
+    torch.manual_seed(0)
+    demo = BertConfig(hidden_size=128, num_hidden_layers=4, num_attention_heads=4, intermediate_size=256)
+    for model, size in ((BertForSequenceClassification(demo).eval(), "4 layers x 128"), (small_bert(2), "12 x 384")):
+
+        def states(batch_size: int, model: nn.Module = model) -> None:
+            places = taps.resolve(model, "all")
+            hidden_states(model, tokenizer, sentences, occurrences, places=places, batch_size=batch_size)
+
+        states(32)  # warm up
+        ours, one_by_one = (statistics.median(seconds(lambda n=n: states(n)) for _ in range(3)) for n in (32, 1))
+        note = f"{len(sentences)} sentences of 6 to 40 words, random BERT of {size}, batches of 32, all layers"
+        yield row(f"contexts, {size}: batched and length-sorted against a sentence at a time", ours, one_by_one, note)

@@ -1,0 +1,151 @@
+"""Readouts: predictions under a grid, probes, heads, cosines in context, vectors of texts."""
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from scripts.bench.encoders import planted_pairs, small_bert
+from scripts.bench.methods import random_subspaces
+from scripts.bench.timing import REPEATS, one_thread, peak_gib, row, seconds
+from scripts.biasflow.base.progress import progress
+from scripts.biasflow.corpora.nli import LABELS
+from scripts.biasflow.encoders.batches import encode, length_sorted
+from scripts.biasflow.encoders.edit import edited
+from scripts.biasflow.encoders.first_token import first_token_vectors
+from scripts.biasflow.methods.fitted import NONE, Active, Fitted, Grid
+from scripts.biasflow.methods.grid import all_settings, edits_of
+from scripts.biasflow.metrics.codelength import codelengths
+from scripts.biasflow.metrics.combined_effect import draw_effects
+from scripts.biasflow.readouts.cosines import drawn_cosines
+from scripts.biasflow.readouts.linear_heads import train_heads
+from scripts.biasflow.readouts.predictions import batches, predict
+from scripts.biasflow.readouts.probe import probe_split
+from scripts.biasflow.readouts.reader import Reader
+from scripts.biasflow.tasks.examples import Examples
+from tests.unit.reference_ceat import one_by_one as ceat_one_by_one
+from tests.unit.reference_probe import codelength_one_by_one, train_head
+
+
+def bench_nli() -> Iterator[dict]:
+    """All 76 settings on the paper's number of gender-occupation pairs, against one plain pass and 76 hooked ones."""
+    model, batch_size, sample = small_bert(len(LABELS)), 64, 64
+    pairs, tokenizer = planted_pairs()
+    subspaces = random_subspaces(model.config.hidden_size, model.config.num_attention_heads)
+    settings = all_settings()
+    methods = {NONE: (Active(NONE),), "grid": Grid("grid", tuple(settings[1:]), subspaces)}  # the first is the base
+    reader = Reader(model, tokenizer, Fitted(methods, {name: [] for name in methods}))
+    examples = Examples(pairs.sentences, pairs.shape, LABELS)
+
+    @torch.inference_mode()
+    def plain_pass(examples: Examples) -> None:
+        """The classes of all pairs without any intervention, in the same batches."""
+        for _, batch in batches(reader, examples, batch_size):
+            model(**batch).logits.argmax(-1)
+
+    plain_pass(replace(examples, shape=(1, *examples.shape[1:])))  # warm up
+    plain = seconds(lambda: plain_pass(examples))
+    before = peak_gib()
+    ours = seconds(lambda: predict(reader, examples, batch_size=batch_size))
+    memory = peak_gib() - before
+    _, batch = next(length_sorted(encode(tokenizer, *pairs.sentences(0, sample)), tokenizer, batch_size=sample))
+    hooked = 0.0
+    for setting in progress(settings, total=len(settings), description="hooked"):
+        with torch.inference_mode(), edited(model, edits_of(setting, subspaces)):
+            hooked += seconds(lambda: model(**batch).logits.argmax(-1))
+    threads, n = torch.get_num_threads(), len(settings)
+    size = f"{len(pairs)} pairs, random BERT of 12 layers x 384, batches of {batch_size}, {threads} threads"
+    yield row(
+        f"NLI: {n} settings against one plain pass",
+        ours,
+        plain,
+        f"{size}; 1/ratio is the cost in plain passes; memory above the model and one pass {memory:.2f} GiB",
+    )
+    yield row(
+        f"NLI: {n} settings against {n} hooked passes",
+        ours,
+        hooked * len(pairs) / sample,
+        f"{size}; the hooked passes timed on {sample} pairs and scaled",
+    )
+
+
+def bench_probe() -> Iterator[dict]:
+    """The online code of gender, all portions and seeds in lockstep, against one probe after the other."""
+    n, dimension = 4000, 256
+    rng = np.random.default_rng(0)
+    z = rng.integers(2, size=n)
+    X = rng.normal(size=(n, dimension)).astype(np.float32)
+    X[:, 0] += z  # the probe has something to find, but not everything
+    train, dev, test = probe_split(n, 0)
+    data = {"X_dev": X[dev], "z_dev": z[dev], "X_test": X[test], "z_test": z[test]}
+
+    def ours(seeds: range) -> None:
+        codelengths(X[train], z[train], seeds=seeds, **data)
+
+    note = f"{n} vectors of {dimension} dimensions, one thread; the plain way timed on one seed"
+    with one_thread():
+        ours(range(1))  # warm up
+        plain = seconds(lambda: codelength_one_by_one(X[train], z[train], seed=0, **data))
+        for name, n_seeds in (("one seed", 1), ("ten seeds", 10)):
+            together = statistics.median(seconds(lambda k=n_seeds: ours(range(k))) for _ in range(3))
+            yield row(f"MDL probe, {name}: in lockstep against one by one", together, n_seeds * plain, note)
+
+
+def bench_heads() -> Iterator[dict]:
+    """Ten linear heads on the same vectors, trained together, against one by one."""
+    n, dimension, classes, heads, timed = 5000, 768, 28, 10, 3
+    generator = torch.Generator().manual_seed(0)
+    X, y = torch.randn(n, dimension, generator=generator), torch.randint(classes, (n,), generator=generator)
+    data = (X[:4000], y[:4000], X[4000:], y[4000:])
+    options = {"n_classes": classes, "epochs": 2}
+    rows = {"rows": [np.arange(4000)] * heads, "valid_rows": [np.arange(4000, n)] * heads}
+
+    def together() -> None:
+        train_heads(X, y.numpy(), seeds=range(heads), **rows, **options)
+
+    def one_by_one(seeds: range) -> None:
+        for seed in seeds:
+            train_head(*data, seed=seed, **options)
+
+    together(), one_by_one(range(1))  # warm up
+    plain = seconds(lambda: one_by_one(range(timed))) * heads / timed
+    note = f"{n} vectors of {dimension} dimensions, {classes} classes, 2 epochs; the plain way timed on {timed} heads"
+    yield row(f"{heads} linear heads together against one by one", seconds(together), plain, note)
+
+
+def bench_ceat() -> Iterator[dict]:
+    """CEAT's draws, both orders of roles, against a draw at a time (one order), word by word with scikit-learn."""
+    draws, words, contexts, dimension, timed = 1000, 8, 200, 768, 100
+    sets = np.random.default_rng(0).normal(size=(4, words, contexts, dimension)).astype(np.float32)
+    sets = [list(vectors) for vectors in sets]
+
+    def at_once() -> None:
+        draw_effects(drawn_cosines(*sets, draws=draws, seed=0), (words,) * 4)
+
+    at_once()  # warm up
+    ours = statistics.median(seconds(at_once) for _ in range(REPEATS))
+    plain = seconds(lambda: ceat_one_by_one(*sets, draws=timed, seed=0)) * draws / timed
+    note = f"{draws} draws, 4 sets of {words} words, {dimension} dimensions; the plain way timed on {timed} draws"
+    yield row("CEAT: draws at once against draw by draw", ours, plain, note)
+
+
+def bench_first_token() -> Iterator[dict]:
+    """The first token's vectors of texts in length-sorted batches against one text at a time, padded to 128 tokens."""
+    _, tokenizer = planted_pairs()
+    rng = np.random.default_rng(0)
+    words = sorted(word for word in tokenizer.get_vocab() if word.isalpha())
+    texts = [" ".join(rng.choice(words, size=size)) for size in rng.integers(20, 60, size=256)]
+    model = small_bert(2)
+
+    def padded() -> None:
+        with torch.inference_mode():
+            for text in texts[:64]:
+                batch = tokenizer(text, padding="max_length", max_length=128, truncation=True, return_tensors="pt")
+                model.base_model(**batch)
+
+    first_token_vectors(model, tokenizer, texts[:64], max_length=128)  # warm up
+    ours = seconds(lambda: first_token_vectors(model, tokenizer, texts, max_length=128))
+    note = f"{len(texts)} texts of 20 to 60 words, random BERT of 12 layers x 384; the plain way timed on 64 and scaled"
+    yield row("[CLS] vectors: length-sorted batches against a padded text at a time", ours, 4 * seconds(padded), note)

@@ -1,0 +1,37 @@
+"""What to tell the user when a run has failed. No script imports it: an edit runs nothing again."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+_FAILED = re.compile(r"rule (?P<rule>\S+) failed: (?P<message>.*)")
+_JOB = re.compile(
+    r"^Error in rule (?P<rule>\S+):\n(?:[ \t]+.*\n)*?[ \t]+log: (?P<path>.+?) \(check log file", re.MULTILINE
+)
+
+
+def failures(logs: Iterable[str | Path]) -> str:
+    """What went wrong in a run, in one line, from Snakemake's own logs: the last failed rule's message and its log."""
+    found = list(dict.fromkeys(reason for log in logs for reason in _reasons(_text(Path(log)))))
+    if not found:
+        return "stopped before the end; finished results are kept"
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"{found[-1]}{more}. Finished results are kept; the same command goes on from them."
+
+
+def _reasons(text: str) -> Iterator[str]:
+    for match in _JOB.finditer(text):
+        path = match["path"].strip()
+        failed = [line for line in map(_FAILED.search, _text(Path(path)).splitlines()) if line]
+        if failed:
+            yield f"rule {failed[-1]['rule']}: {failed[-1]['message'].rstrip('.')} (log: {path})"
+        else:
+            yield f"rule {match['rule']} left no message: killed, out of memory, or see above (log: {path})"
+
+
+def _text(path: Path) -> str:
+    """A log, or nothing where there is none."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

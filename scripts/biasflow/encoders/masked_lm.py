@@ -1,0 +1,27 @@
+"""A masked-LM head at chosen positions: its logits there, and the loss of the tokens that belong there."""
+
+import torch
+from transformers import BatchEncoding, PreTrainedModel
+
+from scripts.biasflow.base.errors import BiasflowError
+
+
+def logits_at(model: PreTrainedModel, batch: BatchEncoding, chosen: torch.Tensor) -> torch.Tensor:
+    """The masked-LM head's logits at the positions where `chosen` [batch, tokens] holds: [positions, vocabulary].
+
+    The output layer, the widest of all, sees these positions only; the others never get a [vocabulary] row.
+    BiasflowError for a model without an output layer."""
+    head = model.get_output_embeddings()
+    if head is None:
+        raise BiasflowError(f"{type(model).__name__} has no masked-LM head; load the encoder with head masked_lm.")
+    handle = head.register_forward_pre_hook(lambda module, args: (args[0][chosen],))
+    try:
+        output = model(**batch)
+    finally:
+        handle.remove()
+    return output.prediction_logits if "prediction_logits" in output else output.logits
+
+
+def negative_log_p(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """-log softmax(logits) at the labels, in nats; logits [positions, vocabulary], labels [positions]."""
+    return torch.nn.functional.cross_entropy(logits.double(), labels, reduction="none")

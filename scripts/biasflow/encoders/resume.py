@@ -1,0 +1,67 @@
+"""A forward pass that starts at the first layer that an edit changes: what lies before is what it was without it.
+
+Most methods act on the last layer alone, and every layer below gives them the untouched model's states. `recorded`
+keeps those of one batch, `resumed` puts them in the place of the layers that need not run again. Embeddings and
+whatever stands on top of the layers run in both, so that the result is bit by bit that of the whole model."""
+
+import contextlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from torch import nn
+
+from scripts.biasflow.encoders import places, taps
+from scripts.biasflow.encoders.edit import Edits
+
+Outputs = Mapping[int, object]  # number of a layer -> what it returned
+
+
+def untouched_layers(model: nn.Module, edits: Edits) -> int:
+    """How many layers, from the first, return the same with the edits as without: all of them where there is none.
+
+    A layer whose output alone is edited returns the same, too: the edit comes after it."""
+    return min((_before(model, place) for place, _ in edits), default=len(taps.layers(model)))
+
+
+def _before(model: nn.Module, place: str) -> int:
+    layers = len(taps.layers(model))
+    layer, part = places.layer_of(place)
+    if layer is None:
+        return layers
+    comes_after = part in (None, places.CLS)
+    return layer % layers + comes_after
+
+
+@contextlib.contextmanager
+def recorded(model: nn.Module, counts: Collection[int]) -> Iterator[dict[int, object]]:
+    """What `resumed` needs: for each of `counts` what the last of so many layers returns in the forward pass that runs
+    while the context is open."""
+    outputs: dict[int, object] = {}
+    stack = taps.layers(model)
+
+    def keeper(number: int):
+        def keep(module: nn.Module, args: tuple, output: object) -> None:
+            outputs[number] = output
+
+        return keep
+
+    handles = [stack[count - 1].register_forward_hook(keeper(count - 1)) for count in set(counts) if count]
+    try:
+        yield outputs
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@contextlib.contextmanager
+def resumed(model: nn.Module, count: int, outputs: Outputs) -> Iterator[None]:
+    """While the context is open, the first `count` layers do not run: each returns what the last of them returned.
+
+    For the batch that `outputs` were `recorded` with. Hooks on the layers see it as if they had run."""
+    skipped: Iterable[nn.Module] = taps.layers(model)[:count]
+    for layer in skipped:
+        layer.forward = lambda *args, **kwargs: outputs[count - 1]
+    try:
+        yield
+    finally:
+        for layer in skipped:
+            del layer.forward

@@ -1,0 +1,36 @@
+"""Arrays for hidden states: in memory, or in files where they are too large for that."""
+
+import math
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from scripts.biasflow.base.errors import BiasflowError
+
+IN_MEMORY = 2**29  # bytes of states; more than that goes into files
+
+States = dict[str, torch.Tensor]  # place -> [n, ...], float32, on the CPU
+
+
+def allocate(shapes: Mapping[str, tuple[int, ...]], folder: str | Path | None = None) -> States:
+    """Empty float32 arrays of these shapes: in memory, or in nameless files if they are too large together.
+
+    The files lie in `folder` (None: the system's folder for such files) and are gone with the arrays."""
+    large = 4 * sum(math.prod(shape) for shape in shapes.values()) > IN_MEMORY
+    return {place: _in_file(shape, folder) if large else torch.empty(shape) for place, shape in shapes.items()}
+
+
+def _in_file(shape: tuple[int, ...], folder: str | Path | None) -> torch.Tensor:
+    size = 4 * math.prod(shape)
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            for start in range(0, size, 2**20):  # written, not skipped: a full disk is an error now, not a crash later
+                file.write(bytes(min(2**20, size - start)))
+            file.flush()
+            return torch.from_numpy(np.memmap(file, dtype="float32", mode="r+", shape=shape))
+    except OSError as error:
+        where = folder or tempfile.gettempdir()
+        raise BiasflowError(f"{where}: {size / 2**30:.1f} GB of hidden states cannot be kept there: {error}") from error

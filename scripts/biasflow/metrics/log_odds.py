@@ -1,0 +1,67 @@
+"""Do a masked-LM head's she-he log-odds by occupation follow the shares of women that were planted in its corpus?
+
+log p(she) - log p(he) at [MASK] in "The nurse said that [MASK] was late.", against logit(share of women)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.occtmp import pronouns
+from scripts.biasflow.planted.world import load_world
+from scripts.biasflow.readouts.files import METHOD
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """r: Pearson correlation of log-odds and logit(share), in [-1, 1] (NaN where the log-odds are all equal); slope of
+    the log-odds on logit(share), 1 where they are those of the shares; n: occupations."""
+
+    r: float
+    slope: float
+    n: int
+
+
+def agreement(log_odds: ArrayLike, shares: ArrayLike) -> Agreement:
+    """How she-he log-odds (nats) follow shares of women, each [occupations], shares strictly between 0 and 1.
+
+    BiasflowError for unequal lengths, fewer than two occupations, shares that are outside or all equal, and log-odds
+    that are not finite."""
+    found, shares = np.asarray(log_odds, dtype=float), np.asarray(shares, dtype=float)
+    if found.ndim != 1 or found.shape != shares.shape or len(found) < 2:
+        raise BiasflowError(
+            f"log-odds and shares of shapes {found.shape} and {shares.shape}: give both for two occupations or more."
+        )
+    if not np.isfinite(found).all():
+        raise BiasflowError(f"log-odds of occupation {np.isfinite(found).argmin()} (from 0) are not finite.")
+    outside = ~((shares > 0) & (shares < 1))
+    if outside.any() or np.ptp(shares) == 0:
+        what = f"{shares[outside][0]} is not between 0 and 1" if outside.any() else "they are all equal"
+        raise BiasflowError(f"shares of women: {what}; nothing can be compared with them.")
+    logit = np.log(shares / (1 - shares))
+    x, y = logit - logit.mean(), found - found.mean()
+    slope, spread = float(x @ y / (x @ x)), float(np.linalg.norm(y))
+    return Agreement(r=slope * float(np.linalg.norm(x)) / spread if spread else float("nan"), slope=slope, n=len(y))
+
+
+def score(path: str | Path) -> pd.DataFrame:
+    """`agreement` with the planted world under every method, from what readouts/masked_words.py wrote.
+
+    Columns method, setting, metric (log_odds_r, log_odds_slope), value, n (occupations)."""
+    rows = []
+    for method, occupations, he, she in pronouns(path):
+        found = agreement(she - he, _shares(path, occupations))
+        rows += [(*method, "log_odds_r", found.r, found.n), (*method, "log_odds_slope", found.slope, found.n)]
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n"])
+
+
+def _shares(path: str | Path, occupations: Sequence[str]) -> list[float]:
+    known = load_world().shares
+    unknown = [name for name in occupations if name not in known]
+    if unknown:
+        raise BiasflowError(f"{path}: {unknown[0]!r} is no occupation of the planted world; read it again")
+    return [known[name] for name in occupations]

@@ -1,0 +1,38 @@
+"""Pseudo-perplexity of sentences: every token is masked by itself, and the model sees all others.
+
+Source: Salazar et al. (2020)."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.perplexity import checked_losses, exp
+from scripts.biasflow.readouts.files import METHOD, load_table
+
+
+def pseudo_perplexity(log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:
+    """PPPL = exp(-sum of PLL / sum of tokens), the pseudo-perplexity of a corpus; at least 1.
+
+    log_likelihoods [sentences], nats, at most 0: the sum over a sentence's tokens of log p(token | the others);
+    tokens [sentences], how many each has. Raises BiasflowError for unequal shapes, no sentence, a likelihood that is
+    positive or not finite, and a sentence of no tokens."""
+    losses = checked_losses(-np.asarray(log_likelihoods, dtype=float))
+    tokens = np.asarray(tokens)
+    if tokens.shape != losses.shape or not (tokens >= 1).all():
+        raise BiasflowError(f"tokens: give a number of at least 1 for each of the {len(losses)} sentences.")
+    return exp(losses.sum() / tokens.sum())
+
+
+def score(path: str | Path) -> pd.DataFrame:
+    """`pseudo_perplexity` under every method, from what readouts/likelihoods.py wrote.
+
+    Columns method, setting, metric (pseudo_perplexity), value, n (sentences)."""
+    table = load_table(path, ["log_likelihood", "tokens"])
+    rows = [
+        (*method, "pseudo_perplexity", pseudo_perplexity(part["log_likelihood"], part["tokens"]), len(part))
+        for method, part in table.groupby(METHOD, sort=False)
+    ]
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n"])

@@ -1,0 +1,161 @@
+"""Tables 1 to 4: example sentences with the probabilities of our untouched models."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.tabular import read_parquet, read_text_csv
+from scripts.biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
+from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside
+from scripts.biasflow.papers.dawkins2024.rows import BLOCK, why_not_inside
+from scripts.biasflow.papers.dawkins2024.table7 import status_of
+from scripts.biasflow.papers.frames import RUN, Run
+from scripts.biasflow.papers.make import NOTE
+from scripts.biasflow.results.scores import NONE
+from scripts.biasflow.results.tables import merge_published
+
+PRINTED = "printed"
+AUTHORS, SWAPPED = "stereoset-authors", "stereoset-swapped"
+IDS = {AUTHORS: "context_id", SWAPPED: "stereoset_id"}  # by which printed identifier stimuli name their triples
+_OTHER_LABEL = {STEREOTYPE: ANTI, ANTI: STEREOTYPE, UNRELATED: UNRELATED}
+_EXAMPLE = ["example", "chosen", "triple", "swapped", "sentence_a", "sentence_b", "label"]
+_MENDED = ["triple", "authors_triple", "change", "label", "original_context", "original_next_sentence", "p_original"]
+_MENDED += ["authors_context", "authors_next_sentence", "p_authors", "p_difference"]
+_CHANGES = "stereoset-changes"
+
+
+def examples_of(number: int, run: Run) -> pd.DataFrame:
+    """Table 1, 3 or 4 for every encoder and stimuli set that was read, see `examples`. A note names the others."""
+    published, tables, missing = run.published("tables1_3_4"), [], []
+    stimuli = {name: read_text_csv(path) for name, path in run.files.get("stimuli", {}).items()}
+    for encoder in encoders_inside(run.options):
+        read = {name: _untouched(run, encoder, name) for name in stimuli}
+        found = {name: probabilities for name, probabilities in read.items() if probabilities is not None}
+        for name, probabilities in found.items():
+            table = examples(number, stimuli[name], probabilities, published, ids=IDS.get(name))
+            tables.append(pd.concat({(encoder, name): table}, names=BLOCK))
+        if not found:
+            missing.append(f"Encoder {encoder} {status_of(why_not_inside(run, encoder))}.")
+    table = pd.concat(tables).reset_index(BLOCK).reset_index(drop=True) if tables else pd.DataFrame(columns=_EXAMPLE)
+    table.attrs[NOTE] = " ".join(missing)
+    return table
+
+
+table1, table3, table4 = (partial(examples_of, number) for number in (1, 3, 4))
+
+
+def _untouched(run: Run, encoder: str, stimuli: str) -> pd.DataFrame | None:
+    """p(NS) of the untouched model: triple, label, swapped, p; None where it was not read."""
+    path = run.files.get("next_sentence", {}).get(f"{encoder}/{stimuli}")
+    if path is None:
+        return None
+    read = read_parquet(path)
+    return read.loc[read["method"] == NONE, ["triple", "label", "swapped", "p"]].astype({"triple": str})
+
+
+def examples(
+    table: int, stimuli: pd.DataFrame, probabilities: pd.DataFrame, published: pd.DataFrame, *, ids: str | None = None
+) -> pd.DataFrame:
+    """The example rows of table 1, 3 or 4 with the Base model's p(NS), and s (table 3) or d (table 4).
+
+    `probabilities`: triple, label, swapped, p of the untouched model. `ids` says by which column of `published`
+    (`context_id` or `stereoset_id`) the stimuli name their triples, None that they are other sentences. A printed
+    triple that the stimuli lack is replaced by rule: table 1 the smallest |p(stereotype) - p(anti)| among triples
+    predicted right (or among all), table 3 the smallest |s| and the largest s, table 4 the largest d; the first in the
+    stimuli's order if several are equal."""
+    printed = published[published["table"] == str(table)]
+    if printed.empty:
+        raise BiasflowError(f"examples: the paper prints no examples in a table {table}; choose 1, 3 or 4")
+    sentences = _base_sentences(stimuli, probabilities)
+    blocks = []
+    for name, (triple, chosen) in _choose(table, sentences, printed, ids).items():
+        block = printed[printed["example"] == name].assign(triple=triple, chosen=chosen)
+        blocks.append(block if chosen == PRINTED else block.assign(p=np.nan, s=np.nan, d=np.nan))
+    rows = pd.concat(blocks, ignore_index=True)
+    keys = ["example", "triple", "swapped", "label"]
+    ours = rows[["chosen", *keys]].merge(sentences, on=keys[1:], how="left", validate="many_to_one")
+    values = ["p", *{3: ["s"], 4: ["d"]}.get(table, [])]
+    return merge_published(ours[[*_EXAMPLE, *values]], rows, on=keys, values=values)
+
+
+def table2(run: Run) -> pd.DataFrame:
+    """What the authors dropped or mended, with p(NS) of the unswapped sentence before and after, see `mended`."""
+    changes, tables = run.files.get(_CHANGES, {}).get(_CHANGES), []
+    for encoder in encoders_inside(run.options):
+        before, after = (_untouched(run, encoder, stimuli) for stimuli in (SWAPPED, AUTHORS))
+        if changes is not None and before is not None and after is not None:
+            tables.append(mended(read_text_csv(changes), before, after).assign(encoder=encoder, status=RUN))
+        else:
+            why = why_not_inside(run, encoder) or f"it needs the stimuli {AUTHORS} and {SWAPPED}"
+            tables.append(pd.DataFrame({"encoder": [encoder], "status": [status_of(why)]}))
+    return pd.concat(tables, ignore_index=True).reindex(columns=["encoder", *_MENDED, "status"])
+
+
+def mended(changes: pd.DataFrame, original: pd.DataFrame, authors: pd.DataFrame) -> pd.DataFrame:
+    """`changes` (triple, authors_triple, change, label, original_context, original_next_sentence, authors_context,
+    authors_next_sentence) with p(NS) of the two wordings and their difference.
+
+    `original`, `authors`: triple, label, swapped, p of the untouched model on the two stimuli sets."""
+    table = changes
+    for column, triple, probabilities in (("p_original", "triple", original), ("p_authors", "authors_triple", authors)):
+        unswapped = probabilities[~probabilities["swapped"]][["triple", "label", "p"]]
+        unswapped = unswapped.rename(columns={"triple": triple, "p": column})
+        table = table.merge(unswapped, on=[triple, "label"], how="left", validate="many_to_one")
+    return table.assign(p_difference=table["p_authors"] - table["p_original"])[_MENDED]
+
+
+def _base_sentences(stimuli: pd.DataFrame, probabilities: pd.DataFrame) -> pd.DataFrame:
+    """One row per sentence pair, swapped ones too: triple, swapped, label (of that triple), sentences, p, s, d."""
+    stimuli = stimuli.astype({"triple": str})
+    swapped = stimuli.drop(columns=["context", "next_sentence"])
+    swapped = swapped.rename(columns=lambda column: column.removeprefix("swapped_"))
+    both = pd.concat([stimuli.assign(swapped=False), swapped.assign(swapped=True)], join="inner")
+    both = both.merge(probabilities, on=["triple", "label", "swapped"], how="left", validate="one_to_one")
+    if both["p"].isna().any():
+        row = both[both["p"].isna()].iloc[0]
+        raise BiasflowError(f"triple {row['triple']} ({row['label']}): no p(NS) of the Base model; score the stimuli")
+    both.loc[both["swapped"], "label"] = both.loc[both["swapped"], "label"].map(_OTHER_LABEL)
+    p = both.set_index(["triple", "label", "swapped"])["p"].unstack(["label", "swapped"])
+    p["s", ""] = triple_strengths(p[STEREOTYPE, False], p[ANTI, False], p[STEREOTYPE, True], p[ANTI, True])
+    p["d", ""] = triple_distances(p[UNRELATED, False], p[UNRELATED, True])
+    both = both.assign(s=both["triple"].map(p["s", ""]), d=both["triple"].map(p["d", ""]))
+    both = both.rename(columns={"context": "sentence_a", "next_sentence": "sentence_b"})
+    return both[["triple", "swapped", "label", "sentence_a", "sentence_b", "p", "s", "d"]]
+
+
+def _choose(table: int, sentences: pd.DataFrame, printed: pd.DataFrame, ids: str | None) -> dict[str, tuple[str, str]]:
+    """Example -> (triple, how it was chosen: `printed` or the rule)."""
+    names = printed.drop_duplicates("example").set_index("example")
+    present = names[ids][names[ids].isin(sentences["triple"])].to_dict() if ids else {}
+    taken, chosen = set(present.values()), {}
+    for name, (rule, order) in zip(names.index, _rules(table, sentences), strict=True):
+        if name in present:
+            chosen[name] = (present[name], PRINTED)
+            continue
+        triple = next((triple for triple in order if triple not in taken), None)
+        if triple is None:
+            raise BiasflowError(f"table {table}: too few triples in the stimuli for {len(names)} examples; give more")
+        taken.add(triple)
+        chosen[name] = (triple, rule)
+    return chosen
+
+
+def _rules(table: int, sentences: pd.DataFrame) -> list[tuple[str, list[str]]]:
+    """Per printed example: the rule in words, and the triples in its order."""
+    triples = sentences.drop_duplicates("triple").set_index("triple")
+    if table == 3:
+        small, large = triples["s"].abs(), triples["s"]
+        return [("smallest |s|", _ascending(small)), ("largest s", _ascending(-large))]
+    if table == 4:
+        return [("largest d", _ascending(-triples["d"]))] * 2
+    p = sentences[~sentences["swapped"]].set_index(["triple", "label"])["p"].unstack().reindex(triples.index)
+    right = (p[STEREOTYPE] > 0.5) & (p[ANTI] > 0.5) & (p[UNRELATED] < 0.5)
+    gap = (p[STEREOTYPE] - p[ANTI]).abs()
+    rule = "smallest |p(stereotype) - p(anti)|" + (" of the triples predicted right" if right.any() else "")
+    return [(rule, _ascending(gap[right] if right.any() else gap))]
+
+
+def _ascending(values: pd.Series) -> list[str]:
+    return list(values.sort_values(kind="stable").index)

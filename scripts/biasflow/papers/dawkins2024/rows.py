@@ -1,0 +1,124 @@
+"""A run's scores as this paper sees them: by level and settings of its grid, inside the encoders and in NLI."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.methods.grid import LEVELS
+from scripts.biasflow.metrics.stereoset import part_of
+from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside, encoders_of_nli
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.registry import METRICS, WITH
+from scripts.biasflow.results.scores import NA, NONE
+
+BASE, DEBIAS, SENT, LAYER_12, LAYER_11, ATTENTION = LEVELS
+SETTING = ["level", "settings"]  # as printed: settings are (n_11, c_11, n_12, c_12, n_p) as far as the level goes
+BLOCK = ["encoder", "stimuli"]
+READING = ["encoder", "interventions"]
+MEASURES = ["strength", "distance"]
+CONTROLS = ["stereotype_score", "language_model_score"]
+AFTER = "after fine-tuning"  # the paper's reading: its introduction applies the interventions to the fine-tuned model
+DURING = "during fine-tuning"
+HEADS = {"own": AFTER, "retrained": f"{AFTER}, head retrained"}  # head of a plainly fine-tuned model -> reading
+INTERVENTIONS = (*HEADS.values(), DURING)  # the readings, the main one first
+SCORES = {  # column of the tables -> metric, dataset, variant
+    "parity": ("nli_parity", "occupation-pairs", "majority"),
+    "parity_templates": ("nli_parity", "occupation-pairs", "templates"),
+    "accuracy": ("nli_accuracy", "occupation-pairs", NA),
+    "fairness": ("nli_fairness", "occupation-pairs", "majority"),
+    "fairness_templates": ("nli_fairness", "occupation-pairs", "templates"),
+    "snli_accuracy": ("accuracy", "test", NA),
+}
+PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the paper's table 7 prints of these
+
+
+def encoders(run: Run) -> list[str]:
+    """The encoders that the paper was asked for, in the order of the configuration."""
+    return list(dict.fromkeys([*encoders_inside(run.options), *encoders_of_nli(run.options)]))
+
+
+def why_not_inside(run: Run, encoder: str) -> str:
+    """Why an encoder has no Strength and Distance under the grid."""
+    return run.reason(encoder=encoder, method=run.options["method"], metric="strength")
+
+
+def why_not_in_nli(run: Run, encoder: str) -> str:
+    """Why an encoder has no NLI scores under the grid."""
+    return run.reason(encoder=encoder, method=run.options["method"], metric="nli_fairness")
+
+
+def key_of(measure: str) -> tuple[str, str, str]:
+    """metric, part and variant of a measure on stimuli, as the tables and the matrix show it."""
+    entry = METRICS["strength"].measures[measure]
+    return measure, entry.part, entry.variant
+
+
+def inside(run: Run) -> pd.DataFrame:
+    """Scores on stimuli by setting: index encoder, stimuli, level, settings; columns (metric, part, variant).
+
+    Encoders and stimuli that the grid was not measured on are left out. BiasflowError for a metric or a share of
+    triples (`tops` of the options) that was not scored at all."""
+    scores = run.scores
+    on_stimuli = (scores["task"] == NA) & (scores["strategy"] == NA) & scores["metric"].isin([*MEASURES, *CONTROLS])
+    rows = scores[on_stimuli & scores["encoder"].isin(encoders_inside(run.options))]
+    rows = _of_grid(rows, run.options["method"], per=["encoder", "dataset"]).rename(columns={"dataset": "stimuli"})
+    wide = rows.pivot(index=[*BLOCK, *SETTING], columns=["metric", "part", "variant"], values="value")
+    wanted = [key_of(measure) for measure in (*MEASURES, *CONTROLS)]
+    wanted += [(measure, part, NA) for measure in MEASURES for part in shares(run)]
+    absent = [" ".join(key) for key in wanted if key not in wide]
+    if absent and len(wide):
+        raise BiasflowError(
+            f"the grid {run.options['method']} has no scores for {', '.join(absent)}; score these first"
+        )
+    return wide
+
+
+def shares(run: Run) -> list[str]:
+    """The shares of triples that Strength and Distance average over, as the scores name them, the smallest first."""
+    return [part_of(top) for top in sorted(run.options["tops"])]
+
+
+def nli(run: Run) -> pd.DataFrame:
+    """NLI scores: a row per encoder, reading of the interventions, setting and seed, a column per entry of SCORES.
+
+    Encoders whose NLI was not measured under the grid are left out. BiasflowError names the first setting that lacks a
+    score."""
+    scores, options = run.scores, run.options
+    own = scores[(scores["task"] == options["task"]) & scores["encoder"].isin(encoders_of_nli(options))]
+    columns = {key: column for column, key in SCORES.items()}
+    keys = zip(own["metric"], own["dataset"], own["variant"], strict=True)
+    own = own.assign(column=[columns.get(key) for key in keys]).dropna(subset="column")
+    after = _of_grid(own[own["strategy"] == "plain"], options["method"], per=["encoder"])
+    rows = pd.concat([after.assign(interventions=after["head"].map(HEADS)), _in_training(own, run)])
+    rows = rows.dropna(subset="interventions")
+    wide = rows.pivot(index=[*READING, *SETTING, "seed"], columns="column", values="value").reindex(
+        columns=list(SCORES)
+    )
+    for column in SCORES:
+        for encoder, _, level, settings, _ in wide.index[wide[column].isna()][:1]:
+            raise BiasflowError(f"encoder {encoder}, NLI: setting {level} ({settings}) has no {column}; score it first")
+    return wide.rename_axis(columns=None).reset_index()
+
+
+def _in_training(rows: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """The rows of models that were fine-tuned with one setting of the grid active."""
+    settings = run.attributes("method", "setting")
+    trained = {WITH + name: settings[name] for name in run.options["during"] if name in settings}
+    rows = rows[rows["strategy"].isin(trained)]
+    return _named(rows, rows["strategy"].map(trained)).assign(interventions=DURING)
+
+
+def _of_grid(rows: pd.DataFrame, method: str, per: list[str]) -> pd.DataFrame:
+    """The rows of the untouched model and of the grid `method`, where it was measured: in each group of the keys `per`
+    that has one of its rows."""
+    rows = rows[rows["method"].isin([NONE, method])]
+    of_grid = rows["method"] == method
+    measured = of_grid.groupby([rows[key] for key in per]).transform("any").astype(bool)
+    return _named(rows, rows["setting"].where(of_grid, BASE))[measured]
+
+
+def _named(rows: pd.DataFrame, settings: Iterable[str]) -> pd.DataFrame:
+    """`rows` with the columns level and settings: "layer-12 0,1,0" is layer-12 and "0,1,0", "base" has none."""
+    split = [name.partition(" ") for name in settings]
+    return rows.assign(level=[level for level, _, _ in split], settings=[text for _, _, text in split])

@@ -1,0 +1,149 @@
+"""Table 7, what the other tables and figures are made of: every setting, inside the encoder and in NLI."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.papers.dawkins2024.rows import (
+    AFTER,
+    BASE,
+    BLOCK,
+    CONTROLS,
+    INTERVENTIONS,
+    MEASURES,
+    PRINTED_SCORES,
+    READING,
+    SCORES,
+    SETTING,
+    encoders,
+    inside,
+    key_of,
+    nli,
+    why_not_in_nli,
+    why_not_inside,
+)
+from scripts.biasflow.papers.frames import RUN, Run, status
+from scripts.biasflow.papers.make import NOTE
+from scripts.biasflow.results.tables import merge_published
+from scripts.biasflow.results.viability import viable
+
+
+def table7(run: Run) -> pd.DataFrame:
+    """All settings of every encoder and stimuli set in the printed order, with the printed table's values.
+
+    NLI columns are means over the fine-tuning seeds (counted in `nli_seeds`), repeated for each stimuli set. A further
+    reading of the interventions adds rows for the settings that it has. `viable` is "yes" or "no", "" without NLI
+    scores. `status` and `nli_status` say why an encoder has no scores on stimuli (it has no stimuli then) or in NLI.
+    BiasflowError names the first setting that is missing, or that the printed table does not have."""
+    published = run.published("table7")
+    measured, judged = _inside(run, published), nli_by_setting(run, published)
+    blocks = []
+    for encoder in encoders(run):
+        sets = measured.loc[measured["encoder"] == encoder, "stimuli"].unique()
+        own = judged[judged["encoder"] == encoder]
+        statuses = {
+            "status": RUN if len(sets) else status_of(why_not_inside(run, encoder)),
+            "nli_status": status_of(why_not_in_nli(run, encoder)) if own.empty else RUN,
+        }
+        further = [name for name in own["interventions"].unique() if name != AFTER]
+        for stimuli, interventions in product(sets if len(sets) else [""], [AFTER, *further]):
+            settings = published[SETTING]
+            if interventions != AFTER:
+                settings = settings.merge(own.loc[own["interventions"] == interventions, SETTING])
+            keys = dict(zip([*BLOCK, "interventions"], (encoder, stimuli, interventions), strict=True))
+            blocks.append(settings.assign(**keys, **statuses))
+    rows = pd.concat(blocks, ignore_index=True)
+    rows = rows.merge(measured, on=[*BLOCK, *SETTING], how="left", validate="many_to_one")
+    rows = rows.merge(judged, on=[*READING, *SETTING], how="left", validate="many_to_one")
+    rows = rows.fillna({"viable": "", "nli_seeds": 0}).astype({"nli_seeds": int})
+    order = [*BLOCK, "interventions", *SETTING, *MEASURES, *CONTROLS, *SCORES]
+    rows = rows[[*order, "viable", "nli_seeds", "status", "nli_status"]]
+    table = merge_published(rows, published, on=SETTING, values=[*MEASURES, *PRINTED_SCORES])
+    table.attrs[NOTE] = _note(run)
+    return table
+
+
+def nli_by_setting(run: Run, published: pd.DataFrame) -> pd.DataFrame:
+    """Means over the fine-tuning seeds (`nli_seeds`) of every setting, and whether the setting is `viable`.
+
+    Fairness is the mean of the seeds' fairness, not the product of two means. A setting is viable by its mean SNLI
+    accuracy against the untouched encoder's: Base of the main reading. `published`: the printed table 7, whose
+    settings the main reading must all have; other readings may have some. BiasflowError otherwise."""
+    keys = [*READING, *SETTING]
+    table = nli(run).groupby(keys, sort=False).agg(**{c: (c, "mean") for c in SCORES}, nli_seeds=("seed", "nunique"))
+    table = table.reset_index()
+    printed = pd.MultiIndex.from_frame(published[SETTING])
+    for (encoder, interventions), block in table.groupby(READING):
+        for level, settings in pd.MultiIndex.from_frame(block[SETTING]).difference(printed)[:1]:
+            raise BiasflowError(f"encoder {encoder}, NLI {interventions}: {level} ({settings}) is not in table 7")
+    for encoder, block in table.groupby("encoder"):
+        main = block[block["interventions"] == AFTER]
+        for level, settings in printed.difference(pd.MultiIndex.from_frame(main[SETTING]))[:1]:
+            raise BiasflowError(f"encoder {encoder}, NLI {AFTER}: setting {level} ({settings}) has no scores")
+    return table.assign(viable=against_base(table, ["encoder"], **run.options["viability"]))
+
+
+def against_base(table: pd.DataFrame, keys: list[str], **viability: float | str) -> pd.Series:
+    """ "yes" or "no" for each row, by the Base row of the main reading with the same `keys`."""
+    verdicts = pd.Series("", index=table.index, dtype=object)
+    for key, block in table.groupby(keys):
+        try:
+            base = _base_accuracy(block[block["interventions"] == AFTER])
+        except BiasflowError as error:
+            named = ", ".join(f"{name} {value}" for name, value in zip(keys, key, strict=True))
+            raise BiasflowError(f"NLI {AFTER}, {named}: {error}") from error
+        verdicts[block.index] = np.where(viable(block["snli_accuracy"], base, **viability), "yes", "no")
+    return verdicts
+
+
+def viable_settings(table: pd.DataFrame, **viability: float | str) -> np.ndarray:
+    """Which rows (level, snli_accuracy) of one encoder are viable against its Base row: bool [rows]."""
+    return viable(table["snli_accuracy"], _base_accuracy(table), **viability)
+
+
+def in_printed_order(table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Rows by encoder and reading (in the order of INTERVENTIONS), within each in the order of the printed table 7."""
+    order = pd.Series(range(len(published)), pd.MultiIndex.from_frame(published[SETTING]))
+    places = order.reindex(pd.MultiIndex.from_frame(table[SETTING])).to_numpy()
+    ranks = table["interventions"].map(INTERVENTIONS.index)
+    sorting = table.assign(_place=places, _rank=ranks)
+    return sorting.sort_values(["encoder", "_rank", "_place"], kind="stable", ignore_index=True)[list(table)]
+
+
+def _note(run: Run) -> str:
+    """How the grid's subspaces were fitted, and what viable means here."""
+    method, viability = run.options["method"], run.options["viability"]
+    eraser, in_sequence = (run.attributes("method", name).get(method) for name in ("eraser", "sequential"))
+    fitted = "in sequence" if in_sequence == str(True) else "on the untouched model"
+    subspaces = f"The subspaces are those of {eraser}, fitted {fitted}. " if eraser else ""
+    return f"{subspaces}The threshold is {viability['threshold']:g} ({viability['reading']})."
+
+
+def status_of(reason: str) -> str:
+    """The status of an encoder without scores, e.g. "not run: no NSP head"."""
+    return status(reason or "no scores")  # planned to run, but there are none
+
+
+def _base_accuracy(table: pd.DataFrame) -> float:
+    base = table.loc[table["level"] == BASE, "snli_accuracy"]
+    if len(base) != 1:
+        raise BiasflowError(f"viability is judged against one Base row, but there are {len(base)}; score Base once")
+    return float(base.iloc[0])
+
+
+def _inside(run: Run, published: pd.DataFrame) -> pd.DataFrame:
+    """encoder, stimuli, level, settings and the columns on stimuli; every setting is there."""
+    wide = inside(run)
+    measures = [*MEASURES, *CONTROLS]
+    blocks = wide.index.to_frame(index=False)[BLOCK].drop_duplicates()
+    _same_settings(wide.index, pd.MultiIndex.from_frame(blocks.merge(published[SETTING], how="cross")))
+    columns = pd.MultiIndex.from_tuples(map(key_of, measures))
+    return wide.reindex(columns=columns).set_axis(measures, axis=1).reset_index()
+
+
+def _same_settings(ours: pd.MultiIndex, expected: pd.MultiIndex) -> None:
+    for left, right, what in ((expected, ours, "has no scores"), (ours, expected, "is not in the printed table 7")):
+        for encoder, stimuli, level, settings in left.difference(right)[:1]:
+            raise BiasflowError(f"encoder {encoder}, stimuli {stimuli}: setting {level} ({settings}) {what}")

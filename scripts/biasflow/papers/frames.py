@@ -1,0 +1,51 @@
+"""What all papers share: the run that their tables are made of."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+RUN, NOT_ASKED = "run", "not asked for"
+
+
+@dataclass(frozen=True, eq=False)  # one is like itself alone, so that what is made of it can be kept
+class Run:
+    """A run as tables and figures see it.
+
+    scores: the one tidy table (results.scores), of all papers and blocks; plan: a row per cell (block, encoder,
+    training, method, metric, dataset, status, reason); names: a row per attribute of a named thing (name, kind,
+    attribute, value); published: reads a file of printed values of the paper by its name; files: small item files by
+    role, such as examples or words, each with its path's parts as a key; options: the paper's own part of the
+    configuration."""
+
+    scores: pd.DataFrame
+    plan: pd.DataFrame
+    names: pd.DataFrame
+    published: Callable[[str], pd.DataFrame]
+    files: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def attributes(self, kind: str, attribute: str) -> dict[str, str]:
+        """Name -> value of an attribute of all things of a kind that have it: attributes("encoder", "parent")."""
+        rows = self.names[(self.names["kind"] == kind) & (self.names["attribute"] == attribute)]
+        return dict(zip(rows["name"], rows["value"], strict=True))
+
+    def reason(self, **keys: str | Collection[str]) -> str:
+        """Why none of the cells of the plan with these keys was run: the first reason; "" if one was run.
+
+        `keys`: columns of the plan, each with a value or several. Without any such cell the reason is NOT_ASKED."""
+        cells = self.plan
+        for column, value in keys.items():
+            cells = cells[cells[column].isin([value] if isinstance(value, str) else [*value])]
+        if cells.empty:
+            return NOT_ASKED
+        return "" if (cells["status"] == RUN).any() else str(cells["reason"].iloc[0])
+
+
+def status(reason: str) -> str:
+    """What a table says of a row: "run", or "not run: <reason>"."""
+    return f"not run: {reason}" if reason else RUN
+
+
+Table = Callable[[Run], pd.DataFrame]

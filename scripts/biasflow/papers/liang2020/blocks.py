@@ -1,0 +1,80 @@
+"""Which cells Liang, Dufter & Schütze (2020) need: blocks to ask for, by name. Imports no pandas."""
+
+from collections.abc import Mapping
+
+from scripts.biasflow.base.errors import BiasflowError
+
+NAME, NONE, WITH, PLAIN = "liang2020", "none", "with-", "plain"
+# The paper's methods -> where each acts; the conceptor in all layers ruins the language model.
+METHODS = {NONE: "", "hard": "all", "conceptor": "last", "densray": "all"}
+EACH = "densray-each"  # DensRay in one layer at a time
+IN_TRAINING, AT_EVALUATION = "in_training", "at_evaluation"
+DEFAULTS = {
+    "methods": list(METHODS),
+    "by_layer": True,
+    "finetuned_perplexity": False,
+    "tasks": [],
+    "when": [IN_TRAINING],
+    "seeds": [0],
+}
+_PERPLEXITY = ["perplexity", "pseudo_perplexity"]
+_INSIDE = ["strength", "occtmp", "weat", "seat", *_PERPLEXITY]
+
+
+def with_defaults(options: Mapping) -> dict:
+    """The options with DEFAULTS filled in, and `none` first among the methods."""
+    filled = DEFAULTS | dict(options)
+    return filled | {"methods": list(dict.fromkeys([NONE, *filled["methods"]]))}
+
+
+def finetuned(encoder: str) -> str:
+    """The name of the encoder that is `encoder` after an epoch of masked-LM training on the text's training part."""
+    return f"{encoder}-mlm"
+
+
+def of_pretrained(method: str) -> str:
+    """The name of the method as it is fitted on the encoder before training, which the printed perplexity needs."""
+    return method if method == NONE else f"{method}-pretrained"
+
+
+def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
+    """Name -> block of the cells that the tables and figures are made of; none without encoders.
+
+    `options`: encoders; methods that get a row (`none` always has one); by_layer: OCCTMP under `densray-each`;
+    finetuned_perplexity: of the encoders `<encoder>-mlm` too; tasks: names of tasks of kind glue, with their seeds, and
+    `when` a method is active in them: from training on, or at evaluation only. `config`: the whole configuration, of
+    which `tasks` is read. BiasflowError for a task that is none of kind glue."""
+    options = with_defaults(options)
+    encoders, methods = options["encoders"], options["methods"]
+    if not encoders:
+        return {}
+    found = {
+        NAME: {"encoders": encoders, "methods": methods, "metrics": _INSIDE},
+        f"{NAME}-shares": {"encoders": encoders, "methods": [NONE], "metrics": ["gender_share"]},
+    }
+    if "densray" in methods:  # the page of sentences
+        found[f"{NAME}-sentences"] = {"encoders": encoders, "methods": ["densray"], "items": ["token_scores"]}
+    if options["by_layer"] and "densray" in methods:
+        found[f"{NAME}-by-layer"] = {"encoders": encoders, "methods": [EACH], "metrics": ["occtmp"]}
+    if options["finetuned_perplexity"]:
+        found[f"{NAME}-mlm"] = {
+            "encoders": [finetuned(encoder) for encoder in encoders],
+            "methods": [of_pretrained(method) for method in methods],
+            "metrics": _PERPLEXITY,
+        }
+    for task in options["tasks"]:
+        _check(task, config)
+        models = {"encoders": encoders, "task": task, "seeds": options["seeds"], "metrics": ["accuracy"]}
+        at_evaluation = methods if AT_EVALUATION in options["when"] else [NONE]
+        found[f"{NAME}-{task}"] = {**models, "strategies": [PLAIN], "methods": at_evaluation}
+        carried = [f"{WITH}{method}" for method in methods if method != NONE and IN_TRAINING in options["when"]]
+        if carried:
+            found[f"{NAME}-{task}-in-training"] = {**models, "strategies": carried, "methods": [NONE]}
+    return found
+
+
+def _check(task: str, config: Mapping) -> None:
+    kinds = {name: about["kind"] for name, about in config["tasks"].items()}
+    if kinds.get(task) != "glue":
+        known = ", ".join(name for name, kind in kinds.items() if kind == "glue") or "none"
+        raise BiasflowError(f"config: key 'papers.{NAME}.tasks': {task!r} is no task of kind glue; there are: {known}")

@@ -1,0 +1,77 @@
+"""Everything that a paper prints, made of one run."""
+
+import importlib
+from collections.abc import Callable, Collection
+from pathlib import Path
+from types import ModuleType
+
+from scripts.biasflow.base.errors import BiasflowError, headline
+from scripts.biasflow.base.files import whole_file
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.paper import PaperText, Target, load
+from scripts.biasflow.results.figures import save_figure
+from scripts.biasflow.results.tables import write_table
+
+NOTE = "note"  # in a table's attrs: what its caption says more in this run
+
+
+def make_paper(name: str, run: Run, folder: str | Path, *, only: Collection[str] | None = None) -> list[Path]:
+    """Write a paper's tables (CSV, LaTeX, HTML), figures (SVG, PDF) and pages (HTML) into `folder`; their paths.
+
+    What to make stands in papers/<name>/targets.py: TABLES and FIGURES, name -> function of the run that gives a
+    DataFrame or a Figure, and PAGES, name -> function of the run and the caption that gives HTML. A table's
+    `attrs["note"]` is added to its caption. `only`: names of targets (<paper>_<name>). A target that fails does not
+    keep the others from being written: one BiasflowError at the end names all that failed, and its cause holds their
+    tracebacks. BiasflowError at once if targets.py and paper.yaml differ, or for an unknown name in `only`."""
+    text = load(name)
+    functions = _functions(text, importlib.import_module(f"{__package__}.{name}.targets"))
+    known = {target for targets in functions.values() for target in targets}
+    for unknown in sorted(set(only or ()) - known):
+        raise BiasflowError(f"{name} has no table, figure or page {unknown!r}; it has {', '.join(sorted(known))}")
+    written, failed = [], {}
+    for kind, targets in functions.items():
+        for target, function in targets.items():
+            if only is not None and target not in only:
+                continue
+            paths = [Path(folder, file) for file in text.files(kind, target)]
+            try:
+                _WRITERS[kind](function, run, paths, getattr(text, kind)[target.removeprefix(f"{name}_")])
+            except Exception as error:  # whatever is wrong with one target, the others are made
+                failed[target] = error
+            else:
+                written += paths
+    if failed:
+        reasons = "; ".join(f"{target}: {headline(error)}" for target, error in failed.items())
+        raise BiasflowError(f"{name}: not made: {reasons}") from ExceptionGroup(name, list(failed.values()))
+    return written
+
+
+def _functions(text: PaperText, module: ModuleType) -> dict[str, dict[str, Callable]]:
+    """kind -> target -> function, in the order of paper.yaml."""
+    found = {}
+    for kind in _WRITERS:
+        made, named = getattr(module, kind.upper(), {}), getattr(text, kind)
+        for name in sorted(set(made) ^ set(named)):
+            lacks = "paper.yaml has no caption" if name in made else "targets.py has no function"
+            raise BiasflowError(f"{text.name}, {kind}: {lacks} for {name!r}")
+        found[kind] = dict(zip(text.targets(kind), (made[name] for name in named), strict=True))
+    return found
+
+
+def _write_table(function: Callable, run: Run, paths: list[Path], target: Target) -> None:
+    frame = function(run)
+    caption = " ".join(filter(None, [target.caption, frame.attrs.get(NOTE, "")]))
+    write_table(frame, *paths, caption=caption, decimals=target.decimals)
+
+
+def _write_figure(function: Callable, run: Run, paths: list[Path], _: Target) -> None:
+    save_figure(function(run), *paths)
+
+
+def _write_page(function: Callable, run: Run, paths: list[Path], target: Target) -> None:
+    page = function(run, target.caption)
+    with whole_file(paths[0]) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
+
+
+_WRITERS: dict[str, Callable] = {"tables": _write_table, "figures": _write_figure, "pages": _write_page}

@@ -1,0 +1,120 @@
+"""Tables 2 and 6: how well intrinsic measures explain extrinsic ones, as R^2 of a line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from scripts.biasflow.papers.frames import Run, status
+from scripts.biasflow.papers.orgad2022.comparisons import LEVEL
+from scripts.biasflow.papers.orgad2022.measures import BITS, CEAT_PRINTED, CEAT_VARIANT, EXTRINSIC, MIXED, VARIANTS
+from scripts.biasflow.papers.orgad2022.printed import ENCODER, REPLICA, arranged, beside, printed_values
+from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points
+from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, CEAT, COMPRESSION, select
+from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED
+
+SIGNIFICANT, EVERY = "p < 0.05", "all"  # which points stand in a row
+_KEY = ["encoder", "intrinsic", "intrinsic_variant", "points", "metric", "variant"]
+_MEASURES = [*EXTRINSIC, *VARIANTS]
+_LABELS = {measure.key: measure.label for measure in _MEASURES}
+
+
+@dataclass(frozen=True)
+class Line:
+    """The least-squares line y = intercept + slope x, its coefficient of determination, and the number of points."""
+
+    slope: float
+    intercept: float
+    r_squared: float
+    n: int
+
+
+def line(x: ArrayLike, y: ArrayLike) -> Line:
+    """The least-squares line through the pairs (x, y), each [n], that are finite on both sides.
+
+    R^2 = 1 - residual / total sum of squares, the square of Pearson's r. NaN for fewer than three pairs or a constant
+    side."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    finite = np.isfinite(x) & np.isfinite(y)
+    x, y = x[finite], y[finite]
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Line(*[float("nan")] * 3, n=len(x))
+    fitted = stats.linregress(x, y)
+    return Line(float(fitted.slope), float(fitted.intercept), float(fitted.rvalue) ** 2, len(x))
+
+
+def table2(run: Run) -> pd.DataFrame:
+    """R^2 of every extrinsic measure with compression and with CEAT, before and after retraining: the first encoder.
+
+    A row per encoder, intrinsic measure and variant, which `points` (those with p < 0.05, as the paper has for CEAT, or
+    all) and extrinsic measure; points are models x seeds, after retraining x heads, with scrubbing on scrubbed
+    biographies. `n_before` and `n_after` count them. Published values stand beside compression as released (mixed-last)
+    and the CEAT points with p < 0.05. CEAT is C6, or the first test that the run has. BiasflowError naming encoder and
+    strategy for a hole in the scores."""
+    return _fits(run, [*run.options["encoders"][:1], ENCODER])
+
+
+def table6(run: Run) -> pd.DataFrame:
+    """As `table2`, of the other encoders: replicas."""
+    return _fits(run, [*run.options["encoders"][1:], REPLICA])
+
+
+def _fits(run: Run, encoders: Sequence[str]) -> pd.DataFrame:
+    chosen, encoders = select(run), list(dict.fromkeys(encoders))
+    tables = {stage: points(chosen, stage) for stage in (BEFORE, AFTER)}
+    before, after = (_fitted(table, stage, chosen.ceat_test) for stage, table in tables.items())
+    ours = before.merge(after, on=_KEY, how="outer")
+    table = beside(ours, _printed(run, chosen.ceat_test), _KEY, encoders)
+    table = arranged(
+        table.assign(
+            measure=[_LABELS.get(key, "") for key in zip(table["metric"], table["variant"], strict=True)],
+            key=[*zip(table["metric"], table["variant"], strict=True)],
+            before_difference=table["before"] - table["before_published"],
+            after_difference=table["after"] - table["after_published"],
+            status=[
+                row.status
+                or status(chosen.no_points(row.encoder, COMPRESSION if row.intrinsic == COMPRESSION else CEAT))
+                for row in table.itertuples()
+            ],
+        ),
+        encoder=encoders,
+        intrinsic=[COMPRESSION],
+        intrinsic_variant=[MIXED.variant, BITS.variant],
+        points=[SIGNIFICANT, EVERY],
+        key=[*_LABELS],
+    )
+    columns = ["encoder", "intrinsic", "intrinsic_variant", "points", "measure", "variant"]
+    for stage in tables:
+        columns += [stage, stage + PUBLISHED, stage + DIFFERENCE, f"n_{stage}"]
+    return table[[*columns, "status"]].astype({"n_before": "Int64", "n_after": "Int64"})
+
+
+def _fitted(table: pd.DataFrame, stage: str, test: str) -> pd.DataFrame:
+    """R^2 and number of points of a stage by _KEY, of what an encoder has."""
+    effect, p = ceat_columns(test)
+    readings = [(COMPRESSION, measure.variant, EVERY, measure.column) for measure in (MIXED, BITS)]
+    readings += [(effect, CEAT_VARIANT, kept, effect) for kept in (SIGNIFICANT, EVERY)]
+    rows = []
+    for encoder, own in table.groupby("encoder"):
+        for (*reading, x), measure in product(readings, _MEASURES):
+            if {x, measure.column} <= set(own) and own[x].notna().any():
+                shown = own[own[p] < LEVEL] if SIGNIFICANT in reading else own
+                fitted = line(shown[x], shown[measure.column])
+                rows.append((encoder, *reading, *measure.key, fitted.r_squared, fitted.n))
+    return pd.DataFrame(rows, columns=[*_KEY, stage, f"n_{stage}"])
+
+
+def _printed(run: Run, test: str) -> pd.DataFrame:
+    """R^2 as printed, by _KEY, columns before and after; CEAT only where ours is on the same test."""
+    values = printed_values(run, "2", "6")
+    ceat = values["intrinsic"] == CEAT
+    values = values.assign(
+        intrinsic=values["intrinsic"].mask(ceat, ceat_columns(CEAT_PRINTED)[0]),
+        intrinsic_variant=np.where(ceat, CEAT_VARIANT, MIXED.variant),
+        points=np.where(ceat, SIGNIFICANT, EVERY),
+    )[~ceat | (test == CEAT_PRINTED)]
+    return values.pivot(index=_KEY, columns="stage", values="value").rename_axis(columns=None).reset_index()

@@ -1,0 +1,59 @@
+"""What the paper measures: labels of the tables, and where each measure stands in the one table of scores."""
+
+from typing import NamedTuple
+
+
+class Measure(NamedTuple):
+    """A measure as the tables call it, and its metric and variant ("" where it has none)."""
+
+    label: str
+    metric: str
+    variant: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.metric, self.variant
+
+    @property
+    def column(self) -> str:
+        """Its column in a table of points: "tpr_gap_pearson train", "independence"."""
+        return f"{self.metric} {self.variant}".strip()
+
+
+MIXED = Measure("Compression", "compression", "mixed-last")  # as released and printed
+BITS = Measure("Compression", "compression", "bits-best")
+OTHER_COMPRESSIONS = [Measure("Compression", "compression", variant) for variant in ("bits-last", "mixed-best")]
+CONTROL = Measure("Compression of random labels", "control_compression", "bits-best")
+ACCURACY = Measure("Accuracy", "accuracy")
+_GAPS = {"tpr": "TPR", "fpr": "FPR", "precision": "Precision"}
+# As printed: nine measures of bias on the task itself.
+EXTRINSIC = [
+    *(
+        measure
+        for part, name in _GAPS.items()
+        for measure in (
+            Measure(f"{name} gap (P)", f"{part}_gap_pearson", "train"),
+            Measure(f"{name} gap (S)", f"{part}_gap_sum"),
+        )
+    ),
+    Measure("Independence gap (S)", "independence"),
+    Measure("Separation gap (S)", "separation", "absdiff"),
+    Measure("Sufficiency gap (S)", "sufficiency", "absdiff"),
+]
+BY_LABEL = {measure.label: measure for measure in EXTRINSIC}
+PEARSON = [measure for measure in EXTRINSIC if measure.variant == "train"]
+# Other readings of the same measures: a run may leave these out, for every model alike.
+VARIANTS = [
+    *(measure._replace(variant=shares) for measure in PEARSON for shares in ("test", "labour")),
+    Measure("Separation gap (S)", "separation", "sum"),
+    Measure("Sufficiency gap (S)", "sufficiency", "sum"),
+    Measure("Sufficiency gap (S)", "sufficiency", "absdiff-order-free"),
+    Measure("Sufficiency gap (S)", "sufficiency", "sum-order-free"),
+]
+MEASURES = [MIXED, ACCURACY, *EXTRINSIC, BITS, *OTHER_COMPRESSIONS, *VARIANTS]  # as in the tables
+UNDEFINED = "undefined_cells"  # its part is the start of the name of the measures that it counts for
+CEAT_EFFECT, CEAT_P = "ceat_effect_size", "ceat_p_two_sided"
+CEAT_METRICS = (CEAT_EFFECT, CEAT_P, "ceat_p_one_sided", "ceat_tau_squared")
+CEAT_VARIANT = "weat-spread"  # roles and variance of the released CEAT code
+CEAT_MEASURE = Measure("CEAT", CEAT_EFFECT, CEAT_VARIANT)
+CEAT_PRINTED = "C6"  # the test of the printed values

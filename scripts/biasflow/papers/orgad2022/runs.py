@@ -1,0 +1,160 @@
+"""The paper's scores by seed and head, checked for holes, and the points that correlations and figures are made of."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import lru_cache
+from itertools import product
+
+import pandas as pd
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.papers.orgad2022.measures import (
+    ACCURACY,
+    BITS,
+    CEAT_EFFECT,
+    CEAT_P,
+    CEAT_VARIANT,
+    CONTROL,
+    EXTRINSIC,
+    MIXED,
+    UNDEFINED,
+    VARIANTS,
+)
+from scripts.biasflow.papers.orgad2022.selection import BASELINES, FINETUNED, NONE, Selection, in_order
+
+MEASURE, CELL, POINT = ["metric", "variant"], ["model", "text"], ["encoder", "model", "seed"]
+_RUN = ["seed", "head_seed", "readout_seed"]
+_SCORE = ["encoder", *CELL, *_RUN]
+
+
+def extrinsic_runs(chosen: Selection, stage: str) -> pd.DataFrame:
+    """The scores of occupation prediction at a stage, "before", "after" or "frozen", with `undefined_cells`.
+
+    Columns: encoder, CELL, seed, head_seed, MEASURE, value and n; values of diverged encoders are NaN. BiasflowError
+    naming encoder, model and seed for a score that is missing: the accuracy and the measures of EXTRINSIC must be
+    there, those of VARIANTS in all runs of an encoder or in none."""
+    required = [measure.key for measure in (ACCURACY, *EXTRINSIC)]
+    rows = chosen.rows
+    shown = pd.MultiIndex.from_frame(rows[MEASURE]).isin([*required, *(measure.key for measure in VARIANTS)])
+    rows = rows[shown | (rows["metric"] == UNDEFINED)]
+    return _whole(rows, chosen, stage, required, f"occupation prediction, {stage}")
+
+
+def compression_runs(chosen: Selection, stage: str = FINETUNED) -> pd.DataFrame:
+    """Compression of gender in all variants, and of random labels, as means over probe seeds; as `extrinsic_runs`.
+
+    `stage`: "finetuned", "pretrained" or "random"."""
+    rows = chosen.rows[chosen.rows["metric"].isin([MIXED.metric, CONTROL.metric])]
+    # A probe seed that lacks a score must not hide in a mean: the runs are checked before they are averaged.
+    whole = _whole(rows, chosen, stage, [MIXED.key, BITS.key], "the gender probe")
+    return whole.groupby(["encoder", *CELL, "seed", "head_seed", *MEASURE], as_index=False, sort=False)["value"].mean()
+
+
+def ceat_runs(
+    chosen: Selection,
+    test: str,
+    stage: str = FINETUNED,
+    *,
+    metrics: Collection[str] = (CEAT_EFFECT, CEAT_P),
+    variants: Collection[str] = (CEAT_VARIANT,),
+) -> pd.DataFrame:
+    """These metrics of one CEAT test in these variants, each required; n counts draws. As `extrinsic_runs`."""
+    rows = chosen.rows
+    rows = rows[(rows["dataset"] == test) & rows["metric"].isin(metrics) & rows["variant"].isin(variants)]
+    return _whole(rows, chosen, stage, [*product(metrics, variants)], f"CEAT {test}")
+
+
+def of_all_models(runs_of: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
+    """What `runs_of` returns for fine-tuned encoders and for BASELINES."""
+    return pd.concat([runs_of(stage) for stage in (FINETUNED, *BASELINES)], ignore_index=True)
+
+
+@lru_cache(maxsize=4)  # two tables and three figures are made of the same
+def points(chosen: Selection, stage: str, *, average_heads: bool = False) -> pd.DataFrame:
+    """One row per fine-tuned encoder, or per retrained head of it, with the test input of the printed values.
+
+    POINT, head_seed, a column per measure of MEASURES that the run has (`Measure.column`), and per CEAT test its
+    effect size and p (`ceat_columns`); NaN where an encoder lacks a measure. Diverged encoders are left out.
+    `average_heads`: one row per encoder, the mean over its heads, because heads that share an encoder share its
+    compression and are no independent points. `stage`: "before" or "after"."""
+    runs = extrinsic_runs(chosen, stage)
+    table = _wide(chosen, runs[runs["metric"] != UNDEFINED], [*POINT, "head_seed"])
+    if average_heads:
+        table = table.drop(columns="head_seed").groupby(POINT, as_index=False).mean().assign(head_seed="")
+    found = compression_runs(chosen)
+    intrinsic = [_wide(chosen, found[found["metric"] == MIXED.metric], POINT)]
+    for test in chosen.ceat_tests:
+        names = dict(zip((f"{name} {CEAT_VARIANT}" for name in (CEAT_EFFECT, CEAT_P)), ceat_columns(test), strict=True))
+        intrinsic.append(_wide(chosen, ceat_runs(chosen, test), POINT).rename(columns=names))
+    for frame in intrinsic:
+        table = table.merge(frame, on=POINT, how="left", validate="many_to_one")
+    lost = [(*key, seed) for key, seeds in chosen.diverged.items() for seed in seeds]
+    kept = ~pd.MultiIndex.from_frame(table[POINT]).isin(lost)
+    order = {"encoder": str, "model": [*chosen.models].index, "seed": in_order, "head_seed": in_order}
+    return table[kept].sort_values([*order], key=lambda column: column.map(order[column.name]), ignore_index=True)
+
+
+def ceat_columns(test: str) -> tuple[str, str]:
+    """The columns of a CEAT test in `points`: effect size and p."""
+    return f"ceat {test}", f"ceat {test} p"
+
+
+def undefined_cells(runs: pd.DataFrame) -> pd.Series:
+    """How many cells (classes x genders) were 0/0 and left out, a mean over runs: [encoder, metric, model, text].
+
+    `runs`: as `extrinsic_runs` returns them. Independence and accuracy have no such cells."""
+    metrics = list(dict.fromkeys(measure.metric for measure in EXTRINSIC))
+    parts = pd.DataFrame({"variant": [metric.split("_")[0] for metric in metrics], "of": metrics})
+    counts = runs[runs["metric"] == UNDEFINED].merge(parts, on="variant")
+    return counts.groupby(["encoder", "of", *CELL])["value"].mean()
+
+
+def _wide(chosen: Selection, runs: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
+    """A row per `index`, a column per metric and variant, of the test input of the printed values."""
+    own = runs[(runs["text"] == "") | (runs["text"] == runs["model"].map(chosen.models))]
+    if own.empty:
+        return own[[*index]]
+    own = own.assign(column=(own["metric"] + " " + own["variant"]).str.strip())
+    return own.pivot(index=[*index], columns="column", values="value").rename_axis(columns=None).reset_index()
+
+
+def _whole(
+    rows: pd.DataFrame, chosen: Selection, stage: str, required: Sequence[tuple[str, str]], what: str
+) -> pd.DataFrame:
+    """The `rows` of a stage, NaN where the fine-tuning diverged; BiasflowError for a hole or a double.
+
+    The scores of an encoder are whole if every model has every seed (and head) that another model has, but for diverged
+    ones, in the test input of the printed values, and each of these every measure that one of them has."""
+    rows = rows[rows["stage"] == stage]
+    for double in rows[rows.duplicated([*_SCORE, *MEASURE])].head(1).itertuples():
+        raise BiasflowError(
+            f"encoder {double.encoder}, strategy {double.model}, seed {double.seed or '-'}: more than one "
+            f"{double.metric} of {what}; score it once"
+        )
+    for encoder, block in rows.groupby("encoder"):
+        models = {NONE, *block["model"].unique()} if stage not in BASELINES else set()
+        printed = {(model, chosen.models[model] if block["text"].any() else "") for model in models}
+        cells = sorted(printed | _values(block, CELL))
+        seeds = sorted(_values(block, _RUN), key=lambda run: [in_order(seed) for seed in run])
+        measures = sorted({*required} | _values(block, MEASURE))
+        if len(block) < len(cells) * len(seeds) * len(measures):
+            lost = {(model, seed) for model, _ in cells for seed in chosen.lost(stage).get((encoder, model), ())}
+            present = _values(block, [*CELL, *_RUN, *MEASURE])
+            _refuse_hole(product(cells, seeds, measures), present, lost, f"encoder {encoder}", what)
+    return rows.assign(value=rows["value"].mask(rows["lost"]))[[*_SCORE, *MEASURE, "value", "n"]]
+
+
+def _refuse_hole(
+    expected: Iterable[tuple], present: Collection[tuple], lost: Collection[tuple], encoder: str, what: str
+) -> None:
+    """BiasflowError for the first cell, run and measure that is not `present`, if its model and seed are not `lost`."""
+    for (model, text), run, measure in expected:
+        if (model, text, *run, *measure) not in present and (model, run[0]) not in lost:
+            keys = zip((*_RUN, "input"), (*run, text), strict=True)
+            raise BiasflowError(
+                f"{encoder}, strategy {model}: no {' '.join(measure).strip()} of {what}, "
+                f"{', '.join(f'{key} {value}' for key, value in keys if value)}; score it first"
+            )
+
+
+def _values(rows: pd.DataFrame, columns: Sequence[str]) -> set[tuple]:
+    return set(rows[[*columns]].drop_duplicates().itertuples(index=False, name=None))

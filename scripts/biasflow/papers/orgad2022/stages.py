@@ -1,0 +1,92 @@
+"""Tables 3, 4 and 5: occupation prediction before retraining, after it, and without fine-tuning."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from scripts.biasflow.papers.frames import Run, status
+from scripts.biasflow.papers.orgad2022.comparisons import comparisons
+from scripts.biasflow.papers.orgad2022.measures import MEASURES, MIXED
+from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, beside, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.runs import CELL, MEASURE
+from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, FROZEN, select
+from scripts.biasflow.results.statistics import holm
+from scripts.biasflow.results.tables import PUBLISHED
+
+PRINTED_IN = {BEFORE: "3", AFTER: "4", FROZEN: "5"}  # stage -> the paper's table
+_KEY = ["encoder", *MEASURE, *CELL]
+_STARS = ["star", "star" + PUBLISHED]
+_LABELS = {measure.key: measure.label for measure in MEASURES}
+
+
+def table3(run: Run) -> pd.DataFrame:
+    """Before retraining: a row per encoder, measure (printed ones first), strategy and test input (setting).
+
+    Columns: mean, sd (n - 1) over the `n` seeds with a defined value, change from none over the `pairs` of seeds that
+    both have, its p (`statistics.paired_permutation`) and p_holm (family: the tests of one measure), star (p <
+    0.05), the printed mean, sd and star with `difference_in_printed_sd` and `stars_agree`, undefined_cells (mean per
+    run), the `diverged` seeds, which are left out, and `status`. BiasflowError naming encoder and strategy for a hole
+    in the scores."""
+    return _stage_table(run, BEFORE)
+
+
+def table4(run: Run) -> pd.DataFrame:
+    """After retraining: as `table3`, over all heads; `n` counts encoders and `n_heads` heads.
+
+    Pairs are those of encoder seed and head seed; `p_by_encoder` (and its Holm correction) compares means over the
+    heads of each encoder instead."""
+    return _stage_table(run, AFTER)
+
+
+def table5(run: Run) -> pd.DataFrame:
+    """Without fine-tuning: as `table3`, without compression, which no strategy changes."""
+    return _stage_table(run, FROZEN)
+
+
+def _stage_table(run: Run, stage: str) -> pd.DataFrame:
+    chosen = select(run)
+    encoders = encoders_of(chosen)
+    ours = comparisons(chosen, stage, MEASURES)
+    for name in ("p", "p_by_encoder"):
+        ours[f"{name}_holm"] = ours.groupby(["encoder", *MEASURE])[name].transform(holm).astype(float)
+    printed = printed_values(run, PRINTED_IN[stage]).rename(columns={"value": "mean"})
+    table = beside(ours, printed[[*_KEY, "mean", "sd", "star"]], _KEY, encoders)
+    table[_STARS] = table[_STARS].astype(object).fillna("")
+    scored = set(ours["encoder"])
+
+    def why(row: NamedTuple) -> str:
+        """Where a whole stage is missing compression is missing for the same reason."""
+        what = COMPRESSION if row.metric == MIXED.metric and row.encoder in scored else stage
+        return status(chosen.reason(row.encoder, what, row.model))
+
+    lost = chosen.lost(stage)
+    mean, sd = table["mean" + PUBLISHED], table["sd" + PUBLISHED]
+    difference = table["mean"] - mean
+    star, other = (table[name] for name in _STARS)
+    table = table.assign(
+        measure=[_LABELS.get(key, "") for key in zip(table["metric"], table["variant"], strict=True)],
+        mean_difference=difference,
+        difference_in_printed_sd=difference / sd.where(sd > 0),
+        stars_agree=np.where((star == "") | (other == ""), "", np.where(star == other, "yes", "no")),
+        diverged=[
+            chosen.diverged_seeds(*key) if lost else "" for key in zip(table["encoder"], table["model"], strict=True)
+        ],
+        status=[row.status or why(row) for row in table.itertuples()],
+    )
+    texts = TEXTS | chosen.models
+    table = arranged(
+        table.assign(
+            key=[*zip(table["metric"], table["variant"], strict=True)], other=table["text"] != table["model"].map(texts)
+        ),
+        encoder=encoders,
+        key=[measure.key for measure in MEASURES],
+        model=[*chosen.models, *TEXTS],
+        other=[False, True],
+    )
+    heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == AFTER else ([], [])
+    columns = ["encoder", "measure", "variant", "strategy", "setting", "mean", "mean_published", "mean_difference"]
+    columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, "change", "pairs", "p", "p_holm"]
+    columns += [*by_encoder, "star", "star_published", "stars_agree", "undefined_cells", "diverged", "status"]
+    table = table.rename(columns={"model": "strategy", "text": "setting"})[columns]
+    return table.astype(dict.fromkeys(["n", *heads, "pairs"], "Int64"))

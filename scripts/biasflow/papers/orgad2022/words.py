@@ -1,0 +1,126 @@
+"""Tables 9 and 10, the words that tell gender after scrubbing, and the professions of the biographies."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.bios import SUMMARY_COLUMNS, left_out
+from scripts.biasflow.papers.frames import Run
+
+ALL = "all"  # professions; iterations together
+PRINTED_OF = {"9": ALL, "10": "nurse"}  # table -> whose words the paper prints
+_TOP = ["part", "seed", "iteration", "gender", "rank", "word", "accuracy", "majority_share"]
+_PROFESSIONS = ["profession", "women", "men", "share_of_women", "labour_share", "kept", "reason"]
+
+
+def table9(run: Run) -> pd.DataFrame:
+    """The words of all biographies, as `words_table`."""
+    return _words(run, "9", [ALL])
+
+
+def table10(run: Run) -> pd.DataFrame:
+    """The words of the biographies of a profession (or several), as `words_table`."""
+    parts = _read(run, "top_words", _TOP, keep_default_na=False)["part"].unique()
+    return _words(run, "10", [part for part in parts if part != ALL])
+
+
+def words_table(top: pd.DataFrame, printed: pd.DataFrame, profession: str) -> pd.DataFrame:
+    """A row per gender for all iterations together, with the printed words, then one per iteration.
+
+    `top`: the words of a profession's biographies ("all": of everybody's), a row per seed, iteration, gender and word,
+    with its rank, and accuracy and majority_share of the classifier. `printed`: gender and word, in the order of print
+    and without the iteration, which the paper does not tell; None if no words of this profession are printed.
+    Words are sorted by how many of the `seeds` list them (in brackets), then by mean rank, then by the alphabet;
+    `printed_found` of the `printed_words` of a gender are among them. Accuracy and majority share (what guessing the
+    commoner gender would get) are means over seeds."""
+    theirs = {} if printed is None else {gender: own["word"].tolist() for gender, own in printed.groupby("gender")}
+    rows = []
+    for together, table in ((True, top.assign(iteration=ALL)), (False, top)):
+        for (iteration, gender), own in table.groupby(["iteration", "gender"]):
+            words, fits = theirs.get(gender, []), own.drop_duplicates("seed")
+            rows.append(
+                {
+                    "profession": profession,
+                    "iteration": str(iteration),
+                    "gender": gender,
+                    "words": ", ".join(f"{word} ({seeds})" for word, seeds in _by_seeds(own).items()),
+                    "seeds": len(fits),
+                    # Over all iterations there is no one accuracy: it falls as words are scrubbed.
+                    "accuracy": np.nan if together else fits["accuracy"].mean(),
+                    "majority_share": fits["majority_share"].mean(),
+                    "printed": ", ".join(words) if together else "",
+                    "printed_words": None if printed is None else len(words),
+                    "printed_found": None if printed is None else len({*words} & {*own["word"]}),
+                }
+            )
+    return pd.DataFrame(rows).astype({"printed_words": "Int64", "printed_found": "Int64"})
+
+
+def data(run: Run) -> pd.DataFrame:
+    """The professions, used ones first: biographies by gender, share of women, labour statistics, what was dropped.
+
+    BiasflowError for a missing column, a profession given twice, and one that was dropped without a reason."""
+    table, sources = data_table(_read(run, "professions", _PROFESSIONS)), pd.read_csv(_file(run, "sources"))
+    # Of embedded biographies nothing is left out.
+    embedded = f"The biographies are embedded ones: {sources.iloc[0, 0]}."
+    table.attrs["note"] = left_out(sources) if set(SUMMARY_COLUMNS) <= set(sources) else embedded
+    return table
+
+
+def data_table(professions: pd.DataFrame) -> pd.DataFrame:
+    """`data` of profession, women, men, share_of_women, labour_share (NaN: cannot be mapped), kept and reason."""
+    for name in professions.loc[professions["profession"].duplicated(), "profession"].head(1):
+        raise BiasflowError(f"professions: {name} is given twice; give each once")
+    table = professions.assign(
+        kept=professions["kept"].astype(bool), reason=professions["reason"].astype(object).fillna("")
+    )
+    for name in table.loc[~table["kept"] & (table["reason"] == ""), "profession"].head(1):
+        raise BiasflowError(f"professions: {name} was dropped without a reason; give one")
+    unmapped = np.where(table["kept"] & table["labour_share"].isna(), "not in the labour statistics", "")
+    notes = ["; ".join(filter(None, parts)) for parts in zip(table["reason"], unmapped, strict=True)]
+    table = table.assign(
+        biographies=table["women"] + table["men"], used=np.where(table["kept"], "yes", "no"), note=notes
+    )
+    table = table.sort_values(["kept", "profession"], ascending=[False, True], ignore_index=True)
+    return table[["profession", "biographies", "women", "men", "share_of_women", "labour_share", "used", "note"]]
+
+
+def _words(run: Run, number: str, parts: Sequence[str]) -> pd.DataFrame:
+    """`words_table` of each of these professions, beside the words of a printed table where it is of the same one."""
+    top = _read(run, "top_words", _TOP, keep_default_na=False)
+    parts = [part for part in parts if part in set(top["part"])]
+    if not parts:
+        raise BiasflowError(f"table {number}: {_file(run, 'top_words')} has no words for it; look for them first")
+    printed = run.published("words")
+    printed = printed[printed["table"] == number].sort_values("rank")
+    return pd.concat(
+        [
+            words_table(top[top["part"] == part], printed if part == PRINTED_OF[number] else None, part)
+            for part in parts
+        ],
+        ignore_index=True,
+    )
+
+
+def _by_seeds(top: pd.DataFrame) -> pd.Series:
+    """Word -> how many seeds list it: most seeds first, then by least mean rank, then by the alphabet."""
+    words = top.groupby("word").agg(seeds=("seed", "nunique"), rank=("rank", "mean"))
+    return words.sort_values(["seeds", "rank", "word"], ascending=[False, True, True])["seeds"]
+
+
+def _file(run: Run, role: str) -> Path:
+    """The file of a role for the task of the paper; BiasflowError if the run has none."""
+    try:
+        return run.files[role][run.options["task"]]
+    except KeyError:
+        raise BiasflowError(f"the run has no file of {role} for task {run.options['task']}; make it first") from None
+
+
+def _read(run: Run, role: str, columns: Sequence[str], **options) -> pd.DataFrame:
+    table = pd.read_csv(_file(run, role), **options)
+    if missing := [column for column in columns if column not in table]:
+        raise BiasflowError(f"{_file(run, role)}: no column {', '.join(missing)}; it needs {', '.join(columns)}")
+    return table

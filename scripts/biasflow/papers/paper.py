@@ -1,0 +1,81 @@
+"""What a paper calls its tables, figures and pages, and how it is cited: its paper.yaml. Imports no pandas."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import yaml
+
+from scripts.biasflow.base.errors import BiasflowError
+
+HERE = Path(__file__).parent
+DECIMALS = 4
+_SUFFIXES = {"tables": (".csv", ".tex", ".html"), "figures": (".svg", ".pdf"), "pages": (".html",)}
+_FOLDERS = {"tables": "tables", "figures": "figures", "pages": "figures"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table, figure or page: its caption (in the file also a list of sentences, which YAML's anchors let captions
+    share), and the decimals that LaTeX and HTML show of a table."""
+
+    caption: str
+    decimals: int = DECIMALS
+
+
+@dataclass(frozen=True)
+class PaperText:
+    """A paper.yaml. tables, figures and pages by name (without the paper's); published: what each of its files
+    published/<name>.csv holds; audit: the tables that are made of printed values alone."""
+
+    name: str
+    title: str
+    citation: str
+    tables: Mapping[str, Target]
+    figures: Mapping[str, Target]
+    pages: Mapping[str, Target]
+    published: Mapping[str, str]
+    doi: str = ""
+    url: str = ""
+    audit: Sequence[str] = ()
+
+    def targets(self, kind: str) -> list[str]:
+        """The names of all "tables", "figures" or "pages" as files and rules have them: <paper>_<name>."""
+        return [f"{self.name}_{name}" for name in getattr(self, kind)]
+
+    def captions(self, kind: str) -> dict[str, str]:
+        """Target -> caption."""
+        captions = [target.caption for target in getattr(self, kind).values()]
+        return dict(zip(self.targets(kind), captions, strict=True))
+
+    def files(self, kind: str, target: str) -> list[str]:
+        """The files of a target in the folder of a run: tables/<target>.csv, .tex and .html, or figures/<target>.svg
+        and .pdf, or (a page) figures/<target>.html."""
+        return [f"{_FOLDERS[kind]}/{target}{suffix}" for suffix in _SUFFIXES[kind]]
+
+
+def load(name: str, folder: Path = HERE) -> PaperText:
+    """Read papers/<name>/paper.yaml. BiasflowError for a missing file, an unknown key, or an empty caption."""
+    path = folder / name / "paper.yaml"
+    if not path.is_file():
+        raise BiasflowError(f"there is no paper {name!r}: no file {path}")
+    text = {"tables": {}, "figures": {}, "pages": {}, "published": {}} | yaml.safe_load(path.read_text("utf-8"))
+    known = [field.name for field in fields(PaperText)][1:]
+    for key in sorted(set(text) - set(known)):
+        raise BiasflowError(f"{path}: unknown key {key!r}; known: {', '.join(known)}")
+    for kind in _SUFFIXES:
+        text[kind] = {target: _target(path, f"{kind}.{target}", entry) for target, entry in text[kind].items()}
+    try:
+        return PaperText(name=name, **text)
+    except TypeError as error:
+        raise BiasflowError(f"{path}: a key is missing: {error}") from error
+
+
+def _target(path: Path, key: str, entry: Mapping) -> Target:
+    try:
+        target = Target(**entry)
+    except TypeError as error:
+        raise BiasflowError(f"{path}: key {key!r}: {error}") from error
+    if not target.caption:
+        raise BiasflowError(f"{path}: key {key!r}: the caption is empty")
+    return target if isinstance(target.caption, str) else replace(target, caption=" ".join(target.caption))

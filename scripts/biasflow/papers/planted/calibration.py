@@ -1,0 +1,71 @@
+"""The measures' values by planted bias, and what is said of them: a table and a figure."""
+
+import textwrap
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.planted.blocks import calibrated
+from scripts.biasflow.papers.planted.judge import judge
+from scripts.biasflow.results.figures import BLUE, style
+from scripts.biasflow.results.scores import NA, NONE
+
+# What is judged: name in the table -> metric, part and variant of the untouched encoder's scores.
+MEASURES = {
+    "Strength": ("strength", "top=10%", NA),
+    "Strength, all triples": ("strength", "top=100%", NA),
+    "Distance": ("distance", "top=10%", NA),
+    "Stereotype Score": ("stereotype_score", NA, "original"),
+    "Stereotype Score, both genders": ("stereotype_score", NA, "both"),
+    "she-he log-odds: correlation with the planted": ("log_odds_r", NA, NA),
+    "she-he log-odds: slope on the planted": ("log_odds_slope", NA, NA),
+}
+
+
+def measured(run: Run) -> pd.DataFrame:
+    """The values to judge: measure, bias, seed, value, by the doses and seeds of the encoders in the run's names.
+
+    BiasflowError names the first encoder that has no value of a measure, or no dose."""
+    scores, rows = run.scores, []
+    untouched = scores[(scores["method"] == NONE) & (scores["task"] == NA) & (scores["strategy"] == NA)]
+    keyed = untouched.set_index(["encoder", "metric", "part", "variant"])["value"].to_dict()
+    doses, seeds = (run.attributes("encoder", attribute) for attribute in ("bias", "seed"))
+    for measure, key in MEASURES.items():
+        for name in calibrated(run.options):
+            if (name, *key) not in keyed:
+                raise BiasflowError(f"encoder {name}: no score {' '.join(key)}; run its rules again")
+            if name not in doses or name not in seeds:
+                raise BiasflowError(f"encoder {name}: names.csv has no bias or no seed of it; run the plan again")
+            rows.append((measure, float(doses[name]), int(seeds[name]), keyed[name, *key]))
+    return pd.DataFrame(rows, columns=["measure", "bias", "seed", "value"])
+
+
+def calibration(run: Run) -> pd.DataFrame:
+    """What each measure says of encoders whose bias is known, and whether it sees it."""
+    return judge(measured(run))
+
+
+def draw_calibration(run: Run) -> Figure:
+    """A measure's value against the planted bias: a panel per measure; points are seeds, the line joins the means."""
+    frame = measured(run)
+    measures = frame["measure"].unique()
+    columns = min(3, len(measures))
+    lines = -(-len(measures) // columns)
+    with style():
+        figure = Figure(figsize=(2.4 * columns + 0.4, 2.1 * lines + 0.5), layout="constrained")
+        panels = figure.subplots(lines, columns, sharex=True, squeeze=False).ravel()
+        for axes in panels[len(measures) :]:
+            axes.remove()
+        for axes, measure in zip(panels, measures, strict=False):
+            values = frame[frame["measure"] == measure]
+            means = values.groupby("bias")["value"].mean()
+            axes.plot(means.index, means, color=BLUE, linewidth=1.5)
+            axes.scatter(values["bias"], values["value"], s=14, facecolors="white", edgecolors=BLUE, zorder=3)
+            axes.set_title(textwrap.fill(measure, width=28), loc="left")
+            axes.set_xticks(sorted(frame["bias"].unique()))
+            axes.tick_params(labelbottom=True)
+        figure.supxlabel("planted bias (0 none, 1 full)", fontsize=8)
+        figure.supylabel("value (points: seeds, line: mean)", fontsize=8)
+    return figure

@@ -1,0 +1,80 @@
+"""What lies on disk and decides what can be run: the plan itself touches no file."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.plan.sources import local_folder
+
+_NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
+_MASKED_LM = ("ForPreTraining", "ForMaskedLM")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """architectures: local encoder -> its config.json; missing: local encoder -> why it cannot be had."""
+
+    architectures: Mapping[str, Mapping] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+def gather(config: Mapping) -> Facts:
+    """Read the config.json of every local encoder. BiasflowError for one that is absent and not optional."""
+    architectures, missing = {}, {}
+    for name, encoder in config["encoders"].items():
+        if encoder["source"] != "local":
+            continue
+        folder = local_folder(encoder, config["mirror"])
+        reason = _why_not(encoder, folder)
+        if reason is None:
+            architectures[name] = _read(name, folder / "config.json")
+        elif encoder["optional"]:
+            missing[name] = f"encoders.{name}.path: {reason}"
+        else:
+            raise BiasflowError(f"config: key 'encoders.{name}.path': {reason}")
+    return Facts(architectures, missing)
+
+
+def _why_not(encoder: Mapping, folder: Path | None) -> str | None:
+    if folder is None:
+        return f"its path {encoder['path']} needs the config key mirror"
+    if not (folder / "config.json").is_file():
+        return f"there is no encoder in {folder} (no config.json)"
+    return None
+
+
+def _read(name: str, path: Path) -> Mapping:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise BiasflowError(f"config: key 'encoders.{name}.path': {path}: not a JSON file ({error})") from error
+    if not isinstance(found, dict):
+        raise BiasflowError(f"config: key 'encoders.{name}.path': {path}: it must hold a JSON object")
+    return found
+
+
+def has_head(config: Mapping, facts: Facts, encoder: str, head: str) -> bool:
+    """Whether an encoder has a next-sentence ("next_sentence") or a masked-LM head ("masked_lm"), as far as can be
+    known: a local encoder's config.json names its architecture, a hub encoder's entry says it, our own have both."""
+    about = config["encoders"][encoder]
+    if about["source"] == "hub":
+        return about[head]
+    if about["source"] == "continued":
+        return head == "masked_lm" and has_head(config, facts, about["from"], head)
+    if about["source"] == "local":
+        names = facts.architectures.get(encoder, {}).get("architectures") or ["ForPreTraining"]
+        return any(name.endswith(_NEXT_SENTENCE if head == "next_sentence" else _MASKED_LM) for name in names)
+    return True
+
+
+def depth(config: Mapping, facts: Facts, encoder: str) -> int | None:
+    """The number of layers, where it can be known before the first job."""
+    about = config["encoders"][encoder]
+    if about["source"] == "pretrain":
+        return about["layers"]
+    if about["source"] == "continued":
+        return depth(config, facts, about["from"])
+    known = facts.architectures.get(encoder, {})
+    return known.get("num_hidden_layers", known.get("n_layers"))

@@ -1,0 +1,83 @@
+"""The plan and its names as tables: plan.csv and names.csv."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from scripts.biasflow.plan.cells import Plan
+from scripts.biasflow.plan.facts import Facts
+from scripts.biasflow.plan.methods import resolved
+
+CELLS = ["block", "encoder", "task", "strategy", "seed", "training", "method", "metric", "dataset", "status", "reason"]
+NAMES = ["name", "kind", "attribute", "value"]
+
+
+def cells_table(plan: Plan) -> pd.DataFrame:
+    """A row per cell that was asked for: CELLS; reason is empty where it runs."""
+    rows = [
+        (
+            cell.block,
+            cell.model.encoder,
+            cell.model.task,
+            cell.model.strategy,
+            cell.model.seed,
+            cell.model.training,
+            cell.method,
+            cell.metric,
+            cell.dataset,
+            cell.status,
+            cell.reason,
+        )
+        for cell in plan.cells
+    ]
+    return pd.DataFrame(rows, columns=CELLS)
+
+
+def names_table(config: Mapping, facts: Facts, plan: Plan) -> pd.DataFrame:
+    """What every name stands for: name, kind (encoder, task, method), attribute, value; of methods, those of the plan.
+
+    Encoders have their attributes as configured (parent: what a continued one starts from), tasks their kind and data;
+    a method has places, erasers and fitted_on, a grid with one setting that setting, `<name>-pretrained` its base."""
+    rows = [("encoder", name, about) for name, about in encoder_attributes(config, facts).items()]
+    rows += [("task", name, _flat(task)) for name, task in config["tasks"].items()]
+    used = {cell.method for cell in plan.cells}
+    rows += [("method", name, _method(name, config["methods"])) for name in config["methods"] if name in used]
+    table = [(name, kind, key, str(value)) for kind, name, about in rows for key, value in about.items()]
+    return pd.DataFrame(table, columns=NAMES)
+
+
+def encoder_attributes(config: Mapping, facts: Facts) -> dict[str, dict[str, object]]:
+    found = {}
+    for name, encoder in config["encoders"].items():
+        about = {("parent" if key == "from" else key): value for key, value in _flat(encoder).items()}
+        if name in facts.missing:
+            about["missing"] = facts.missing[name]
+        found[name] = about
+    return found
+
+
+def _flat(about: Mapping, prefix: str = "") -> dict[str, object]:
+    """Nested options with dotted names; lists as words with spaces between."""
+    found: dict[str, object] = {}
+    for key, value in about.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{prefix}{key}.")
+        elif value is not None:
+            found[prefix + key] = " ".join(map(str, value)) if isinstance(value, list) else value
+    return found
+
+
+def _method(name: str, methods: Mapping[str, object]) -> dict[str, object]:
+    method = resolved(methods[name])
+    if isinstance(method, Mapping):
+        about = {"grid": method["grid"], "eraser": method["eraser"], "fitted_on": method["fitted_on"]}
+        settings = method["settings"] or []
+        about |= {"setting": settings[0]} if len(settings) == 1 else {}
+        return about | _base(name, methods)
+    together = {key: dict.fromkeys(str(step[key]) for step in method) for key in ("eraser", "places", "fitted_on")}
+    return {key: " ".join(values) for key, values in together.items() if values} | _base(name, methods)
+
+
+def _base(name: str, methods: Mapping[str, object]) -> dict[str, str]:
+    base = name.removesuffix("-pretrained")
+    return {"base": base} if base != name and base in methods else {}

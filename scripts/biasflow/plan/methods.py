@@ -1,0 +1,163 @@
+"""Methods as the configuration names them: what they intervene with, where, and what they are fitted to."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from jsonschema import Draft202012Validator
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
+from scripts.biasflow.plan.names import require
+from scripts.biasflow.registry import ERASERS, SENTENCE, WORDS, module_of
+
+NONE, GRID = "none", "grid"
+OF_PRETRAINED = "-pretrained"  # any method's name with this suffix: the same, fitted on the encoder before training
+PLACE = re.compile(r"all|last|last\.cls|pooled|each|layer\[(?P<layer>-?\d+)\](\.cls|\.attention\.(query|key|value))?")
+
+
+def methods_of_erasers() -> dict[str, list[dict]]:
+    """One method for every eraser, of its name, at the places of its registry entry."""
+    return {name.replace("_", "-"): [{"eraser": name, "places": entry.places}] for name, entry in ERASERS.items()}
+
+
+def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
+    """All methods, and each once more as `<name>-pretrained`, fitted on the encoder before training."""
+    own = {name: method for name, method in methods.items() if method and not name.endswith(OF_PRETRAINED)}
+    return {**{name + OF_PRETRAINED: _on_pretrained(method) for name, method in own.items()}, **methods}
+
+
+def _on_pretrained(method: object) -> object:
+    if isinstance(method, Mapping):
+        return {**method, "fitted_on": "pretrained"}
+    return [{**step, "fitted_on": "pretrained"} for step in method]
+
+
+def check_methods(methods: Mapping[str, object]) -> None:
+    """BiasflowError that names the key of an eraser, option or place that there is not."""
+    for name, method in methods.items():
+        if isinstance(method, Mapping):
+            key = f"methods.{name}"
+            _check_eraser(method["eraser"], method["options"], key)
+            if not ERASERS[method["eraser"]].ordered:
+                ordered = ", ".join(eraser for eraser, entry in ERASERS.items() if entry.ordered)
+                raise BiasflowError(
+                    f"config: key '{key}.eraser': the grid takes the first or second direction, weighted by explained "
+                    f"variance, and {method['eraser']} has no such order; choose {ordered}"
+                )
+            try:
+                chosen_settings(method["settings"])
+            except BiasflowError as error:
+                raise BiasflowError(f"config: key '{key}.settings': {error}") from error
+            continue
+        for number, step in enumerate(method):
+            key = f"methods.{name}.{number}"
+            _check_eraser(step["eraser"], step["options"], key)
+            if not PLACE.fullmatch(step["places"]):
+                raise BiasflowError(
+                    f"config: key '{key}.places': {step['places']!r} is no place; write all, last, last.cls, pooled, "
+                    "each, layer[3] or layer[3].attention.query"
+                )
+            fitted_to = step["fitted_to"] or ERASERS[step["eraser"]].fitted_to[0]
+            if fitted_to not in ERASERS[step["eraser"]].fitted_to:
+                can = ", ".join(ERASERS[step["eraser"]].fitted_to)
+                raise BiasflowError(f"config: key '{key}.fitted_to': {step['eraser']} can be fitted to {can}")
+            if fitted_to == "task" and step["places"] != "last.cls":
+                raise BiasflowError(f"config: key '{key}.places': what is fitted to the task acts at last.cls")
+            if fitted_to == "words" and step["places"].endswith(("cls", "pooled")):
+                raise BiasflowError(
+                    f"config: key '{key}.places': {step['places']} has no states of words; write fitted_to: pairs"
+                )
+            if step["places"] == "each" and len(method) > 1:
+                raise BiasflowError(
+                    f"config: key '{key}.places': each stands for one intervention alone; make it a method of its own"
+                )
+
+
+def _check_eraser(eraser: str, options: Mapping, key: str) -> None:
+    require(eraser, ERASERS, f"{key}.eraser", "erasers")
+    known = ERASERS[eraser].options
+    for option, value in options.items():
+        require(option, known, f"{key}.options", f"options of {eraser}")
+        for error in Draft202012Validator(known[option]).iter_errors(value):
+            raise BiasflowError(f"config: key '{key}.options.{option}': {error.message}")
+
+
+def resolved(method: object) -> object:
+    """A method with what its eraser's registry entry leaves open filled in, as fits take it."""
+    if isinstance(method, Mapping):
+        return {**method, "module": module_of(ERASERS[method["eraser"]])}
+    return [
+        {
+            **step,
+            "fitted_to": step["fitted_to"] or ERASERS[step["eraser"]].fitted_to[0],
+            "module": module_of(ERASERS[step["eraser"]]),
+        }
+        for step in method
+    ]
+
+
+def erasers(method: object) -> list[tuple[str, str]]:
+    """A method's erasers, and the module of each."""
+    steps = [method] if isinstance(method, Mapping) else method
+    return [(step["eraser"], module_of(ERASERS[step["eraser"]])) for step in steps]
+
+
+def sources(method: object) -> set[str]:
+    """What a method is fitted to: words, pairs, task."""
+    if isinstance(method, Mapping):
+        return {"pairs"}
+    return {step["fitted_to"] or ERASERS[step["eraser"]].fitted_to[0] for step in method}
+
+
+def needs_origin(method: object) -> bool:
+    """Whether a method is fitted on the encoder before training."""
+    steps = [method] if isinstance(method, Mapping) else method
+    return any(step["fitted_on"] == "pretrained" for step in steps)
+
+
+def missing_layer(method: object, depth: int) -> str | None:
+    """The first place that an encoder of `depth` layers lacks, or None."""
+    if isinstance(method, Mapping):
+        return "the second-to-last layer" if depth < 2 else None
+    for step in method:
+        layer = PLACE.fullmatch(step["places"])["layer"]
+        if layer is not None and not -depth <= int(layer) < depth:
+            return step["places"]
+    return None
+
+
+def not_in_training(method: object) -> str | None:
+    """Why a method cannot be active in a training, or None."""
+    if not method:
+        return "leaves the model as it is; that is the strategy plain"
+    settings = list(_places_by_setting(method))
+    if len(settings) > 1 or settings[0][1] == ["each"]:
+        return "has several settings; a training takes one, so define a method that has it alone"
+    return "is fitted to a task, of which nothing is trained yet" if "task" in sources(method) else None
+
+
+def unseen_setting(method: object, sees: str, depth: int | None) -> tuple[str, str] | None:
+    """A setting of the method ("-": its only one), and where it acts, if that is after all that a metric `sees` of the
+    last layer (registry.Metric): it would be listed, and change nothing. depth: the number of layers, if known."""
+    for setting, places in _places_by_setting(method):
+        if not any(_is_seen(place, sees, depth) for place in places):
+            return setting, " and ".join(places)
+    return None
+
+
+def _places_by_setting(method: object) -> Iterator[tuple[str, list[str]]]:
+    if isinstance(method, Mapping):
+        for setting in chosen_settings(method["settings"]):
+            yield name_of_setting(setting), [PLACES[name] for name in setting.subspaces]
+    elif method:
+        yield "-", [step["places"] for step in method]
+
+
+def _is_seen(place: str, sees: str, depth: int | None) -> bool:
+    if place == "pooled":
+        return sees == SENTENCE
+    if not place.endswith(".cls"):
+        return True
+    layer = PLACE.fullmatch(place)["layer"]
+    is_last = layer is None or int(layer) == -1 or (depth is not None and int(layer) == depth - 1)
+    return not is_last or sees != WORDS

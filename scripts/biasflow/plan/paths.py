@@ -1,0 +1,43 @@
+"""Where everything lies under results/: one function per kind of file."""
+
+from dataclasses import dataclass
+
+CORPORA = "results/corpora"  # external files: shared by all runs
+PRETRAINED = "pretrained"
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The paths of a run."""
+
+    run: str
+
+    @property
+    def root(self) -> str:
+        return f"results/{self.run}"
+
+    def data(self, name: str) -> str:
+        return f"{self.root}/data/{name}"
+
+    def text(self, name: str) -> str:
+        return self.data(f"texts/{name}.txt")
+
+    def encoder(self, encoder: str) -> str:
+        return f"{self.root}/encoders/{encoder}"
+
+    def model(self, encoder: str, training: str) -> str:
+        return f"{self.root}/models/{encoder}/{training}"
+
+    def methods(self, encoder: str, training: str, group: str) -> str:
+        return f"{self.root}/methods/{encoder}/{training}/{group}.safetensors"
+
+    def about_methods(self, encoder: str, training: str, group: str) -> str:
+        """A folder of tables about what methods were fitted to."""
+        return f"{self.root}/methods/{encoder}/{training}/{group}.about"
+
+    def readout(self, encoder: str, training: str, block: str, readout: str) -> str:
+        """A folder with a file for every dataset."""
+        return f"{self.root}/readouts/{encoder}/{training}/{block}/{readout}"
+
+    def scores(self, encoder: str, training: str, block: str) -> str:
+        return f"{self.root}/scores/{encoder}/{training}/{block}.csv"

@@ -1,0 +1,74 @@
+"""Readouts as files: arrays with an axis of methods in safetensors, tables of items in Parquet. Imports no torch."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import whole_file
+from scripts.biasflow.base.tabular import read_parquet
+
+Axis = Sequence[tuple[str, str]]  # (method, setting), in the order of the first axis of every array
+METHOD = ["method", "setting"]  # the first columns of every table
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """arrays: name -> [methods, ...]; axis: (method, setting) of each; meta: whatever the readout says of itself."""
+
+    arrays: Mapping[str, np.ndarray]
+    axis: tuple[tuple[str, str], ...]
+    meta: Mapping[str, object]
+
+
+def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], axis: Axis, **meta: object) -> None:
+    """Write arrays [methods, ...] with their axis and `meta` (JSON), whole or not at all."""
+    for name, array in arrays.items():
+        if len(array) != len(axis):
+            raise ValueError(f"{name} has {len(array)} methods, the axis {len(axis)}")
+    about = {"axis": json.dumps([list(pair) for pair in axis]), "meta": json.dumps(meta, sort_keys=True)}
+    with whole_file(path) as temporary:
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary, metadata=about)
+
+
+def load_arrays(path: str | Path) -> Arrays:
+    """Read what `save_arrays` wrote; BiasflowError names a file that is no such thing."""
+    try:
+        with safe_open(path, framework="np") as file:
+            about = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
+        axis = tuple((method, setting) for method, setting in json.loads(about["axis"]))
+        return Arrays(arrays, axis, json.loads(about["meta"]))
+    except (SafetensorError, OSError, KeyError, ValueError) as error:
+        raise BiasflowError(f"{path}: not a whole readout ({error}); delete it and run again") from error
+
+
+def under_methods(axis: Axis, items: pd.DataFrame, **values: np.ndarray) -> pd.DataFrame:
+    """`items` once for each of `axis`: columns method and setting, those of `items`, then `values` [methods, items]."""
+    methods = pd.DataFrame(list(axis), columns=METHOD)
+    for name, array in values.items():
+        if array.shape != (len(methods), len(items)):
+            raise ValueError(f"{name} of shape {array.shape} does not fit {len(methods)} methods of {len(items)} items")
+    repeated = methods.loc[methods.index.repeat(len(items))].reset_index(drop=True)
+    table = pd.concat([repeated, pd.concat([items] * len(methods), ignore_index=True)], axis=1)
+    return table.assign(**{name: array.ravel() for name, array in values.items()})
+
+
+def load_table(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
+    """The columns method and setting and these of a readout in Parquet, the rows in the file's order.
+
+    BiasflowError names the file and what is wrong: damaged, without rows, or without one of the columns."""
+    table = read_parquet(path)
+    wanted = [*METHOD, *columns]
+    missing = [column for column in wanted if column not in table]
+    if missing:
+        raise BiasflowError(f"{path}: no column {', '.join(missing)}; delete it and run again")
+    if table.empty:
+        raise BiasflowError(f"{path}: the table is empty; nothing was read")
+    return table[wanted]

@@ -1,0 +1,41 @@
+"""The readout `first_token`: the last layer's state of every biography's first token, under every method.
+
+File: array "vectors" [stored methods, biographies, hidden], float16 from a GPU and float32 otherwise; meta: layers,
+truncated (how many texts were cut). What acts at the end of the last layer is not stored: `readouts.states`."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from scripts.biasflow.base.tabular import read_parquet
+from scripts.biasflow.encoders.first_token import TextBatches, check_finite, dtype_on, first_states
+from scripts.biasflow.encoders.taps import layers
+from scripts.biasflow.readouts.mapped import arrays_on_disk
+from scripts.biasflow.readouts.reader import open_reader
+from scripts.biasflow.readouts.source import Source
+from scripts.biasflow.readouts.states import LAYERS, VECTORS, to_be_stored
+from scripts.biasflow.tasks.occupation.data import texts_of
+
+
+def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
+    """Read the first token's vectors of all texts of the role `biographies` (a table; text: "raw" or "scrubbed").
+
+    A model of the training "random/seed<n>" is drawn anew, like the one in its folder. Texts longer than max_length
+    tokens, or than the encoder takes, are cut. BiasflowError: no texts, vectors that are not finite, a method that
+    changes nothing."""
+    texts = texts_of(read_parquet(source.file("biographies")), text)
+    reader = open_reader(source, "none")
+    model, n_layers = reader.model, len(layers(reader.model))
+    reader = replace(reader, fitted=to_be_stored(reader.fitted, n_layers))
+    batches = TextBatches(model, reader.tokenizer, texts, max_length)
+    shape = (len(reader.axis), len(texts), model.config.hidden_size)
+    dtype = str(dtype_on(model.device)).removeprefix("torch.")
+    with arrays_on_disk(output, {VECTORS: shape}, dtype, reader.axis) as (arrays, meta):
+        for rows, batch in batches:
+            found = reader.under_each(first_states, model, batch)
+            check_finite(torch.from_numpy(found))
+            arrays[VECTORS][:, rows] = found
+        meta |= {LAYERS: n_layers, "truncated": batches.truncated}
+        facts = reader.facts()
+    return {**facts, **meta, "texts": len(texts)}

@@ -1,0 +1,71 @@
+"""How much gender each place of an encoder holds, in the states of gendered words: layers, and the heads' values."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+from torch import nn
+
+from scripts.biasflow.base.tabular import write_parquet
+from scripts.biasflow.corpora.documents import read_sentences
+from scripts.biasflow.encoders import places, taps
+from scripts.biasflow.encoders.edit import Edits
+from scripts.biasflow.erasers import densray
+from scripts.biasflow.methods.states import WordStates, word_states
+from scripts.biasflow.readouts.reader import open_reader
+from scripts.biasflow.readouts.source import Source
+from scripts.biasflow.text.gendered_words import PLANTED, read_gendered_words
+
+
+def read(
+    source: Source,
+    output: Path,
+    *,
+    words: str = PLANTED,
+    n: int = 5000,
+    cap_per_word: int | None = None,
+    max_length: int = 128,
+    batch_size: int = 64,
+) -> dict:
+    """The share of gender at every place under every method: columns method, setting, place, head ("" where there are
+    none), share. Returns what is known of the words, too.
+
+    Data: text (sentences), words (the file that the list `words` is in; none for the embedded one). n, cap_per_word and
+    max_length are those of `find_occurrences`: the same as in fitting, if the shares are to describe what was fitted
+    to. BiasflowError: words without contexts, see there."""
+    reader = open_reader(source, "none")
+    states = word_states(
+        reader.model,
+        reader.tokenizer,
+        read_sentences(source.file("text")),
+        read_gendered_words(words, source.data.get("words", ())),
+        n=n,
+        cap_per_word=cap_per_word,
+        max_length=max_length,
+        batch_size=batch_size,
+        device=reader.model.device,
+    )
+    where = gender_places(reader.model)
+    found = [
+        gender_shares(states, where, each.edits).assign(method=each.method, setting=each.setting)
+        for each in reader.fitted.each()
+    ]
+    write_parquet(pd.concat(found, ignore_index=True)[["method", "setting", "place", "head", "share"]], output)
+    return {"device": str(reader.model.device), **states.facts}
+
+
+def gender_places(model: nn.Module) -> list[str]:
+    """Where Liang et al. (2020) look for gender: the output of every layer, and the heads' values where a model has
+    such places."""
+    layers = taps.resolve(model, places.ALL)
+    return [*layers, *(value for layer in layers if taps.has(model, value := f"{layer}.attention.value"))]
+
+
+def gender_shares(states: WordStates, where: Sequence[str], edits: Edits = ()) -> pd.DataFrame:
+    """`densray.gender_share` of each place with `edits` active: columns place, head ("" outside attention), share."""
+    rows = []
+    for place, X in states.at(where, edits).items():
+        feminine = states.labels(X)["z"]
+        heads = [("", X)] if X.dim() == 2 else [(str(number), head) for number, head in enumerate(X.unbind(1))]
+        rows += [(place, name, densray.gender_share(head[~feminine], head[feminine])) for name, head in heads]
+    return pd.DataFrame(rows, columns=["place", "head", "share"])

@@ -1,0 +1,80 @@
+"""Pseudo-log-likelihoods of sentences under every method: each token is masked by itself.
+
+Source: Salazar et al. (2020). It costs a pass per token, so a sample of sentences is read."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from transformers import BatchEncoding
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.progress import progress
+from scripts.biasflow.base.tabular import write_parquet
+from scripts.biasflow.corpora.documents import read_sentences, sample_sentences
+from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
+from scripts.biasflow.encoders.examples import special_tokens
+from scripts.biasflow.encoders.masked_lm import logits_at, negative_log_p
+from scripts.biasflow.readouts.files import under_methods
+from scripts.biasflow.readouts.reader import Reader, open_reader
+from scripts.biasflow.readouts.source import Source
+
+SEED = 0  # of the sample
+
+
+def read(source: Source, output: Path, *, pseudo_sentences: int, batch_size: int = 64) -> dict[str, object]:
+    """The pseudo-log-likelihoods of `pseudo_sentences` of the data "text" (a sentence a line) that the encoder takes.
+
+    Columns: method, setting, sentence (number in the sample, from 0), text, log_likelihood (nats), tokens."""
+    sentences = read_sentences(source.file("text"))
+    reader = open_reader(source, "masked_lm").reaching(words=True)
+    sample = sample_sentences(sentences_that_fit(reader, sentences), pseudo_sentences, seed=SEED)
+    log_likelihoods, tokens = pseudo_log_likelihoods(reader, sample, batch_size=batch_size)
+    items = pd.DataFrame({"sentence": range(len(sample)), "text": sample, "tokens": tokens})
+    write_parquet(under_methods(reader.axis, items, log_likelihood=log_likelihoods), output)
+    return reader.facts()
+
+
+def pseudo_log_likelihoods(
+    reader: Reader, sentences: Sequence[str], *, batch_size: int = 64
+) -> tuple[np.ndarray, np.ndarray]:
+    """PLL(W) = sum_t log p(w_t | all other tokens of W), in nats, [methods, sentences], and their tokens [sentences].
+
+    Special tokens are neither masked nor counted. Another measure than the losses of readouts/losses.py: here the model
+    sees all but one token. BiasflowError: no sentence, an empty one, or one longer than the encoder takes (its number
+    is named, from 1)."""
+    model, tokenizer = reader.model, reader.tokenizer
+    around = len(special_tokens(tokenizer))
+    longest = longest_input(model, tokenizer) - around
+    if not len(sentences):
+        raise BiasflowError("sentences: there is none; give at least one.")
+    encoded = encode(tokenizer, sentences, verbose=False)
+    lengths = np.array([len(ids) - around for ids in encoded["input_ids"]])
+    for number, length in enumerate(lengths, start=1):
+        if not 0 < length <= longest:
+            raise BiasflowError(f"sentence {number} has {length} tokens, the encoder takes 1 to {longest}; drop it.")
+    copies = [(row, at) for row, length in enumerate(lengths) for at in range(1, length + 1)]
+    masked = {key: [list(encoded[key][row]) for row, _ in copies] for key in encoded}
+    for ids, (_, at) in zip(masked["input_ids"], copies, strict=True):
+        ids[at] = tokenizer.mask_token_id
+    places = torch.tensor([at for _, at in copies], device=model.device)
+    labels = torch.tensor([encoded["input_ids"][row][at] for row, at in copies], device=model.device)
+
+    def losses(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
+        columns = torch.arange(batch["input_ids"].shape[1], device=model.device)
+        return negative_log_p(logits_at(model, batch, columns == places[rows, None]), labels[rows])
+
+    found = np.empty((len(reader.axis), len(copies)))
+    batches = length_sorted(BatchEncoding(masked), tokenizer, batch_size=batch_size, device=model.device)
+    for rows, batch in progress(batches, total=-(-len(copies) // batch_size), description="tokens by themselves"):
+        found[:, rows] = reader.under_each(losses, batch, rows)
+    return -np.add.reduceat(found, np.cumsum(lengths) - lengths, axis=1), lengths
+
+
+def sentences_that_fit(reader: Reader, sentences: Sequence[str]) -> list[str]:
+    """The sentences that the encoder takes whole, in their order."""
+    longest = longest_input(reader.model, reader.tokenizer)
+    lengths = [len(ids) for ids in encode(reader.tokenizer, sentences, verbose=False)["input_ids"]]
+    return [sentence for sentence, length in zip(sentences, lengths, strict=True) if length <= longest]

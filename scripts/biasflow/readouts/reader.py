@@ -1,0 +1,67 @@
+"""A model with its tokenizer and the methods that it is read under: what every readout of a model begins with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders.device import resolve_device
+from scripts.biasflow.encoders.load import Head, load_model
+from scripts.biasflow.encoders.taps import layers
+from scripts.biasflow.methods.fitted import NONE, Active, Fitted, load, load_for
+from scripts.biasflow.methods.passes import Reports, passes
+from scripts.biasflow.methods.sweep import check_reports
+from scripts.biasflow.readouts.source import Source
+from scripts.biasflow.readouts.states import all_reaching
+
+UNTOUCHED = load(None, [NONE])
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A model in evaluation mode, its tokenizer, and the methods fitted to it; `reports` says what these did so far."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    fitted: Fitted = UNTOUCHED
+    reports: Reports = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.axis:
+            raise BiasflowError(f"no method to read the model under; name one ({NONE!r} for the untouched model)")
+
+    @property
+    def axis(self) -> tuple[tuple[str, str], ...]:
+        """(method, setting), in the order of the first axis of whatever is read."""
+        return self.fitted.axis
+
+    @cached_property
+    def methods(self) -> tuple[Active, ...]:
+        """Every method in every setting, along the axis."""
+        return tuple(self.fitted.each())
+
+    def reaching(self, *, words: bool) -> "Reader":
+        """The same without the edits that the last layer's states, of words or of first tokens, do not depend on.
+
+        BiasflowError for a method that has no other: it would be listed, and change nothing."""
+        return replace(self, fitted=all_reaching(self.fitted, len(layers(self.model)), words=words))
+
+    def under_each(self, forward: Callable[..., torch.Tensor], *inputs: object) -> np.ndarray:
+        """forward(*inputs), which runs the model on one batch, under every method: [methods, ...]. See `passes`."""
+        found = passes(self.model, self.methods, lambda: forward(*inputs), self.reports)
+        return torch.stack(found).cpu().numpy()
+
+    def facts(self) -> dict[str, object]:
+        """The device, and one row per edit of what it did; BiasflowError if one did nothing (design rule 11)."""
+        return {"device": str(self.model.device), "edits": check_reports(self.reports, self.fitted)}
+
+
+def open_reader(source: Source, head: Head) -> Reader:
+    """The model of `source` with that head, and the methods that it is to be read under."""
+    device = resolve_device(source.device)
+    model, tokenizer = load_model(source.model_folder, source.training, head=head, device=device)
+    return Reader(model, tokenizer, load_for(source))

@@ -1,0 +1,139 @@
+"""Stored vectors of texts under every method: read, or computed from those of the untouched model.
+
+What acts after the last layer does nothing before it: its vectors are those of the untouched model with its erasers
+applied, so that they need not be stored. Imports no transformers: what is made of vectors starts quickly."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders.edit import EditReport
+from scripts.biasflow.encoders.places import layer_of
+from scripts.biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted
+from scripts.biasflow.readouts.files import Axis
+from scripts.biasflow.readouts.mapped import open_arrays
+
+VECTORS, LAYERS = "vectors", "layers"
+PLAIN = (NONE, NO_SETTING)
+BYTES_TOGETHER = 2 << 30  # vectors of several methods that are in memory at once
+ROWS_TOGETHER = 65_536  # that an eraser is applied to at once
+
+
+def reaching(active: Active, layers: int, *, words: bool = False) -> Active:
+    """The method without the edits that come after what is read: the last layer's states of first tokens or of words.
+
+    layers: how many the model has. BiasflowError if no edit is left: it would be listed, and change nothing."""
+
+    def is_seen(place: str) -> bool:
+        layer, part = layer_of(place)
+        return layer is not None and not (words and part == ".cls" and layer % layers == layers - 1)
+
+    edits = tuple(edit for edit in active.edits if is_seen(edit[0]))
+    if active.edits and not edits:
+        raise BiasflowError(
+            f"method {_name(active)}: acts at {', '.join(place for place, _ in active.edits)} alone, on which the last "
+            f"layer's states of {'words' if words else 'first tokens'} do not depend; leave it out, or move it"
+        )
+    return Active(active.method, active.setting, edits)
+
+
+def at_the_end(active: Active, layers: int) -> bool:
+    """Whether all that the method edits is the output of the last of so many layers."""
+    places = [layer_of(place) for place, _ in active.edits]
+    return bool(places) and all(
+        layer is not None and layer % layers == layers - 1 and part in (None, ".cls") for layer, part in places
+    )
+
+
+def all_reaching(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
+    """`reaching` of all methods in all settings, on the same axis."""
+    return _of(reaching(each, layers, words=words) for each in fitted.each())
+
+
+def to_be_stored(fitted: Fitted, layers: int) -> Fitted:
+    """What has to be read off the model: the untouched one, if it is wanted or others are made of it, and every method
+    that acts before the end of the last layer."""
+    wanted = list(all_reaching(fitted, layers).each())
+    early = [each for each in wanted if each.edits and not at_the_end(each, layers)]
+    return _of(early if len(early) == len(wanted) else [Active(NONE), *early])
+
+
+def _of(methods: Iterable[Active]) -> Fitted:
+    by_name: dict[str, tuple[Active, ...]] = {}
+    for each in methods:
+        by_name[each.method] = (*by_name.get(each.method, ()), each)
+    return Fitted(by_name, {})
+
+
+@dataclass(frozen=True)
+class States:
+    """A file of readouts.first_token with the methods fitted to its model: vectors [n, d] under every one of them."""
+
+    path: Path
+    fitted: Fitted
+
+    @property
+    def axis(self) -> Axis:
+        return self.fitted.axis
+
+    def under_each(
+        self, rows: np.ndarray | None = None, *, device: torch.device | str = "cpu"
+    ) -> Iterator[tuple[str, str, torch.Tensor]]:
+        """(method, setting, vectors) along the axis; those of `rows` alone, in their order, or of all texts.
+
+        float16 or float32, as stored. BiasflowError for a method that was to be stored and is not, and for one that
+        changes nothing."""
+        file = open_arrays(self.path)
+        vectors, stored = file.arrays[VECTORS], {pair: number for number, pair in enumerate(file.axis)}
+        rows = slice(None) if rows is None else rows
+
+        def read(pair: tuple[str, str]) -> torch.Tensor:
+            if pair not in stored:
+                has = ", ".join(" ".join(known) for known in stored)
+                raise BiasflowError(f"{self.path}: no vectors of {' '.join(pair)}; it has {has}: read them again")
+            return torch.from_numpy(np.array(vectors[stored[pair]][rows])).to(device)
+
+        plain, layers = None, file.meta[LAYERS]
+        for each in all_reaching(self.fitted, layers).each():
+            made = at_the_end(each, layers)
+            if made and plain is None:
+                plain = read(PLAIN)
+            found = applied(each, plain) if made else read((each.method, each.setting))
+            yield each.method, each.setting, found
+
+    def in_groups(self, rows: np.ndarray, *, device: torch.device | str = "cpu") -> Iterator[tuple[Axis, torch.Tensor]]:
+        """Several methods at once, as many as memory holds: (their part of the axis, vectors [methods, rows, d])."""
+        group: list[tuple[tuple[str, str], torch.Tensor]] = []
+        for method, setting, X in self.under_each(rows, device=device):
+            group.append(((method, setting), X))
+            if (len(group) + 1) * X.nbytes > BYTES_TOGETHER:
+                yield _stacked(group)
+                group = []
+        if group:
+            yield _stacked(group)
+
+
+def applied(active: Active, X: torch.Tensor) -> torch.Tensor:
+    """The vectors X [n, d] after the method's erasers; BiasflowError if one changes nothing (design rule 11)."""
+    reports = [EditReport(f"{_name(active)} at {place}") for place, _ in active.edits]
+    parts = []
+    for part in X.split(ROWS_TOGETHER):
+        for report, (_, eraser) in zip(reports, active.edits, strict=True):
+            before, part = part, eraser.apply(part)
+            report.record(eraser, before, part)
+        parts.append(part)
+    for report in reports:
+        report.check()
+    return torch.cat(parts)
+
+
+def _stacked(group: Sequence[tuple[tuple[str, str], torch.Tensor]]) -> tuple[Axis, torch.Tensor]:
+    return [pair for pair, _ in group], torch.stack([X for _, X in group])
+
+
+def _name(active: Active) -> str:
+    return active.method if active.setting == NO_SETTING else f"{active.method} {active.setting}"

@@ -1,0 +1,62 @@
+"""The bias score of every token of sentences, for a page on which they are coloured by it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.tabular import write_parquet
+from scripts.biasflow.corpora.documents import read_sentences, sample_sentences
+from scripts.biasflow.encoders.edit import collect
+from scripts.biasflow.encoders.places import layer_of
+from scripts.biasflow.erasers import densray
+from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.fitted import Active
+from scripts.biasflow.readouts.files import METHOD
+from scripts.biasflow.readouts.reader import Reader, open_reader
+from scripts.biasflow.readouts.source import Source
+
+SEED = 0  # of the sample
+
+
+def read(source: Source, output: Path, *, sentences: int) -> dict[str, object]:
+    """The scores of the tokens of so many sentences of the data "text" (a sentence a line), along each method's first
+    direction at the last place where it acts.
+
+    Columns: method, setting, place, sentence (number in the sample, from 0), piece, score."""
+    reader = open_reader(source, "none")
+    chosen = sample_sentences(read_sentences(source.file("text")), sentences, seed=SEED)
+    write_parquet(token_scores(reader, chosen), output)
+    return {"device": str(reader.model.device)}
+
+
+def token_scores(reader: Reader, sentences: Sequence[str]) -> pd.DataFrame:
+    """The table of `read`: `densray.scores` of the untouched encoder's states at the last layer that a method edits.
+
+    Special tokens are left out; a sentence longer than the encoder takes is cut. A sentence's score is the mean over
+    its pieces. Methods that edit no layer's output have no rows; BiasflowError where that is all of them."""
+    directions = {(each.method, each.setting): _last_of_a_layer(each) for each in reader.fitted.each()}
+    directions = {method: edit for method, edit in directions.items() if edit is not None}
+    if not directions:
+        raise BiasflowError("token scores: no method edits the output of a layer; name one that does, such as densray")
+    rows = []
+    for number, sentence in enumerate(sentences):
+        batch = reader.tokenizer(sentence, return_tensors="pt", return_special_tokens_mask=True, truncation=True)
+        words = ~batch.pop("special_tokens_mask")[0].bool()
+        pieces = [reader.tokenizer.decode([piece]).strip() for piece in batch["input_ids"][0][words].tolist()]
+        batch = batch.to(reader.model.device)
+        states = collect(reader.model, [batch], {place for place, _ in directions.values()})
+        for method, (place, eraser) in directions.items():
+            scores = densray.scores(eraser, states[place])[words].tolist()
+            rows += [(*method, place, number, *pair) for pair in zip(pieces, scores, strict=True)]
+    return pd.DataFrame(rows, columns=[*METHOD, "place", "sentence", "piece", "score"])
+
+
+def _last_of_a_layer(active: Active) -> tuple[str, Eraser] | None:
+    """The last edit of a whole layer's output, or None."""
+    for edit in reversed(active.edits):
+        layer, part = layer_of(edit[0])
+        if layer is not None and part is None:
+            return edit
+    return None

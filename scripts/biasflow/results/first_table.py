@@ -1,0 +1,83 @@
+"""The matrix for readers: methods in rows, measures side by side; a table of pretrained encoders and one of each task."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from scripts.biasflow.results.scores import NA
+
+ROW = ["encoder", "strategy", "method", "setting"]
+COLUMN = ["measure", "dataset", "head"]
+SETTINGS = 12  # a method of more settings (a grid) would hide all others
+_BETTER = {"low": "Lower is better", "high": "Higher is better"}
+
+
+@dataclass(frozen=True)
+class FirstTable:
+    """frame: a row per model and method, a column per measure; headers: its columns for readers."""
+
+    frame: pd.DataFrame
+    headers: dict[str, str]
+    caption: str
+
+
+def first_table(matrix: pd.DataFrame, task: str) -> FirstTable:
+    """The cells of `matrix` (results.matrix) whose models were fine-tuned on `task`; NA: on none.
+
+    A column names the dataset and the head where its measure has several. The caption says what is better, why cells
+    are empty, and which methods have more than SETTINGS settings and are left to matrix.csv."""
+    own = matrix[matrix["task"] == task]
+    settings = own.groupby("method", sort=False)["setting"].nunique()
+    left_out = settings.index[settings > SETTINGS]
+    shown = own[~own["method"].isin(left_out)]
+    measured, empty = shown[shown["reason"] == ""], shown[shown["reason"] != ""]
+    columns = _columns(measured)
+    values = measured.set_index([*ROW, *COLUMN])["value"].unstack(COLUMN).reindex(columns=list(columns))
+    frame = values.reindex(pd.MultiIndex.from_frame(_rows(measured, empty))).set_axis(
+        [name for name, _ in columns.values()], axis=1
+    )
+    blank = [key for key in ("strategy", "setting") if (shown[key] == NA).all()]
+    return FirstTable(
+        frame.reset_index().drop(columns=blank),
+        dict(columns.values()),
+        " ".join(_caption(task, measured, empty, list(left_out))),
+    )
+
+
+def _columns(measured: pd.DataFrame) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """(measure, dataset, head) -> the column's name and its header."""
+    found = {}
+    for measure, block in measured.groupby("measure", sort=False):
+        several = [key for key in COLUMN[1:] if block[key].nunique() > 1]
+        for row in block.drop_duplicates(COLUMN).to_dict("records"):
+            about = [row[key] for key in several if row[key] != NA]
+            name, header = "_".join([measure, *about]), " ".join([row["label"], ", ".join(about)]).strip()
+            found[tuple(row[key] for key in COLUMN)] = name, header
+    return found
+
+
+def _rows(measured: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
+    """The rows: all that was measured, and methods of which nothing was."""
+    model = ROW[:-1]
+    absent = empty.merge(measured[model].drop_duplicates(), on=model, how="left", indicator=True)
+    absent = absent[absent["_merge"] == "left_only"]
+    return pd.concat([measured, absent])[ROW].drop_duplicates()
+
+
+def _caption(task: str, measured: pd.DataFrame, empty: pd.DataFrame, left_out: list[str]) -> list[str]:
+    models = "encoders as they are" if task == NA else f"encoders fine-tuned on {task}"
+    found = [f"Methods and measures of {models}, means over seeds; matrix.csv has n and intervals."]
+    better: dict[str, dict[str, None]] = {}
+    for row in measured.drop_duplicates("measure").itertuples():
+        how = _BETTER.get(row.better, f"Nearer to {row.neutral:g} is better")
+        better.setdefault(how, {})[row.label] = None
+    found += [f"{how}: {', '.join(labels)}." for how, labels in better.items()]
+    for reason, block in empty.groupby("reason", sort=False):
+        found.append(f"No {_listed(block['label'])} ({_listed(block['encoder'])}): {reason}.")
+    if left_out:
+        found.append(f"Of more than {SETTINGS} settings, and in matrix.csv alone: {', '.join(left_out)}.")
+    return found
+
+
+def _listed(names: pd.Series) -> str:
+    return ", ".join(dict.fromkeys(names))

@@ -1,0 +1,128 @@
+"""Balancing: as many women as men with every label, by leaving rows out or by repeating some.
+
+Source: Orgad et al. (2022, section 3) and their released code, draw by draw."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from scripts.biasflow.base.errors import BiasflowError
+
+GENDERS = ("F", "M")  # the order of the draws and of the blocks
+How = Literal["subsampling", "oversampling"]
+Minority = Literal["resample", "keep-all"]
+
+
+@dataclass(frozen=True)
+class Balancing:
+    """how: `balance` drops rows or repeats some; minority: in what way the smaller gender is repeated."""
+
+    how: How
+    minority: Minority = "resample"
+
+
+STRATEGIES = {
+    "oversampling": Balancing("oversampling"),
+    "oversampling-keep": Balancing("oversampling", "keep-all"),
+    "subsampling": Balancing("subsampling"),
+}
+
+
+class TooFewError(BiasflowError):
+    """A label that a part of a split lacks, or lacks one gender of: `label`, and the `reason` without it."""
+
+    def __init__(self, label: str, reason: str) -> None:
+        super().__init__(f"{label}: {reason}; give more examples of it, or drop it.")
+        self.label, self.reason = label, reason
+
+
+def rows(
+    name: str,
+    train: np.ndarray,
+    validation: np.ndarray,
+    *,
+    labels: Sequence[str],
+    genders: Sequence[str],
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both parts balanced, drawn one after the other from one state seeded by `seed`.
+
+    A label with one gender in validation is left out of it (and logged); in training it is a TooFewError. BiasflowError
+    for a strategy that is none of STRATEGIES."""
+    if name not in STRATEGIES:
+        raise BiasflowError(f"strategy {name!r} is no balancing; choose one of {', '.join(STRATEGIES)}.")
+    rng = np.random.RandomState(seed)
+    options = vars(STRATEGIES[name]) | {"rng": rng}
+    balanced = balance(labels, genders, train, part=part_of("train", seed), **options)
+    validated = balance(labels, genders, validation, one_gender="leave-out", **options)
+    labels = np.asarray(labels, dtype=object)
+    absent = sorted(set(labels[validation]) - set(labels[validated]))
+    if absent:
+        logging.getLogger("biasflow").warning(
+            "seed %d, %s: not in the validation part, which has one gender of them: %s", seed, name, ", ".join(absent)
+        )
+    return balanced, validated
+
+
+def balance(
+    labels: Sequence[str],
+    genders: Sequence[str],
+    rows: np.ndarray,
+    *,
+    how: How,
+    rng: np.random.RandomState,
+    minority: Minority = "resample",
+    one_gender: Literal["error", "leave-out"] = "error",
+    part: str = "a part",
+) -> np.ndarray:
+    """`rows` with as many women as men with every label.
+
+    labels, genders (F or M): of all rows; rows: of the part to be balanced.
+    how  "subsampling": of each gender min(women, men) are drawn without replacement.
+         "oversampling": max(women, men); the larger group is permuted, the smaller one drawn WITH replacement.
+    minority  of oversampling, for the smaller group (n rows) that becomes `size`. "resample" (released): `size` draws
+         from it, so that each of its rows is lost with probability (1 - 1/n)^size, about exp(-size/n): 37 % where the
+         groups are nearly equal. "keep-all": every row once, and size - n draws.
+    rng  the draws change its state, as in the released code, where one state serves the training part and then the
+         validation part. NumPy's legacy generator, whose draws with a seed are those of np.random.choice.
+    one_gender  what to do with a label that lacks a gender in `rows`: it cannot be balanced.
+    part        what `rows` are, for the message.
+
+    Returns the rows by label (alphabetical), women before men. TooFewError names the label with one gender, the part
+    and its counts."""
+    if how not in ("subsampling", "oversampling") or minority not in ("resample", "keep-all"):
+        raise BiasflowError(f"balancing {how!r} with minority {minority!r} is unknown.")
+    codes, names = pd.factorize(np.asarray(labels, dtype=object)[rows], sort=True)
+    gender = np.asarray(genders, dtype=object)[rows]
+    blocks = []
+    for code, name in enumerate(names):
+        groups = [rows[(codes == code) & (gender == each)] for each in GENDERS]
+        counts = [len(group) for group in groups]
+        if 0 in counts:
+            if one_gender == "error":
+                raise TooFewError(name, unbalanceable(*counts, part))
+            continue
+        size = min(counts) if how == "subsampling" else max(counts)
+        blocks += [_drawn(group, size, rng, minority) for group in groups]
+    return np.concatenate(blocks) if blocks else rows[:0]
+
+
+def part_of(name: str, seed: int) -> str:
+    """What messages call a part of a split."""
+    return f"the {name} part of seed {seed}"
+
+
+def unbalanceable(women: int, men: int, part: str) -> str:
+    """Why a label with these counts in `part` cannot be balanced."""
+    return f"{women} women and {men} men in {part}, which is to be balanced"
+
+
+def _drawn(group: np.ndarray, size: int, rng: np.random.RandomState, minority: Minority) -> np.ndarray:
+    """`size` rows of a group."""
+    if size > len(group) and minority == "keep-all":
+        return np.concatenate([group, rng.choice(group, size=size - len(group), replace=True)])
+    return rng.choice(group, size=size, replace=size > len(group))

@@ -1,0 +1,50 @@
+"""The biographies of a task: from files, or embedded ones with a known bias."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from scripts.biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
+from scripts.biasflow.planted.bios import biographies as planted_biographies
+from scripts.biasflow.planted.world import load_world
+from scripts.biasflow.tasks.occupation.data import keep_balanceable, profession_table
+from scripts.biasflow.text.scrub import scrubbed_texts
+
+
+@dataclass(frozen=True)
+class Collected:
+    """texts: the biographies; professions: the table of professions, kept or not and why; sources: where from."""
+
+    texts: pd.DataFrame
+    professions: pd.DataFrame
+    sources: pd.DataFrame
+
+    def scrubbed(self, terms: str) -> pd.DataFrame:
+        """The biographies with a column `scrubbed`; terms: see text.scrub."""
+        return self.texts.assign(scrubbed=scrubbed_texts(self.texts, terms=terms))
+
+
+def planted(task: str, *, bias: float, seed: int, biographies: int) -> Collected:
+    """The embedded biographies; their shares of women are planted, too."""
+    table = planted_biographies(bias=bias, seed=seed, n=biographies)
+    table, professions = keep_professions(table, least=2, advice=f"raise tasks.{task}.planted.biographies")
+    labour = pd.Series(load_world().shares)
+    source = {"source": f"planted, bias {bias:g}", "biographies": len(table)}
+    return Collected(table, profession_table(professions, labour), pd.DataFrame([source]))
+
+
+def from_files(
+    files: Mapping[str, str], data: Mapping, labour: pd.Series, *, splits: Mapping[str, object] | None
+) -> Collected:
+    """The biographies of files. data: professions, least, small of the configuration. splits: the seeds and strategies
+    that every profession must be balanced for, where one that cannot be is dropped; otherwise rule `splits` tries them,
+    because new seeds must not make the biographies anew."""
+    known = PROFESSIONS if data["professions"] is None else data["professions"] or None
+    table, sources = collect_bios(files, professions=known)
+    table, professions = keep_professions(table, least=data["least"], small=data["small"])
+    if splits is not None:
+        table, professions = keep_balanceable(
+            table, professions, small="drop", advice="give more biographies", **splits
+        )
+    return Collected(table, profession_table(professions, labour), sources)

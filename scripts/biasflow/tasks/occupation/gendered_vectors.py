@@ -1,0 +1,31 @@
+"""What a method is fitted to that is `fitted_to: task`: vectors of biographies, and the genders in them."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+from transformers import PreTrainedTokenizerBase
+
+from scripts.biasflow.base.tabular import read_parquet
+from scripts.biasflow.encoders.first_token import first_token_vectors
+from scripts.biasflow.tasks.occupation.data import split, texts_of, women
+
+
+def gendered_vectors(
+    model: nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    biographies: str | Path,
+    *,
+    seed: int,
+    max_length: int,
+    text: str = "raw",
+) -> tuple[torch.Tensor, np.ndarray]:
+    """X [n, hidden] and z [n]: the first token's vectors of a split's training part as it is, and 1 for a woman's, as
+    `methods.fitting.fit_block` takes them (task).
+
+    biographies: the Parquet file; seed: of the split; max_length and errors: as in `first_token_vectors`."""
+    table = read_parquet(biographies)
+    table = table.iloc[split(table["profession"], seed).train]
+    vectors, _ = first_token_vectors(model, tokenizer, texts_of(table, text), max_length=max_length)
+    return vectors.float(), women(table)

@@ -1,0 +1,42 @@
+"""Fine-tuning on tables of texts and labels: what the tasks have in common whose data are such."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from scripts.biasflow.tasks.finetune import Recipe, finetune
+from scripts.biasflow.tasks.training import check_strategy
+
+
+def train_on_tables(
+    encoder_folder: str | Path,
+    folder: str | Path,
+    work: str | Path,
+    data: Mapping[str, tuple[Path, ...]],
+    *,
+    read: Callable[[Path], pd.DataFrame],
+    texts: Sequence[str],
+    labels: Sequence[str] | None,
+    strategy: str,
+    recipe: Mapping,
+    method: Mapping | None = None,
+    **training,
+) -> dict:
+    """Fine-tune an encoder on the file of the role `train`, watched on that of `validation`; `read` gives their tables.
+
+    texts, labels: the columns of texts, and the classes (None: a number is predicted); strategy: "plain", or
+    with-<method>; recipe: the fields of `finetune.Recipe`; method, seed and device: as in `finetune`."""
+    check_strategy(strategy, method)
+    tables = [read(path) for role in ("train", "validation") for path in data[role]]
+    return finetune(
+        encoder_folder,
+        folder,
+        work,
+        *tables,
+        texts=texts,
+        labels=labels,
+        recipe=Recipe(**recipe),
+        method=method,
+        **training,
+    )

@@ -1,0 +1,138 @@
+"""What every training has in common, whatever its loop: the method that is active in it, the mark on its checkpoints,
+and the folder that it fills. Knows no Trainer: a task may bring a loop of its own.
+
+The protocol of a task: a module with `train(encoder_folder, folder, work, data, *, strategy, seed, recipe, device,
+method, **options) -> dict` that fills `folder` by `save_training`; one that predicts classes has `examples(data,
+**options) -> tasks.examples.Examples`, too, which is all that readouts.predictions asks for."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import torch
+import transformers
+from torch import nn
+from transformers import PreTrainedTokenizerBase
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import sha256, whole_folder
+from scripts.biasflow.encoders.edit import Edits
+from scripts.biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
+from scripts.biasflow.methods.fitting import fit_block
+from scripts.biasflow.tasks import FACTS
+
+PLAIN, WITH = "plain", "with-"
+ENCODER_SUFFIXES = (".json", ".txt", ".model", ".safetensors")  # of all that transformers reads: no pickles
+PROVENANCE = ".provenance.json"  # beside an encoder's files; says when it was made, too
+
+
+class Savable(Protocol):
+    """A model that writes itself, as those of transformers do."""
+
+    def save_pretrained(self, folder: str | Path) -> None: ...
+
+
+@dataclass(frozen=True)
+class Carried:
+    """The method that is active in every forward pass of a training and of the trained model; none by default."""
+
+    specification: Mapping | None = None
+    fitted: Fitted | None = None
+    edits: Edits = ()
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """(method, setting), as the axis of a readout has it."""
+        return (NONE, NO_SETTING) if self.fitted is None else self.fitted.axis[0]
+
+    def claim(self) -> dict[str, object] | None:
+        """What tells it from another: the configuration's words, and the erasers to the last bit."""
+        if self.fitted is None:
+            return None
+        digest = hashlib.sha256()
+        for place, eraser in self.edits:
+            for name, tensor in sorted(eraser.state(place).items()):
+                digest.update(name.encode() + tensor.cpu().numpy().tobytes())
+        return {"specification": self.specification, "erasers": digest.hexdigest()}
+
+
+def check_strategy(strategy: str, method: Mapping | None, *, known: Sequence[str] = (PLAIN,)) -> None:
+    """BiasflowError unless the strategy is one of `known` and there is no method, or it is with-<method>."""
+    right = known if method is None else [WITH + name for name in method["methods"]]
+    if strategy not in right:
+        raise BiasflowError(f"strategy {strategy!r}: this training is {' or '.join(right)}; name that.")
+
+
+def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Mapping | None) -> Carried:
+    """The method that is active in training, fitted to the model as it is before (in evaluation mode).
+
+    method: the arguments of `fitting.fit_block`, `methods` with a single one (by its name) and what it is fitted to;
+    None for no method. BiasflowError for a method of several settings: a training has one."""
+    if method is None:
+        return Carried()
+    fitted = fit_block(model, tokenizer, **method, origin=model, device=model.device)
+    if len(fitted.axis) != 1:
+        raise BiasflowError(
+            f"method {' and '.join(method['methods'])}: {len(fitted.axis)} settings; a training takes one, name it."
+        )
+    (active,) = fitted.each()
+    return Carried(method["methods"], fitted, active.edits)
+
+
+def origin(encoder_folder: str | Path, device: torch.device, code: Iterable[str | Path]) -> dict[str, object]:
+    """What decides a training beside its data and recipe, for `claim`: the encoder's files, weights, configuration and
+    tokenizer; the device, the number of threads, the libraries; the modules `code` that train."""
+    files = [path for path in sorted(Path(encoder_folder).iterdir()) if path.suffix in ENCODER_SUFFIXES]
+    return {
+        "encoder": {path.name: sha256(path) for path in files if not path.name.endswith(PROVENANCE)},
+        "device": device.type,
+        "threads": torch.get_num_threads(),
+        "libraries": {"torch": torch.__version__, "transformers": transformers.__version__},
+        "code": {Path(path).name: sha256(path) for path in code},
+    }
+
+
+def claim(work: Path, settings: Mapping[str, object]) -> None:
+    """Mark `work`, the folder of checkpoints, as belonging to these settings (JSON, maybe nested), which must be all
+    that decides the result; BiasflowError naming the key if it holds checkpoints of others."""
+    mark = work / "settings.json"
+    settings = json.loads(json.dumps(settings))
+    if mark.is_file():
+        found, now = _flat(json.loads(mark.read_text(encoding="utf-8"))), _flat(settings)
+        other = [key for key in found | now if found.get(key) != now.get(key)]
+        if other:
+            raise BiasflowError(
+                f"{work}: the checkpoints there were made with another {other[0]} ({found.get(other[0])}, now "
+                f"{now.get(other[0])}); restore it to go on from them, or delete the folder to start afresh."
+            )
+    work.mkdir(parents=True, exist_ok=True)
+    mark.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+
+
+def _flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Nested settings by their path: {"recipe": {"epochs": 1}} -> {"recipe.epochs": 1}."""
+    flat: dict[str, object] = {}
+    for key, value in settings.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) and value else {f"{prefix}{key}": value}
+    return flat
+
+
+def save_training(
+    folder: str | Path, model: Savable, tokenizer: PreTrainedTokenizerBase, facts: Mapping, carried: Carried
+) -> dict:
+    """Fill `folder`, whole or not at all: the model, its tokenizer, the method that was active in training, without
+    which the model is never read (methods.fitted.load_for), and training.json, which is returned.
+
+    facts: validation_score (None where there is none), train, validation and cut (numbers of examples), majority_share
+    (where classes are predicted), and what else the task has to say; `method` (method, setting) is added."""
+    facts = {**facts, "method": list(carried.name)}
+    with whole_folder(folder) as temporary:
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+        (temporary / FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        if carried.fitted is not None:
+            save(carried.fitted, temporary / CARRIED)
+    return facts

@@ -1,0 +1,32 @@
+"""Rules `finetune_<kind>`: an encoder fine-tuned on a task, resumable after a kill."""
+
+import importlib
+from pathlib import Path
+
+from scripts._rule import by_role, rule
+
+
+def main(smk) -> None:
+    with rule(smk) as facts:
+        from scripts.biasflow.encoders.device import resolve_device
+        from scripts.biasflow.methods.sources import fitting_arguments
+
+        training, device = smk.params.training, resolve_device(smk.params.device)
+        method = None
+        if training["fit"]:
+            roles = [role for role in ("text", "words", "sentence_pairs") if smk.input.get(role)]
+            method = fitting_arguments(training["fit"], by_role(smk.input, roles))
+        metrics = importlib.import_module(training["module"]).train(
+            Path(smk.input.encoder[0]).parent,
+            Path(smk.output.config).parent,
+            smk.params.checkpoints,
+            by_role(smk.input, training["roles"]),
+            device=device.type,
+            method=method,
+            **training["options"],
+        )
+        facts |= {"device": str(device), "seed": int(smk.wildcards.seed), "metrics": metrics}
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,32 @@
+"""Rules `paper_<name>` and `paper_<name>_audit`: a paper's tables and figures, or those of printed values alone."""
+
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from scripts._rule import rule
+from scripts.biasflow.base.tabular import read_text_csv
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.make import make_paper
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import COLUMNS, read_scores
+
+
+def main(smk) -> None:
+    with rule(smk):
+        name, only = smk.params.paper, smk.params.only
+        empty = only is not None
+        run = Run(
+            scores=pd.DataFrame(columns=COLUMNS) if empty else read_scores(smk.input.scores),
+            plan=pd.DataFrame() if empty else read_text_csv(smk.input.plan),
+            names=pd.DataFrame() if empty else read_text_csv(smk.input.names),
+            published=partial(read_published, name),
+            files={role: {key: Path(path) for key, path in of.items()} for role, of in smk.params.files.items()},
+            options=smk.params.options,
+        )
+        make_paper(name, run, f"results/{smk.config['run']}", only=only)
+
+
+if "snakemake" in globals():
+    main(snakemake)

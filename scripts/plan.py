@@ -1,0 +1,19 @@
+"""Rule `plan`: what was asked for and what cannot run (plan.csv), and what every name stands for (names.csv)."""
+
+from scripts._rule import rule
+from scripts.biasflow.base.tabular import write_csv
+from scripts.biasflow.plan.cells import plan
+from scripts.biasflow.plan.facts import gather
+from scripts.biasflow.plan.listing import cells_table, names_table
+
+
+def main(smk) -> None:
+    with rule(smk):
+        facts = gather(smk.config)
+        found = plan(smk.config, facts)
+        write_csv(cells_table(found), smk.output.plan)
+        write_csv(names_table(smk.config, facts, found), smk.output.names)
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,61 @@
+"""One line for a failed run, from Snakemake's log and the logs of its jobs."""
+
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError, headline
+from scripts.biasflow.base.failures import failures
+from scripts.biasflow.base.provenance import rule_log
+
+ERROR = """
+RuleException:
+CalledProcessError in file "rules/data.smk", line 29:
+Error in rule {rule}:
+    message: None
+    jobid: 3
+    output: results/x
+    log: {log} (check log file(s) for error details)
+Shutting down, this might take some time.
+"""
+
+
+def fail(path, rule, error):
+    with pytest.raises(SystemExit), rule_log(path, rule=rule):
+        raise error
+
+
+def snakemake_log(tmp_path, *jobs):
+    path = tmp_path / "snakemake.log"
+    path.write_text("".join(ERROR.format(rule=rule, log=log) for rule, log in jobs))
+    return [path]
+
+
+def test_the_job_says_what_was_wrong_and_its_log_where(tmp_path):
+    fail(tmp_path / "download.log", "download", BiasflowError("words missing.\n- words: from https://example.org"))
+    line = failures(snakemake_log(tmp_path, ("download", tmp_path / "download.log")))
+    assert line.startswith(f"rule download: words missing (log: {tmp_path / 'download.log'}).")
+    assert "example.org" not in line and "\n" not in line
+    assert "example.org" in (tmp_path / "download.log").read_text()
+
+
+def test_several_failed_jobs(tmp_path):
+    for name in ("one", "two"):
+        fail(tmp_path / name, name, ValueError(f"of\n{name}"))
+    line = failures(snakemake_log(tmp_path, ("one", tmp_path / "one"), ("two", tmp_path / "two")))
+    assert line.startswith("rule two: ValueError: of two") and "(and 1 more)" in line
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_killed_job_has_no_message_of_its_own(tmp_path, begun):
+    if begun:
+        (tmp_path / "x.log").write_text("12:00 INFO biasflow: begun\n")
+    line = failures(snakemake_log(tmp_path, ("pretrain", tmp_path / "x.log")))
+    assert "pretrain" in line and "killed" in line and str(tmp_path / "x.log") in line
+
+
+def test_a_run_that_was_stopped(tmp_path):
+    assert "stopped" in failures([tmp_path / "not there"]) and "stopped" in failures([])
+
+
+def test_the_headline_of_an_error():
+    assert headline(BiasflowError("file x\ndetails")) == "file x"
+    assert headline(ValueError("a\nb")) == "ValueError: a b"

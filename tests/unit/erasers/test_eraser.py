@@ -1,0 +1,204 @@
+"""What all erasers have in common: the map, its precision, heads, options, files, and errors."""
+
+import importlib
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.erasers.eraser import Eraser, load_erasers, load_metadata, save_erasers
+from scripts.biasflow.registry import ERASERS, module_of
+from tests.unit.conftest import random_eraser
+from tests.unit.erasers.vectors import of_pairs, two_genders
+
+FITS = {name: importlib.import_module(module_of(entry)).fit for name, entry in ERASERS.items()}
+HARD = [name for name in ERASERS if name != "conceptor"]  # a conceptor damps, the others take all of it out
+
+
+def fitted(name, X, z, **options):
+    """Any eraser: neighbours of different gender serve as pairs, for the one that needs them."""
+    pairs = torch.stack([torch.nonzero(z == gender)[:, 0][: int(min(z.sum(), (1 - z).sum()))] for gender in (0, 1)], 1)
+    return FITS[name](X, z, pairs=pairs, **options)
+
+
+@pytest.mark.parametrize("name", ERASERS)
+def test_the_registry_knows_every_option_of_a_fit_and_its_default(name):
+    parameters = inspect.signature(FITS[name]).parameters
+    assert list(parameters)[:3] == ["X", "z", "pairs"] and parameters["pairs"].default is None
+    options = {key: each.default for key, each in parameters.items() if key not in ("X", "z", "pairs")}
+    assert all(parameters[key].kind is inspect.Parameter.KEYWORD_ONLY for key in ("pairs", *options))
+    registered = {key: schema["default"] for key, schema in ERASERS[name].options.items()}
+    assert {key: list(v) if isinstance(v, tuple) else v for key, v in options.items()} == registered
+
+
+def test_an_affine_map_by_hand():
+    # h - c = (1, 2); its coordinate along R = (1, 1) is 3; half of it is taken out along L = (2, 0).
+    eraser = Eraser(
+        torch.tensor([[1.0], [1.0]]), torch.tensor([[2.0, 0.0]]), torch.tensor([0.5]), torch.tensor([1.0, 1.0])
+    )
+    assert eraser.coordinates(torch.tensor([2.0, 3.0])).tolist() == [3]
+    assert eraser.apply(torch.tensor([2.0, 3.0])).tolist() == [-1, 3]
+
+
+def test_parts_that_do_not_fit_together_are_refused():
+    for parts in [
+        (torch.ones(4, 1), torch.ones(4, 1), torch.ones(1)),
+        (torch.ones(4, 1), torch.ones(1, 4), torch.ones(4)),
+    ]:
+        with pytest.raises(ValueError):
+            Eraser(*parts)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    name=st.sampled_from(HARD), heads=st.sampled_from([(), (3,)]), seed=st.integers(0, 999), share=st.floats(0.2, 0.8)
+)
+def test_nothing_is_left_to_take_out_and_erasing_twice_is_erasing_once(name, heads, seed, share):
+    X, z = two_genders(heads=heads, seed=seed, share=share)
+    eraser = fitted(name, X, z)
+    h = torch.randn(4, 5, *X.shape[1:], generator=torch.Generator().manual_seed(seed))
+    once = eraser.apply(h)
+    assert once.shape == h.shape and not torch.allclose(once, h, atol=1e-3)
+    assert eraser.coordinates(once).abs().max() < 1e-4
+    assert torch.allclose(eraser.apply(once), once, atol=1e-4)
+    identity = torch.eye(eraser.components).expand(*heads, -1, -1)
+    assert torch.allclose(eraser.left @ eraser.right, identity, atol=1e-5)  # what is taken out is what was measured
+
+
+@pytest.mark.parametrize("name", ERASERS)
+@pytest.mark.parametrize("heads", [(), (3,)])
+def test_numpy_and_torch_and_any_order_of_rows_give_the_same(name, heads):
+    X, z = two_genders(heads=heads)
+    ours, h = fitted(name, X, z), torch.randn(5, *X.shape[1:])
+    n = int(min(z.sum(), (1 - z).sum()))
+    pairs = np.stack([np.flatnonzero(z.numpy() == gender)[:n] for gender in (0, 1)], 1)
+    theirs = FITS[name](X.numpy(), z.numpy().astype(bool), pairs=pairs)
+    assert torch.equal(ours.apply(h), theirs.apply(h))
+    order = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))
+    place = torch.argsort(order)
+    shuffled = FITS[name](X[order], z[order], pairs=place[torch.from_numpy(pairs)])
+    assert torch.allclose(ours.apply(h), shuffled.apply(h), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ERASERS)
+def test_heads_are_fitted_one_by_one(name):
+    X, z = two_genders(heads=(3,))
+    together, h = fitted(name, X, z), torch.randn(2, 7, 3, 8)
+    for head in range(3):
+        alone = fitted(name, X[:, head], z)
+        assert torch.equal(together.right[head], alone.right) and torch.equal(together.left[head], alone.left)
+        assert torch.allclose(together.apply(h)[:, :, head], alone.apply(h[:, :, head]), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_edited_in_full_also_under_autocast(name, dtype):
+    X, z = two_genders(n=400, d=64)
+    eraser, h = fitted(name, X, z), X.to(dtype)
+    expected = eraser.apply(h.float()).to(dtype)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        autocast, single, left = eraser.apply(h), eraser.apply(X), eraser.coordinates(eraser.apply(X))
+    assert autocast.dtype is dtype and torch.equal(autocast, expected) and torch.equal(eraser.apply(h), expected)
+    # The old erasers followed the autocast and left 0.4 % of the direction.
+    assert single.dtype is torch.float32
+    assert left.norm() < 1e-5 * eraser.coordinates(X).norm()
+    assert eraser.apply(X.double()).dtype is torch.float64
+
+
+def test_gradients_pass_through_an_edit():
+    eraser, h = random_eraser(2, 6), torch.randn(3, 6, requires_grad=True)
+    eraser.apply(h).sum().backward()
+    assert torch.isfinite(h.grad).all() and h.grad.abs().sum() > 0
+
+
+def test_a_setting_takes_directions_in_order_and_weights_by_variance():
+    eraser = FITS["pca"](**of_pairs(torch.randn(12, 2, 6)), components=3)
+    for weighted in (False, True):
+        setting = eraser.with_setting(weighted=weighted, components=2)
+        assert torch.equal(setting.left, eraser.left[:2]) and setting.components == 2
+        shares = eraser.explained_variance[:2]
+        assert torch.equal(setting.weights, shares if weighted else torch.ones(2))
+        h = torch.randn(5, 6)
+        assert torch.allclose(
+            setting.coordinates(setting.apply(h)), (1 - setting.weights) * setting.coordinates(h), atol=1e-5
+        )
+    with pytest.raises(BiasflowError):
+        eraser.with_setting(weighted=False, components=4)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in ERASERS.items() if not entry.ordered])
+def test_only_directions_in_an_order_make_settings(name):
+    with pytest.raises(BiasflowError):
+        fitted(name, *two_genders()).with_setting(weighted=False, components=1)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in ERASERS.items() if entry.ordered])
+@pytest.mark.parametrize("heads", [(), (2,)])
+def test_ordered_directions_are_orthonormal_and_explain_less_and_less(name, heads):
+    eraser = fitted(name, *two_genders(heads=heads), components=3)
+    gram = eraser.left @ eraser.left.mT
+    assert torch.allclose(gram, torch.eye(3).expand_as(gram), atol=1e-5)
+    shares = eraser.explained_variance
+    assert shares.shape == (*heads, 3) and bool((shares >= 0).all()) and bool((shares.sum(-1) <= 1 + 1e-6).all())
+    assert torch.equal(shares, shares.sort(-1, descending=True).values)
+
+
+BAD = [
+    (torch.randn(0, 5), torch.zeros(0)),
+    (torch.randn(6, 5), torch.zeros(6)),
+    (torch.randn(6, 5), torch.ones(6)),
+    (torch.randn(6, 5), torch.arange(6)),
+    (torch.randn(6, 5), torch.arange(5) % 2),
+    (torch.randn(6), torch.arange(6) % 2),
+    (torch.full((6, 5), float("nan")), torch.arange(6) % 2),
+    (torch.full((6, 5), float("inf")), torch.arange(6) % 2),
+]
+
+
+@pytest.mark.parametrize("name", ERASERS)
+@pytest.mark.parametrize(("X", "z"), BAD)
+def test_bad_vectors_and_genders_are_a_clear_error_that_names_the_eraser(name, X, z):
+    with pytest.raises(BiasflowError, match=name):
+        FITS[name](X, z)
+
+
+@pytest.mark.parametrize("name", [name for name in ERASERS if name != "conceptor"])
+def test_vectors_without_any_difference_are_refused(name):
+    with pytest.raises(BiasflowError, match=name):
+        fitted(name, torch.ones(6, 5), torch.arange(6) % 2)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in ERASERS.items() if "components" in entry.options])
+@pytest.mark.parametrize("components", [0, 6])
+def test_more_directions_than_there_are_cannot_be_had(name, components):
+    with pytest.raises(BiasflowError, match=name):
+        fitted(name, torch.randn(20, 5), torch.arange(20) % 2, components=components)
+
+
+@pytest.mark.parametrize("heads", [(), (3,)])
+def test_erasers_come_back_from_their_file(tmp_path, heads):
+    X, z = two_genders(heads=heads)
+    erasers = {f"layer[{i}]": fitted(name, X, z) for i, name in enumerate(ERASERS)}
+    path = tmp_path / "erasers.safetensors"
+    save_erasers(erasers, path, {"of": "a test"})
+    back = load_erasers(path)
+    assert back.keys() == erasers.keys() and load_metadata(path) == {"of": "a test"}
+    for name, eraser in erasers.items():
+        ours, theirs = eraser.state(name), back[name].state(name)
+        assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
+    assert list(load_erasers(path, ["layer[1]"])) == ["layer[1]"]
+    with pytest.raises(BiasflowError, match=r"erasers\.safetensors.*layer\[9\]"):
+        load_erasers(path, ["layer[9]"])
+
+
+def test_a_cut_off_file_of_erasers_is_named(tmp_path):
+    path = tmp_path / "erasers.safetensors"
+    save_erasers({"layer[0]": random_eraser(1, 8)}, path)
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(BiasflowError, match=r"erasers\.safetensors"):
+        load_erasers(path)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]

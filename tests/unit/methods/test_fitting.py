@@ -1,0 +1,285 @@
+"""Fitting the methods of a block: what is read, where, in which order, and what is said beside it."""
+
+import pandas as pd
+import pytest
+import torch
+from transformers import RobertaConfig, RobertaForMaskedLM
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders.edit import edited
+from scripts.biasflow.erasers import densray, hard, leace, pca
+from scripts.biasflow.methods import arrays
+from scripts.biasflow.methods.contexts.extraction import hidden_states
+from scripts.biasflow.methods.contexts.occurrences import find_occurrences
+from scripts.biasflow.methods.fitted import load, save
+from scripts.biasflow.methods.fitting import fit_block
+from scripts.biasflow.methods.grid import PLACES, all_settings, edits_of
+from scripts.biasflow.methods.states import pair_states
+from scripts.biasflow.registry import ERASERS, module_of
+from tests.unit.conftest import HEADS, HIDDEN, MODELS, SIZES, random_batch
+from tests.unit.fake_tokenizer import word_tokenizer
+
+VOCABULARY = (
+    "the man woman king queen is here he she went home father mother cooked played ball dinner rain fell grand ##son"
+)
+WORDS = ("he", "king", "father"), ("she", "queen", "mother")
+SENTENCES = ["he is the king", "the queen went home", "she is here", "rain fell", "mother fell", "father fell"] * 3
+PAIRS = pd.DataFrame(
+    [
+        ("the man is here", "the woman is here"),
+        ("he went home", "she went home"),
+        ("the king went home", "the queen went home"),
+        ("father is here", "mother is here"),
+        ("the grandson is here", "the woman is here"),
+    ],
+    columns=["masculine", "feminine"],
+)
+TASK = torch.randn(9, HIDDEN), torch.arange(9) % 2
+GIVEN = {
+    "sentences": SENTENCES,
+    "words": WORDS,
+    "n": 8,
+    "sentence_pairs": {"interventions": PAIRS, "sentence-debias": PAIRS.iloc[1:3]},
+    "batch_size": 3,
+}
+
+
+def at(places, eraser="densray", **keys):
+    return {"eraser": eraser, "module": module_of(ERASERS[eraser]), "places": places, **keys}
+
+
+def grid(**keys):
+    return {"grid": "dawkins2024", "eraser": "pca", "module": module_of(ERASERS["pca"]), **keys}
+
+
+@pytest.fixture
+def tokenizer():
+    return word_tokenizer(VOCABULARY.split())
+
+
+def fit(model, tokenizer, methods, **given):
+    return fit_block(model, tokenizer, methods, **(GIVEN | given))
+
+
+def erasers_of(fitted, method, setting="-"):
+    return {
+        place: eraser
+        for each in fitted.each()
+        if (each.method, each.setting) == (method, setting)
+        for place, eraser in each.edits
+    }
+
+
+def states_of_words(model, tokenizer, places):
+    occurrences = find_occurrences(tokenizer, SENTENCES, *WORDS, n=8, max_length=64)
+    z = (occurrences.table["gender"] == "feminine").to_numpy(copy=True)
+    return hidden_states(model, tokenizer, SENTENCES, occurrences, places=places, batch_size=8), z
+
+
+def test_words_are_read_at_every_place_that_a_method_names(bert, tokenizer):
+    methods = {
+        "none": [],
+        "all": [at("all")],
+        "each": [at("each")],
+        "two": [at("last", "leace"), at("layer[-2].attention.value", "hard", options={"components": 2})],
+    }
+    fitted = fit(bert, tokenizer, methods)
+    layers = [f"layer[{i}]" for i in range(3)]
+    assert fitted.axis == (("none", "-"), ("all", "-"), *(("each", layer) for layer in layers), ("two", "-"))
+    states, z = states_of_words(bert, tokenizer, [*layers, "layer[1].attention.value"])
+    for place, eraser in erasers_of(fitted, "all").items():
+        assert torch.allclose(eraser.left, densray.fit(states[place], z).left, atol=1e-4)
+        assert erasers_of(fitted, "each", place)[place] is eraser  # fitted once for both
+    two = erasers_of(fitted, "two")
+    assert list(two) == ["layer[1].attention.value", "layer[2]"]  # in the order in which the encoder reaches them
+    assert torch.allclose(two["layer[2]"].right, leace.fit(states["layer[2]"], z).right, rtol=1e-2, atol=1e-3)
+    assert two["layer[1].attention.value"].left.shape == (HEADS, 2, HIDDEN // HEADS)
+    expected = hard.fit(states["layer[1].attention.value"], z, components=2)
+    assert torch.allclose(two["layer[1].attention.value"].left, expected.left, atol=1e-4)
+    assert list(fitted.tables) == ["occurrences", "counts"] and len(fitted.tables["occurrences"]) == 8
+    assert fitted.facts["words_left_out"] == [] and fitted.facts["sentences_read"] > 0
+
+
+def test_an_untouched_model_is_run_once_for_all_methods(bert, tokenizer):
+    calls = []
+    bert.bert.embeddings.register_forward_hook(lambda *call: calls.append(call))
+    methods = {"all": [at("all")], "each": [at("each", "hard")], "last": [at("last", "leace")]}
+    fit(bert, tokenizer, methods, batch_size=64)
+    assert len(calls) == 1
+
+
+def test_every_method_acts_in_the_model_it_was_fitted_to_and_comes_back_from_its_file(model, tokenizer, tmp_path):
+    model.config.max_position_embeddings = 64
+    methods = {"none": [], "grid": grid()}
+    methods |= {name: [at("all", name, fitted_to=entry.fitted_to[0])] for name, entry in ERASERS.items()}
+    methods |= {
+        "pooled": [at("pooled", "leace", fitted_to="pairs")],
+        "cls": [at("last.cls", "hard", fitted_to="pairs")],
+    }
+    fitted = fit(model, tokenizer, methods)
+    save(fitted, tmp_path / "methods.safetensors")
+    back = load(tmp_path / "methods.safetensors", list(methods))
+    assert back.axis == fitted.axis and back.specifications == methods
+    batch = random_batch(model)
+    for each in back.each():
+        with torch.inference_mode(), edited(model, each.edits):
+            model(**batch)
+
+
+def test_pairs_are_aligned_by_token_or_by_sentence(bert, tokenizer):
+    states = pair_states(bert, tokenizer, {"a": PAIRS}, "a", batch_size=3)
+    found = states.at(["pooled", "layer[-2]"])
+    assert states.checked["kept"].tolist() == [True] * 4 + [False]
+    tokens = sum(len(tokenizer(sentence)["input_ids"]) for sentence in PAIRS["masculine"][:4])
+    assert found["pooled"].shape == (8, HIDDEN) and found["layer[-2]"].shape == (2 * tokens, HIDDEN)
+    labels = states.labels(found["pooled"])
+    assert labels["z"].tolist() == [False] * 4 + [True] * 4
+    assert labels["pairs"].tolist() == [[i, 4 + i] for i in range(4)]
+
+    def alone(member, row):
+        with torch.inference_mode():
+            return bert.base_model(**tokenizer(PAIRS[member][row], return_tensors="pt"))
+
+    order = sorted(range(4), key=lambda row: (-len(PAIRS["masculine"][row].split()), row))
+    expected = [alone(member, row).pooler_output[0] for member in ("masculine", "feminine") for row in order]
+    assert torch.allclose(found["pooled"], torch.stack(expected), atol=1e-5)
+
+
+def test_any_eraser_can_be_fitted_to_pairs_and_to_a_task(bert, tokenizer):
+    X, z = torch.randn(40, HIDDEN, dtype=torch.float16), torch.arange(40) % 2
+    methods = {
+        "pairs": [at("layer[0]", "pca", fitted_to="pairs")],
+        "task": [at("last.cls", "leace", fitted_to="task")],
+    }
+    fitted = fit(bert, tokenizer, methods, task=(X.numpy(), z.numpy()))
+    states = pair_states(bert, tokenizer, {"a": PAIRS}, "a", batch_size=3)
+    found = states.at(["layer[0]"])["layer[0]"]
+    expected = pca.fit(found, **states.labels(found))
+    assert torch.equal(erasers_of(fitted, "pairs")["layer[0]"].left, expected.left)
+    assert list(erasers_of(fitted, "task")) == ["layer[2].cls"]
+    erased = erasers_of(fitted, "task")["layer[2].cls"].apply(X.float())
+    assert torch.allclose(erased[z == 0].mean(0), erased[z == 1].mean(0), atol=1e-4)
+
+
+def test_in_sequence_each_place_is_fitted_with_the_edits_before_it(bert, tokenizer):
+    methods = {
+        "plain": [at("all")],
+        "sequential": [at("all", sequential=True)],
+        "half": [at("layer[1]"), at("layer[0]"), at("layer[2]", "hard", sequential=True)],
+    }
+    fitted = fit(bert, tokenizer, methods)
+    plain, found, half = (erasers_of(fitted, name) for name in methods)
+    assert torch.equal(found["layer[0]"].left, plain["layer[0]"].left)
+    assert not torch.allclose(found["layer[1]"].left, plain["layer[1]"].left, atol=1e-3)
+    with edited(bert, [(place, found[place]) for place in ("layer[0]", "layer[1]")]):
+        states, z = states_of_words(bert, tokenizer, ["layer[2]"])
+    assert torch.allclose(densray.fit(states["layer[2]"], z).left, found["layer[2]"].left, atol=1e-3)
+    assert list(half) == ["layer[0]", "layer[1]", "layer[2]"]
+    assert torch.equal(half["layer[1]"].left, plain["layer[1]"].left)
+    with edited(bert, [(place, half[place]) for place in ("layer[0]", "layer[1]")]):
+        states, z = states_of_words(bert, tokenizer, ["layer[2]"])
+    assert torch.allclose(hard.fit(states["layer[2]"], z).left, half["layer[2]"].left, atol=1e-3)
+
+
+def test_a_method_can_be_fitted_on_the_model_before_training(bert, tokenizer):
+    torch.manual_seed(9)
+    other = MODELS["bert-next-sentence"]().eval()
+    methods = {"own": [at("last")], "origin": [at("last", fitted_on="pretrained")]}
+    fitted = fit(bert, tokenizer, methods, origin=other)
+    own, origin = (erasers_of(fitted, name)["layer[2]"].left for name in methods)
+    assert torch.equal(origin, erasers_of(fit(other, tokenizer, {"own": [at("last")]}), "own")["layer[2]"].left)
+    assert not torch.allclose(own, origin, atol=1e-3)
+    assert len(fitted.tables["occurrences"]) == 8  # the same for both models
+    with pytest.raises(BiasflowError, match=r"origin.*pretrained"):
+        fit(bert, tokenizer, methods)
+
+
+def test_the_grid_has_a_subspace_at_each_place(bert, tokenizer):
+    fitted = fit(bert, tokenizer, {"grid": grid(options={"center": "pairs"})})
+    (found,) = fitted.grids
+    assert set(found.subspaces.erasers) == {(name, "plain") for name in PLACES} and len(found.settings) == 75
+    table = fitted.tables["explained_variance"]
+    assert set(table["subspace"]) == set(PLACES) and set(table["method"]) == {"grid"}
+    assert table["explained_variance"].between(0, 1).all()
+    assert len(table.query("subspace == 'query'")) == HEADS
+    assert len(table.query("subspace == 'before'")) == 2
+    pairs = fitted.tables["sentence_pairs"]
+    assert pairs.groupby("set")["kept"].sum().to_dict() == {"interventions": 4, "sentence-debias": 2}
+    assert pairs.loc[~pairs["kept"], "reason"].str.contains("tokens").all()
+
+
+def test_a_sequential_grid_is_fitted_after_the_earlier_interventions(bert, tokenizer):
+    subspaces = fit(bert, tokenizer, {"grid": grid(sequential=True)}).grids[0].subspaces
+    assert len(subspaces.erasers) == 7 + 1 + 8 + 36
+    setting = next(s for s in all_settings() if s.level == "layer-12" and s.settings == "0,0,0")
+    plain, after = subspaces.erasers["pooled", "plain"], subspaces.at("pooled", setting)
+    assert setting.upstream("pooled") == "last00"
+    assert (plain.left @ after.left.T).abs() < 0.999
+    states = pair_states(bert, tokenizer, {"a": PAIRS}, "a", batch_size=3)
+    found = states.at(["pooled"], edits_of(setting.until("pooled"), subspaces))["pooled"]
+    assert torch.allclose(pca.fit(found, **states.labels(found)).left, after.left, atol=1e-4)
+
+
+def test_a_grid_of_some_settings(bert, tokenizer):
+    fitted = fit(bert, tokenizer, {"grid": grid(settings=["layer-12 0,1,0", "sent 0"], sequential=True)})
+    assert fitted.axis == (("grid", "layer-12 0,1,0"), ("grid", "sent 0"))
+    assert len(fitted.grids[0].subspaces.erasers) == 7 + 1
+    for wrong in ("base", "layer-13 0"):
+        with pytest.raises(BiasflowError, match=f"grid.*{wrong}"):
+            fit(bert, tokenizer, {"grid": grid(settings=[wrong])})
+
+
+def test_an_encoder_without_a_sentence_vector_has_the_other_subspaces(tokenizer):
+    roberta = RobertaForMaskedLM(RobertaConfig(**SIZES)).eval()
+    (found,) = fit(roberta, tokenizer, {"grid": grid()}).grids
+    assert {name for name, _ in found.subspaces.erasers} == {"last", "before", "query", "key", "value"}
+    with pytest.raises(BiasflowError, match="sentence-debias"):
+        list(found.each())
+
+
+def test_states_in_files_give_the_same_methods(bert, tokenizer, tmp_path, monkeypatch):
+    methods = {"words": [at("all")], "pairs": [at("all", fitted_to="pairs")], "grid": grid()}
+    small = fit(bert, tokenizer, methods)
+    monkeypatch.setattr(arrays, "IN_MEMORY", 100)
+    large = fit(bert, tokenizer, methods, scratch=tmp_path)
+    for one, other in zip(small.each(), large.each(), strict=True):
+        assert all(torch.equal(a.left, b.left) for (_, a), (_, b) in zip(one.edits, other.edits, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "named"),
+    [
+        ([at("layer[9]")], {}, r"wrong.*BertForNextSentencePrediction.*layer\[9\]"),
+        ([at("somewhere")], {}, "wrong.*somewhere"),
+        ([at("layer[1].cls")], {}, r"wrong.*BertForNextSentencePrediction.*layer\[1\].cls"),
+        ([at("last")], {"n": 400}, "wrong.*BertForNextSentencePrediction.*400|200"),
+        ([at("last")], {"words": (["kingfisher"], ["she"])}, "wrong.*BertForNextSentencePrediction.*kingfisher"),
+        ([at("last")], {"words": None}, "wrong.*words"),
+        ([at("last", fitted_to="pairs")], {"sentence_pairs": None}, "wrong.*pairs"),
+        (grid(), {"sentence_pairs": None}, "wrong.*pairs"),
+        ([at("last.cls", fitted_to="task")], {}, "wrong.*task"),
+        (
+            [at("last", fitted_to="task")],
+            {"task": TASK},
+            r"wrong.*layer\[2\].cls",
+        ),
+        (
+            [at("layer[0]"), at("last.cls", fitted_to="task", sequential=True)],
+            {"task": TASK},
+            "wrong.*sequence",
+        ),
+        ([at("all", "pca")], {}, r"wrong at layer\[0\] in BertForNextSentencePrediction.*pairs"),
+        ([at("last", options={"components": 99})], {}, r"wrong at layer\[2\].*99"),
+        ([at("last", fitted_to="feelings")], {}, "wrong.*feelings"),
+        ([at("last", fitted_on="the moon")], {}, "wrong.*the moon"),
+        ([at("last", strength=2)], {}, "wrong.*strength"),
+        ([at("each"), at("last")], {}, "wrong.*each"),
+        ([], {}, "wrong.*none"),
+        ({**grid(), "grid": "liang2020"}, {}, "wrong.*liang2020"),
+        ({**grid(), "eraser": "densray", "module": module_of(ERASERS["densray"])}, {}, "wrong.*densray"),
+    ],
+)
+def test_what_cannot_be_fitted_is_one_line_that_names_the_method(bert, tokenizer, method, given, named):
+    with pytest.raises(BiasflowError, match=named) as error:
+        fit(bert, tokenizer, {"fine": [at("all")], "wrong": method} if given == {} else {"wrong": method}, **given)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,119 @@
+"""Passes under several methods: equal to hooking each by hand, and no layer runs for nothing."""
+
+import pytest
+import torch
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders import taps
+from scripts.biasflow.encoders.edit import edited
+from scripts.biasflow.encoders.resume import untouched_layers
+from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.fitted import Active
+from scripts.biasflow.methods.grid import all_settings, edits_of
+from scripts.biasflow.methods.passes import passes
+from tests.unit.conftest import HEADS, HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
+
+HEAD = HIDDEN // HEADS
+METHODS = {
+    "none": (),
+    "all": tuple((f"layer[{i}]", random_eraser(1, HIDDEN)) for i in range(3)),
+    "last": (("layer[-1]", random_eraser(1, HIDDEN)),),
+    "first-token": (("layer[1].cls", random_eraser(2, HIDDEN)),),
+    "pooled": (("pooled", random_eraser(1, HIDDEN)),),
+    "values": (("layer[-1].attention.value", random_eraser(1, HEAD, (HEADS,))), ("layer[2]", random_eraser(1, HIDDEN))),
+}
+ACTIVE = [Active(name, edits=edits) for name, edits in METHODS.items()]
+
+
+def by_hand(model, batch, edits):
+    with torch.inference_mode(), edited(model, edits):
+        return logits_of(model(**batch))
+
+
+def test_every_method_equals_the_hooked_model(model):
+    batch, reports = random_batch(model), {}
+    found = passes(model, ACTIVE, lambda: logits_of(model(**batch)), reports)
+    for active, logits in zip(ACTIVE, found, strict=True):
+        assert torch.equal(logits, by_hand(model, batch, active.edits)), active.method
+    assert len({tuple(logits.flatten().tolist()) for logits in found}) == len(ACTIVE)
+    assert set(reports) == {f"{name} at {place}" for name, edits in METHODS.items() for place, _ in edits}
+    assert all(report.calls == 1 and report.change > 0 for report in reports.values())
+
+
+def test_settings_of_the_grid_equal_the_hooked_model(model):
+    batch, subspaces = random_batch(model), random_subspaces()
+    settings = [Active("grid", s.settings, edits_of(s, subspaces)) for s in all_settings()[1::9]]
+    for active, logits in zip(settings, passes(model, settings, lambda: logits_of(model(**batch)), {}), strict=True):
+        assert torch.equal(logits, by_hand(model, batch, active.edits)), active.setting
+
+
+def test_the_model_is_as_it_was_afterwards(model):
+    batch = random_batch(model)
+    before = by_hand(model, batch, ())
+    passes(model, ACTIVE, lambda: logits_of(model(**batch)), {})
+    with pytest.raises(RuntimeError, match="stop"):
+        passes(model, ACTIVE[1:], _stopping(), {})
+    assert torch.equal(by_hand(model, batch, ()), before)
+
+
+def _stopping():
+    def forward():
+        raise RuntimeError("stop")
+
+    return forward
+
+
+@pytest.mark.parametrize(
+    ("methods", "expected"),
+    [
+        (["none"], [1, 1, 1]),
+        (list(METHODS), [1, 2, 4]),  # "all" starts in the second layer, "first-token" and "values" in the third
+        (["all"], [1, 1, 1]),  # the untouched model would spare one layer and cost three
+        (["all", "values"], [2, 2, 2]),
+        (["all", "last"], [1, 2, 2]),
+    ],
+)
+def test_layers_below_the_first_edit_run_once_where_that_spares_some(bert, methods, expected):
+    batch, calls = random_batch(bert), [0, 0, 0]
+    attention = [layer.attention for layer in taps.layers(bert)]
+
+    def counter(number):
+        def count(module, args):
+            calls[number] += 1
+
+        return count
+
+    handles = [module.register_forward_pre_hook(counter(number)) for number, module in enumerate(attention)]
+    passes(bert, [each for each in ACTIVE if each.method in methods], lambda: logits_of(bert(**batch)), {})
+    for handle in handles:
+        handle.remove()
+    assert calls == expected
+
+
+@pytest.mark.parametrize(
+    ("places", "layers"),
+    [
+        ((), 3),
+        (("pooled",), 3),
+        (("layer[-1]",), 3),
+        (("layer[0]",), 1),
+        (("layer[1].cls", "layer[2]"), 2),
+        (("layer[-2].attention.key", "layer[-1].cls"), 1),
+        (("layer[0].attention.query",), 0),
+    ],
+)
+def test_how_many_layers_an_edit_leaves_alone(bert, places, layers):
+    assert untouched_layers(bert, [(place, random_eraser(1, HIDDEN)) for place in places]) == layers
+
+
+def test_an_edit_that_changes_nothing_is_an_error(bert):
+    batch = random_batch(bert)
+    nothing = Active("idle", edits=(("layer[0]", Eraser.projection(torch.eye(HIDDEN)[:1], torch.zeros(1))),))
+    with pytest.raises(BiasflowError, match="changed nothing"):
+        passes(bert, [nothing], lambda: logits_of(bert(**batch)), {})
+
+
+def test_a_place_that_the_model_lacks_is_named(bert):
+    batch = random_batch(bert)
+    with pytest.raises(BiasflowError, match=r"layer\[7\]"):
+        passes(bert, [Active("far", edits=(("layer[7]", random_eraser(1, HIDDEN)),))], lambda: bert(**batch), {})

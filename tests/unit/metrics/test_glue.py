@@ -1,0 +1,117 @@
+"""GLUE: the official metrics by task. Scores of whole readouts stand with the predictions."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.glue import TASKS
+from scripts.biasflow.metrics.glue import glue_scores, score
+from scripts.biasflow.readouts.files import save_arrays
+
+CLASS_TASKS = [name for name, task in TASKS.items() if task.labels]
+
+
+def test_known_answers():
+    # 2 true positives, 1 false one, 1 missed, 2 true negatives
+    gold, predicted = [1, 1, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0]
+    assert glue_scores("cola", gold, predicted) == pytest.approx({"matthews": 1 / 3, "score": 1 / 3})
+    both = {"accuracy": 2 / 3, "f1": 2 / 3, "score": 2 / 3}
+    assert glue_scores("mrpc", gold, predicted) == glue_scores("qqp", gold, predicted) == pytest.approx(both)
+    assert glue_scores("rte", gold, predicted) == pytest.approx({"accuracy": 2 / 3, "score": 2 / 3})
+
+
+def test_f1_is_that_of_the_second_class():
+    found = glue_scores("mrpc", ["equivalent", "equivalent", "not_equivalent"], ["equivalent"] * 3)
+    assert (found["accuracy"], found["f1"]) == pytest.approx((2 / 3, 0.8))
+    assert found["score"] == pytest.approx((2 / 3 + 0.8) / 2)
+    assert glue_scores("mrpc", [0, 0], [0, 0]) == {"accuracy": 1.0, "f1": 0.0, "score": 0.5}
+
+
+def test_correlations_of_the_similarity_task():
+    found = glue_scores("stsb", [0.0, 1.0, 2.0, 5.0], [0.0, 1.0, 8.0, 9.0])
+    assert found["spearman"] == pytest.approx(1)
+    assert found["pearson"] == pytest.approx(np.corrcoef([0, 1, 2, 5], [0, 1, 8, 9])[0, 1])
+    assert found["score"] == pytest.approx((found["pearson"] + 1) / 2)
+    constant = glue_scores("stsb", [0.0, 1.0], [2.0, 2.0])
+    assert math.isnan(constant["pearson"]) and math.isnan(constant["score"])
+
+
+def test_one_predicted_class_has_no_matthews_correlation():
+    assert glue_scores("cola", [0, 1, 1], [1, 1, 1])["matthews"] == 0
+
+
+@given(st.sampled_from(CLASS_TASKS), st.lists(st.integers(0, 1), min_size=2, max_size=20), st.randoms())
+def test_names_and_numbers_and_the_order_of_the_rows_are_the_same(task, gold, random):
+    predicted = [random.choice((number, 1)) for number in gold]
+    labels = TASKS[task].labels
+    found = glue_scores(task, gold, predicted)
+    assert glue_scores(task, [labels[n] for n in gold], [labels[n] for n in predicted]) == found
+    assert glue_scores(task, gold[::-1], predicted[::-1]) == pytest.approx(found)
+    if len(set(gold)) == 2:
+        assert glue_scores(task, gold, gold)["score"] == 1
+
+
+@given(st.lists(st.floats(0, 5).map(lambda x: round(x, 3)), min_size=3, max_size=20, unique=True), st.floats(0.1, 9))
+def test_a_positive_scale_changes_no_correlation(gold, scale):
+    rng = np.random.default_rng(len(gold))
+    predicted = rng.normal(size=len(gold))
+    found = glue_scores("stsb", gold, predicted)
+    assert glue_scores("stsb", gold, scale * predicted + 1) == pytest.approx(found, abs=1e-6)
+    assert glue_scores("stsb", gold, -predicted)["pearson"] == pytest.approx(-found["pearson"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("task", "gold", "predicted", "named"),
+    [
+        ("ax", [0], [0], "ax"),
+        ("cola", [], [], "cola"),
+        ("cola", [0, 1], [0], "cola"),
+        ("rte", ["entailment", "neutral"], [0, 0], "gold: row 1"),
+        ("rte", [0, 1], [0, 2], "predicted: row 1"),
+        ("stsb", [1.0, 2.0], [1.0, math.nan], "predicted: row 1"),
+        ("stsb", [1.0, 2.0], ["a", "b"], "predicted"),
+        ("stsb", [1.0, 1.0], [1.0, 2.0], "gold"),
+    ],
+)
+def test_what_cannot_be_scored_is_named(task, gold, predicted, named):
+    with pytest.raises(BiasflowError, match=named):
+        glue_scores(task, gold, predicted)
+
+
+def scored(tmp_path, arrays, **meta):
+    save_arrays(tmp_path / "predictions", arrays, [("none", "-"), ("leace", "-")], **meta)
+    return score(tmp_path / "predictions")
+
+
+def test_every_head_and_method_of_a_readout_is_scored(tmp_path):
+    gold = [1, 1, 1, 0, 0, 0]
+    own = np.array([gold, [1, 1, 0, 1, 0, 0]], dtype=np.uint8)
+    found = scored(tmp_path, {"own": own, "retrained": own[::-1]}, gold=gold, name="mrpc")
+    table = found.pivot(index=["head", "method"], columns="metric", values="value")
+    assert (table.loc[[("own", "none"), ("retrained", "leace")]] == 1).all(axis=None)
+    assert np.allclose(table.loc[("own", "leace"), ["accuracy", "f1", "glue_score"]], 2 / 3)
+    assert (found["n"] == 6).all() and (found["setting"] == "-").all()
+
+
+def test_a_task_that_is_not_of_glue_has_its_accuracy_alone(tmp_path):
+    found = scored(tmp_path, {"own": np.array([[0, 1, 2, 1], [0, 0, 0, 0]], dtype=np.uint8)}, gold=[0, 1, 2, 0])
+    assert found[["method", "metric", "value"]].to_numpy().tolist() == [
+        ["none", "accuracy", 0.75],
+        ["leace", "accuracy", 0.5],
+    ]
+
+
+def test_a_constant_rating_is_kept_and_says_that_it_correlates_with_nothing(tmp_path):
+    own = np.array([[1.0, 2, 3], [2, 2, 2]], dtype=np.float32)
+    found = scored(tmp_path, {"own": own}, gold=[0.5, 2.5, 5], name="stsb").set_index(["method", "metric"])["value"]
+    assert found["none", "spearman"] == 1 and pd.isna(found["leace", "glue_score"])
+
+
+def test_predictions_without_gold_labels_are_refused(tmp_path):
+    with pytest.raises(BiasflowError, match=r"predictions.*gold"):
+        scored(tmp_path, {"own": np.zeros((2, 3), dtype=np.uint8)}, gold=None)

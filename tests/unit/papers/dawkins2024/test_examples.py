@@ -1,0 +1,137 @@
+"""Tables 1 to 4: example sentences, printed ones or chosen by rule."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics import stereoset
+from scripts.biasflow.papers.dawkins2024.examples import examples, mended, table1, table2
+from tests.unit.papers.dawkins2024.made_up import NO_HEAD, NOTHING, published, run_of, stimuli
+
+EXAMPLES = published("tables1_3_4")
+
+
+def probabilities(triples, *, seed=0):
+    """p(NS) of an untouched model."""
+    cells = stimuli(triples)[["triple", "label"]].merge(pd.DataFrame({"swapped": [False, True]}), how="cross")
+    return cells.assign(p=np.random.default_rng(seed).beta(0.3, 0.3, len(cells)))
+
+
+def changes():
+    """A mended triple, and one that was dropped."""
+    texts = ["original_context", "original_next_sentence", "authors_context", "authors_next_sentence"]
+    return pd.DataFrame(
+        {"triple": ["x", "y"], "authors_triple": ["5x", ""], "change": ["mended", "dropped"], "label": "unrelated"}
+    ).assign(**dict.fromkeys(texts, "text"))
+
+
+@pytest.mark.parametrize("ids", ["context_id", "stereoset_id"])
+@pytest.mark.parametrize("number", [1, 3, 4])
+def test_printed_examples_are_found_by_id(number, ids):
+    triples = [f"other{i}" for i in range(4)] + EXAMPLES[ids].unique().tolist()
+    table = examples(number, stimuli(triples), probabilities(triples), EXAMPLES, ids=ids)
+    printed = EXAMPLES[EXAMPLES["table"] == str(number)]
+    assert set(table["chosen"]) == {"printed"}
+    assert table["triple"].tolist() == printed[ids].tolist()
+    assert table["p_published"].tolist() == printed["p"].tolist()
+    assert table["label"].tolist() == printed["label"].tolist()
+    assert (table["p"] - table["p_published"]).tolist() == table["p_difference"].tolist()
+
+
+def test_labels_change_sides_in_the_swapped_triple():
+    triples = [f"t{i}" for i in range(9)]
+    frame = probabilities(triples)
+    table = examples(3, stimuli(triples), frame, EXAMPLES)
+    row = table[table["swapped"] & (table["label"] == "stereotype")].iloc[0]
+    assert row["sentence_b"] == f"swapped anti-stereotype {row['triple']}"
+    cell = frame.query("swapped and label == 'anti-stereotype' and triple == @row.triple")
+    assert row["p"] == cell["p"].item()
+
+
+def by_triple(frame):
+    p = frame.set_index(["triple", "label", "swapped"])["p"].unstack(["label", "swapped"])
+    s = stereoset.triple_strengths(
+        p["stereotype", False], p["anti-stereotype", False], p["anti-stereotype", True], p["stereotype", True]
+    )
+    d = stereoset.triple_distances(p["unrelated", False], p["unrelated", True])
+    return pd.DataFrame({"s": s, "d": d}, index=p.index)
+
+
+def test_other_stimuli_are_chosen_by_rule():
+    triples = [f"t{i}" for i in range(30)]
+    frame = probabilities(triples)
+    expected = by_triple(frame)
+    three = examples(3, stimuli(triples), frame, EXAMPLES).drop_duplicates("example").set_index("example")
+    assert (
+        three.loc["a", "triple"] == expected["s"].abs().idxmin() and three.loc["b", "triple"] == expected["s"].idxmax()
+    )
+    assert three.loc["b", "s"] == pytest.approx(expected["s"].max())
+    four = examples(4, stimuli(triples), frame, EXAMPLES)
+    assert four["triple"].tolist()[::2] == expected["d"].nlargest(2).index.tolist()
+    assert four[["p_published", "d_published", "d_difference"]].isna().all().all()
+
+
+def test_table_1_prefers_a_triple_that_is_predicted_right():
+    frame = probabilities(["close", "right"])
+    p = {"close": (0.2, 0.2, 0.9), "right": (0.9, 0.8, 0.1)}
+    labels = list(stereoset.LABELS)
+    frame["p"] = [p[t][labels.index(label)] for t, label in zip(frame["triple"], frame["label"], strict=True)]
+    assert set(examples(1, stimuli(p), frame, EXAMPLES)["triple"]) == {"right"}
+    frame["p"] = frame["p"].where(frame["triple"] != "right", 0.4 + frame["p"] / 10)
+    assert set(examples(1, stimuli(p), frame, EXAMPLES)["triple"]) == {"close"}
+
+
+def test_examples_name_what_is_missing():
+    frame = probabilities(["a"])
+    with pytest.raises(BiasflowError, match="triple b"):
+        examples(1, stimuli(["a", "b"]), frame, EXAMPLES)
+    with pytest.raises(BiasflowError, match="table 4"):
+        examples(4, stimuli(["a"]), frame, EXAMPLES)
+    with pytest.raises(BiasflowError, match="table 2"):
+        examples(2, stimuli(["a"]), frame, EXAMPLES)
+
+
+def test_table_2_joins_both_wordings():
+    original, authors = probabilities(["x", "y"]), probabilities(["5x"], seed=1)
+    table = mended(changes(), original, authors)
+    cell = original.query("not swapped and label == 'unrelated' and triple == 'x'")["p"].item()
+    assert table.loc[0, "p_original"] == cell
+    assert table.loc[0, "p_difference"] == table.loc[0, "p_authors"] - cell
+    assert np.isnan(table.loc[1, "p_authors"])
+
+
+@pytest.fixture
+def read(tmp_path):
+    """The files of a run in which `tiny` was read on planted stimuli and on both versions of StereoSet."""
+    files = {"stimuli": {}, "next_sentence": {}, "stereoset-changes": {"stereoset-changes": tmp_path / "changes.csv"}}
+    changes().to_csv(files["stereoset-changes"]["stereoset-changes"], index=False)
+    known = EXAMPLES["context_id"].unique().tolist()
+    for name, triples in (("stereoset-authors", [*known, "5x"]), ("stereoset-swapped", ["x", "y", "z"])):
+        files["stimuli"][name] = tmp_path / f"{name}.csv"
+        stimuli(triples).to_csv(files["stimuli"][name], index=False)
+        files["next_sentence"][f"tiny/{name}"] = tmp_path / f"{name}.parquet"
+        untouched = probabilities(triples).assign(method="none", setting="-")
+        debiased = untouched.assign(method="dawkins2024", setting="sent 0", p=0.5)
+        pd.concat([debiased, untouched]).to_parquet(files["next_sentence"][f"tiny/{name}"])
+    return files
+
+
+def test_examples_are_those_of_the_untouched_model_on_each_stimuli_set(read):
+    run = run_of(NOTHING, encoders=["tiny"], not_run=NO_HEAD, files=read)
+    table = table1(run)
+    assert set(table["encoder"]) == {"tiny"} and "no NSP head" in table.attrs["note"]
+    chosen = table.drop_duplicates("stimuli").set_index("stimuli")["chosen"].to_dict()
+    assert chosen["stereoset-authors"] == "printed" and chosen["stereoset-swapped"].startswith("smallest")
+    assert 0.5 not in table["p"].tolist()
+    nothing = table1(run_of(NOTHING, not_run=NO_HEAD))
+    assert nothing.empty and "no NSP head" in nothing.attrs["note"]
+
+
+def test_table_2_says_why_an_encoder_has_none(read):
+    table = table2(run_of(NOTHING, encoders=["tiny"], not_run=NO_HEAD, files=read)).set_index("encoder")
+    assert table.loc["tiny", "status"].tolist() == ["run", "run"]
+    assert "no NSP head" in table.loc["roberta", "status"] and np.isnan(table.loc["roberta", "p_original"])
+    del read["stereoset-changes"]
+    planted = table2(run_of(NOTHING, encoders=["tiny"], files=read))
+    assert len(planted) == 1 and list(planted)[1:] == list(table)

@@ -1,0 +1,127 @@
+"""A made-up run for the tests of the tables and figures of Liang, Dufter & Schütze (2020)."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import pandas as pd
+
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.registry import METRICS
+from scripts.biasflow.results.scores import tidy
+
+PLACES = {"none": "", "hard": "all", "conceptor": "last", "densray": "all"}
+REAL = {
+    "occtmp": ["professions", "professions-article"],
+    "weat": ["C6", "C7", "C8"],
+    "seat": ["sent-weat6"],
+    "perplexity": "wikitext-2",
+    "glue": ["cola", "rte"],
+}
+EMBEDDED = {"occtmp": ["planted"], "weat": ["planted"], "seat": [], "perplexity": "planted", "glue": ["planted-nli"]}
+ALL = ("occtmp", "association", "perplexity", "pseudo_perplexity", "glue", "intrinsic", "nli", "gender_share")
+NLI = [  # metric, variant, dataset
+    ("nli_parity", "majority", "occupation-pairs"),
+    ("nli_parity", "templates", "occupation-pairs"),
+    ("nli_accuracy", "-", "occupation-pairs"),
+    ("nli_fairness", "majority", "occupation-pairs"),
+    ("nli_fairness", "templates", "occupation-pairs"),
+    ("accuracy", "-", "test"),
+]
+TASKS = {"cola": "glue", "rte": "glue", "planted-nli": "glue", "nli": "nli"}
+PLAN = ["block", "encoder", "training", "method", "metric", "dataset", "status", "reason"]
+
+
+def scores(*, encoder="tiny", sets=REAL, measures=ALL, layers=3, methods=tuple(PLACES)) -> pd.DataFrame:
+    """The scores of one encoder. Values follow from the place in the list, so that no two cells are alike."""
+    rows = []
+
+    def add(metric, value, *, only=methods, step=0.01, **keys):
+        for number, method in enumerate(only):
+            rows.append({"encoder": encoder, "method": method, "metric": metric, "value": value + number * step} | keys)
+
+    for name in sets["occtmp"] if "occtmp" in measures else []:
+        for i, metric in enumerate(("diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he")):
+            add(f"occtmp_{metric}", 0.1 * (i + 1) + len(name) / 1000, dataset=name)
+        for layer in range(layers):
+            for metric in ("diff", "signed_diff"):
+                place = {"only": ["densray-each"], "setting": f"layer[{layer}]"}
+                add(f"occtmp_{metric}", 0.3 + layer / 10, dataset=name, **place)
+    tests = [("weat", test, "target") for test in sets["weat"]] + [("seat", test, "cls") for test in sets["seat"]]
+    for number, (kind, test, pooling) in enumerate(tests if "association" in measures else []):
+        keys = {"dataset": test, "variant": pooling}
+        add(f"{kind}_effect_size", 0.5 + number / 10, **keys)
+        add(f"{kind}_p_value", 0.01 * (number + 1), **keys)
+        add(f"{kind}_partitions", 12870, step=0, **keys)
+        add(f"{kind}_exact", 1, step=0, **keys)
+    fitted = [method if method == "none" else f"{method}-pretrained" for method in methods]
+    for name, base, only in ((encoder, 9.0, methods), (f"{encoder}-mlm", 4.0, fitted)):
+        model = {"encoder": name, "only": only, "dataset": sets["perplexity"]}
+        for seed in ("1", "2", "3") if "perplexity" in measures else ():
+            add("perplexity", base + int(seed) / 10, readout_seed=seed, n=1000, **model)
+            add("perplexity", base + 1 + int(seed) / 10, readout_seed=seed, n=1000, variant="released", **model)
+        if "pseudo_perplexity" in measures:
+            add("pseudo_perplexity", base - 1, **model)
+    edited = [method for method in methods if method != "none"]
+    for number, task in enumerate(sets["glue"] if "glue" in measures else []):
+        for seed in ("1", "2"):
+            model = {"task": task, "seed": seed, "head": "own", "dataset": "validation"}
+            value = 0.5 + number / 10 + int(seed) / 50
+            for metric in ("glue_score", "accuracy"):
+                add(metric, value - 0.01, only=["none"], strategy="plain", **model)
+                add(metric, value + 0.2, only=edited, strategy="plain", **model)
+                for i, method in enumerate(edited):
+                    add(metric, value + i / 100, only=[method], strategy=f"with-{method}", **model)
+    if "intrinsic" in measures:
+        for metric, part in (("strength", "top=10%"), ("distance", "top=10%"), ("strength", "top=20%")):
+            add(metric, 0.4 if part == "top=10%" else 0.9, dataset="planted", part=part)
+        add("stereotype_score", 0.6, dataset="planted", variant="original")
+        add("language_model_score", 0.7, dataset="planted", variant="both")
+    for seed in ("1", "2") if "nli" in measures else ():
+        for number, (metric, variant, dataset) in enumerate(NLI):
+            model = {"task": "nli", "strategy": "plain", "seed": seed, "head": "own", "dataset": dataset}
+            add(metric, 0.1 * number + int(seed) / 50, variant=variant, **model)
+    for layer in range(layers) if "gender_share" in measures else ():
+        keys = {"only": ["none"], "dataset": "words"}
+        add("gender_share", 0.2 + layer / 10, part=f"layer[{layer}]", **keys)
+        for head in range(2):
+            part = f"layer[{layer}].attention.value[{head}]"
+            add("gender_share", 0.1 * layer + 0.05 * head, part=part, **keys)
+    frame = pd.DataFrame(rows)
+    return tidy(frame.fillna(dict.fromkeys([column for column in frame if column not in ("value", "n")], "-")))
+
+
+def run(frame: pd.DataFrame, *, places=PLACES, reasons=(), encoders=None, files=None, labels=None) -> Run:
+    """The run of these scores, whose plan has a cell that was run for each of them.
+
+    `reasons`: keys of cells that were not run, with their reason; `encoders`: of the paper, else those of the scores;
+    `labels`: method -> label."""
+    if encoders is None:
+        encoders = sorted(set(frame["encoder"].str.removesuffix("-mlm")))
+    attributes = {method: {"places": place or "-"} for method, place in places.items()}
+    for method, label in (labels or {}).items():
+        attributes[method]["label"] = label
+    names = [(name, "method", key, value) for name, about in attributes.items() for key, value in about.items()]
+    names += [(name, "task", "kind", kind) for name, kind in TASKS.items()]
+    return Run(
+        frame,
+        plan_of(frame, reasons),
+        pd.DataFrame(names, columns=["name", "kind", "attribute", "value"]),
+        partial(read_published, "liang2020"),
+        files=files or {},
+        options={"encoders": encoders, "methods": list(places)},
+    )
+
+
+def plan_of(frame: pd.DataFrame, reasons: list[Mapping[str, str]] = ()) -> pd.DataFrame:
+    """A plan whose cells are those of the scores, and the cells of `reasons`, which were not run."""
+    measured = {measure: name for name, metric in METRICS.items() for measure in metric.measures}
+    measured["accuracy"] = "accuracy"  # a measure of occupations, too
+    cells = pd.DataFrame({"encoder": frame["encoder"], "method": frame["method"], "dataset": frame["dataset"]})
+    model = frame["task"] + "/" + frame["strategy"] + "/seed" + frame["seed"]
+    cells["training"] = model.where(frame["task"] != "-", "pretrained")
+    known = frame["metric"].str.split("_").str[0].where(frame["metric"].str.match("occtmp|weat|seat"), frame["metric"])
+    cells["metric"] = known.map(lambda name: measured.get(name, name)).replace({"nli_parity": "nli_fairness"})
+    cells = cells.assign(block="liang2020", status="run", reason="").drop_duplicates()
+    absent = pd.DataFrame([{"block": "liang2020", "status": "not run", **cell} for cell in reasons], columns=PLAN)
+    return pd.concat([cells, absent], ignore_index=True)[PLAN]

@@ -1,0 +1,52 @@
+import subprocess
+import sys
+
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.papers.liang2020.blocks import blocks
+from scripts.biasflow.registry import METRICS
+
+CONFIG = {"tasks": {"cola": {"kind": "glue"}, "rte": {"kind": "glue"}, "nli": {"kind": "nli"}}}
+
+
+def test_the_blocks_of_the_paper():
+    options = {"encoders": ["a"], "finetuned_perplexity": True, "tasks": ["cola"], "seeds": [0, 1]}
+    found = blocks({**options, "when": ["in_training", "at_evaluation"]}, CONFIG)
+    methods = ["none", "hard", "conceptor", "densray"]
+    assert found["liang2020"]["methods"] == found["liang2020-cola"]["methods"] == methods
+    assert found["liang2020"]["metrics"] == ["strength", "occtmp", "weat", "seat", "perplexity", "pseudo_perplexity"]
+    assert found["liang2020-shares"] == {"encoders": ["a"], "methods": ["none"], "metrics": ["gender_share"]}
+    assert found["liang2020-by-layer"] == {"encoders": ["a"], "methods": ["densray-each"], "metrics": ["occtmp"]}
+    assert found["liang2020-mlm"]["encoders"] == ["a-mlm"]
+    assert found["liang2020-mlm"]["methods"] == ["none", *(f"{name}-pretrained" for name in methods[1:])]
+    assert found["liang2020-cola"]["strategies"] == ["plain"] and found["liang2020-cola"]["seeds"] == [0, 1]
+    trained = found["liang2020-cola-in-training"]
+    assert trained["strategies"] == ["with-hard", "with-conceptor", "with-densray"] and trained["methods"] == ["none"]
+    assert {metric for block in found.values() for metric in block.get("metrics", ())} <= set(METRICS)
+
+
+def test_what_is_not_asked_for_has_no_block():
+    least = blocks({"encoders": ["a"], "by_layer": False, "methods": ["leace"]}, {"tasks": {}})
+    assert set(least) == {"liang2020", "liang2020-shares"} and least["liang2020"]["methods"] == ["none", "leace"]
+    assert "liang2020-by-layer" not in blocks({"encoders": ["a"], "methods": ["hard"]}, {"tasks": {}})
+    assert blocks({"encoders": []}, {"tasks": {}}) == {}
+
+
+@pytest.mark.parametrize(("when", "methods"), [(["in_training"], ["none"]), (["at_evaluation"], ["none", "densray"])])
+def test_the_untouched_model_of_a_task_is_always_needed(when, methods):
+    found = blocks({"encoders": ["a"], "methods": ["densray"], "tasks": ["rte"], "when": when}, CONFIG)
+    assert found["liang2020-rte"]["methods"] == methods
+    assert ("liang2020-rte-in-training" in found) == (when == ["in_training"])
+
+
+@pytest.mark.parametrize("task", ["nli", "mnli"])
+def test_a_task_of_another_kind_is_refused(task):
+    with pytest.raises(BiasflowError, match=rf"papers.liang2020.tasks.*{task}.*cola, rte"):
+        blocks({"encoders": ["a"], "tasks": [task]}, CONFIG)
+
+
+def test_asking_loads_no_pandas():
+    papers = "scripts.biasflow.papers"
+    code = f"import sys, {papers}.liang2020.blocks, {papers}.paper; print('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -1,0 +1,155 @@
+"""A made-up run for the tests of the tables and figures of Orgad, Goldfarb-Tarrant & Belinkov (2022)."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.scores import NA, tidy
+
+STRATEGIES = ["plain", "oversampling", "subsampling", "scrubbing"]
+MODELS = ["none", "oversampling", "subsampling", "scrubbing"]  # as the tables call them
+EXTRINSIC = [
+    ("accuracy", NA),
+    *[(f"{part}_gap_sum", NA) for part in ("tpr", "fpr", "precision")],
+    *[(f"{part}_gap_pearson", v) for part in ("tpr", "fpr", "precision") for v in ("train", "test", "labour")],
+    ("independence", NA),
+    *[(metric, aggregate) for metric in ("separation", "sufficiency") for aggregate in ("absdiff", "sum")],
+    ("sufficiency", "absdiff-order-free"),
+    ("sufficiency", "sum-order-free"),
+]
+UNDEFINED = ["tpr", "fpr", "precision", "separation", "sufficiency"]
+COMPRESSIONS = ["bits-best", "bits-last", "mixed-best", "mixed-last"]
+CEAT = ["ceat_effect_size", "ceat_p_two_sided", "ceat_p_one_sided", "ceat_tau_squared"]
+METRICS = ["fairness", "compression", "ceat"]
+ALL = ("before", "after", "frozen", "compression", "ceat", "training")
+# Six seeds: the fewest with which a paired test over seeds can give p < 0.05.
+SIX = (0, 5, 11, 26, 42, 46)
+
+
+def texts_of(strategy):
+    return ["scrubbed", "raw"] if strategy == "scrubbing" else ["raw"]
+
+
+def scores(
+    *,
+    encoder="tiny",
+    seeds=(0, 5, 11),
+    heads=(0, 1),
+    probes=(0, 1),
+    tests=("C6", "C7"),
+    parts=ALL,
+    strategies=STRATEGIES,
+):
+    """The scores of one encoder.
+
+    Measure i of strategy s with the j-th seed is (i + 1) / 10 + s + j / 100, a head k adds k / 1000, the raw test
+    input of scrubbing 0.5, stage after 1, stage frozen 2. Compression is 2 s + j / 10 + 3 (probe k: + k / 100; raw
+    input of scrubbing + 0.5; bits variants 1 lower; controls 1), the effect size of CEAT s / 10 + j / 100, its p 0.01
+    for s < 2 and 0.2 otherwise. Random encoders: compression 20 + j / 10, pre-trained ones: 30 + j / 10."""
+    rows = []
+    for s, strategy in enumerate(strategies):
+        for j, seed in enumerate(seeds):
+            model = {"task": "bios", "strategy": strategy, "seed": str(seed)}
+            for text in texts_of(strategy):
+                raw = 0.5 * (strategy == "scrubbing" and text == "raw")
+                keys = {"dataset": f"bios-{text}", "split_seed": str(seed)}
+                stages = {
+                    "before": [model | {"head": "own"}],
+                    "after": [model | {"head": "retrained", "head_seed": str(head)} for head in heads],
+                    "frozen": [{"head": f"frozen-{strategy}", "head_seed": str(seed)}],
+                }
+                for base, (stage, own) in enumerate(stages.items()):
+                    for k, head in enumerate(own) if stage in parts else ():
+                        rows += _extrinsic(keys | head, s + j / 100 + raw + base + k / 1000)
+                if "compression" in parts:
+                    rows += _compression(model | keys, 2 * s + j / 10 + 3 + raw, probes)
+            if "ceat" in parts:
+                rows += _ceat(model, tests, s / 10 + j / 100, 0.01 if s < 2 else 0.2)
+            if "training" in parts:
+                facts = {"validation_accuracy": 0.8, "majority_share": 0.3, "diverged": 0, "truncated": s}
+                rows += [model | {"dataset": "train", "metric": metric, "value": facts[metric]} for metric in facts]
+    for j, seed in enumerate(seeds):
+        for random, base in ((True, 20), (False, 30)):
+            model = {"strategy": "random", "seed": str(seed)} if random else {}
+            if "compression" in parts:
+                for text in ("raw", "scrubbed"):
+                    keys = model | {"dataset": f"bios-{text}", "split_seed": str(seed)}
+                    rows += _compression(keys, base + j / 10 - 0.5 * (text == "scrubbed"), probes)
+            if "ceat" in parts and (random or j == 0):
+                rows += _ceat(model, tests, base / 100, 0.001)
+    frame = pd.DataFrame(rows)
+    keys = [column for column in frame if column not in ("value", "n")]
+    return tidy(frame.fillna(dict.fromkeys(keys, NA)), encoder=encoder, method="none")
+
+
+def _extrinsic(keys, value):
+    rows = [{"metric": m, "variant": v, "value": (i + 1) / 10 + value} for i, (m, v) in enumerate(EXTRINSIC)]
+    rows += [{"metric": "undefined_cells", "part": part, "value": i} for i, part in enumerate(UNDEFINED)]
+    return [keys | row for row in rows]
+
+
+def _compression(keys, value, probes):
+    rows = []
+    for k, probe in enumerate(probes):
+        for variant in COMPRESSIONS:
+            lower = 1 if variant.startswith("bits") else 0
+            own = {"metric": "compression", "variant": variant, "value": value + k / 100 - lower}
+            control = {"metric": "control_compression", "variant": variant, "value": 1}
+            rows += [keys | {"readout_seed": str(probe)} | row for row in (own, control)]
+    return rows
+
+
+def _ceat(keys, tests, effect, p):
+    values = dict(zip(CEAT, (effect, p, p / 2, 0.1), strict=True))
+    return [
+        keys | {"dataset": test, "readout_seed": "0", "metric": metric, "variant": variant, "value": value, "n": 1000}
+        for test in tests
+        for variant in ("weat-spread", "swapped-spread", "weat-sampling", "swapped-sampling")
+        for metric, value in values.items()
+    ]
+
+
+def run(frame, *, not_run=None, lacks=None, files=None, **options):
+    """The run that has these scores: of the encoders in them, and of `not_run` (encoder -> reason); `lacks`: (training,
+    metric) -> why no encoder has it."""
+    found, not_run = [*dict.fromkeys(frame["encoder"])], not_run or {}
+    cells = [(name, "bios/plain/seed0", metric, reason) for name, reason in not_run.items() for metric in METRICS]
+    cells += [(name, *cell, reason) for name in found for cell, reason in (lacks or {}).items()]
+    plan = pd.DataFrame(cells, columns=["encoder", "training", "metric", "reason"])
+    encoders = [*found, *not_run]
+    default = {"task": "bios", "strategies": STRATEGIES, "seeds": [*SIX, *range(1, 5)]}
+    return Run(
+        frame,
+        plan.assign(block="orgad2022", method="none", dataset=NA, status="not run"),
+        pd.DataFrame(columns=["name", "kind", "attribute", "value"]),
+        partial(read_published, "orgad2022"),
+        files=files or {},
+        options=default | {"encoders": encoders} | options,
+    )
+
+
+def chosen(frame, **keys):
+    """Which rows have these keys; a callable as value is asked about the column."""
+    matches = [wanted(frame[key]) if callable(wanted) else frame[key] == wanted for key, wanted in keys.items()]
+    return np.logical_and.reduce(matches)
+
+
+def with_value(frame, value, **keys):
+    """`frame` with the values of the rows with these keys replaced."""
+    rows = chosen(frame, **keys)
+    assert rows.any()
+    return frame.assign(value=frame["value"].where(~rows, value))
+
+
+def without(frame, **keys):
+    rows = chosen(frame, **keys)
+    assert rows.any()
+    return frame[~rows].reset_index(drop=True)
+
+
+def with_diverged(frame, strategy, *seeds):
+    names = [str(seed) for seed in seeds]
+    return with_value(frame, 1.0, metric="diverged", strategy=strategy, seed=lambda column: column.isin(names))

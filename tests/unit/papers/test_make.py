@@ -1,0 +1,135 @@
+import sys
+from types import ModuleType
+
+import pandas as pd
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.papers import make, paper
+from scripts.biasflow.papers.frames import NOT_ASKED, Run, status
+from scripts.biasflow.results.figures import empty_figure
+
+YAML = """
+title: A title
+citation: Somebody (2000)
+tables: {values: {caption: What it is.}, counts: {caption: Counts., decimals: 1}}
+figures: {lines: {caption: Lines.}}
+pages: {words: {caption: Words.}}
+"""
+PLAN = pd.DataFrame(
+    [
+        ["some2000", "a", "pretrained", "none", "strength", "planted", "run", ""],
+        ["some2000", "b", "pretrained", "none", "strength", "planted", "not run", "no head"],
+    ],
+    columns=["block", "encoder", "training", "method", "metric", "dataset", "status", "reason"],
+)
+NAMES = pd.DataFrame([["a-mlm", "encoder", "parent", "a"]], columns=["name", "kind", "attribute", "value"])
+RUN = Run(pd.DataFrame(), PLAN, NAMES, published=lambda name: pd.DataFrame())
+
+
+def values(run):
+    return pd.DataFrame({"encoder": ["a"], "value": [0.123456]})
+
+
+def counts(run):
+    frame = pd.DataFrame({"count": [1.26]})
+    frame.attrs["note"] = "In this run one."
+    return frame
+
+
+@pytest.fixture
+def some2000(tmp_path, monkeypatch):
+    """A paper some2000 with two tables, a figure and a page; the module of its functions."""
+    (tmp_path / "some2000").mkdir()
+    (tmp_path / "some2000" / "paper.yaml").write_text(YAML)
+    monkeypatch.setattr(make, "load", lambda name: paper.load(name, tmp_path))
+    module = ModuleType("targets")
+    module.TABLES = {"values": values, "counts": counts}
+    module.FIGURES = {"lines": lambda run: empty_figure("nothing")}
+    module.PAGES = {"words": lambda run, caption: f"<p>{caption}</p>\n"}
+    monkeypatch.setitem(sys.modules, "scripts.biasflow.papers.some2000.targets", module)
+    return module
+
+
+def written(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_everything_of_a_paper_is_written_the_same_each_time(some2000, tmp_path):
+    text = paper.load("some2000", tmp_path)
+    paths = make.make_paper("some2000", RUN, tmp_path / "run")
+    first = written(tmp_path / "run")
+    names = ["tables/some2000_values.csv", "tables/some2000_values.tex", "tables/some2000_values.html"]
+    assert text.targets("tables") == ["some2000_values", "some2000_counts"]
+    assert text.files("tables", "some2000_values") == names
+    assert set(first) == {
+        f for kind in ("tables", "figures", "pages") for t in text.targets(kind) for f in text.files(kind, t)
+    }
+    assert {path.relative_to(tmp_path / "run").as_posix() for path in paths} == set(first)
+    assert b"<p>Words.</p>" in first["figures/some2000_words.html"]
+    make.make_paper("some2000", RUN, tmp_path / "again")
+    assert written(tmp_path / "again") == first
+
+
+def test_captions_and_decimals_come_from_the_yaml_and_notes_from_the_table(some2000, tmp_path):
+    make.make_paper("some2000", RUN, tmp_path)
+    assert "Counts. In this run one." in (tmp_path / "tables/some2000_counts.html").read_text()
+    assert ">1.3<" in (tmp_path / "tables/some2000_counts.html").read_text()
+    assert ">0.1235<" in (tmp_path / "tables/some2000_values.html").read_text()
+
+
+def test_a_failing_target_does_not_lose_the_others(some2000, tmp_path):
+    def fails(run):
+        raise BiasflowError("encoder a: no scores; score it first")
+
+    some2000.TABLES["values"], some2000.PAGES["words"] = fails, lambda run, caption: 1 / 0
+    with pytest.raises(BiasflowError, match=r"_values: encoder a: no scores.*_words: ZeroDivision") as e:
+        make.make_paper("some2000", RUN, tmp_path / "run")
+    assert len(e.value.__cause__.exceptions) == 2 and "\n" not in str(e.value)
+    assert {name.partition(".")[0] for name in written(tmp_path / "run")} == {
+        "tables/some2000_counts",
+        "figures/some2000_lines",
+    }
+
+
+def test_only_some_targets_are_made(some2000, tmp_path):
+    make.make_paper("some2000", RUN, tmp_path / "run", only=["some2000_lines"])
+    assert set(written(tmp_path / "run")) == {"figures/some2000_lines.svg", "figures/some2000_lines.pdf"}
+    with pytest.raises(BiasflowError, match="some2000_line'"):
+        make.make_paper("some2000", RUN, tmp_path, only=["some2000_line"])
+
+
+def test_a_table_without_caption_or_function_is_refused_before_anything_is_written(some2000, tmp_path):
+    some2000.TABLES["more"] = values
+    with pytest.raises(BiasflowError, match="caption for 'more'"):
+        make.make_paper("some2000", RUN, tmp_path / "run")
+    del some2000.TABLES["more"], some2000.FIGURES["lines"]
+    with pytest.raises(BiasflowError, match="function for 'lines'"):
+        make.make_paper("some2000", RUN, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("title: T\ncitation: C\ntable: {}\n", "unknown key 'table'"),
+        ("title: T\n", "citation"),
+        ("title: T\ncitation: C\ntables: {one: {caption: ''}}\n", "tables.one.*empty"),
+        ("title: T\ncitation: C\nfigures: {one: {captions: x}}\n", "figures.one"),
+    ],
+)
+def test_a_paper_yaml_with_a_mistake_is_refused(text, message, tmp_path):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "paper.yaml").write_text(text)
+    with pytest.raises(BiasflowError, match=message):
+        paper.load("p", tmp_path)
+    with pytest.raises(BiasflowError, match="no paper 'q'"):
+        paper.load("q", tmp_path)
+
+
+def test_what_the_plan_says():
+    assert RUN.reason(encoder="a", metric=["strength", "distance"]) == ""
+    assert RUN.reason(encoder="b", metric="strength") == "no head"
+    assert RUN.reason(encoder=["a", "b"]) == "" and RUN.reason(encoder="c") == NOT_ASKED
+    assert status("") == "run" and status("no head") == "not run: no head"
+    assert RUN.attributes("encoder", "parent") == {"a-mlm": "a"}

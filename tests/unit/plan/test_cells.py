@@ -1,0 +1,341 @@
+"""The plan: which jobs a configuration comes to, what is read by whom, and why a cell is empty."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from scripts.biasflow.plan.cells import NOT_RUN, Model, Plan, plan
+from scripts.biasflow.plan.configuration import resolve
+from scripts.biasflow.plan.facts import Facts
+from scripts.biasflow.registry import METRICS, PAPERS, READOUTS, TRAINING, rule_of
+from tests.unit.plan.configs import RUNS, SCHEMA, asking, changed, facts_of, of_file, planned
+
+KEY = re.compile(r"\b(encoders|methods|metrics|tasks|ask|papers)\.[\w-]+|\bmirror\b")
+EVERYTHING = {
+    "inside": {
+        "encoders": ["own", "real"],
+        "methods": ["none", "leace", "densray-each", "dawkins2024"],
+        "metrics": list(METRICS),
+    },
+    **{
+        f"of-{task}": {
+            "encoders": ["own", "real"],
+            "task": task,
+            "trainings": ["finetuned", "pretrained", "random"],
+            "strategies": strategies,
+            "seeds": [0, 1],
+            "methods": ["none", "leace", "dawkins2024"],
+            "metrics": list(METRICS),
+        }
+        for task, strategies in (
+            ("nli", ["plain", "with-leace"]),
+            ("cola", ["plain"]),
+            ("bios", ["plain", "scrubbing", "with-leace"]),
+        )
+    },
+}
+ALL = changed(("ask", EVERYTHING), *((f"papers.{paper}.encoders", ["own", "real"]) for paper in list(PAPERS)[:3]))
+
+
+def jobs(found: Plan) -> dict[str, int]:
+    """How many jobs of each rule of dear work, and of scoring, there are."""
+    kinds = Counter(f"finetune_{model.task}" for model in found.trained.values())
+    readings = Counter(rule_of(readout) for _, _, _, readout in {key[:4] for key in found.readings})
+    return dict(kinds + readings) | {"fit_methods": len(found.fits), "score": len(found.scored)}
+
+
+def reasons(found: Plan) -> dict[tuple[str, str, str], str]:
+    """(encoder, method, metric) -> why it is not run."""
+    return {
+        (cell.model.encoder, cell.method, cell.metric): cell.reason for cell in found.cells if cell.status == NOT_RUN
+    }
+
+
+JOBS = {
+    "config": {
+        "finetune_nli": 2, "finetune_planted-nli": 6, "finetune_bios": 8,
+        "read_next_sentence": 2, "read_masked_words": 2, "read_losses": 1, "read_likelihoods": 1, "read_vectors": 3,
+        "read_gender_shares": 1, "read_token_scores": 1, "read_associations": 12, "read_predictions": 10,
+        "heads_texts": 11, "probe_texts": 12, "read_first_token": 12, "fit_methods": 8, "score": 26,
+    },
+    "small": {
+        "finetune_nli": 2, "finetune_bios": 8,
+        **dict.fromkeys(("finetune_cola", "finetune_rte", "finetune_wnli", "finetune_stsb"), 2 * 4),
+        "read_next_sentence": 4, "read_masked_words": 4, "read_losses": 2, "read_likelihoods": 2, "read_vectors": 2,
+        "read_gender_shares": 2, "read_token_scores": 2, "read_associations": 10, "read_predictions": 2 + 4 * 8,
+        "heads_texts": 9, "probe_texts": 10, "read_first_token": 10, "fit_methods": 6, "score": 52,
+    },
+    "paper": {
+        "finetune_nli": 3 * 5,  # encoders, seeds
+        **{
+            f"finetune_{task}": 3 * 4 * 3  # encoders, none and methods in training, seeds
+            for task in ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli")
+        },
+        "finetune_bios": 2 * 4 * 10,  # encoders, strategies, seeds
+        "read_next_sentence": 3 + 1,  # encoders of either paper that have the head
+        "read_masked_words": 3 * 2,  # encoders; each layer by itself
+        "read_losses": 3 * 2, "read_likelihoods": 3 * 2,  # before and after masked-LM training
+        "read_vectors": 3, "read_gender_shares": 3, "read_token_scores": 3,
+        "read_predictions": 3 * 5 + 3 * 9 * 4 * 3,
+        **dict.fromkeys(("read_associations", "read_first_token", "probe_texts"), 2 * (40 + 10 + 1)),
+        "heads_texts": 2 * (40 + 1),  # fine-tuned and pretrained; the others are random
+        "fit_methods": 3 * 2 + 3 * 9 * 3 + 1 + 3 * 5,  # paper A; its tasks; the grid inside; nli
+        "score": 454,
+    },
+    "planted": {"read_next_sentence": 9, "read_masked_words": 9, "fit_methods": 0, "score": 9},
+    "mine": {
+        "read_next_sentence": 1, "read_masked_words": 1, "read_vectors": 1, "read_losses": 1, "read_likelihoods": 1,
+        "fit_methods": 1, "score": 1,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_jobs_of_the_projects_runs(name):
+    assert jobs(planned(of_file(name))) == JOBS[name]
+
+
+def test_every_run_has_its_jobs_counted():
+    assert set(JOBS) == set(RUNS)
+
+
+@pytest.mark.parametrize("config", [*(of_file(name) for name in RUNS), ALL], ids=[*RUNS, "everything"])
+def test_what_is_planned_is_used(config):
+    found = planned(config)
+    scored = {key for jobs in found.scored.values() for _, key, _ in jobs}
+    for _, key, methods in (job for jobs in found.scored.values() for job in jobs):
+        assert key[3] == TRAINING or set(methods) <= set(found.readings[key].methods)
+    made_from = {READOUTS[reading.readout].of for reading in found.readings.values()} - {None}
+    items = {item for block in found.blocks for item in block.items}
+    for key, reading in found.readings.items():
+        assert reading.methods and len(set(reading.methods)) == len(reading.methods)
+        assert key in scored or reading.readout in {*made_from, *items, "nli_heads"}, key
+    assert {key for key in scored if key[3] != TRAINING} <= set(found.readings)
+    for place, methods in found.fits.items():
+        wanted = {name for reading in found.readings.values() if reading.fit == place for name in reading.methods}
+        assert set(methods) == wanted - {"none"} and methods
+    for cell in found.cells:
+        assert (cell.status == NOT_RUN) == bool(cell.reason)
+
+
+@pytest.mark.parametrize("config", [*(of_file(name) for name in RUNS), ALL], ids=[*RUNS, "everything"])
+def test_every_reason_names_a_key_of_the_configuration(config):
+    keys = resolve(config, SCHEMA)
+    facts = replace(facts_of(keys), missing={"real": "encoders.real.path: there is nothing"})
+    for found in (planned(config), planned(config, architectures=["BertModel"]), plan(keys, facts)):
+        for cell in found.cells:
+            if cell.status == NOT_RUN:
+                assert KEY.search(cell.reason), cell
+                for part, name in re.findall(r"\b(encoders|methods|metrics|tasks|ask|papers)\.([\w-]+)", cell.reason):
+                    assert name in keys[part], cell
+
+
+def test_everything_that_can_be_asked_is_measured_or_has_a_reason():
+    found = planned(ALL)
+    for encoder in ("own", "real"):
+        for metric in METRICS:
+            cells = [cell for cell in found.cells if (cell.model.encoder, cell.metric) == (encoder, metric)]
+            assert any(cell.status == "run" for cell in cells) or (encoder, metric) in [
+                ("own", "seat"),  # none is asked for an encoder of the embedded corpus
+                ("real", "log_odds"),  # there are no such occupations for any other
+            ]
+
+
+def test_a_cell_in_two_blocks_is_read_by_the_first():
+    block = {"encoders": ["own"], "methods": ["none", "leace"], "metrics": ["occtmp", "weat"]}
+    more = block | {"methods": ["none", "hard", "leace"], "metrics": ["weat", "strength"]}
+    found = planned(changed(("ask", {"first": block, "second": more})))
+    read = {(r.block, r.readout): r.methods for r in found.readings.values()}
+    assert read == {
+        ("first", "masked_words"): ("none", "leace"),
+        ("first", "vectors"): ("none", "leace"),
+        ("second", "vectors"): ("hard",),
+        ("second", "next_sentence"): ("none", "hard", "leace"),
+    }
+    asked = [(cell.model, cell.method, cell.metric) for cell in found.cells]
+    assert len(asked) == len(set(asked)) == 4 + 1 + 3
+
+
+def test_metrics_that_share_a_readout_are_scored_under_their_own_methods(monkeypatch):
+    monkeypatch.setitem(METRICS, "occtmp-again", METRICS["occtmp"])
+    block = {"encoders": ["own"], "methods": ["none"], "metrics": ["occtmp"]}
+    more = block | {"methods": ["none", "leace"], "metrics": ["occtmp", "occtmp-again"]}
+    found = planned(changed(("ask", {"first": block, "second": more})))
+    (reading,) = (reading for reading in found.readings.values() if reading.block == "second")
+    assert sorted(reading.methods) == ["leace", "none"]
+    assert {metric: methods for metric, _, methods in found.scored["own", "pretrained", "second"]} == {
+        "occtmp": ("leace",), "occtmp-again": ("none", "leace"),
+    }  # fmt: skip
+
+
+def test_papers_are_read_before_what_is_asked_for():
+    config = changed(
+        ("ask", {"mine": {"encoders": ["own"], "methods": ["none", "leace"], "metrics": ["strength"]}}),
+        ("papers.dawkins2024", {"encoders": ["own"], "task": None}),
+    )
+    read = {reading.block: reading.methods for reading in planned(config).readings.values()}
+    assert read == {"dawkins2024-inside": ("none", "dawkins2024"), "mine": ("leace",)}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_block_that_is_added_leaves_the_jobs_of_the_others_as_they_were(name):
+    config = of_file(name)
+    encoder, *_ = config["encoders"]
+    added = {"encoders": [encoder], "methods": ["none", "leace", "dawkins2024"], "metrics": ["strength", "weat"]}
+    before, after = planned(config), planned(changed(("ask.added", added), config=config))
+    for part in ("readings", "scored", "fits", "trained"):
+        old, new = getattr(before, part), getattr(after, part)
+        assert {key: new[key] for key in old} == old
+        assert all("added" in key for key in set(new) - set(old))
+    assert after.cells[: len(before.cells)] == before.cells
+
+
+def test_a_model_that_was_trained_with_a_method_is_read_with_it_alone():
+    block = {"encoders": ["own"], "task": "nli", "strategies": ["plain", "with-leace"], "methods": ["none", "hard"]}
+    found = planned(asking(block | {"metrics": ["accuracy"]}))
+    read = {reading.model.strategy: reading.methods for reading in found.readings.values() if reading.block}
+    assert read == {"plain": ("none", "hard"), "with-leace": ("leace",)}
+    assert found.fits == {("own", "nli/plain/seed0", "block"): ("hard",)}
+    assert set(found.trained) == {("own", "nli/plain/seed0"), ("own", "nli/with-leace/seed0")}
+
+
+def test_random_encoders_are_those_of_the_seeds():
+    block = {"encoders": ["own"], "task": "bios", "trainings": ["random"], "seeds": [3, 5], "metrics": ["compression"]}
+    found = planned(asking(block))
+    assert {reading.model for reading in found.readings.values()} == {
+        Model("own", strategy="random", seed=seed) for seed in ("3", "5")
+    }
+    assert found.trained == {}
+
+
+def test_vectors_are_read_once_for_all_that_is_made_of_them():
+    block = {"encoders": ["own"], "task": "bios", "methods": ["none", "leace"], "metrics": ["compression", "fairness"]}
+    found = planned(asking(block))
+    assert Counter(r.readout for r in found.readings.values()) == {"first_token": 1, "probes": 1, "heads": 1}
+    scrubbed = planned(asking(block | {"strategies": ["scrubbing"], "metrics": ["fairness"]}))
+    named = {(r.readout, r.dataset.name) for r in scrubbed.readings.values()}
+    assert named == {(each, f"bios-{text}") for each in ("heads", "first_token") for text in ("raw", "scrubbed")}
+
+
+def test_heads_are_retrained_where_the_task_says_so():
+    block = {"encoders": ["own"], "task": "nli", "methods": ["none", "leace"], "metrics": ["nli_fairness"]}
+    assert Counter(r.readout for r in planned(asking(block)).readings.values()) == {"predictions": 1}
+    retrained = planned(asking(block, ("tasks.nli.retrain_heads", {})))
+    assert {r.readout: r.methods for r in retrained.readings.values()} == dict.fromkeys(
+        ("predictions", "nli_heads"), ("none", "leace")
+    )
+
+
+# Why a cell is empty
+
+
+def test_an_encoder_without_the_head_has_a_reason_and_the_other_cells_run():
+    block = {"encoders": ["own", "real"], "methods": ["none", "leace"], "metrics": ["strength", "occtmp", "weat"]}
+    found = planned(asking(block), architectures=["BertForMaskedLM"])
+    assert reasons(found) == {
+        ("real", method, "strength"): "encoders.real has no next-sentence head" for method in ("none", "leace")
+    }
+    assert jobs(found) == {
+        "read_next_sentence": 1, "read_masked_words": 2, "read_vectors": 2, "fit_methods": 2, "score": 2,
+    }  # fmt: skip
+    bare = planned(asking(block), architectures=["BertModel"])
+    assert reasons(bare)["real", "none", "occtmp"] == "encoders.real has no masked-LM head"
+
+
+def test_an_optional_encoder_that_is_not_there_has_reasons_alone():
+    config = resolve(asking({"encoders": ["own", "real"], "metrics": ["strength", "weat"]}), SCHEMA)
+    found = plan(config, Facts(missing={"real": "encoders.real.path: there is no encoder"}))
+    assert set(reasons(found).values()) == {"encoders.real.path: there is no encoder"}
+    assert {reading.model.encoder for reading in found.readings.values()} == {"own"}
+
+
+def test_a_layer_that_an_encoder_lacks_has_a_reason():
+    config = asking(
+        {"encoders": ["own", "real"], "methods": ["none", "deep"], "metrics": ["weat"]},
+        ("methods.deep", [{"eraser": "leace", "places": "layer[5]"}]),
+    )
+    found = planned(config, num_hidden_layers=6)
+    assert reasons(found) == {("own", "deep", "weat"): "methods.deep: encoders.own has 4 layers and no place layer[5]"}
+    assert found.fits == {("real", "pretrained", "block"): ("deep",)}
+
+
+def test_a_metric_of_another_kind_of_model_has_a_reason():
+    block = {"encoders": ["own"], "task": "bios", "trainings": ["finetuned", "pretrained"], "metrics": list(METRICS)}
+    found = planned(asking(block))
+    by_model = {(cell.metric, cell.model.task): cell for cell in found.cells}
+    assert by_model["strength", "bios"].reason.startswith("ask.block.metrics: strength is for pretrained encoders")
+    assert by_model["nli_fairness", "-"].reason.startswith("ask.block.metrics: nli_fairness")
+    assert by_model["compression", "-"].status == by_model["fairness", "bios"].status == "run"
+    assert planned(asking({"encoders": ["own"], "metrics": ["compression"]})).cells[0].reason == (
+        "ask.block.task: compression needs a task of kind occupation"
+    )
+
+
+PLACES = {
+    "sent": {"grid": "dawkins2024", "settings": ["sent 0"]},
+    "layer-12": {"grid": "dawkins2024", "settings": ["layer-12 0,0,0", "layer-12 1,1,1"]},
+    "layer-11": {"grid": "dawkins2024", "settings": ["layer-11 0,0,0,0,0"]},
+    "attention": {"grid": "dawkins2024", "settings": ["layer-11+attention 0,0,0,0,0"]},
+    "pooled": [{"eraser": "hard", "places": "pooled", "fitted_to": "pairs"}],
+    "cls": [{"eraser": "hard", "places": "last.cls", "fitted_to": "pairs"}],
+    "cls-too": [{"eraser": "hard", "places": "pooled", "fitted_to": "pairs"}, {"eraser": "leace", "places": "last"}],
+    "last-by-number": [{"eraser": "hard", "places": "layer[3].cls", "fitted_to": "pairs"}],
+    "early-cls": [{"eraser": "hard", "places": "layer[2].cls", "fitted_to": "pairs"}],
+    "inside": [{"eraser": "leace", "places": "layer[3].attention.value"}],
+}
+SENTENCE_ALONE, AFTER_WORDS = {"sent", "pooled", "dawkins2024"}, {"layer-12", "cls", "last-by-number"}
+
+
+@pytest.mark.parametrize("metric", ["strength", "nli_fairness"])
+def test_the_sentence_vector_is_reached_from_everywhere(metric):
+    task = {"task": "nli"} if metric == "nli_fairness" else {}
+    methods = {f"methods.{name}": method for name, method in PLACES.items()}
+    block = {"encoders": ["own"], "methods": [*PLACES, "dawkins2024"], "metrics": [metric]} | task
+    assert reasons(planned(asking(block, *methods.items()))) == {}
+
+
+@pytest.mark.parametrize(
+    ("metric", "task", "unreached"),
+    [
+        *(
+            (metric, None, SENTENCE_ALONE | AFTER_WORDS)
+            for metric in ("occtmp", "weat", "ceat", "log_odds", "perplexity", "pseudo_perplexity")
+        ),
+        ("compression", "bios", SENTENCE_ALONE),
+        ("fairness", "bios", SENTENCE_ALONE),
+    ],
+)
+def test_a_method_that_acts_after_what_a_metric_sees_has_a_reason(metric, task, unreached):
+    methods = {f"methods.{name}": method for name, method in PLACES.items()}
+    block = {"encoders": ["own"], "task": task, "methods": [*PLACES, "dawkins2024"], "metrics": [metric]}
+    found = reasons(planned(asking(block, *methods.items())))
+    assert {method for _, method, _ in found} == unreached
+    for (_, method, _), reason in found.items():
+        assert reason.startswith(f"methods.{method}: ") and "acts at " in reason and metric in reason
+
+
+def test_sentences_are_seen_at_their_first_token():
+    methods = {f"methods.{name}": method for name, method in PLACES.items()}
+    block = {"encoders": ["real"], "methods": [*PLACES, "dawkins2024"], "metrics": ["seat"]}
+    assert {method for _, method, _ in reasons(planned(asking(block, *methods.items())))} == SENTENCE_ALONE
+
+
+def test_a_method_that_is_fitted_to_a_task_needs_one():
+    method = ("methods.own-task", [{"eraser": "leace", "places": "last.cls", "fitted_to": "task"}])
+    block = {"encoders": ["own"], "methods": ["none", "own-task"], "metrics": ["strength"]}
+    found = planned(asking(block, method))
+    assert reasons(found) == {("own", "own-task", "strength"): (
+        "ask.block.task: methods.own-task is fitted to a task of kind occupation"
+    )}  # fmt: skip
+    found = planned(asking(block | {"task": "bios", "metrics": ["compression"]}, method))
+    assert reasons(found) == {} and set(found.fits.values()) == {("own-task",)}
+
+
+def test_what_says_nothing_of_methods_is_measured_once():
+    block = {"encoders": ["own"], "methods": ["none", "leace"], "metrics": ["gender_share"]}
+    found = planned(asking(block))
+    assert reasons(found) == {
+        ("own", "leace", "gender_share"): "ask.block.methods: gender_share is measured on the untouched model alone"
+    }

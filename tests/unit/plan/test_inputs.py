@@ -1,0 +1,311 @@
+"""What each job of the plan takes: nothing that no rule makes and the catalogue does not have."""
+
+import json
+import re
+from itertools import chain
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.catalogue import read_catalogue
+from scripts.biasflow.plan.cells import plan
+from scripts.biasflow.plan.configuration import resolve
+from scripts.biasflow.plan.facts import gather
+from scripts.biasflow.plan.inputs import Inputs, external_files
+from scripts.biasflow.plan.items import items_of
+from scripts.biasflow.plan.paths import CORPORA
+from scripts.biasflow.registry import PAPERS, TASKS, TRAINING, module_of
+from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, changed, of_file
+from tests.unit.plan.test_cells import ALL
+
+CATALOGUE = read_catalogue()
+# What rules/data.smk makes, by the kind of task that it is made for ("": for any run).
+DATA = {
+    "": [
+        r"texts/(wikitext-2|wikitext-2-test|{pretrain}|{pretrain}\.held-out)\.txt",
+        r"stimuli/(planted|stereoset-authors|stereoset-swapped)\.csv",
+        r"stereoset-changes\.csv",
+        r"contexts/{encoder}/(ceat\.parquet|ceat_counts\.csv)",
+    ],
+    "nli": [r"{task}/(train|validation|test|sources)\.csv", r"{task}/occupation_pairs\.json"],
+    "glue": [r"{task}/(train|validation)\.csv"],
+    "occupation": [r"{task}/biographies\.parquet", r"{task}/(professions|sources|splits|top_words)\.csv"],
+}
+SMALL = [*RUNS, "everything"]
+
+
+def found(name: str, folder: Path) -> Inputs:
+    """The inputs of a run whose local encoders lie in `folder`."""
+    config = ALL if name == "everything" else of_file(name)
+    for encoder, about in config["encoders"].items():
+        if about["source"] == "local":
+            (folder / encoder).mkdir()
+            (folder / encoder / "config.json").write_text(json.dumps(BERT))
+            (folder / encoder / "model.safetensors").touch()
+            config = changed((f"encoders.{encoder}.path", str(folder / encoder)), config=config)
+    config = resolve(config, SCHEMA)
+    facts = gather(config)
+    return Inputs(config, facts, plan(config, facts), CATALOGUE)
+
+
+@pytest.fixture(params=SMALL)
+def find(request, tmp_path) -> Inputs:
+    return found(request.param, tmp_path)
+
+
+def made(find: Inputs) -> set[str]:
+    """The outputs of all rules of dear work and of scoring, as far as the plan has jobs for them."""
+    paths, files = find.paths, {f"{find.paths.root}/{name}.csv" for name in ("scores", "plan", "names", "matrix")}
+    for name, encoder in find.config["encoders"].items():
+        if encoder["source"] != "local":
+            files |= {f"{paths.encoder(name)}/{file}" for file in ("config.json", "model.safetensors")}
+    for (encoder, training), model in find.plan.trained.items():
+        kind = TASKS[find.config["tasks"][model.task]["kind"]]
+        names = ("config.json", "model.safetensors", "training.json", *kind.files)
+        files |= {f"{paths.model(encoder, training)}/{name}" for name in names}
+    files |= {path(*key) for key in find.plan.fits for path in (paths.methods, paths.about_methods)}
+    files |= {find.reading_output(key) for key in find.plan.readings}
+    return files | {paths.scores(*key) for key in find.plan.scored}
+
+
+def is_there(path: str, find: Inputs, known: set[str]) -> bool:
+    """Whether some rule makes the file, the catalogue has it, or it is the project's or the user's own."""
+    if path in known or path.removeprefix(f"{CORPORA}/") in CATALOGUE.files or (ROOT / path).is_file():
+        return True
+    encoders, tasks = find.config["encoders"], find.config["tasks"]
+    names = {
+        "encoder": "|".join(map(re.escape, encoders)),
+        "pretrain": "|".join(re.escape(name) for name, about in encoders.items() if about["source"] == "pretrain"),
+    }
+    for kind, patterns in DATA.items():
+        names["task"] = "|".join(re.escape(name) for name, about in tasks.items() if about["kind"] == kind)
+        for pattern in patterns:
+            for name, value in names.items():
+                pattern = pattern.replace(f"{{{name}}}", f"({value or '(?!)'})")
+            if re.fullmatch(f"{re.escape(find.paths.data(''))}{pattern}", path):
+                return True
+    return False
+
+
+def flat(inputs) -> list[str]:
+    """All files of named inputs, some of which are lists."""
+    if isinstance(inputs, str):
+        return [inputs]
+    return list(chain.from_iterable(map(flat, inputs.values() if isinstance(inputs, dict) else inputs)))
+
+
+def jobs(find: Inputs):
+    """(what it is, its inputs) of every job of the plan."""
+    for (encoder, training), model in find.plan.trained.items():
+        task, strategy, seed = model.task, model.strategy, model.seed
+        wildcards = SimpleNamespace(encoder=encoder, task=task, strategy=strategy, seed=seed)
+        yield ("finetune", encoder, training), find.training_inputs(wildcards)
+    for encoder, training, group in find.plan.fits:
+        wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
+        yield ("fit", encoder, training, group), find.fit_inputs(wildcards)
+    for key in dict.fromkeys(key[:4] for key in find.plan.readings):
+        yield ("read", *key), find.reading_inputs(key[3])(of_reading(key))
+    for encoder, training, block in find.plan.scored:
+        wildcards = SimpleNamespace(encoder=encoder, training=training, block=block)
+        yield ("score", encoder, training, block), find.score_inputs(wildcards)
+    for paper in find.config["papers"]:
+        yield ("paper", paper), find.paper_inputs(paper)
+        items = items_of(find, paper)
+        yield ("items", paper), [path for path in items.inputs if not path.endswith(".about")]
+
+
+def of_reading(key: tuple) -> SimpleNamespace:
+    return SimpleNamespace(encoder=key[0], training=key[1], block=key[2])
+
+
+def readings_of(find: Inputs) -> dict[tuple, list]:
+    """A job of a readout -> what it reads, one dataset after the other."""
+    found: dict[tuple, list] = {}
+    for key, reading in find.plan.readings.items():
+        found.setdefault(key[:4], []).append(reading)
+    return found
+
+
+def test_every_input_is_some_rules_output_or_in_the_catalogue(find):
+    known, count = made(find), 0
+    for job, inputs in jobs(find):
+        files = flat(inputs)
+        assert files or job[0] == "items", job
+        for path in files:
+            assert is_there(path, find, known), (job, path)
+            count += 1
+    assert count
+
+
+def test_whoever_reads_under_methods_waits_for_their_fit(find):
+    for key, readings in readings_of(find).items():
+        inputs = find.reading_inputs(key[3])(of_reading(key))
+        methods = {name for reading in readings for name in reading.methods}
+        assert ("methods" in inputs) == bool(methods - {"none", readings[0].model.carried}), key
+
+
+def test_a_job_reads_every_dataset_of_its_readout_under_its_methods(find):
+    for key, readings in readings_of(find).items():
+        params = find.reading_params(key[3])(of_reading(key))["datasets"]
+        assert [(each["dataset"], each["methods"]) for each in params] == [
+            (reading.dataset.name, list(reading.methods)) for reading in readings
+        ]
+        folder = find.reading_output(readings[0].key)
+        assert [f"{folder}/{each['file']}" for each in params] == [find.reading_path(each.key) for each in readings]
+
+
+def test_the_parameters_of_jobs_are_plain_values(find):
+    """They go into provenance and decide whether a job is run again."""
+    for (encoder, _), model in find.plan.trained.items():
+        wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
+        params = find.training_params(wildcards)
+        assert json.loads(json.dumps(params)) == params
+        assert (params["fit"] is None) == (model.carried is None)
+        assert set(find.training_data(model)) == set(params["roles"]) <= set(find.training_inputs(wildcards))
+    for key in readings_of(find):
+        params, inputs = (of(key[3])(of_reading(key)) for of in (find.reading_params, find.reading_inputs))
+        assert json.loads(json.dumps(params)) == params
+        for each in params["datasets"]:  # a readout's folder is waited for, and its files are named
+            for path in flat(each["data"]):
+                assert path in inputs["data"] or path.rpartition("/")[0] in inputs["data"], (key, path)
+    for encoder, training, group in find.plan.fits:
+        wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
+        params = find.fit_params(wildcards)
+        assert json.loads(json.dumps(params)) == params
+        assert {*params["roles"], "model"} <= set(find.fit_inputs(wildcards))
+
+
+def test_modules_that_jobs_import_by_name_are_there(find):
+    modules = set()
+    for (encoder, _), model in find.plan.trained.items():
+        wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
+        own = find.training_modules(wildcards)
+        assert module_of(TASKS[find.config["tasks"][model.task]["kind"]]) in own
+        modules |= set(own)
+    for encoder, training, group in find.plan.fits:
+        modules |= set(find.fit_modules(SimpleNamespace(encoder=encoder, training=training, group=group)))
+    for encoder, training, block in find.plan.scored:
+        modules |= set(find.score_modules(SimpleNamespace(encoder=encoder, training=training, block=block)))
+    assert all((ROOT / f"{name.replace('.', '/')}.py").is_file() for name in modules)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_adding_a_block_changes_nothing_that_the_others_take(name, tmp_path):
+    before = found(name, tmp_path)
+    encoder, *_ = before.config["encoders"]
+    tasks = {kind: task for task, about in before.config["tasks"].items() for kind in [about["kind"]]}
+    more = {"encoders": [encoder], "methods": ["none", "leace"], "metrics": ["strength", "weat", "accuracy"]}
+    more |= {"task": tasks["nli"], "seeds": [7], "strategies": ["with-leace"]} if "nli" in tasks else {}
+    config = resolve(changed(("ask.added", more), config=before.config), SCHEMA)
+    after = Inputs(config, before.facts, plan(config, before.facts), CATALOGUE)
+    later = dict(jobs(after))
+    for job, inputs in jobs(before):
+        if job[0] not in ("paper", "items"):
+            assert later[job] == inputs
+    for key in readings_of(before):
+        assert after.reading_params(key[3])(of_reading(key)) == before.reading_params(key[3])(of_reading(key))
+    for encoder, training, group in before.plan.fits:
+        wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
+        assert after.fit_params(wildcards) == before.fit_params(wildcards)
+
+
+def test_what_is_fitted_before_training_takes_the_encoder_before_training(tmp_path):
+    find = found("everything", tmp_path)
+    config = resolve(changed(("ask.more", {
+        "encoders": ["own"], "task": "nli", "methods": ["hard-pretrained"], "metrics": ["accuracy"],
+    }), config=find.config), SCHEMA)  # fmt: skip
+    find = Inputs(config, find.facts, plan(config, find.facts), CATALOGUE)
+    inputs = find.fit_inputs(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="more"))
+    assert inputs["origin"] == find.encoder_files("own") != inputs["model"]
+    assert "origin" not in find.fit_inputs(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="of-nli"))
+
+
+def test_the_digest_follows_what_the_plan_shows(tmp_path):
+    find = found("config", tmp_path)
+    other = resolve(changed(("ask.nli-methods.seeds", [0]), config=find.config), SCHEMA)
+    assert find.digest() == found("config", tmp_path).digest()
+    assert find.digest() != Inputs(other, find.facts, plan(other, find.facts), CATALOGUE).digest()
+
+
+# External files
+
+
+def files_of(*changes) -> list[str]:
+    own = {"encoders": {"own": {"source": "pretrain", "corpus": "wikitext-2"}}, "run": "r"}
+    return external_files(resolve(changed(*changes, config=own), SCHEMA), CATALOGUE)
+
+
+def asked(*metrics: str, **keys):
+    return ("ask.block", {"encoders": ["own"], "metrics": list(metrics), **keys})
+
+
+def test_the_embedded_run_needs_no_external_file():
+    assert external_files(of_file("config"), CATALOGUE) == []
+    assert external_files(of_file("planted"), CATALOGUE) == []
+
+
+def test_the_external_files_of_stimuli():
+    both = ("metrics.strength.stimuli", ["stereoset-authors", "stereoset-swapped"])
+    assert files_of(asked("strength"), both) == ["gender-swapped-dev", "stereoset-dev", "wikitext-2-train"]
+    own = ("encoders.own.corpus", "mine.txt")
+    assert files_of(asked("strength"), own) == ["gender-swapped-dev"]
+    assert set(files_of(asked("strength", methods=["none", "leace"]), own)) == {
+        "gender-swapped-dev", "google-analogies", "wikitext-2-train",
+    }  # fmt: skip
+
+
+def test_the_external_files_of_texts():
+    more = ("encoders.more", {"source": "continued", "from": "own"})
+    block = ("ask.block", {"encoders": ["more"], "metrics": ["perplexity"]})
+    assert files_of(("encoders.own.corpus", "mine.txt"), more, block) == ["wikitext-2-test", "wikitext-2-train"]
+    local = ("encoders.own", {"source": "hub", "id": "a/b", "revision": "0" * 40})
+    assert files_of(local, asked("perplexity")) == ["wikitext-2-test"]
+    assert files_of(local, asked("ceat")) == ["wikitext-2-train"]
+    assert files_of(local, asked("ceat"), ("metrics.ceat.text", "mine.jsonl")) == []
+
+
+def test_the_external_files_of_nli():
+    data = {"train": ["snli-train", "multinli-train"], "test": ["mine.jsonl"]}
+    nli = {"kind": "nli", "data": data, "occupations": "dev2020"}
+    nli |= {"selection": "few", "selections": {"few": {"masculine": ["man"], "feminine": ["woman"]}}}
+    files = files_of(asked("nli_fairness", task="nli"), ("tasks.nli", nli))
+    assert {"snli-train", "multinli-train", "dev2020-occupations", "dev2020-rulers"} <= set(files)
+    assert "snli-validation" not in files
+
+
+def test_the_external_files_of_liang2020():
+    tasks = {task: {"kind": "glue", "data": task} for task in ("cola", "mnli", "planted-nli")}
+    files = files_of(
+        ("papers.liang2020", {"encoders": ["own"], "tasks": list(tasks)}),
+        ("tasks", tasks),
+        ("metrics", {"weat": {"tests": ["C6", "planted"]}, "seat": {"tests": ["sent-weat8b"]}}),
+    )
+    lists = {"google-analogies", "professions", "weat6", "sent-weat8b", "gender-swapped-dev"}
+    texts = {"wikitext-2-train", "wikitext-2-test"}
+    cola = {"glue-cola-train", "glue-cola-train-rest", "glue-cola-validation"}
+    mnli = {"glue-mnli-train", "glue-mnli-validation-matched"}
+    assert set(files) == lists | texts | cola | mnli
+
+
+def test_the_external_files_of_biographies():
+    bios = {"kind": "occupation", "data": {"files": ["bias-in-bios-dev", "mine.csv"]}}
+    files = files_of(asked("fairness", task="bios", methods=["none", "leace"]), ("tasks.bios", bios))
+    assert set(files) == {"bias-in-bios-dev", "google-analogies", "wikitext-2-train"}
+    untouched = files_of(asked("training", task="bios"), ("tasks.bios", bios), ("encoders.own.corpus", "mine.txt"))
+    assert untouched == ["bias-in-bios-dev"]
+
+
+def test_a_local_encoder_that_is_not_there_ends_the_download_of_files():
+    with pytest.raises(BiasflowError, match=r"encoders\.own\.path"):
+        files_of(("encoders.own", {"source": "local", "path": "nowhere"}), asked("weat"))
+
+
+def test_every_paper_has_items_of_its_own_blocks(tmp_path):
+    find = found("config", tmp_path)
+    roles = {paper: set(items_of(find, paper).files) for paper in PAPERS if paper in find.config["papers"]}
+    assert {"stimuli", "next_sentence", "explained_variance", "sentence_pairs", TRAINING} <= roles["dawkins2024"]
+    assert "token_scores" in roles["liang2020"] and "token_scores" not in roles["orgad2022"]
+    assert {"professions", "top_words", "ceat_counts", "ceat_words"} <= roles["orgad2022"]
+    assert {"professions", "ceat_counts"}.isdisjoint(roles["dawkins2024"])

@@ -1,0 +1,79 @@
+"""The plan and its names as tables that readers open beside the scores."""
+
+import pytest
+
+from scripts.biasflow.base.tabular import read_text_csv, write_csv
+from scripts.biasflow.plan.cells import NOT_RUN, plan
+from scripts.biasflow.plan.configuration import resolve
+from scripts.biasflow.plan.facts import Facts
+from scripts.biasflow.plan.listing import CELLS, NAMES, cells_table, names_table
+from tests.unit.plan.configs import RUNS, SCHEMA, changed, facts_of, of_file, planned
+
+MANY = changed(
+    ("encoders.more", {"source": "continued", "from": "own"}),
+    ("methods.sent-0", {"grid": "dawkins2024", "settings": ["sent 0"]}),
+    ("methods.two", [{"eraser": "hard", "places": "all"}, {"eraser": "leace", "places": "last"}]),
+    ("ask.nli", {"encoders": ["own"], "task": "nli", "strategies": ["plain", "with-sent-0"], "metrics": ["accuracy"]}),
+    ("ask.seat", {"encoders": ["own"], "metrics": ["seat"]}),
+    ("ask.words", {"encoders": ["own", "real"], "methods": ["two", "two-pretrained"], "metrics": ["weat"]}),
+    ("ask.grid", {"encoders": ["own"], "methods": ["dawkins2024"], "metrics": ["strength"]}),
+)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_row_for_every_cell(name, tmp_path):
+    found = planned(of_file(name))
+    table = cells_table(found)
+    assert list(table) == CELLS and len(table) == len(found.cells)
+    write_csv(table, tmp_path / "plan.csv")
+    assert read_text_csv(tmp_path / "plan.csv")["reason"].tolist() == [cell.reason for cell in found.cells]
+
+
+def test_a_cell_says_which_model_and_why_it_is_not_run():
+    table = cells_table(planned(MANY))
+    keys = ["encoder", "task", "strategy", "seed", "training", "method", "metric"]
+    rows = {tuple(row[keys]): row for _, row in table.iterrows()}
+    trained = rows["own", "nli", "with-sent-0", "0", "nli/with-sent-0/seed0", "sent-0", "accuracy"]
+    assert (trained["block"], trained["dataset"], trained["status"], trained["reason"]) == ("nli", "test", "run", "")
+    refused = rows["own", "-", "-", "-", "pretrained", "none", "seat"]
+    assert (refused["status"], refused["dataset"]) == (NOT_RUN, "-") and "metrics.seat" in refused["reason"]
+
+
+def attributes(config: dict, facts: Facts | None = None) -> dict[tuple[str, str], dict[str, str]]:
+    """(kind, name) -> what names.csv says of it."""
+    resolved = resolve(config, SCHEMA)
+    facts = facts or facts_of(resolved)
+    table = names_table(resolved, facts, plan(resolved, facts))
+    assert list(table) == NAMES and not table.duplicated(["kind", "name", "attribute"]).any()
+    groups = table.groupby(["kind", "name"])
+    return {key: dict(zip(rows["attribute"], rows["value"], strict=True)) for key, rows in groups}
+
+
+def test_names_have_the_attributes_of_the_configuration():
+    found = attributes(MANY)
+    assert found["encoder", "own"]["bias"] == "1.0" and found["encoder", "own"]["corpus"] == "planted"
+    assert found["encoder", "more"]["parent"] == "own" and "from" not in found["encoder", "more"]
+    assert found["task", "bios"]["finetuning.max_length"] == "128"
+    assert found["method", "two"] == {"eraser": "hard leace", "places": "all last", "fitted_on": "model"}
+    assert found["method", "two-pretrained"]["fitted_on"] == "pretrained"
+    assert found["method", "two-pretrained"]["base"] == "two"
+    assert found["method", "sent-0"]["setting"] == "sent 0" and "setting" not in found["method", "dawkins2024"]
+    assert ("method", "leace") not in found  # it is not in the plan
+
+
+def test_an_encoder_that_is_missing_says_why():
+    found = attributes(MANY, Facts(missing={"real": "encoders.real.path: it is not there"}))
+    assert found["encoder", "real"]["missing"] == "encoders.real.path: it is not there"
+    assert "missing" not in found["encoder", "own"]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_name_of_the_plan_is_explained(name):
+    config = of_file(name)
+    facts = facts_of(config)
+    found = plan(config, facts)
+    names, table = names_table(config, facts, found), cells_table(found)
+    for kind in ("encoder", "task", "method"):
+        used = set(table[kind]) - {"-", "none"}
+        assert used <= set(names.loc[names["kind"] == kind, "name"]), kind
+    assert (names["value"] != "").all()

@@ -1,0 +1,86 @@
+"""What the plan says of methods is what fits and readouts do with them."""
+
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders import places
+from scripts.biasflow.methods.fitted import Active
+from scripts.biasflow.methods.grid import PLACES, all_settings, edits_of, name_of_setting
+from scripts.biasflow.plan.configuration import resolve
+from scripts.biasflow.plan.methods import PLACE, erasers, missing_layer, needs_origin, sources, unseen_setting
+from scripts.biasflow.readouts.states import reaching
+from scripts.biasflow.registry import FIRST_TOKEN, SENTENCE, WORDS
+from tests.unit.plan.configs import SCHEMA, changed
+
+DEPTH = 4
+NAMES = ["all", "each", "last", "last.cls", "pooled", "layer[3]", "layer[-1].cls", "layer[3].cls", "layer[2].cls"]
+NAMES += ["layer[0]", "layer[3].attention.query", "layer[-2].attention.value"]
+
+
+def changes_nothing(edited: list[str], *, words: bool) -> bool:
+    """Whether a readout refuses a method with edits at these places."""
+    try:
+        reaching(Active("mine", edits=tuple((place, None) for place in edited)), DEPTH, words=words)
+    except BiasflowError:
+        return True
+    return False
+
+
+def with_places(*names: str) -> list[dict]:
+    return [{"eraser": "hard", "places": name, "fitted_to": "pairs"} for name in names]
+
+
+@pytest.mark.parametrize("second", [None, "pooled", "last.cls"])
+@pytest.mark.parametrize("first", NAMES)
+def test_what_a_metric_does_not_see_is_what_its_readout_refuses(first, second):
+    method = with_places(*[first] + ([second] if second else []))
+    edited = [place for step in method for place in places.resolve(step["places"], DEPTH)]
+    for sees, words in ((WORDS, True), (FIRST_TOKEN, False)):
+        assert (unseen_setting(method, sees, DEPTH) is not None) == changes_nothing(edited, words=words)
+    assert unseen_setting(method, SENTENCE, DEPTH) is None
+
+
+@pytest.mark.parametrize("setting", all_settings()[1:], ids=name_of_setting)
+def test_every_setting_of_the_grid_is_seen_where_its_edits_are(setting):
+    class Anything:
+        sequential = False
+
+        def active(self, setting):
+            return dict.fromkeys(setting.subspaces)
+
+    edited = [place for place, _ in edits_of(setting, Anything())]
+    assert edited == [PLACES[name] for name in setting.subspaces]
+    method = {"grid": "dawkins2024", "settings": [name_of_setting(setting)]}
+    for sees, words in ((WORDS, True), (FIRST_TOKEN, False)):
+        unseen = unseen_setting(method, sees, DEPTH)
+        assert (unseen is not None) == changes_nothing(edited, words=words)
+        assert unseen is None or unseen[0] == name_of_setting(setting)
+
+
+def test_without_a_known_depth_only_what_is_certain_is_said():
+    assert unseen_setting(with_places("layer[3].cls"), WORDS, None) is None
+    assert unseen_setting(with_places("layer[-1].cls"), WORDS, None) == ("-", "layer[-1].cls")
+    assert unseen_setting([], WORDS, None) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_places_of_methods_are_places_of_encoders(name):
+    assert PLACE.fullmatch(name)
+    assert places.resolve(name, DEPTH)
+    assert missing_layer(with_places(name), DEPTH) is None
+
+
+@pytest.mark.parametrize("name", ["layer[4]", "layer[-5]", "layer[7].cls", "layer[4].attention.key"])
+def test_a_layer_beyond_the_last_is_missing(name):
+    assert missing_layer(with_places("all", name), DEPTH) == name
+    with pytest.raises(BiasflowError, match="no place"):
+        places.resolve(name, DEPTH)
+
+
+def test_what_a_method_is_fitted_with():
+    steps = [{"eraser": "leace"}, {"eraser": "pca", "places": "last", "fitted_on": "pretrained"}]
+    methods = resolve(changed(("methods.both", steps)), SCHEMA)["methods"]
+    assert sources(methods["both"]) == {"words", "pairs"} and needs_origin(methods["both"])
+    assert [name for name, _ in erasers(methods["both"])] == ["leace", "pca"]
+    assert sources(methods["dawkins2024"]) == {"pairs"} and not needs_origin(methods["dawkins2024"])
+    assert needs_origin(methods["dawkins2024-pretrained"]) and erasers([]) == [] and sources([]) == set()

@@ -1,0 +1,49 @@
+"""Readouts as files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.readouts.files import load_arrays, load_table, save_arrays, under_methods
+
+AXIS = (("none", "-"), ("dawkins2024", "sent 0"))
+
+
+def test_arrays_come_back_with_their_axis(tmp_path):
+    arrays = {"X": np.arange(12, dtype=np.float32).reshape(2, 3, 2), "Y": np.zeros((2, 1), np.uint8)}
+    save_arrays(tmp_path / "a.safetensors", arrays, AXIS, pooling="cls")
+    found = load_arrays(tmp_path / "a.safetensors")
+    assert found.axis == AXIS and found.meta == {"pooling": "cls"}
+    assert all(np.array_equal(found.arrays[name], array) for name, array in arrays.items())
+    with pytest.raises(ValueError, match="Y"):
+        save_arrays(tmp_path / "b.safetensors", {"Y": np.zeros((3, 1))}, AXIS)
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    (tmp_path / "a.safetensors").write_bytes(b"half")
+    with pytest.raises(BiasflowError, match=r"a\.safetensors"):
+        load_arrays(tmp_path / "a.safetensors")
+    (tmp_path / "a.parquet").write_bytes(b"half")
+    with pytest.raises(BiasflowError, match=r"a\.parquet"):
+        load_table(tmp_path / "a.parquet", [])
+
+
+def test_a_table_has_its_items_once_for_every_method(tmp_path):
+    items = pd.DataFrame({"item": ["nurse", "chef", "judge"]}, index=[5, 5, 7])
+    table = under_methods(AXIS, items, p=np.arange(6.0).reshape(2, 3))
+    assert list(table.columns) == ["method", "setting", "item", "p"]
+    assert table["item"].tolist() == ["nurse", "chef", "judge"] * 2 and table["p"].tolist() == list(range(6))
+    assert table["setting"].tolist() == ["-"] * 3 + ["sent 0"] * 3
+    with pytest.raises(ValueError, match="p of shape"):
+        under_methods(AXIS, items, p=np.zeros((2, 4)))
+    table.to_parquet(tmp_path / "t.parquet")
+    assert list(load_table(tmp_path / "t.parquet", ["p"]).columns) == ["method", "setting", "p"]
+
+
+def test_a_table_without_a_column_or_a_row_is_named(tmp_path):
+    under_methods(AXIS, pd.DataFrame({"item": []})).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(BiasflowError, match=r"t\.parquet.*empty"):
+        load_table(tmp_path / "t.parquet", ["item"])
+    with pytest.raises(BiasflowError, match=r"t\.parquet.*loss"):
+        load_table(tmp_path / "t.parquet", ["loss"])

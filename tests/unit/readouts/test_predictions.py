@@ -1,0 +1,287 @@
+"""Predictions of a fine-tuned encoder under every method, and heads retrained for each of them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import BertConfig, BertForSequenceClassification
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.tabular import write_csv
+from scripts.biasflow.corpora.nli import LABELS, write_nli
+from scripts.biasflow.encoders.edit import edited
+from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.fitted import CARRIED, NONE, Active, Fitted, Grid, load, save
+from scripts.biasflow.methods.grid import chosen_settings
+from scripts.biasflow.metrics import glue, nli
+from scripts.biasflow.readouts import predictions, sweep_heads
+from scripts.biasflow.readouts.files import load_arrays
+from scripts.biasflow.readouts.source import Source
+from scripts.biasflow.text.occupation_pairs import OccupationPairs, save_pairs
+from tests.unit.conftest import HIDDEN, MODELS, SIZES, random_subspaces
+from tests.unit.fake_tokenizer import word_tokenizer
+
+NLI, GLUE = "scripts.biasflow.tasks.nli.task", "scripts.biasflow.tasks.glue.task"
+WORDS = "the man woman doctor nurse chef bought saw a hat dog . cat he she it".split()
+PAIRS = OccupationPairs(("doctor", "nurse", "chef"), (("bought", "hat"), ("saw", "dog")), ("man",), ("woman",), "the")
+HEADS = {"epochs": 3, "batch_size": 4, "learning_rate": 1e-2}
+
+
+def pairs_of_words(n: int = 17) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    texts = {
+        text: [" ".join(rng.choice(WORDS, size=rng.integers(2, 9))) for _ in range(n)]
+        for text in ("premise", "hypothesis")
+    }
+    return pd.DataFrame(texts | {"label": rng.choice(LABELS, size=n)})
+
+
+def methods_of(subspaces=None) -> Fitted:
+    torch.manual_seed(1)
+    hard = Eraser.projection(torch.linalg.qr(torch.randn(HIDDEN, 1))[0].T)
+    methods = {
+        "densray": (Active("densray", "-", tuple((f"layer[{i}]", hard) for i in range(3))),),
+        "dawkins2024": Grid("dawkins2024", chosen_settings(), subspaces or random_subspaces()),
+        "last": (Active("last", "-", (("layer[2].cls", hard),)),),
+    }
+    return Fitted(methods, {name: [] for name in methods})
+
+
+METHODS = (NONE, "densray", "dawkins2024", "last")
+
+
+def save_classifier(folder: Path, family: str = "bert-classification", classes=LABELS) -> Path:
+    torch.manual_seed(0)
+    model = MODELS[family]()
+    model.config.id2label = dict(enumerate(classes))
+    model.save_pretrained(folder)
+    word_tokenizer(WORDS).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def source(tmp_path):
+    return make_source(tmp_path)
+
+
+def make_source(tmp_path, family="bert-classification", methods=METHODS, dataset="test", **changes) -> Source:
+    save_classifier(tmp_path / "model", family)
+    save(methods_of(), tmp_path / "methods.safetensors")
+    write_nli(pairs_of_words(), tmp_path / "test.csv")
+    save_pairs(PAIRS, tmp_path / "pairs.json")
+    data = {"examples": (tmp_path / "test.csv",)} if dataset == "test" else {"pairs": (tmp_path / "pairs.json",)}
+    given = {"data": data, "methods_file": tmp_path / "methods.safetensors", "training": "nli/plain/seed5"}
+    return Source(tmp_path / "model", methods, dataset, **given | changes)
+
+
+def read(source: Source, **options):
+    output = source.model_folder.parent / "output.safetensors"
+    predictions.read(source, output, **{"task": NLI, "batch_size": 4} | options)
+    return load_arrays(output)
+
+
+def by_hand(source: Source, texts: tuple[list[str], ...]) -> np.ndarray:
+    """[methods, n]: of the model's own forward pass, with the edits of each method hooked in."""
+    model, tokenizer = load_encoder(source.model_folder, head="classification")
+    batch = tokenizer(*texts, padding=True, return_tensors="pt")
+    found = []
+    for active in load(source.methods_file, source.methods).each():
+        with torch.inference_mode(), edited(model, active.edits):
+            found.append(model(**batch).logits.argmax(-1).numpy())
+    return np.stack(found)
+
+
+@pytest.mark.parametrize("family", ["bert-classification", "roberta", "distilbert"])
+def test_they_are_those_of_the_plainly_hooked_model(tmp_path, family):
+    source = make_source(tmp_path, family)
+    found = read(source)
+    assert found.arrays["own"].shape == (1 + 1 + 75 + 1, 17) and found.arrays["own"].dtype == np.uint8
+    assert found.axis == load(source.methods_file, source.methods).axis
+    pairs = pairs_of_words()
+    assert (found.arrays["own"] == by_hand(source, tuple(pairs[text].tolist() for text in pairs.columns[:2]))).all()
+    assert [LABELS[number] for number in found.meta["gold"]] == pairs["label"].tolist()
+    assert found.meta["classes"] == list(LABELS) and set(found.arrays) == {"own"}
+
+
+def test_pairs_with_an_occupation_keep_their_axes(tmp_path):
+    source = make_source(tmp_path, dataset="occupation-pairs")
+    found = read(source)
+    assert found.arrays["own"].shape == (78, *PAIRS.shape) and found.meta["gold"] is None
+    assert (found.arrays["own"].reshape(78, -1) == by_hand(source, PAIRS.sentences(0, len(PAIRS)))).all()
+
+
+def test_neither_chunks_nor_batches_change_them(tmp_path, monkeypatch):
+    source = make_source(tmp_path, dataset="occupation-pairs")
+    whole = read(source)
+    monkeypatch.setattr(predictions, "CHUNK", 5)
+    assert (whole.arrays["own"] == read(source, batch_size=3).arrays["own"]).all()
+
+
+def test_only_a_chunk_of_the_occupation_pairs_is_text_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(predictions, "CHUNK", 5)
+    made = []
+    original = OccupationPairs.sentences
+    monkeypatch.setattr(OccupationPairs, "sentences", lambda self, a, b: (made.append(b - a), original(self, a, b))[1])
+    read(make_source(tmp_path, dataset="occupation-pairs"))
+    assert sum(made) == len(PAIRS) and max(made) == 5
+
+
+def test_what_the_edits_did_is_told(source, tmp_path):
+    facts = predictions.read(source, tmp_path / "output", task=NLI)
+    assert {"edit", "calls", "mean_change"} <= set(facts["edits"][0]) and len(facts["edits"]) > 4
+
+
+def test_a_classifier_of_other_classes_is_refused(source):
+    save_classifier(source.model_folder, classes=("no", "yes", "maybe"))
+    with pytest.raises(BiasflowError, match=r"maybe.*entailment"):
+        read(source)
+
+
+def test_weights_that_give_nan_are_refused(source, monkeypatch):
+    vectors = predictions.sentence_vectors
+    monkeypatch.setattr(predictions, "sentence_vectors", lambda *a, **k: vectors(*a, **k) * float("nan"))
+    with pytest.raises(BiasflowError, match="NaN"):
+        read(source)
+
+
+def test_a_method_that_does_nothing_is_refused(tmp_path):
+    source = make_source(tmp_path, methods=("none", "idle"))
+    idle = Eraser.projection(torch.eye(HIDDEN)[:1], weights=torch.zeros(1))
+    save(Fitted({"idle": (Active("idle", "-", (("layer[1]", idle),)),)}, {"idle": []}), source.methods_file)
+    with pytest.raises(BiasflowError, match="changed nothing"):
+        read(source)
+
+
+# A model that was trained with a method
+
+
+@pytest.fixture
+def trained_with(source):
+    folder = save_classifier(source.model_folder.parent / "trained")
+    save(Fitted({"last": methods_of().methods["last"]}, {"last": []}), folder / CARRIED)
+    return Source(folder, ("last",), "test", source.data, training="nli/with-last/seed5")
+
+
+def test_the_method_of_a_training_is_active_in_its_predictions(source, trained_with):
+    plain, found = read(source), read(trained_with)
+    assert found.axis == (("last", "-"),)
+    assert (found.arrays["own"][0] == plain.arrays["own"][plain.axis.index(("last", "-"))]).all()
+    assert (found.arrays["own"][0] != plain.arrays["own"][0]).any()
+
+
+@pytest.mark.parametrize("asked", [("none",), ("none", "last"), ("densray",), ()])
+def test_it_is_never_read_without_it_or_with_another(source, trained_with, asked):
+    wrong = Source(trained_with.model_folder, asked, "test", source.data, source.methods_file, trained_with.training)
+    with pytest.raises(
+        BiasflowError, match=f"trained with method last .*{next(iter({*asked} - {'last'}), 'no method')}"
+    ):
+        read(wrong)
+
+
+# Retrained heads
+
+
+def retrained(source: Source, n: int = 30, name: str = "heads", **options) -> Path:
+    path = source.model_folder.parent / f"{name}.safetensors"
+    train = source.model_folder.parent / "train.csv"
+    write_nli(pairs_of_words(n), train)
+    of_training = Source(
+        source.model_folder, source.methods, "train", {"examples": (train,)}, source.methods_file, source.training
+    )
+    sweep_heads.read(of_training, path, task=NLI, **HEADS | options)
+    return path
+
+
+def test_heads_trained_together_are_those_trained_one_by_one(source, tmp_path):
+    together = load_arrays(retrained(source))
+    assert together.arrays["weight"].shape == (78, 3, HIDDEN)
+    alone = Source(source.model_folder, ("densray",), "test", source.data, source.methods_file, source.training)
+    only = load_arrays(retrained(alone, name="alone"))
+    assert only.axis == (("densray", "-"),)
+    for part in ("weight", "bias"):
+        assert np.allclose(together.arrays[part][1], only.arrays[part][0], atol=1e-5)
+    assert not np.allclose(together.arrays["weight"][0], together.arrays["weight"][76], atol=1e-3)
+
+
+def test_a_retrained_head_fits_its_training_pairs_better_and_leaves_the_model_alone(tmp_path):
+    source = make_source(tmp_path, methods=("none", "densray", "last"))
+    before = load_file(source.model_folder / "model.safetensors")
+    heads = retrained(source, n=17, epochs=60)
+    after = load_file(source.model_folder / "model.safetensors")
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    found = read(with_heads(source, heads))
+    own, new = ((found.arrays[name] == np.array(found.meta["gold"])).mean(axis=1) for name in ("own", "retrained"))
+    assert (new > own).all()
+
+
+def with_heads(source: Source, heads: Path) -> Source:
+    data = {**source.data, "heads": (heads,)}
+    return Source(source.model_folder, source.methods, source.dataset, data, source.methods_file, source.training)
+
+
+def test_retrained_heads_are_scored_beside_the_own_ones(tmp_path):
+    source = make_source(tmp_path, dataset="occupation-pairs")
+    path = retrained(source)
+    axis = load_arrays(path).axis
+    save_file({"weight": torch.zeros(78, 3, HIDDEN), "bias": torch.tensor([0.0, 1.0, 0.0]).repeat(78, 1)}, path,
+              metadata={"axis": json.dumps(axis), "meta": "{}"})  # fmt: skip
+    read(with_heads(source, path))
+    scores = nli.score(tmp_path / "output.safetensors")
+    assert scores["head"].value_counts().to_dict() == {"own": 78 * 8, "retrained": 78 * 8}
+    fairness = scores[(scores["head"] == "retrained") & (scores["metric"] == "nli_fairness")]
+    assert (fairness["value"] == 1).all() and set(fairness["variant"]) == {"majority", "templates"}
+    assert (scores["n"] == len(PAIRS)).all()
+
+
+def test_heads_of_other_methods_are_refused(source):
+    few = Source(source.model_folder, ("none", "last"), "test", source.data, source.methods_file, source.training)
+    with pytest.raises(BiasflowError, match=r"heads\.safetensors.*densray"):
+        read(with_heads(source, retrained(few)))
+
+
+def test_heads_need_gold_classes(tmp_path):
+    source = make_source(tmp_path, dataset="occupation-pairs")
+    with pytest.raises(BiasflowError, match="gold"):
+        sweep_heads.read(source, tmp_path / "heads", task=NLI, **HEADS)
+
+
+# Other tasks
+
+
+def test_the_test_pairs_of_inference_have_an_accuracy(source, tmp_path):
+    found = read(source)
+    scores = glue.score(tmp_path / "output.safetensors")
+    assert set(scores["metric"]) == {"accuracy"} and (scores["n"] == 17).all()
+    assert scores[["method", "setting"]].to_numpy().tolist() == [list(pair) for pair in found.axis]
+    assert scores["value"].tolist() == (found.arrays["own"] == np.array(found.meta["gold"])).mean(axis=1).tolist()
+
+
+def glue_source(tmp_path, table):
+    write_csv(table, tmp_path / "examples.csv")
+    return make_source(tmp_path, methods=("none", "densray"), data={"examples": (tmp_path / "examples.csv",)})
+
+
+def test_glue_has_its_own_metrics(tmp_path):
+    rows = pairs_of_words()
+    source = glue_source(tmp_path, rows)
+    assert read(source, task=GLUE, name="mnli").arrays["own"].shape == (2, 17)
+    assert set(glue.score(tmp_path / "output.safetensors")["metric"]) == {"accuracy", "glue_score"}
+
+
+def test_numbers_are_predicted_as_numbers(tmp_path):
+    rows = pairs_of_words().rename(columns={"premise": "sentence1", "hypothesis": "sentence2"})
+    source = glue_source(tmp_path, rows.assign(label=np.linspace(0, 5, len(rows))))
+    model = BertForSequenceClassification(BertConfig(**SIZES, num_labels=1)).eval()
+    model.save_pretrained(source.model_folder)
+    found = read(source, task=GLUE, name="stsb")
+    tokenizer = word_tokenizer(WORDS)
+    batch = tokenizer(rows["sentence1"].tolist(), rows["sentence2"].tolist(), padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        assert np.allclose(found.arrays["own"][0], model(**batch).logits[:, 0].numpy(), atol=1e-6)
+    scores = glue.score(tmp_path / "output.safetensors")
+    assert set(scores["metric"]) == {"pearson", "spearman", "glue_score"} and len(scores) == 6

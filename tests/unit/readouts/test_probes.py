@@ -1,0 +1,101 @@
+"""Code lengths of gender from stored vectors: against one probe after the other, under methods, and what they tell."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.fitted import Active, Fitted, save
+from scripts.biasflow.metrics.codelength import codelengths, score
+from scripts.biasflow.readouts import probes, states
+from scripts.biasflow.readouts.probe import control_labels, probe_split
+from scripts.biasflow.results.scores import tidy
+from scripts.biasflow.tasks.occupation.data import held_out
+from tests.unit.reference_probe import codelength_one_by_one
+from tests.unit.synthetic_bios import biographies, save_states, source, vectors_of
+
+BIOS = biographies(900)
+OPTIONS = {"split_seeds": [0], "probe_seeds": [0, 1], "fractions": [10.0, 30.0, 60.0, 100.0], "epochs": 20}
+# Takes out the dimension that holds the gender, and nothing else.
+GENDER = Eraser.projection(torch.eye(6)[4:5])
+NAMES = ("none", "erased")
+
+
+def read(folder, vectors, methods=("none",), **options):
+    BIOS.to_parquet(folder / "biographies.parquet")
+    states = save_states(folder / "vectors", vectors)
+    erased = {"erased": (Active("erased", "-", (("layer[-1]", GENDER),)),)}
+    save(Fitted(erased, {"erased": []}), folder / "methods.safetensors")
+    probes.read(source(folder, methods=methods, first_token=states), folder / "probes.parquet", **OPTIONS | options)
+    return folder / "probes.parquet"
+
+
+def value(scores, metric, variant, **keys):
+    chosen = scores[(scores["metric"] == metric) & (scores["variant"] == variant)]
+    for key, wanted in keys.items():
+        chosen = chosen[chosen[key] == wanted]
+    return chosen["value"].to_numpy()
+
+
+def test_equal_to_one_probe_after_the_other_under_every_method_and_on_every_split(tmp_path):
+    X = vectors_of(BIOS, gender=0.4)
+    training = {"split_seeds": [0, 5], "probe_seeds": [3], "epochs": 8}
+    scores = score(read(tmp_path, X, NAMES, **training))
+    is_woman = (BIOS["gender"] == "F").to_numpy().astype(int)
+    for method, vectors in (("none", X), ("erased", GENDER.apply(X))):
+        for split_seed in (0, 5):
+            rows = held_out(BIOS, split_seed)
+            train, dev, test = (rows[part] for part in probe_split(len(rows), split_seed))
+            shuffled = np.empty_like(is_woman)
+            together = np.concatenate([train, dev, test])
+            shuffled[together] = control_labels(is_woman[together], split_seed)
+            for metric, z in (("compression", is_woman), ("control_compression", shuffled)):
+                expected = codelength_one_by_one(
+                    vectors[train], z[train], seed=3, X_dev=vectors[dev], z_dev=z[dev], X_test=vectors[test],
+                    z_test=z[test], fractions=(0.1, 0.3, 0.6, 1.0), epochs=8,
+                )  # fmt: skip
+                for keep, (bits, accuracy) in expected.items():
+                    keys = {"method": method, "split_seed": str(split_seed)}
+                    found = value(scores, metric, f"bits-{keep}", **keys)
+                    assert found == pytest.approx([len(train) / bits], abs=1e-4)
+                    if metric == "compression":
+                        assert value(scores, "probe_accuracy", keep, **keys) == pytest.approx([accuracy])
+
+
+def test_all_readings_are_those_of_codelengths(tmp_path):
+    X = vectors_of(BIOS, gender=1)
+    scores = score(read(tmp_path, X))
+    z, rows = (BIOS["gender"] == "F").to_numpy().astype(int), held_out(BIOS, 0)
+    train, dev, test = (rows[part] for part in probe_split(len(rows), 0))
+    expected = codelengths(
+        X[train], z[train], X_dev=X[dev], z_dev=z[dev], X_test=X[test], z_test=z[test], seeds=[0, 1],
+        fractions=(0.1, 0.3, 0.6, 1.0), epochs=20,
+    )  # fmt: skip
+    for keep in ("best", "last"):
+        for units in ("bits", "mixed"):
+            found = value(scores, "compression", f"{units}-{keep}")
+            assert found == pytest.approx(expected.compression(units=units, keep=keep), rel=1e-5)
+        assert value(scores, "probe_accuracy", keep) == pytest.approx(expected.accuracy(keep=keep))
+    assert set(scores.loc[scores["metric"] != "probe_accuracy", "n"]) == {len(train)}
+    assert set(scores.loc[scores["metric"] == "probe_accuracy", "n"]) == {len(test)}
+    assert len(tidy(scores, encoder="e")) == 2 * (4 + 4 + 2)
+
+
+def test_vectors_with_gender_compress_it_and_an_eraser_takes_that_away(tmp_path):
+    scores = score(read(tmp_path, vectors_of(BIOS, gender=3), NAMES, epochs=50))
+    for keep in ("best", "last"):
+        gender, none = (value(scores, "compression", f"bits-{keep}", method=method) for method in NAMES)
+        assert gender.min() > 1.4 * none.max() and none.max() < 1.2
+    assert value(scores, "control_compression", "bits-best").max() < 1.3
+    assert value(scores, "probe_accuracy", "best", method="none").min() > 0.9
+
+
+def test_groups_of_methods_do_not_change_the_numbers(tmp_path, monkeypatch):
+    X = vectors_of(BIOS, gender=1)
+    together = pd.read_parquet(read(tmp_path, X, NAMES, epochs=3))
+    monkeypatch.setattr(states, "BYTES_TOGETHER", 1)
+    apart = pd.read_parquet(read(tmp_path, X, NAMES, epochs=3))
+    keys = ["method", "split_seed", "readout_seed", "control", "keep", "portion"]
+    both = (frame.sort_values(keys, ignore_index=True) for frame in (together, apart))
+    pd.testing.assert_frame_equal(*both, rtol=1e-5)

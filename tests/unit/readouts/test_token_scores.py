@@ -1,0 +1,36 @@
+"""Scores of tokens, for a page of sentences."""
+
+import pandas as pd
+import pytest
+import torch
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.methods.fitted import load
+from scripts.biasflow.readouts.token_scores import read
+from tests.unit.readouts.conftest import sentences
+
+
+def test_they_are_coordinates_along_the_last_layers_direction(source, folder, tmp_path):
+    one = source("mine", ["none", "densray"], text="text.txt")
+    facts = read(one, tmp_path / "t.parquet", sentences=50)
+    table = pd.read_parquet(tmp_path / "t.parquet")
+    assert list(table.columns) == ["method", "setting", "place", "sentence", "piece", "score"]
+    assert set(table["method"]) == {"densray"} and set(table["place"]) == {"layer[2]"} and facts["device"] == "cpu"
+    assert [" ".join(rows["piece"]) for _, rows in table.groupby("sentence")] == sentences()
+    model, tokenizer = load_encoder(folder / "model", head="none")
+    (active,) = load(one.methods_file, ["densray"]).each()
+    with torch.inference_mode():
+        states = model(**tokenizer(sentences()[4], return_tensors="pt")).last_hidden_state[0, 1:-1]
+    expected = (states @ active.edits[-1][1].left[0]).tolist()
+    assert table[table["sentence"] == 4]["score"].tolist() == pytest.approx(expected, abs=1e-5)
+
+
+def test_so_many_sentences_are_read(source, tmp_path):
+    read(source("mine", ["hard"], text="text.txt"), tmp_path / "t.parquet", sentences=3)
+    assert pd.read_parquet(tmp_path / "t.parquet")["sentence"].nunique() == 3
+
+
+def test_a_method_without_a_direction_in_a_layer_is_an_error(source, tmp_path):
+    with pytest.raises(BiasflowError, match="no method"):
+        read(source("mine", ["none"], text="text.txt"), tmp_path / "t.parquet", sentences=3)

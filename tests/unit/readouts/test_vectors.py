@@ -1,0 +1,164 @@
+"""Embeddings of sentences and of words in them, against plain forward passes of one sentence at a time."""
+
+import numpy as np
+import pytest
+import torch
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.seat import AssociationTest, ExampleSet
+from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.readouts.vectors import POOLINGS, embed, embed_test
+from tests.unit.conftest import HIDDEN, MODELS
+from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.readouts.conftest import reader
+
+WORDS = "the nurse ##s ##ry baker said that was late is mask he she . john".split()
+SENTENCES = ["the nurse was late .", "The bakers said that he was late.", "She is [MASK].", "nursery."]
+TARGETS = ["nurse", "bakers", "she", "nursery"]
+PLACES = [[2], [2, 3], [1], [1, 2]]  # of the targets, counting the first special token
+
+
+@pytest.fixture(params=["bert-next-sentence", "bert-pretraining", "roberta", "distilbert"])
+def encoder(request):
+    torch.manual_seed(0)
+    tokenizer = word_tokenizer(WORDS)
+    if request.param == "distilbert":
+        tokenizer.model_input_names = ["input_ids", "attention_mask"]
+    return MODELS[request.param]().eval(), tokenizer
+
+
+@pytest.fixture
+def bert_encoder(bert):
+    return bert, word_tokenizer(WORDS)
+
+
+@torch.inference_mode()
+def last_layer(model, tokenizer, sentence, **options):
+    batch = tokenizer(sentence, return_tensors="pt", **options)
+    return model(**batch, output_hidden_states=True).hidden_states[-1][0].numpy()
+
+
+def options_of(pooling):
+    return {"pooling": pooling, "targets": TARGETS if pooling == "target" else None}
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 64])
+def test_each_pooling_takes_its_tokens(encoder, batch_size):
+    model, tokenizer = encoder
+    whole = [last_layer(model, tokenizer, sentence) for sentence in SENTENCES]
+    bare = [last_layer(model, tokenizer, sentence, add_special_tokens=False) for sentence in SENTENCES]
+    expected = {
+        "cls": [states[0] for states in whole],
+        "mean": [states.mean(axis=0) for states in whole],
+        "first-piece": [states[0] for states in bare],
+        "target": [states[places].mean(axis=0) for states, places in zip(whole, PLACES, strict=True)],
+    }
+    assert set(expected) == set(POOLINGS)
+    for pooling, vectors in expected.items():
+        found = embed(reader(model, tokenizer), SENTENCES, batch_size=batch_size, **options_of(pooling))
+        assert found.shape == (1, len(SENTENCES), HIDDEN) and found.dtype == np.float32
+        assert np.allclose(found[0], vectors, atol=1e-5), pooling
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_edits_are_active_while_embedding_and_gone_afterwards(encoder, pooling):
+    direction = torch.nn.functional.normalize(torch.randn(1, HIDDEN), dim=1)
+    eraser = Eraser.projection(direction)
+    edits = {"none": (), "last": [("layer[-1]", eraser)], "lower": [("layer[0]", eraser)]}
+    before, found, lower = embed(reader(*encoder, **edits), SENTENCES, **options_of(pooling))
+    assert np.abs(before @ direction.numpy().T).min() > 1e-3
+    assert np.abs(found @ direction.numpy().T).max() < 1e-5
+    assert not np.allclose(lower, before, atol=1e-3)
+    assert np.array_equal(embed(reader(*encoder), SENTENCES, **options_of(pooling))[0], before)
+
+
+def test_an_edit_that_does_nothing_is_an_error(bert_encoder):
+    nothing = Eraser.projection(torch.eye(HIDDEN)[:1], torch.zeros(1))
+    with pytest.raises(BiasflowError, match=r"layer\[1\]"):
+        embed(reader(*bert_encoder, idle=[("layer[1]", nothing)]), SENTENCES)
+
+
+def test_the_target_is_a_whole_word_and_its_first_occurrence(bert_encoder):
+    model, tokenizer = bert_encoder
+    sentence = "nursery nurse said nurse ."
+    states = last_layer(model, tokenizer, sentence)
+    found = embed(reader(model, tokenizer), [sentence], pooling="target", targets=["Nurse"])
+    assert np.allclose(found[0, 0], states[3], atol=1e-5)
+
+
+def test_mask_is_a_word_beside_the_mask_token(bert_encoder):
+    model, tokenizer = bert_encoder
+    states = last_layer(model, tokenizer, "[MASK] is mask .")
+    found = embed(reader(model, tokenizer), ["[MASK] is mask ."], pooling="target", targets=["mask"])
+    assert np.allclose(found[0, 0], states[3], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "target"),
+    [
+        ("the nurses was late .", "nurse"),  # a part of another word
+        ("the nurse was late .", "baker"),
+        ("[MASK] is late .", "mask"),
+        ("the plumber was late .", "plumber"),  # not in the vocabulary
+        ("the nurse was late .", ""),
+    ],
+)
+def test_a_target_that_cannot_be_found_is_named_with_its_sentence(bert_encoder, sentence, target):
+    with pytest.raises(BiasflowError, match=f"(?s){sentence[-9:]}.*{target}"):
+        embed(reader(*bert_encoder), ["nurse .", sentence], pooling="target", targets=["nurse", target])
+
+
+@pytest.mark.parametrize(
+    ("sentences", "options", "named"),
+    [
+        ([], {}, "sentence"),
+        (["he .", "  "], {}, "sentence 1"),
+        (["\u200b"], {"pooling": "first-piece"}, "nothing"),
+        (["he " * 70], {}, "72 tokens"),
+        (["he ."], {"pooling": "max"}, "max"),
+        (["he ."], {"pooling": "target"}, "target"),
+        (["he ."], {"targets": ["he"]}, "target"),
+        (["he ."], {"pooling": "target", "targets": ["he", "he"]}, "target"),
+    ],
+)
+def test_wrong_input_is_refused(bert_encoder, sentences, options, named):
+    with pytest.raises(BiasflowError, match=named) as caught:
+        embed(reader(*bert_encoder), sentences, **options)
+    assert "\n" not in str(caught.value)
+
+
+def association_test(**sets):
+    return AssociationTest("test", **{role: ExampleSet(role, tuple(examples)) for role, examples in sets.items()})
+
+
+def test_sets_share_their_sentences(bert_encoder):
+    model, tokenizer = bert_encoder
+    sets = {
+        "X": SENTENCES,
+        "Y": SENTENCES[::-1],
+        "A": [SENTENCES[1], "john is late .", SENTENCES[1]],
+        "B": SENTENCES[:1],
+    }
+    rows = []
+    with torch.inference_mode():
+        handle = model.base_model.register_forward_hook(lambda module, args, output: rows.append(len(output[0])))
+        found = embed_test(reader(model, tokenizer), association_test(**sets), pooling="mean", batch_size=2)
+        handle.remove()
+    assert sum(rows) == 5  # distinct sentences
+    assert list(found) == list(sets)
+    for role, sentences in sets.items():
+        assert np.allclose(found[role], embed(reader(model, tokenizer), sentences, pooling="mean"), atol=1e-5)
+
+
+def test_words_are_put_into_templates_of_their_role(bert_encoder):
+    model, tokenizer = bert_encoder
+    test = association_test(X=["nurse"], Y=["baker"], A=["she"], B=["he"])
+    found = embed_test(reader(model, tokenizer), test, pooling="target")
+    assert np.allclose(found["X"][0, 0], last_layer(model, tokenizer, "nurse is [MASK].")[1], atol=1e-5)
+    assert np.allclose(found["B"][0, 0], last_layer(model, tokenizer, "[MASK] is he.")[3], atol=1e-5)
+
+
+def test_one_sentence_can_have_several_targets(bert_encoder):
+    model, tokenizer = bert_encoder
+    found = embed(reader(model, tokenizer), ["he was late ."] * 2, targets=["he", "late"], pooling="target")
+    assert np.allclose(found[0], last_layer(model, tokenizer, "he was late .")[[1, 3]], atol=1e-5)

@@ -1,0 +1,46 @@
+import xml.etree.ElementTree as ElementTree
+
+import matplotlib
+import pytest
+from matplotlib.figure import Figure
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.results.figures import empty_figure, save_figure, style
+
+
+def drawn():
+    with style():
+        figure = Figure(figsize=(2, 1))
+        figure.subplots().plot([0, 1], [1, 0], label="a line")
+    return figure
+
+
+def test_files_are_the_same_again_and_hold_no_date(tmp_path):
+    for name in ("a", "b"):
+        save_figure(drawn(), tmp_path / f"{name}.svg", tmp_path / f"{name}.pdf")
+    for kind in ("svg", "pdf"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+    assert ElementTree.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
+    assert (
+        b"CreationDate" not in (tmp_path / "a.pdf").read_bytes()
+        and b"<dc:date>" not in (tmp_path / "a.svg").read_bytes()
+    )
+
+
+def test_a_style_lasts_for_its_context_only():
+    before = matplotlib.rcParams["font.size"]
+    with style():
+        assert matplotlib.rcParams["font.size"] == 8
+    assert matplotlib.rcParams["font.size"] == before
+
+
+def test_an_empty_figure_says_why():
+    figure = empty_figure("not run: no head")
+    assert isinstance(figure, Figure) and [text.get_text() for text in figure.texts] == ["not run: no head"]
+
+
+def test_a_folder_that_cannot_be_written_leaves_no_part(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises((BiasflowError, OSError)):
+        save_figure(drawn(), tmp_path / "file" / "a.svg", tmp_path / "a.pdf")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

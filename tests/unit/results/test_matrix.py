@@ -1,0 +1,119 @@
+"""The matrix, and its tables for readers: complete, in order, every hole with its reason."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scripts.biasflow.registry import METRICS
+from scripts.biasflow.results.first_table import SETTINGS, first_table
+from scripts.biasflow.results.matrix import COLUMNS, ITEMS, ROW, SEEDS, UNDEFINED, matrix, measures
+from scripts.biasflow.results.scores import NA, concatenate, tidy
+from scripts.biasflow.results.statistics import t_interval
+
+METHODS = ["none", "zeta", "alpha"]  # not in the order of the alphabet
+
+
+def scored(rows, **keys):
+    return tidy(pd.DataFrame(rows), **{"encoder": "bert", "dataset": "data"} | keys)
+
+
+def planned(metric, *, method="none", reason="", task=NA, strategy=NA, seed=NA, dataset="data"):
+    status = "not run" if reason else "run"
+    keys = {"encoder": "bert", "task": task, "strategy": strategy, "seed": seed, "method": method}
+    return keys | {"metric": metric, "dataset": dataset, "status": status, "reason": reason}
+
+
+@pytest.fixture
+def cells():
+    """Strength of a pretrained encoder under three methods, perplexity of one; accuracy on a task with two seeds."""
+    strength = [
+        {"method": method, "metric": "strength", "part": f"top={top}%", "value": value + top, "n": 40}
+        for value, method in enumerate(METHODS)
+        for top in (10, 20)
+    ]
+    accuracy = [
+        {"seed": str(seed), "head": head, "metric": "accuracy", "value": value}
+        for head in ("own", "retrained")
+        for seed, value in enumerate((0.5, 0.7))
+    ]
+    scores = concatenate(
+        [
+            scored(strength),
+            scored([{"metric": "tpr_gap_pearson", "variant": "train", "value": float("nan")}], task="bios", seed="0"),
+            scored(accuracy, task="bios", strategy="plain", dataset="bios-raw"),
+        ]
+    )
+    plan = [planned("strength", method=method) for method in METHODS]
+    plan += [planned("perplexity", method="alpha", reason="encoders.bert has no masked-LM head")]
+    plan += [planned("fairness", task="bios", strategy="plain", seed=str(seed), dataset="bios-raw") for seed in (0, 1)]
+    return matrix(scores, pd.DataFrame(plan))
+
+
+def test_one_row_a_cell_with_the_measures_own_part(cells):
+    assert list(cells.columns) == COLUMNS
+    assert not cells.duplicated(ROW).any()
+    strength = cells[cells["measure"] == "strength"]
+    assert list(strength["value"]) == [10, 11, 12] and set(strength["n"]) == {40} and set(strength["unit"]) == {ITEMS}
+
+
+def test_the_order_is_that_of_the_plan(cells):
+    assert list(cells[cells["measure"] == "strength"]["method"]) == METHODS
+    assert list(dict.fromkeys(cells["task"])) == [NA, "bios"]
+
+
+def test_several_seeds_have_an_interval(cells):
+    own = cells[(cells["measure"] == "accuracy") & (cells["head"] == "own")].iloc[0]
+    assert (own["value"], own["n"], own["unit"]) == (pytest.approx(0.6), 2, SEEDS)
+    assert (own["low"], own["high"]) == pytest.approx(t_interval(np.array([0.5, 0.7])))
+
+
+def test_no_hole_without_a_reason(cells):
+    holes = cells[cells["value"].isna()]
+    assert set(zip(holes["measure"], holes["reason"], strict=True)) == {
+        ("perplexity", "encoders.bert has no masked-LM head"),
+        ("tpr_gap_pearson", UNDEFINED),
+    }
+    assert (cells[cells["value"].notna()]["reason"] == "").all()
+
+
+def test_every_measure_of_the_registry_is_said_to_be_better_somewhere():
+    known = [name for entry in METRICS.values() for name in entry.measures]
+    assert [name for _, name in measures()] == known
+    assert {measure.better for measure in measures().values()} <= {"low", "high", "neutral"}
+
+
+def test_the_first_table_has_methods_in_rows_and_measures_in_columns(cells):
+    table = first_table(cells, NA)
+    assert list(table.frame.columns) == ["encoder", "method", "strength"]
+    assert list(table.frame["method"]) == METHODS and list(table.frame["strength"]) == [10, 11, 12]
+    assert table.headers == {"strength": "Strength"}
+    assert "Lower is better: Strength." in table.caption
+    assert "No perplexity (bert): encoders.bert has no masked-LM head." in table.caption
+
+
+def test_heads_are_named_where_there_are_several(cells):
+    table = first_table(cells[cells["strategy"] == "plain"], "bios")
+    assert list(table.frame.columns) == ["encoder", "strategy", "method", "accuracy_own", "accuracy_retrained"]
+    assert list(table.headers.values()) == ["accuracy own", "accuracy retrained"]
+
+
+def test_a_method_of_which_nothing_was_measured_has_a_blank_row(cells):
+    plan = pd.DataFrame([planned("strength"), planned("strength", method="far", reason="no place layer[7]")])
+    scores = scored([{"metric": "strength", "part": "top=10%", "value": 1.0}], method="none")
+    table = first_table(matrix(scores, plan), NA).frame
+    assert list(table["method"]) == ["none", "far"] and list(table["strength"].isna()) == [False, True]
+
+
+def test_a_grid_is_left_to_the_matrix():
+    rows = [{"metric": "strength", "part": "top=10%", "value": 1.0, "setting": str(i)} for i in range(SETTINGS + 1)]
+    scores = concatenate([scored(rows, method="grid"), scored(rows[:1], method="none", setting=NA)])
+    cells = matrix(scores, pd.DataFrame([planned("strength"), planned("strength", method="grid")]))
+    table = first_table(cells, NA)
+    assert len(cells) == SETTINGS + 2 and list(table.frame["method"]) == ["none"]
+    assert "grid" in table.caption
+
+
+def test_nothing_measured_at_all():
+    plan = pd.DataFrame([planned("strength", reason="there is no encoder in nowhere")])
+    table = first_table(matrix(concatenate([]), plan), NA)
+    assert list(table.frame["method"]) == ["none"] and "no encoder in nowhere" in table.caption

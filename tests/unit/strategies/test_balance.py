@@ -1,0 +1,98 @@
+"""Balancing: counts, blocks, what resampling loses, all strategies by name, and what is refused."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.strategies.balance import balance
+from tests.unit.synthetic_bios import STRATEGIES, labels_of
+
+BIOS = labels_of({"nurse": (180, 20), "dj": (24, 96), "poet": (50, 50)})
+PARTS = np.arange(300)[::2], np.arange(300)[1::2]
+seeds = st.integers(0, 2**32 - 1)
+tables = st.dictionaries(
+    st.sampled_from(["nurse", "dj", "poet", "model", "pastor"]),
+    st.tuples(st.integers(15, 60), st.integers(15, 60)),
+    min_size=2,
+)
+
+
+def cells(bios, rows):
+    return Counter(zip(bios["profession"].to_numpy()[rows], bios["gender"].to_numpy()[rows], strict=True))
+
+
+def seen(name, seed=3):
+    """Training and validation rows of a strategy."""
+    return STRATEGIES[name].rows(*PARTS, labels=BIOS["profession"], genders=BIOS["gender"], seed=seed)
+
+
+@given(tables, seeds, st.sampled_from(["subsampling", "oversampling"]), st.sampled_from(["resample", "keep-all"]))
+@settings(max_examples=60, deadline=None)
+def test_balanced_counts_and_blocks(counts, seed, how, minority):
+    bios = labels_of(counts)
+    rows = np.arange(len(bios))[::-1]
+    found = balance(
+        bios["profession"], bios["gender"], rows, how=how, rng=np.random.RandomState(seed), minority=minority
+    )
+    size = {name: (min if how == "subsampling" else max)(both) for name, both in counts.items()}
+    assert cells(bios, found) == {(name, gender): size[name] for name in counts for gender in "FM"}
+    blocks = [(name, gender) for name in sorted(counts) for gender in "FM" for _ in range(size[name])]
+    assert list(bios.iloc[found].itertuples(index=False, name=None)) == blocks
+    repeats = Counter(found.tolist())
+    for name, both in counts.items():
+        for gender, n in zip("FM", both, strict=True):
+            members = bios.index[(bios["profession"] == name) & (bios["gender"] == gender)]
+            distinct = sum(row in repeats for row in members)
+            if how == "subsampling" or n == max(both):  # drawn without replacement
+                assert distinct == size[name] and max(repeats[row] for row in members) == 1
+            elif minority == "keep-all":
+                assert distinct == n
+
+
+@pytest.mark.parametrize(("women", "men"), [(3000, 3001), (2000, 4000), (1000, 5000)])
+def test_resampling_loses_what_keeping_all_does_not(women, men):
+    """A row of n is missed by `size` draws with probability (1 - 1/n)^size, about exp(-size/n)."""
+    bios = labels_of({"nurse": (women, men)})
+    rows = np.arange(len(bios))
+    distinct = {}
+    for minority in ("resample", "keep-all"):
+        rng = np.random.RandomState(1)
+        found = balance(bios["profession"], bios["gender"], rows, how="oversampling", rng=rng, minority=minority)
+        distinct[minority] = len(set(found.tolist())) - men
+    assert distinct["keep-all"] == women
+    assert 1 - distinct["resample"] / women == pytest.approx(math.exp(-men / women), abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["plain", "scrubbing"])
+def test_these_see_their_parts_as_they_are(name):
+    assert all(found is part for found, part in zip(seen(name), PARTS, strict=True))
+
+
+@pytest.mark.parametrize("name", ["oversampling", "oversampling-keep", "subsampling"])
+def test_one_state_serves_training_and_then_validation(name):
+    how, _, keep = name.partition("-")
+    rng = np.random.RandomState(3)
+    for found, part in zip(seen(name), PARTS, strict=True):
+        options = {"how": how, "minority": "keep-all" if keep else "resample", "rng": rng}
+        assert found.tolist() == balance(BIOS["profession"], BIOS["gender"], part, **options).tolist()
+        counts = cells(BIOS, found)
+        assert all(counts[label, "F"] == counts[label, "M"] > 0 for label in ("nurse", "dj", "poet"))
+
+
+def test_keeping_all_loses_no_row():
+    kept, drawn = (set(seen(name)[0].tolist()) for name in ("oversampling-keep", "oversampling"))
+    assert kept == set(PARTS[0].tolist()) > drawn
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(BiasflowError, match="doubling"):
+        replace(STRATEGIES["oversampling"], name="doubling").rows(*PARTS, labels=[], genders=[], seed=0)
+    for wrong in ({"how": "doubling"}, {"how": "oversampling", "minority": "doubling"}):
+        with pytest.raises(BiasflowError, match="doubling"):
+            balance(BIOS["profession"], BIOS["gender"], np.arange(4), rng=np.random.RandomState(0), **wrong)

@@ -1,0 +1,92 @@
+"""The biographies of a task: what is dropped from files, and whether all splits can be balanced."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.labour import read_labour
+from scripts.biasflow.tasks.occupation.collect import from_files, planted
+from scripts.biasflow.tasks.occupation.data import keep_balanceable, split_counts
+
+COUNTS = {"nurse": (200, 3), "surgeon": (40, 60), "painter": (50, 50), "dj": (1, 30)}
+DATA = {"professions": None, "least": 2, "small": "drop"}
+SPLITS = {"seeds": [0, 5, 11, 26, 42, 46, 50, 63, 83, 90], "strategies": ["plain", "subsampling"]}
+
+
+@pytest.fixture
+def file(tmp_path) -> Path:
+    rows = [
+        {"text": f"{profession} {gender} {k}.", "profession": profession, "gender": gender}
+        for profession, both in COUNTS.items()
+        for gender, n in zip("FM", both, strict=True)
+        for k in range(n)
+    ]
+    rows += [*rows[:4], {"text": "Nobody.", "gender": "F"}]
+    path = tmp_path / "bios.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def collect(file: Path, *, splits=SPLITS, **data):
+    labour = file.with_name("labour.csv")
+    labour.write_text("profession,share_of_women\nnurse,0.9\nsurgeon,0.26\n")
+    return from_files({"mine": str(file)}, DATA | data, read_labour(labour), splits=splits)
+
+
+def balanced(found) -> pd.DataFrame:
+    """The counts of all splits, after they were tried as the rule `splits` does."""
+    keep_balanceable(found.texts, found.professions, advice="give more of them", **SPLITS)
+    return split_counts(found.texts, SPLITS["seeds"])
+
+
+def test_what_is_dropped_is_in_the_table_and_not_in_the_data(file):
+    found = collect(file)
+    table = found.professions.set_index("profession")
+    assert table.index[table["kept"]].tolist() == ["painter", "surgeon"]
+    assert "fewer than 2" in table["reason"]["dj"] and "0 men" in table["reason"]["nurse"]
+    assert table["labour_share"].dropna().to_dict() == {"nurse": 0.9, "surgeon": 0.26}
+    assert set(found.texts["profession"]) == {"painter", "surgeon"}
+
+
+def test_what_was_left_out_is_counted_by_source(file):
+    (source,) = collect(file).sources.to_dict("records")
+    assert source["file"] == "mine"
+    assert {1, 4} <= set(source.values())  # one without a profession, four that were there before
+
+
+def test_after_dropping_all_splits_can_be_balanced(file):
+    counts = balanced(collect(file))
+    assert set(counts["seed"]) == set(SPLITS["seeds"]) and set(counts["profession"]) == {"painter", "surgeon"}
+    assert counts.loc[counts["part"] == "test", ["women", "men"]].min(axis=None) > 0
+
+
+def test_small_professions_are_refused_before_anything_is_trained(file):
+    lines = file.read_text().splitlines()  # without dj all are large enough for `least`
+    file.write_text("\n".join(line for line in lines if '"dj"' not in line))
+    with pytest.raises(BiasflowError) as caught:
+        balanced(collect(file, small="error", splits=None))
+    for part in ("nurse (200 women, 3 men)", "part of seed", "give more of them"):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(("n", "enough"), [(400, False), (1000, True)])
+def test_planted_biographies_are_enough_or_more_are_asked_for(n, enough):
+    found = planted("bios", bias=1.0, seed=0, biographies=n)
+    assert len(found.texts) == n and found.professions["kept"].all()
+    assert found.professions["labour_share"].between(0, 1).all()
+    if enough:
+        assert balanced(found)["women"].sum() == (found.texts["gender"] == "F").sum() * 10
+    else:
+        with pytest.raises(BiasflowError, match="give more of them"):
+            balanced(found)
+
+
+def test_scrubbed_texts_stand_beside_the_others():
+    found = planted("bios", bias=1.0, seed=0, biographies=400)
+    both = found.scrubbed("pronouns")
+    assert both["text"].equals(found.texts["text"])
+    assert not both["scrubbed"].str.contains(r"\b(?:he|she)\b", case=False).any()
+    assert found.texts["text"].str.contains(r"\b(?:he|she)\b", case=False).any()

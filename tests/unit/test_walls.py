@@ -1,0 +1,118 @@
+"""Who may reach whom: an edited formula must train, fit and read nothing again (design, rule 3)."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scripts.biasflow.plan.code import code_files, module_file
+from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, module_of
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "scripts/biasflow"
+CHEAP = ("metrics", "results", "papers", "plan")
+DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "finetune", "read")
+DEAR_MODULES = [module_of(entry) for entries in (ERASERS, READOUTS, TASKS, STRATEGIES) for entry in entries.values()]
+
+
+def closure(path: Path) -> set[str]:
+    return {str(file.relative_to(ROOT)) for file in code_files(path, ROOT)}
+
+
+def inside(files: set[str], *folders: str) -> list[str]:
+    return sorted(file for file in files if file.startswith(tuple(f"scripts/biasflow/{name}/" for name in folders)))
+
+
+@pytest.mark.parametrize("script", DEAR_SCRIPTS)
+def test_what_trains_fits_or_reads_reaches_no_formula_result_or_paper(script):
+    files = closure(ROOT / f"scripts/{script}.py")
+    assert inside(files, *CHEAP) == []
+    assert "scripts/biasflow/registry.py" not in files
+
+
+@pytest.mark.parametrize("module", sorted(set(DEAR_MODULES)))
+def test_modules_that_dear_scripts_import_by_name_do_not_either(module):
+    files = closure(module_file(module, ROOT))
+    assert inside(files, *CHEAP) == []
+    assert "scripts/biasflow/registry.py" not in files
+
+
+@pytest.mark.parametrize("eraser", ERASERS)
+def test_an_eraser_reaches_no_other_one(eraser):
+    own = module_file(module_of(ERASERS[eraser]), ROOT)
+    others = {str(module_file(module_of(entry), ROOT).relative_to(ROOT)) for entry in ERASERS.values()}
+    reached = closure(own) & others
+    # mean difference and the like may be shared through a module of their own, never through another eraser
+    assert reached == {str(own.relative_to(ROOT))}
+
+
+def test_encoders_reach_no_method():
+    for path in (PACKAGE / "encoders").glob("*.py"):
+        assert inside(closure(path), "methods", "readouts", "tasks") == [], path.name
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_papers_do_not_reach_each_other(paper):
+    others = [f"papers/{name}" for name in PAPERS if name != paper]
+    for path in (PACKAGE / "papers" / paper).rglob("*.py"):
+        assert inside(closure(path), *others) == [], path.name
+
+
+def imported(*modules: str) -> set[str]:
+    """All modules that are loaded after importing these, in a process of its own."""
+    code = f"import sys, {', '.join(modules)}; print('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_what_is_cheap_imports_no_torch():
+    modules = [f"{module_of(entry)}" for entry in METRICS.values()]
+    modules += [f"scripts.biasflow.papers.{paper}.targets" for paper in PAPERS]
+    modules += ["scripts.biasflow.plan.inputs", "scripts.biasflow.plan.listing", "scripts.biasflow.results.matrix"]
+    loaded = imported(*modules)
+    assert not {"torch", "transformers", "datasets"} & loaded
+
+
+def test_the_plan_and_the_registry_import_little():
+    loaded = imported("scripts.biasflow.registry")
+    assert not {"pandas", "numpy", "torch"} & loaded
+
+
+def light_scripts() -> set[str]:
+    """The scripts of the rules whose environment has no torch."""
+    rules = [rule for path in (ROOT / "rules").glob("*.smk") for rule in re.split(r"\n\s*rule\b", path.read_text())[1:]]
+    return {re.search(r"scripts/(\w+)\.py", rule.split("script:")[1])[1] for rule in rules if "envs/light" in rule}
+
+
+def names(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+
+
+def loaded_by(script: Path) -> set[str]:
+    """The names that are imported when a script runs: its own, and those at the top of the modules that it reaches."""
+    found, waiting = set(names(list(ast.walk(ast.parse(script.read_text()))))), []
+    waiting += found
+    while waiting:
+        path = ROOT.joinpath(*waiting.pop().split(".")).with_suffix(".py")
+        if path.is_file():
+            new = set(names(ast.parse(path.read_text()).body)) - found
+            found |= new
+            waiting += new
+    return found
+
+
+def test_a_light_job_loads_no_torch():
+    scripts = light_scripts()
+    assert {"score", "matrix", "paper", "biographies", "nli_data"} <= scripts
+    for script in scripts:
+        packages = {name.partition(".")[0] for name in loaded_by(ROOT / f"scripts/{script}.py")}
+        assert not {"torch", "transformers", "datasets"} & packages, script
+    assert "torch" in {name.partition(".")[0] for name in loaded_by(ROOT / "scripts/read.py")}

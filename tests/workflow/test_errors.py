@@ -1,0 +1,100 @@
+"""How a run ends that cannot go on: the last line says what to do, and the exit status is not 0."""
+
+import copy
+import json
+import os
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from tests.workflow.conftest import TINY, Project
+
+OWN = {
+    "run": "own",
+    "device": "cpu",
+    "encoders": {"own": {"source": "local", "path": "own"}},
+    "metrics": {"strength": {"stimuli": ["planted"], "triples": 10}},
+    "ask": {"inside": {"encoders": ["own"], "methods": ["none"], "metrics": ["strength"]}},
+}
+
+
+def last_line(project: Project, *arguments: str, **options) -> str:
+    """What the user sees last of a run that must fail."""
+    done = project.snakemake(*arguments, **options)
+    assert done.returncode != 0
+    return [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1]
+
+
+def test_a_wrong_configuration(project):
+    project.configure({**TINY, "methodz": {}})
+    assert last_line(project) == "biasflow: config: unknown key 'methodz'; did you mean 'methods'?"
+    assert not (project.folder / "results/tiny").exists()
+
+
+def test_a_configuration_file_that_is_not_there(project):
+    """Snakemake reads it before any line of ours; the last line of its traceback names the file."""
+    line = last_line(project, config="config/mien.yaml")
+    assert line.startswith("FileNotFoundError") and "config/mien.yaml" in line
+
+
+@pytest.mark.parametrize(
+    "target", ["tablez", "results/tiny/tables/liang2020_table99.csv", "results/tiny/scores/tiny-bert/none.csv"]
+)
+def test_an_unknown_target(project, target):
+    assert f"No rule to produce {target}" in last_line(project, target)
+
+
+def test_a_readout_that_the_run_does_not_have(project):
+    target = "results/tiny/readouts/tiny-bert/pretrained/inside/losses_of_nothing"
+    assert f"No rule to produce {target}" in last_line(project, target)
+
+
+def test_results_that_cannot_be_written(project):
+    (project.folder / "results/tiny").write_text("a file, not a folder")
+    line = last_line(project, "results/tiny/plan.csv")
+    assert line.startswith("biasflow: ") and str(project.folder / "results/tiny") in line
+
+
+def test_a_read_only_results_folder(project):
+    folder = project.folder / "results"
+    folder.chmod(0o555)
+    try:
+        if os.access(folder, os.W_OK):
+            pytest.skip("this user may write everywhere")
+        assert str(folder) in last_line(project, "results/tiny/plan.csv")
+    finally:
+        folder.chmod(0o755)
+
+
+def test_a_missing_file_without_a_network(project, monkeypatch):
+    config = copy.deepcopy(OWN)
+    config["metrics"] = {"strength": {"stimuli": ["stereoset-authors"]}}
+    config["encoders"] = TINY["encoders"]
+    config["ask"]["inside"]["encoders"] = ["tiny-bert"]
+    project.configure(config, "own.yaml")
+    for name in ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # where nobody listens
+    line = last_line(project, "results/own/data/stimuli/stereoset-authors.csv", config="own.yaml")
+    assert line.startswith("biasflow: rule download: gender-swapped-dev missing, and no network")
+    assert "results/corpora/logs/gender-swapped-dev.log" in line
+    log = (project.folder / "results/corpora/logs/gender-swapped-dev.log").read_text()
+    assert "files: {gender-swapped-dev: PATH}" in log  # where to get it and where to put it
+    assert not (project.folder / "results/corpora/gender-swapped-dev").exists()
+
+
+def test_truncated_weights(project):
+    folder = project.folder / "own"
+    folder.mkdir()
+    about = {"model_type": "bert", "architectures": ["BertForPreTraining"], "vocab_size": 6, "hidden_size": 4}
+    about |= {"num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
+    (folder / "config.json").write_text(json.dumps(about))
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a"]))
+    save_file({"bert.embeddings.word_embeddings.weight": np.zeros((6, 4), np.float32)}, folder / "model.safetensors")
+    weights = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(weights[:-10])
+    project.configure(OWN, "own.yaml")
+    line = last_line(project, config="own.yaml")
+    assert line.startswith("biasflow: rule read_next_sentence: own: the weights cannot be read")
+    assert "results/own/logs/readouts/own/pretrained/inside/next_sentence.log" in line
+    assert not (project.folder / "results/own/readouts/own/pretrained/inside/next_sentence").exists()
