@@ -58,6 +58,7 @@ ERASERS = {
         places="all",
     ),
     "leace": Eraser("LEACE", "erasers.leace", {"shrinkage": {"type": "boolean", "default": False}}),
+    "mean_projection": Eraser("mean projection", "erasers.mean_projection"),
 }
 
 

@@ -1,0 +1,22 @@
+"""Mean projection: take out the direction from the masculine to the feminine mean."""
+
+import torch
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.erasers.directions import each_head
+from scripts.biasflow.erasers.eraser import Eraser
+
+
+@each_head
+def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None) -> Eraser:
+    """Project out q = (mean(X, z=1) - mean(X, z=0)) / ||...||: h' = h - <h, q> q.
+
+    X: [n, d] or [n, heads, d]; z: [n], 0 masculine, 1 feminine; pairs plays no part. Guarantee, on the vectors it was
+    fitted to: the genders' means are equal afterwards, so that no linear classifier does better than a constant; unlike
+    LEACE it is an orthogonal projection, and not the least change. With as many vectors of either gender it is DensRay
+    without normalised differences, and for two genders it is SAL (Shao et al. 2023), the leading left singular vector
+    of the covariance of X and z. Computed in float64. BiasflowError: no vectors of a gender, NaN, or equal means."""
+    difference = X[z].mean(0) - X[~z].mean(0)
+    if not difference.any():
+        raise BiasflowError("mean_projection: the means of the genders are equal in these vectors; nothing to erase")
+    return Eraser.projection((difference / difference.norm())[None].float())
