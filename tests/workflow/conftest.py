@@ -77,7 +77,7 @@ TINY = {
         "nli-methods": {
             "encoders": ["tiny-bert"],
             "task": "nli",
-            "methods": ["leace", *(f"{name}-pretrained" for name in _ERASERS)],
+            "methods": ["leace", "mean-projection", *(f"{name}-pretrained" for name in _ERASERS)],
             "metrics": ["nli_fairness", "accuracy", "weat"],
         },
         "glue-stale": {
@@ -88,13 +88,13 @@ TINY = {
         },
         "inside": {
             "encoders": ["tiny-bert"],
-            "methods": ["leace"],
+            "methods": ["leace", "mean-projection"],
             "metrics": ["strength", "occtmp", "weat", "perplexity"],
         },
         "bios-methods": {
             "encoders": ["tiny-bert"],
             "task": "bios",
-            "methods": ["densray", "leace"],
+            "methods": ["densray", "leace", "mean-projection"],
             "metrics": ["fairness", "compression", "ceat"],
         },
     },

@@ -20,7 +20,7 @@ TABLES = f"{RESULTS}/tables"
 READS = {rule_of(name) for name in READOUTS}
 TRAINS = {"pretrain", "continue_encoder", "finetune_nli", "finetune_glue", "finetune_occupation"}
 DEAR = READS | TRAINS | {"fit_methods"}
-NEW_METHODS = ("leace",)
+NEW_METHODS = ("leace", "mean-projection")
 
 
 @pytest.fixture
