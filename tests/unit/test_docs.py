@@ -1,0 +1,187 @@
+"""The documentation agrees with the code: names, columns, targets, files, links and configurations that it shows."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.glue import OFFICIAL
+from scripts.biasflow.papers.paper import load
+from scripts.biasflow.plan.cells import plan
+from scripts.biasflow.plan.configuration import load_schema, resolve
+from scripts.biasflow.plan.facts import Facts
+from scripts.biasflow.plan.listing import CELLS, NAMES
+from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS
+from scripts.biasflow.results import matrix, scores
+from tests.golden.keys import new_keys, read_old
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests/golden"
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "config/README.md", ROOT / "results/README.md", *DOCS]
+SCORES = (ROOT / "docs/scores.md").read_text(encoding="utf-8")
+SCHEMA = load_schema(ROOT / "config/schema/config.schema.yaml")
+CODE = re.compile(r"`([^`\n]+)`")
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of every row of every Markdown table."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+
+
+def families() -> dict[str, list[list[str]]]:
+    """Family -> the rows of its table in docs/scores.md."""
+    parts = SCORES.split("\n## Metrics\n")[1].split("\n## ")[0].split("\n### ")[1:]
+    return {part.split("\n")[0].strip("`"): [row for row in rows(part) if "`" in row[0]] for part in parts}
+
+
+def documented_metrics() -> set[str]:
+    return {name for table in families().values() for row in table for name in CODE.findall(row[0])}
+
+
+def known_metrics() -> set[str]:
+    """What the registry names, and what a run of all papers once wrote."""
+    named = {name for entry in METRICS.values() for name in entry.measures}
+    for path in sorted(GOLDEN.glob("*_scores.csv")):
+        named |= set(new_keys(read_old(path).assign(value=0.0))["metric"])  # only their names matter
+    return named | {name for names in OFFICIAL.values() for name in names}
+
+
+def test_every_metric_is_documented():
+    assert known_metrics() - documented_metrics() == set()
+
+
+def test_every_metric_that_is_documented_is_in_the_code():
+    """As a whole, or as a prefix of the family and the rest."""
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "scripts/biasflow/metrics").glob("*.py"))
+    assert [name for name in documented_metrics() if name not in code and name.partition("_")[2] not in code] == []
+
+
+def test_every_family_has_its_readout_and_the_measures_of_the_matrix_in_bold():
+    assert list(families()) == list(METRICS)
+    for family, entry in METRICS.items():
+        text = SCORES.split(f"\n### `{family}`\n")[1].split("\n#")[0]
+        assert f"`{entry.readout}`" in text or entry.readout not in READOUTS, family
+        bold = {name: row for row in families()[family] for name in re.findall(r"\*\*`([^`]+)`\*\*", row[0])}
+        assert set(bold) == set(entry.measures), family
+        for name, measure in entry.measures.items():
+            row = bold[name]
+            assert row[4] == measure.better, name
+            assert float(row[3].split(";")[0]) == measure.neutral, name
+            for key in {measure.part, measure.variant} - {scores.NA}:
+                assert f"**`{key}`**" in row[5], name
+
+
+@pytest.mark.parametrize(
+    ("section", "columns"),
+    [
+        ("Columns of scores.csv", scores.COLUMNS),
+        ("Columns of matrix.csv", matrix.COLUMNS),
+        ("Columns of plan.csv", CELLS),
+        ("Columns of names.csv", NAMES),
+    ],
+)
+def test_every_column_is_documented(section, columns):
+    text = SCORES.split(f"\n## {section}\n")[1].split("\n## ")[0]
+    first = " ".join(row[0] for row in rows(text)) or text
+    assert [column for column in columns if f"`{column}`" not in first] == []
+
+
+def test_every_strategy_is_documented():
+    assert [name for name in STRATEGIES if f"`{name}`" not in SCORES] == []
+
+
+def test_targets_are_those_of_the_papers():
+    text = (ROOT / "docs/targets.md").read_text(encoding="utf-8")
+    named = re.findall(r"`results/<run>/([^`]+)`", text)
+    papers = [load(name) for name in PAPERS]
+    made = {
+        paper.files(kind, target)[0]
+        for paper in papers
+        for kind in ("tables", "figures", "pages")
+        for target in paper.targets(kind)
+    }
+    assert sorted(named) == sorted(made)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_targets_that_are_shown_exist(page):
+    """results/<some run>/tables/... anywhere in the documentation."""
+    made = {
+        f"{paper.files(kind, target)[0].rpartition('.')[0]}"
+        for paper in map(load, PAPERS)
+        for kind in ("tables", "figures", "pages")
+        for target in paper.targets(kind)
+    }
+    shown = re.findall(r"\b((?:tables|figures)/\w+)\.(?:csv|html|tex|svg|pdf)", page.read_text(encoding="utf-8"))
+    assert [target for target in shown if target not in made and not target.startswith("tables/matrix")] == []
+
+
+def test_every_page_of_docs_is_linked_from_the_readme():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in DOCS if f"](docs/{page.name})" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_and_files_that_are_named_exist(page):
+    text = page.read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+    named = re.findall(r"(?<![\w/<>])((?:config|scripts|rules|profiles|envs|docs|tests)/[\w./-]*\w)(?![\w/]*<)", text)
+    assert [name for name in named if not (ROOT / name).exists() and "yours" not in name] == []
+
+
+def examples() -> list[tuple[str, dict]]:
+    """The configurations in fenced blocks: what has only keys of the schema."""
+    found = []
+    for page in PAGES:
+        for number, text in enumerate(re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)):
+            shown = yaml.safe_load(text)
+            if isinstance(shown, dict) and set(shown) <= set(SCHEMA["properties"]):
+                found.append((f"{name_of(page)}-{number}", shown))
+    return found
+
+
+@pytest.mark.parametrize("shown", [pytest.param(shown, id=name) for name, shown in examples()])
+def test_configurations_that_are_shown_plan(shown):
+    """Each laid over config/mine.yaml, as its reader would."""
+    config = yaml.safe_load((ROOT / "config/mine.yaml").read_text(encoding="utf-8"))
+    for key, value in shown.items():
+        config[key] = {**config[key], **value} if isinstance(config.get(key), dict) else value
+    resolved = resolve(config, SCHEMA)
+    asked = list(shown.get("ask", {}))
+    cells = plan(resolved, Facts()).cells
+    assert {cell.status for cell in cells if cell.block in asked} <= {"run"}
+
+
+def test_there_are_configurations_to_check():
+    assert len(examples()) >= 5
+
+
+def test_a_configuration_that_is_wrong_is_seen():
+    with pytest.raises(BiasflowError):
+        test_configurations_that_are_shown_plan({"ask": {"x": {"encoders": ["nobody"], "metrics": ["strength"]}}})
+
+
+def test_configurations_are_listed():
+    text = (ROOT / "config/README.md").read_text(encoding="utf-8")
+    configurations = [path.name for path in (ROOT / "config").glob("*.yaml") if "\nrun:" in path.read_text()]
+    assert len(configurations) >= 5
+    assert [name for name in configurations if f"`{name}`" not in text] == []
+    assert [key for key in SCHEMA["properties"] if f"`{key}`" not in text] == []
+
+
+def test_registries_are_listed_in_the_documentation():
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for known in (ERASERS, STRATEGIES, TASKS, METRICS, PAPERS):
+        assert [name for name in known if f"`{name}`" not in text and f"`{name.replace('_', '-')}`" not in text] == []
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 140
