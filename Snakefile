@@ -37,5 +37,9 @@ onstart:
     check_results_folder()
 
 
+onsuccess:
+    say_last(unmeasured(f"{RESULTS}/reasons.csv"))
+
+
 onerror:
     say_last(failures(log))

@@ -12,7 +12,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.failures import failures
+from scripts.biasflow.base.failures import failures, unmeasured
 from scripts.biasflow.base.files import check_writable
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.papers.paper import load as load_paper
@@ -28,8 +28,9 @@ from scripts.biasflow.registry import PAPERS, READOUTS, TASKS, module_of, rule_o
 
 
 def say_last(message):
-    """Print the message as the very last line that the user sees, after whatever Snakemake still has to say."""
-    atexit.register(lambda: print(f"biasflow: {message}", file=sys.stderr, flush=True))
+    """Print the message, if any, as the very last line that the user sees, after whatever Snakemake has to say."""
+    if message:
+        atexit.register(lambda: print(f"biasflow: {message}", file=sys.stderr, flush=True))
 
 
 try:

@@ -169,7 +169,7 @@ rule ceat_contexts:
         mem_mb=8000,
         runtime=240,
     params:
-        **{key: config["metrics"]["ceat"][key] for key in ("per_word", "seed", "missing")},
+        **{key: config["metrics"]["ceat"][key] for key in ("per_word", "seed")},
         tests=lambda wildcards: ceat_tests(config, wildcards.encoder),
     script:
         "../scripts/ceat_contexts.py"

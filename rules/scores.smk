@@ -10,7 +10,8 @@ rule score:
         unpack(FIND.score_inputs),
         code=lambda wildcards: code("score", *FIND.score_modules(wildcards)),
     output:
-        f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.csv",
+        scores=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.csv",
+        reasons=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.reasons.csv",
     log:
         f"{RESULTS}/logs/scores/{{encoder}}/{{training}}/{{block}}.log",
     conda:
@@ -30,8 +31,10 @@ rule scores:
     input:
         code=code("scores"),
         scores=[PATHS.scores(*key) for key in PLAN.scored],
+        reasons=[PATHS.reasons(*key) for key in PLAN.scored],
     output:
-        f"{RESULTS}/scores.csv",
+        scores=f"{RESULTS}/scores.csv",
+        reasons=f"{RESULTS}/reasons.csv",
     log:
         f"{RESULTS}/logs/scores.log",
     conda:
@@ -68,6 +71,7 @@ rule matrix:
     input:
         code=code("matrix"),
         scores=f"{RESULTS}/scores.csv",
+        reasons=f"{RESULTS}/reasons.csv",
         plan=f"{RESULTS}/plan.csv",
     output:
         matrix=f"{RESULTS}/matrix.csv",

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from scripts._rule import rule
-from scripts.biasflow.base.tabular import read_text_csv, write_csv
+from scripts.biasflow.base.tabular import write_csv
 from scripts.biasflow.results.first_table import first_table
+from scripts.biasflow.results.holes import read_plan
 from scripts.biasflow.results.matrix import matrix
 from scripts.biasflow.results.scores import read_scores
 from scripts.biasflow.results.tables import write_table
@@ -12,7 +13,7 @@ from scripts.biasflow.results.tables import write_table
 
 def main(smk) -> None:
     with rule(smk):
-        found = matrix(read_scores(smk.input.scores), read_text_csv(smk.input.plan))
+        found = matrix(read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons))
         write_csv(found, smk.output.matrix)
         for name, task in smk.params.tables.items():
             table = first_table(found, task)

@@ -10,6 +10,7 @@ from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.make import make_paper
 from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.results.holes import read_plan
 from scripts.biasflow.results.scores import COLUMNS, read_scores
 
 
@@ -19,10 +20,14 @@ def main(smk) -> None:
         empty = only is not None
         run = Run(
             scores=pd.DataFrame(columns=COLUMNS) if empty else read_scores(smk.input.scores),
-            plan=pd.DataFrame() if empty else read_text_csv(smk.input.plan),
+            plan=pd.DataFrame() if empty else read_plan(smk.input.plan, smk.input.reasons),
             names=pd.DataFrame() if empty else read_text_csv(smk.input.names),
             published=partial(read_published, name),
-            files={role: {key: Path(path) for key, path in of.items()} for role, of in smk.params.files.items()},
+            # a readout that could not be made has no file, and the plan says why
+            files={
+                role: {key: Path(path) for key, path in of.items() if Path(path).is_file()}
+                for role, of in smk.params.files.items()
+            },
             options=smk.params.options,
         )
         make_paper(name, run, f"results/{smk.config['run']}", only=only)

@@ -113,7 +113,7 @@ class Project:
             shutil.copytree(source, target, ignore=ignored) if source.is_dir() else shutil.copy(source, target)
 
     def configure(self, config: dict, name: str = "tiny.yaml") -> None:
-        (self.folder / name).write_text(yaml.safe_dump(config))
+        (self.folder / name).write_text(yaml.safe_dump(config, sort_keys=False))
 
     def _command(self, arguments: tuple[str, ...], config: str) -> dict:
         command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--configfile", config]

@@ -1,5 +1,6 @@
-"""What to tell the user when a run has failed. No script imports it: an edit runs nothing again."""
+"""What to tell the user at the end of a run. No script imports it: an edit runs nothing again."""
 
+import csv
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +18,18 @@ def failures(logs: Iterable[str | Path]) -> str:
         return "stopped before the end; finished results are kept"
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return f"{found[-1]}{more}. Finished results are kept; the same command goes on from them."
+
+
+def unmeasured(path: str | Path) -> str:
+    """How many cells a run that ended well could not measure, with the first reason of its reasons.csv; "" for none."""
+    rows = list(csv.DictReader(_text(Path(path)).splitlines()))
+    if not rows:
+        return ""
+    first = rows[0]
+    return (
+        f"{len(rows)} cell(s) could not be measured, such as {first['metric']} of {first['encoder']} under "
+        f"{first['method']}: {first['reason'].rstrip('.')} (all in {path})"
+    )
 
 
 def _reasons(text: str) -> Iterator[str]:

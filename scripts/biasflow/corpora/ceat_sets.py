@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
 from scripts.biasflow.planted.association import PLANTED, planted_test
@@ -84,7 +84,7 @@ def sets_of_vectors(
         lacking = [word for word in words if word not in vectors or not len(vectors[word])]
         left = len(words) - len(lacking)
         if lacking and (missing == "error" or left < LEAST):
-            raise BiasflowError(
+            raise AbsentError(
                 f"CEAT: test {test.name}, set {role} ({getattr(test, role).category}): no occurrence of "
                 f"{', '.join(lacking)}; {left} of {len(words)} words are left: give more text"
             )

@@ -27,7 +27,7 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
 
 Head = Literal["pretraining", "next_sentence", "masked_lm", "classification", "none"]
 CLASSES = {
@@ -62,13 +62,13 @@ def load_encoder(
     folder = Path(folder)
     config = _config(folder)
     if type(config) not in FAMILIES[head]:
-        raise BiasflowError(f"{folder}: a {config.model_type} encoder has no {head} head; use an encoder that has one.")
+        raise AbsentError(f"{folder}: a {config.model_type} encoder has no {head} head; use an encoder that has one.")
     model, missing = _weights(folder, config, head)
     if head == "none" and missing and all(name.startswith("pooler.") for name in missing):
         model, missing = _weights(folder, config, head, add_pooling_layer=False)  # RoBERTa is published without one
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise BiasflowError(f"{folder}: the weights lack {missing[0]}{more}: the encoder has no trained {head} head.")
+        raise AbsentError(f"{folder}: the weights lack {missing[0]}{more}: the encoder has no trained {head} head.")
     _check_finite(folder, model)
     return model.to(device).eval(), _checked_tokenizer(folder, model)
 

@@ -10,7 +10,7 @@ i counts from 0; negative i counts from the last layer. A method may also say: a
 
 import re
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
 
 PLACE = re.compile(r"pooled|layer\[(?P<layer>-?\d+)\](?P<part>\.cls|\.attention\.(?:query|key|value))?")
 ALL, EACH, LAST, LAST_CLS, POOLED = "all", "each", "last", "last.cls", "pooled"
@@ -39,7 +39,7 @@ def resolve(place: str, depth: int) -> tuple[str, ...]:
     if layer is None:
         return (place,)
     if not -depth <= layer < depth:
-        raise BiasflowError(f"no place {place} in an encoder with {depth} layers")
+        raise AbsentError(f"no place {place} in an encoder with {depth} layers")
     return (f"layer[{layer % depth}]{part or ''}",)
 
 

@@ -13,7 +13,7 @@ from operator import attrgetter
 import torch
 from torch import nn
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.encoders import places
 
 
@@ -161,14 +161,14 @@ def tap(model: nn.Module, place: str) -> Tap:
         return _tap_pooled(model)
     stack = layers(model)
     if not -len(stack) <= index < len(stack):
-        raise BiasflowError(f"{name_of(model)} has no place {place}: it has {len(stack)} layers")
+        raise AbsentError(f"{name_of(model)} has no place {place}: it has {len(stack)} layers")
     if part is None:
         return Tap(place, stack[index], False, _identity, _replace)
     if part == places.CLS:
         return Tap(place, stack[index], False, lambda h: h[:, 0], _replace_cls)
     path = getattr(family(model), part.rsplit(".", 1)[1])
     if path is None:
-        raise BiasflowError(
+        raise AbsentError(
             f"{name_of(model)} has no place {place}: {model.config.model_type} makes Q, K and V in one matrix"
         )
     heads = model.config.num_attention_heads
@@ -195,7 +195,7 @@ def resolve(model: nn.Module, place: str) -> tuple[str, ...]:
     try:
         found = places.resolve(place, len(layers(model)))
     except BiasflowError as error:
-        raise BiasflowError(f"{name_of(model)}: {error}") from error
+        raise type(error)(f"{name_of(model)}: {error}") from error
     for each in found:
         tap(model, each)
     return found
@@ -207,7 +207,7 @@ def _tap_pooled(model: nn.Module) -> Tap:
         return Tap("pooled", head, True, _identity, _replace)
     pooler = getattr(model.base_model, "pooler", None)
     if pooler is None:
-        raise BiasflowError(f"{name_of(model)} has no place pooled: it has neither a pooler nor a classification layer")
+        raise AbsentError(f"{name_of(model)} has no place pooled: it has neither a pooler nor a classification layer")
     return Tap("pooled", pooler, False, _identity, _replace)
 
 

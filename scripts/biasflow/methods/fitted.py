@@ -49,12 +49,14 @@ class Fitted:
     row for its Base: that is the method NONE.
 
     specifications: what the configuration says of each, kept for whoever opens the file. tables, facts: what `fitting`
-    has to say of what was fitted to, for files beside this one; they are not in it."""
+    has to say of what was fitted to, for files beside this one; they are not in it. reasons: why a method could not be
+    fitted to this model, which lacks its place, by the method's name."""
 
     methods: Mapping[str, tuple[Active, ...] | Grid]
     specifications: Mapping[str, Specification]
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     facts: Mapping[str, object] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def axis(self) -> tuple[tuple[str, str], ...]:
@@ -96,7 +98,7 @@ def save(fitted: Fitted, path: str | Path) -> None:
             edits = [(each.setting, *edit) for each in found for edit in each.edits]
             erasers |= {_key(name, number): eraser for number, (*_, eraser) in enumerate(edits)}
             methods[name]["edits"] = [(setting, place) for setting, place, _ in edits]
-    save_erasers(erasers, path, {"methods": json.dumps(methods)})
+    save_erasers(erasers, path, {"methods": json.dumps(methods), "reasons": json.dumps(dict(fitted.reasons))})
 
 
 def load(path: str | Path | None, names: Sequence[str] | None = None) -> Fitted:

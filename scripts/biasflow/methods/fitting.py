@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import places, taps
 from scripts.biasflow.encoders.edit import Edits
@@ -89,10 +89,16 @@ def fit_block(
     in `scratch` (None: the system's folder for such files).
 
     The result's tables: occurrences and counts (see `contexts.occurrences`), sentence_pairs (by set, with kept and
-    reason), explained_variance (see `variance_table`); facts: words_left_out, sentences_read. BiasflowError, one line
-    with method, place and model: a place that the model lacks, words without contexts, vectors that were not given,
-    whatever an eraser refuses."""
-    plans = {name: _planned(model, name, method) for name, method in methods.items() if name != NONE}
+    reason), explained_variance (see `variance_table`); facts: words_left_out, sentences_read. A method
+    whose place the model lacks is not fitted: reasons says so. BiasflowError, one line with method, place and model:
+    words without contexts, vectors that were not given, whatever an eraser refuses."""
+    plans, reasons = {}, {}
+    for name, method in methods.items():
+        if name != NONE:
+            try:
+                plans[name] = _planned(model, name, method)
+            except AbsentError as error:
+                reasons[name] = str(error)
     models = {MODEL: model, PRETRAINED: origin}
     reading = {"batch_size": batch_size, "device": device, "folder": scratch}
     context = {"n": n, "cap_per_word": cap_per_word, "max_length": max_length}
@@ -114,11 +120,12 @@ def fit_block(
             vectors.read(on, kind, sources[kind](models[on]), list(dict.fromkeys(place for _, place in uses if place)))
     found = {}
     for name in progress(methods, total=len(methods), description="fit methods"):
-        found[name] = plans[name].fit(vectors) if name in plans else (Active(NONE),)
+        if name not in reasons:
+            found[name] = plans[name].fit(vectors) if name in plans else (Active(NONE),)
     tables, facts = vectors.reports()
     if grids := [each for each in found.values() if isinstance(each, Grid)]:
         tables["explained_variance"] = variance_table(grids)
-    return Fitted(found, dict(methods), tables, facts)
+    return Fitted(found, dict(methods), tables, facts, reasons)
 
 
 class _Vectors:
@@ -236,7 +243,9 @@ def _planned(model: nn.Module, name: str, method: Specification) -> _Ordinary | 
         if isinstance(method, Mapping):
             return _planned_grid(model, name, **method)
         return _Ordinary(name, _places(model, [Intervention(**each) for each in method]))
-    except (BiasflowError, TypeError) as error:  # a TypeError names the key that there is none of, or one too many
+    except BiasflowError as error:
+        raise type(error)(f"method {name}: {error}") from error
+    except TypeError as error:  # names the key that there is none of, or one too many
         raise BiasflowError(f"method {name}: {error}") from error
 
 

@@ -10,7 +10,7 @@ from scripts.biasflow.plan.names import require
 from scripts.biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH, module_of
 
 FINETUNED, PRETRAINED, RANDOM = "finetuned", "pretrained", "random"
-_EMPTY = {"task": None, "trainings": None, "metrics": [], "items": []}
+_EMPTY = {"task": None, "trainings": None, "metrics": [], "items": {}}
 DEFAULTS = _EMPTY | {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
 
 
@@ -18,7 +18,8 @@ DEFAULTS = _EMPTY | {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
 class Block:
     """A named part of the matrix: encoders (fine-tuned on a task, if one is named) x methods x metrics.
 
-    items: readouts that a paper prints without scoring them. group: blocks whose methods are fitted by one job: those
+    items: readouts that a paper prints item by item, each with its datasets (plan.datasets); under all methods of the
+    block, whichever other block scores them. group: blocks whose methods are fitted by one job: those
     of a paper. key: where it stands in the configuration, for errors."""
 
     name: str
@@ -30,7 +31,7 @@ class Block:
     seeds: tuple[int, ...]
     methods: tuple[str, ...]
     metrics: tuple[str, ...]
-    items: tuple[str, ...] = ()
+    items: tuple[tuple[str, str], ...] = ()
     group: str = ""
 
 
@@ -64,7 +65,7 @@ def _block(name: str, key: str, group: str, keys: Mapping, config: Mapping) -> B
         tuple(keys["seeds"]),
         tuple(keys["methods"]),
         tuple(keys["metrics"]),
-        tuple(keys["items"]),
+        tuple(keys["items"].items()),
         group,
     )
     _check(block, config)

@@ -137,8 +137,10 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                             wanted.setdefault(reading.key, (reading, []))[1].append(method)
                             read = reading.key
                         scored.setdefault(place, {}).setdefault((metric, read), []).append(method)
-            for readout in block.items if model.encoder not in facts.missing else ():
-                for dataset in DATASETS[readout](_asked(config, block, model)):
+            for readout, datasets in block.items:
+                if _no_head(config, facts, model, readout) or model.encoder in facts.missing:
+                    continue
+                for dataset in DATASETS[datasets](_asked(config, block, model)):
                     reading = _reading(block, model, readout, dataset)
                     wanted.setdefault(reading.key, (reading, []))[1].extend(block.methods)
     readings = {
@@ -210,12 +212,19 @@ def why_not(
         return f"{key} has no dataset for encoders.{model.encoder}"
     if about.readout == TRAINING:
         return None
-    head = READOUTS[about.readout].head
-    if head in ("next_sentence", "masked_lm") and not has_head(config, facts, model.encoder, head):
-        return f"encoders.{model.encoder} has no {head.replace('_', '-').replace('lm', 'LM')} head"
+    if reason := _no_head(config, facts, model, about.readout):
+        return reason
     if about.untouched_only and method != NONE and method != model.carried:
         return f"{block.key}.methods: {metric} is measured on the untouched model alone"
     return None if method == NONE else _not_under(config, facts, block, model, method, metric)
+
+
+def _no_head(config: Mapping, facts: Facts, model: Model, readout: str) -> str | None:
+    """That the encoder lacks the pre-training head that a readout takes; None where it has it, or none is taken."""
+    head = READOUTS[readout].head
+    if head in ("next_sentence", "masked_lm") and not has_head(config, facts, model.encoder, head):
+        return f"encoders.{model.encoder} has no {head.replace('_', '-').replace('lm', 'LM')} head"
+    return None
 
 
 def _not_under(config: Mapping, facts: Facts, block: Block, model: Model, method: str, metric: str) -> str | None:

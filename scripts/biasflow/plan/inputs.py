@@ -340,6 +340,7 @@ class Inputs:
     def score_params(self, wildcards) -> list[Named]:
         return [
             {
+                "metric": metric,
                 "module": module_of(METRICS[metric]),
                 "readout": self.reading_path(key),
                 "dataset": key[4],
@@ -360,7 +361,7 @@ class Inputs:
 
     def paper_inputs(self, paper: str) -> Named:
         """What the tables and figures of a paper wait for."""
-        tables = {name: f"{self.paths.root}/{name}.csv" for name in ("scores", "plan", "names")}
+        tables = {name: f"{self.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names")}
         return tables | {"item_files": list(items_of(self, paper).inputs)}
 
     def paper_options(self, paper: str) -> Named:

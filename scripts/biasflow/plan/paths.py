@@ -41,3 +41,6 @@ class Paths:
 
     def scores(self, encoder: str, training: str, block: str) -> str:
         return f"{self.root}/scores/{encoder}/{training}/{block}.csv"
+
+    def reasons(self, encoder: str, training: str, block: str) -> str:
+        return f"{self.root}/scores/{encoder}/{training}/{block}.reasons.csv"

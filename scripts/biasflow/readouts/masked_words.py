@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.corpora.densray_sets import read_occupation_set
 from scripts.biasflow.encoders.batches import encode, length_sorted
@@ -66,9 +66,9 @@ def log_probabilities(
     ids = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in words]
     for word, its in zip(words, ids, strict=True):
         if not its or not set(its).isdisjoint(tokenizer.all_special_ids):  # the unknown piece is one of them
-            raise BiasflowError(f"{word!r} is not made of the encoder's vocabulary; choose another word.")
+            raise AbsentError(f"{word!r} is not made of the encoder's vocabulary; choose another word.")
         if len(its) > 1 and not pieces:
-            raise BiasflowError(f"{word!r} is not a single piece of the encoder's vocabulary; choose another word.")
+            raise AbsentError(f"{word!r} is not a single piece of the encoder's vocabulary; choose another word.")
     encoded = _encoded(tokenizer, sentences)
     found = np.zeros((len(reader.axis), len(sentences), len(words)))
     for (masks, before), columns in _steps(ids).items():

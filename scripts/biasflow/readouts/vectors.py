@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.corpora.densray_sets import read_test
 from scripts.biasflow.corpora.seat import AssociationTest, examples_of, in_templates
@@ -148,5 +148,5 @@ def _pieces(
         raise BiasflowError(f"{sentence!r}: the word {target!r} is not in it; change the sentence or the word.")
     places = [i for i, (start, end) in enumerate(offsets) if start < match.end() and end > match.start()]
     if not places or tokenizer.unk_token_id in [ids[i] for i in places]:
-        raise BiasflowError(f"{sentence!r}: the encoder's vocabulary lacks the word {target!r}; choose another word.")
+        raise AbsentError(f"{sentence!r}: the encoder's vocabulary lacks the word {target!r}; choose another word.")
     return places

@@ -82,7 +82,7 @@ def _about(measure: Measure) -> dict[str, object]:
 
 def _holes(plan: pd.DataFrame) -> pd.DataFrame:
     """The cells of the plan that cannot run, once for every strategy, with the reason."""
-    absent = plan[plan["status"] != "run"].drop_duplicates(["encoder", "task", "strategy", "method", "metric"])
+    absent = plan[plan["status"] != "run"].drop_duplicates(["encoder", "task", "strategy", "method", "metric", "dataset"])
     found = [
         {
             **dict(zip(ROW, (row.encoder, row.task, row.strategy, row.method, NA, name, row.dataset, NA), strict=True)),

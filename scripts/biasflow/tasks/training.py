@@ -74,6 +74,8 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
     if method is None:
         return Carried()
     fitted = fit_block(model, tokenizer, **method, origin=model, device=model.device)
+    for reason in fitted.reasons.values():
+        raise BiasflowError(f"{reason}; ask for another method in training")
     if len(fitted.axis) != 1:
         raise BiasflowError(
             f"method {' and '.join(method['methods'])}: {len(fitted.axis)} settings; a training takes one, name it."

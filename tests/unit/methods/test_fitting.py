@@ -76,6 +76,13 @@ def states_of_words(model, tokenizer, places):
     return hidden_states(model, tokenizer, SENTENCES, occurrences, places=places, batch_size=8), z
 
 
+def test_a_method_whose_place_the_model_lacks_is_left_out_with_the_reason(bert, tokenizer):
+    fitted = fit(bert, tokenizer, {"last": [at("last")], "ninth": [at("layer[9]")]})
+    assert list(fitted.methods) == ["last"]
+    assert list(fitted.reasons) == ["ninth"]
+    assert "layer[9]" in fitted.reasons["ninth"] and "3 layers" in fitted.reasons["ninth"]
+
+
 def test_words_are_read_at_every_place_that_a_method_names(bert, tokenizer):
     methods = {
         "none": [],
@@ -249,7 +256,6 @@ def test_states_in_files_give_the_same_methods(bert, tokenizer, tmp_path, monkey
 @pytest.mark.parametrize(
     ("method", "given", "named"),
     [
-        ([at("layer[9]")], {}, r"wrong.*BertForNextSentencePrediction.*layer\[9\]"),
         ([at("somewhere")], {}, "wrong.*somewhere"),
         ([at("layer[1].cls")], {}, r"wrong.*BertForNextSentencePrediction.*layer\[1\].cls"),
         ([at("last")], {"n": 400}, "wrong.*BertForNextSentencePrediction.*400|200"),

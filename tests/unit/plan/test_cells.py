@@ -108,7 +108,7 @@ def test_what_is_planned_is_used(config):
     for _, key, methods in (job for jobs in found.scored.values() for job in jobs):
         assert key[3] == TRAINING or set(methods) <= set(found.readings[key].methods)
     made_from = {READOUTS[reading.readout].of for reading in found.readings.values()} - {None}
-    items = {item for block in found.blocks for item in block.items}
+    items = {item for block in found.blocks for item, _ in block.items}
     for key, reading in found.readings.items():
         assert reading.methods and len(set(reading.methods)) == len(reading.methods)
         assert key in scored or reading.readout in {*made_from, *items, "nli_heads"}, key
@@ -118,6 +118,17 @@ def test_what_is_planned_is_used(config):
         assert set(methods) == wanted - {"none"} and methods
     for cell in found.cells:
         assert (cell.status == NOT_RUN) == bool(cell.reason)
+
+
+@pytest.mark.parametrize("first", ["liang2020", "dawkins2024"])
+def test_what_a_paper_prints_item_by_item_is_read_under_all_its_methods_whoever_reads_first(first):
+    papers = of_file("config")["papers"]
+    ordered = {name: papers[name] for name in sorted(papers, key=lambda name: name != first)}
+    found = planned({**of_file("config"), "papers": ordered})
+    for block in found.blocks:
+        for readout, _ in block.items:
+            own = [each for each in found.readings.values() if (each.block, each.readout) == (block.name, readout)]
+            assert own and all(set(each.methods) == set(block.methods) for each in own)
 
 
 @pytest.mark.parametrize("config", [*(of_file(name) for name in RUNS), ALL], ids=[*RUNS, "everything"])

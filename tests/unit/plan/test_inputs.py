@@ -57,7 +57,10 @@ def find(request, tmp_path) -> Inputs:
 
 def made(find: Inputs) -> set[str]:
     """The outputs of all rules of dear work and of scoring, as far as the plan has jobs for them."""
-    paths, files = find.paths, {f"{find.paths.root}/{name}.csv" for name in ("scores", "plan", "names", "matrix")}
+    paths, files = (
+        find.paths,
+        {f"{find.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "matrix")},
+    )
     for name, encoder in find.config["encoders"].items():
         if encoder["source"] != "local":
             files |= {f"{paths.encoder(name)}/{file}" for file in ("config.json", "model.safetensors")}

@@ -39,7 +39,8 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
                 f'such as {{grid: {_NAME}, settings: ["sent 0"]}}'
             )
     methods = ["none", options["method"]]
-    found = {f"{_NAME}-inside": {"encoders": encoders_inside(options), "methods": methods, "metrics": ["strength"]}}
+    inside = {"encoders": encoders_inside(options), "methods": methods, "metrics": ["strength"]}
+    found = {f"{_NAME}-inside": inside | {"items": {"next_sentence": "stimuli"}}}  # examples are printed one by one
     nli = {
         "encoders": encoders_of_nli(options),
         "task": options["task"],

@@ -53,7 +53,8 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
         f"{NAME}-shares": {"encoders": encoders, "methods": [NONE], "metrics": ["gender_share"]},
     }
     if "densray" in methods:  # the page of sentences
-        found[f"{NAME}-sentences"] = {"encoders": encoders, "methods": ["densray"], "items": ["token_scores"]}
+        items = {"token_scores": "token_scores"}
+        found[f"{NAME}-sentences"] = {"encoders": encoders, "methods": ["densray"], "items": items}
     if options["by_layer"] and "densray" in methods:
         found[f"{NAME}-by-layer"] = {"encoders": encoders, "methods": [EACH], "metrics": ["occtmp"]}
     if options["finetuned_perplexity"]:

@@ -32,7 +32,8 @@ def test_stimuli_for_all_encoders_and_nli_for_those_that_are_fine_tuned():
     found = asked(nli_encoders=["b", "c"], during=["sent-0"])
     inside, nli, during = found.values()
     assert all(name.startswith("dawkins2024-") for name in found)
-    assert inside == {"encoders": ["a", "b"], "methods": ["none", "dawkins2024"], "metrics": ["strength"]}
+    assert (inside["encoders"], inside["methods"]) == (["a", "b"], ["none", "dawkins2024"])
+    assert inside["metrics"] == ["strength"]
     assert (nli["encoders"], nli["task"], nli["seeds"]) == (["b", "c"], "nli", [0, 1])
     assert (nli["strategies"], nli["methods"]) == (["plain"], ["none", "dawkins2024"])
     assert (during["encoders"], during["strategies"], during["methods"]) == (["b", "c"], ["with-sent-0"], ["none"])

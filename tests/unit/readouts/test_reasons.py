@@ -1,0 +1,35 @@
+"""What only a job can know: which readout is not there, under which method, and why."""
+
+from dataclasses import replace
+
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.methods.fitted import load, save
+from scripts.biasflow.readouts.reasons import REASONS, not_fitted, reasons_of, write_reasons
+from tests.unit.readouts.conftest import fitted
+
+
+def test_reasons_are_those_of_a_file(tmp_path):
+    write_reasons(
+        tmp_path, [("C6.csv", "none", "no word"), ("C6.csv", "hard", "no, no: word"), ("C7.csv", "none", "x")]
+    )
+    assert reasons_of(tmp_path / "C6.csv") == {"none": "no word", "hard": "no, no: word"}
+    assert reasons_of(tmp_path / "C8.csv") == {}
+
+
+def test_there_is_no_file_without_a_reason(tmp_path):
+    write_reasons(tmp_path, [])
+    assert not (tmp_path / REASONS).exists()
+    assert reasons_of(tmp_path / "C6.csv") == {}
+
+
+def test_a_file_of_methods_says_what_was_not_fitted(tmp_path):
+    save(replace(fitted(), reasons={"ninth": "no place layer[9]"}), tmp_path / "methods.safetensors")
+    assert not_fitted(tmp_path / "methods.safetensors") == {"ninth": "no place layer[9]"}
+    with pytest.raises(BiasflowError, match="ninth"):
+        load(tmp_path / "methods.safetensors", ["none", "ninth"])
+
+
+def test_nothing_was_refused_where_nothing_was_fitted():
+    assert not_fitted(None) == {}
