@@ -33,8 +33,12 @@ rule wikitext:
     input:
         code=code("wikitext"),
         articles=lambda wildcards: f"{CORPORA}/wikitext-2-{'test' if wildcards.part else 'train'}",
+        words=f"{CORPORA}/google-analogies",
     output:
-        f"{RESULTS}/data/texts/wikitext-2{{part}}.txt",
+        running=f"{RESULTS}/data/texts/wikitext-2{{part}}.txt",
+        sentences=f"{RESULTS}/data/texts/wikitext-2{{part}}.sentences.txt",
+        whole_sentences=f"{RESULTS}/data/texts/wikitext-2-whole-sentences{{part}}.txt",
+        about=f"{RESULTS}/data/texts/wikitext-2{{part}}.about.csv",
     log:
         f"{RESULTS}/logs/data/wikitext-2{{part}}.log",
     wildcard_constraints:

@@ -60,7 +60,7 @@ rule continue_encoder:
     input:
         code=code("continue_encoder"),
         encoder=lambda wildcards: FIND.encoder_files(config["encoders"][wildcards.encoder]["from"]),
-        text=lambda wildcards: text_file(config, wildcards.encoder, config["encoders"][wildcards.encoder]["text"]),
+        text=lambda wildcards: FIND.continuing_text(wildcards.encoder),
     output:
         f"{RESULTS}/encoders/{{encoder}}/config.json",
         f"{RESULTS}/encoders/{{encoder}}/model.safetensors",

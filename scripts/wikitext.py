@@ -1,13 +1,21 @@
-"""Rule `wikitext`: the articles of WikiText-2 as documents of sentences."""
+"""Rule `wikitext`: WikiText-2 as released, its sentences, and a table of what the sentences leave out."""
 
 from scripts._rule import rule
+from scripts.biasflow.base.files import whole_file
+from scripts.biasflow.base.tabular import write_csv
 from scripts.biasflow.corpora.documents import write_documents
-from scripts.biasflow.corpora.wikitext import read_wikitext
+from scripts.biasflow.corpora.wikitext import contents, read_articles, running_text, sentences_of
+from scripts.biasflow.text.gendered_words import FAMILY, read_gendered_words
 
 
 def main(smk) -> None:
     with rule(smk):
-        write_documents(read_wikitext(smk.input.articles), smk.output[0])
+        articles = read_articles(smk.input.articles)
+        with whole_file(smk.output.running) as temporary:
+            temporary.write_text(running_text(smk.input.articles), encoding="utf-8", newline="")
+        write_documents(sentences_of(articles), smk.output.sentences)
+        write_documents(sentences_of(articles, whole=True), smk.output.whole_sentences)
+        write_csv(contents(articles, read_gendered_words(FAMILY, [smk.input.words])), smk.output.about)
 
 
 if "snakemake" in globals():

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from transformers import BertTokenizer
 
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.corpora.documents import sample_sentences
 from scripts.biasflow.corpora.glue import SIZES, read_glue
 from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
-from scripts.biasflow.corpora.wikitext import read_wikitext
+from scripts.biasflow.corpora.wikitext import read_wikitext, running_text
+from scripts.biasflow.encoders.examples import blocks_of
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.metrics import perplexity
 from scripts.biasflow.metrics.glue import TASKS
@@ -110,15 +112,26 @@ def test_perplexity_of_a_real_encoder(encoder, text, tmp_path):
     assert np.allclose(found["released"], found["-"], rtol=0.1)
 
 
+def test_perplexity_runs_over_the_whole_test_part():
+    tokenizer = BertTokenizer.from_pretrained(DATA / "tokenizers/bert-base-uncased", local_files_only=True)
+    blocks = blocks_of(tokenizer, running_text(at_hand("wikitext-2-test")), max_length=512)
+    assert blocks.shape == (586, 512)
+    start = tokenizer.convert_ids_to_tokens(blocks[0, 1:8])
+    assert start == ["=", "robert", "<", "un", "##k", ">", "="]
+
+
 def test_perplexity_is_lower_on_natural_text_and_higher_where_words_are_shuffled(encoder, tmp_path):
-    natural = " ".join(" ".join(article) for article in read_wikitext(at_hand("wikitext-2-valid"))[:10])[:30_000]
+    natural = " ".join(" ".join(article) for article in read_wikitext(at_hand("wikitext-2-valid"), whole=True)[:10])
+    natural = natural[:30_000]
     shuffled = " ".join(np.random.default_rng(0).permutation(natural.split()))
     found = [perplexities(encoder, text, tmp_path, seeds=(0,)).loc[0, "-"] for text in (natural, shuffled)]
     assert math.exp(3.79) < found[0] < 400 and found[1] > 2 * found[0]
 
 
 def test_pseudo_perplexity_of_a_real_encoder(encoder):
-    sentences = [s for article in read_wikitext(at_hand("wikitext-2-valid")) for s in article if len(s) < 150]
+    sentences = [
+        s for article in read_wikitext(at_hand("wikitext-2-valid"), whole=True) for s in article if len(s) < 150
+    ]
     sample = sample_sentences(sentences, 20, seed=0)
     reversed_words = [" ".join(sentence.split()[::-1]) for sentence in sample]
     found = []

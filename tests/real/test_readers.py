@@ -10,7 +10,8 @@ import pytest
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.corpora.download import fetch
 from scripts.biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
-from scripts.biasflow.corpora.wikitext import read_wikitext
+from scripts.biasflow.corpora.wikitext import contents, read_articles, read_wikitext, running_text
+from scripts.biasflow.text.gendered_words import read_gendered_words
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 
@@ -65,16 +66,35 @@ def test_the_authors_dropped_8_triples_and_edited_22_rows(original, authors):
 
 def test_wikitext_2_has_60_articles_of_natural_text(data, valid):
     sentences = [sentence for document in valid for sentence in document]
-    assert len(valid) == 60 and len(sentences) > 2000
-    assert not any(mark in sentence for sentence in sentences for mark in ("<unk>", " @-@ ", " @.@ ", " , ", " ."))
+    assert len(valid) == 60 and len(sentences) > 7000
+    assert not any(mark in sentence for sentence in sentences for mark in (" @-@ ", " @.@ ", " , "))
+    whole = read_wikitext(data / "wikitext-2/wiki.valid.tokens", whole=True)
+    assert len(whole) == 60 and all("<unk>" not in sentence for document in whole for sentence in document)
+
+
+@pytest.mark.parametrize(
+    ("part", "words", "feminine", "whole_words", "whole_feminine"),
+    [("train", 2_051_910, 8_414, 1_058_615, 4_486), ("test", 241_211, 483, 56_868, 115)],
+)
+def test_wikitext_2_is_read_whole_and_what_its_sentences_leave_out_is_counted(
+    data, part, words, feminine, whole_words, whole_feminine
+):
+    path = data / f"wikitext-2/wiki.{part}.tokens"
+    assert running_text(path) == path.read_bytes().decode() and len(running_text(path).split()) == words
+    family = read_gendered_words("family", [data / "analogies/questions-words.txt"])
+    table = contents(read_articles(path), family).set_index("kind")
+    assert table.loc["all", ["words", "feminine"]].tolist() == [words, feminine]
+    assert table.loc["whole sentence", ["words", "feminine"]].tolist() == [whole_words, whole_feminine]
+    assert table.loc["heading", "feminine"] < 0.01 * feminine  # what the sentences leave out
 
 
 def test_wikitext_2_as_the_hub_has_it_gives_the_same(data, valid, tmp_path):
     lines = (data / "wikitext-2/wiki.valid.tokens").read_text(encoding="utf-8").split("\n")
-    rows = [f"{line}\n" if line.strip() else "" for line in lines[:-1]]
+    rows = [f"{line}\n" if line.strip() else "" for line in lines[:-1]]  # every line has its end
     pa.parquet.write_table(pa.table({"text": rows}), tmp_path / "valid.parquet")
     assert len(rows) == 3760  # as the hub states
     assert read_wikitext(tmp_path / "valid.parquet") == valid
+    assert running_text(tmp_path / "valid.parquet") == running_text(data / "wikitext-2/wiki.valid.tokens")
 
 
 @pytest.mark.parametrize("name", list(read_catalogue().files))

@@ -1,13 +1,20 @@
-"""WikiText (Merity et al. 2017): articles as lists of sentences in natural text, from *.tokens or Parquet files."""
+"""WikiText (Merity et al. 2017), from *.tokens or Parquet files: the text as released, its sentences in natural text,
+and what the sentences leave out."""
 
+import io
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 
 TITLE = re.compile(r"= (?!=).*(?<!=) =")
 UNKNOWN = "<unk>"
+BLANK = " \n"  # a blank line of wiki.*.tokens
 JOINERS = {"@-@": "-", "@,@": ",", "@.@": "."}  # hyphens and numbers that the tokenisation broke up
 ENDS = {".", "!", "?"}
 CLOSING = {",", ";", ":", "%", "°", "...", ")", "]", "}", "”", "’", *ENDS}  # no space before
@@ -16,18 +23,73 @@ QUOTES = {'"', "'"}  # opening and closing look alike: they alternate within a p
 STARTS = re.compile(r"[A-Z0-9À-ÞŠŽŒ\"'(\[“‘$£€¥#<]")  # what a sentence may begin with: < of <unk>, too
 
 
-def read_wikitext(paths: str | Path | Iterable[str | Path]) -> list[list[str]]:
-    """Read WikiText files; returns the articles, each a list of its sentences in natural text.
+# Kinds of what is in an article; a sentence is of the first kind that fits it.
+HEADING, UNKNOWN_WORD, NO_FULL_STOP, SHORT, WHOLE = (
+    "heading", "sentence with <unk>", "no full stop", "one or two words", "whole sentence",
+)  # fmt: skip
+KINDS = (HEADING, UNKNOWN_WORD, NO_FULL_STOP, SHORT, WHOLE)
+SENTENCES = KINDS[1:]
 
-    A file is text (wiki.*.tokens) or Parquet (column `text`, as on the hub); its first bytes tell. Left out: headings,
-    what ends in no full stop (table rows, list items), sentences of one or two words, and sentences with an <unk>:
-    its word is lost and no tokenizer knows the mark, so an encoder would learn its pieces as if they were English.
-    Articles left with no sentence are left out, too. BiasflowError names the file and what is wrong."""
-    paths = [paths] if isinstance(paths, str | Path) else list(paths)
-    documents = [document for path in paths for document in _documents(Path(path), list(_lines(Path(path))))]
-    if not documents:
-        raise BiasflowError(f"{', '.join(map(str, paths))}: no sentence found; is this WikiText?")
-    return documents
+
+@dataclass(frozen=True)
+class Piece:
+    """A heading or a sentence: its kind (of KINDS), its text in natural English, and its words as the file has them."""
+
+    kind: str
+    text: str
+    words: tuple[str, ...]
+
+
+def running_text(path: str | Path) -> str:
+    """The text as released, as one string: headings, "<unk>" and " @-@ " as they are.
+
+    A Parquet file gives the very bytes of wiki.*.tokens: its rows are the lines, with "" for a blank one. Errors as in
+    `read_articles`."""
+    return "".join(_rows(Path(path)))
+
+
+def read_articles(path: str | Path) -> list[list[Piece]]:
+    """The articles of a WikiText file, each a list of all its headings and sentences.
+
+    A file is text (wiki.*.tokens) or Parquet (column `text`, as on the hub); its first bytes tell. BiasflowError names
+    the file and what is wrong."""
+    articles = _articles(Path(path), [row.strip() for row in _rows(Path(path))])
+    if not any(piece.kind == WHOLE for article in articles for piece in article):
+        raise BiasflowError(f"{path}: no sentence found; is this WikiText?")
+    return articles
+
+
+def sentences_of(articles: Iterable[Iterable[Piece]], *, whole: bool = False) -> list[list[str]]:
+    """The sentences of each article in natural text: all of them or, with `whole`, only those that end in a full stop,
+    have three words or more and no <unk>. Articles left with none are left out."""
+    kinds = {WHOLE} if whole else set(SENTENCES)
+    found = ([piece.text for piece in article if piece.kind in kinds] for article in articles)
+    return [sentences for sentences in found if sentences]
+
+
+def read_wikitext(path: str | Path, *, whole: bool = False) -> list[list[str]]:
+    """`sentences_of` the articles of a file."""
+    return sentences_of(read_articles(path), whole=whole)
+
+
+def contents(articles: Iterable[Iterable[Piece]], words: tuple[Iterable[str], Iterable[str]]) -> pd.DataFrame:
+    """What the text is made of, and so what its sentences leave out: a row for each of KINDS, and one for all.
+
+    Columns: kind; pieces (headings or sentences); words (separated by blanks, as the file has them); masculine,
+    feminine (occurrences of `words`, lower-cased); in_sentences, in_whole_sentences (yes or no: whether the sentences
+    of `sentences_of` have it)."""
+    gendered = [set(some) for some in words]
+    rows = [
+        (piece.kind, 1, len(piece.words), *(sum(word.lower() in some for word in piece.words) for some in gendered))
+        for article in articles
+        for piece in article
+    ]
+    counts = pd.DataFrame(rows, columns=["kind", "pieces", "words", "masculine", "feminine"])
+    table = counts.groupby("kind").sum().reindex(KINDS, fill_value=0)
+    total = table.sum().to_frame("all").T
+    table["in_sentences"] = np.where(table.index.isin(SENTENCES), "yes", "no")
+    table["in_whole_sentences"] = np.where(table.index == WHOLE, "yes", "no")
+    return pd.concat([table, total]).fillna("").rename_axis("kind").reset_index()
 
 
 def natural_sentences(paragraph: str) -> list[str]:
@@ -36,21 +98,26 @@ def natural_sentences(paragraph: str) -> list[str]:
     A sentence ends at a full stop that is a token of its own (the tokenisation leaves those of abbreviations and
     initials attached: `Mr.`, `H.`), with the quotes and brackets that close after it, before a token that can begin
     another sentence."""
+    return [text for text, _ in _sentences(paragraph)]
+
+
+def _sentences(paragraph: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The natural text and the tokens of each sentence."""
     tokens = paragraph.split()
-    sentences, text, glue, opened = [], "", True, dict.fromkeys(QUOTES, False)
+    sentences, first, text, glue, opened = [], 0, "", True, dict.fromkeys(QUOTES, False)
     ended = False
     for position, token in enumerate(tokens):
         closing = _closes(token, tokens[position - 1] if position else "", opened)
         if ended and not (closing and token not in ENDS) and STARTS.match(token):
-            sentences.append(text)
-            text, glue = "", True
+            sentences.append((text, tuple(tokens[first:position])))
+            first, text, glue = position, "", True
         ended = token in ENDS or (ended and closing)
         if token in JOINERS or token == "/" or (token == "–" and _between_digits(tokens, position)):
             text, glue = text + JOINERS.get(token, token), True
         else:
             text += token if glue or closing else f" {token}"
             glue = token in OPENING or (token in QUOTES and not closing)
-    return [sentence for sentence in [*sentences, text] if sentence]
+    return [*sentences, (text, tuple(tokens[first:]))] if text else sentences
 
 
 def _closes(token: str, previous: str, opened: dict[str, bool]) -> bool:
@@ -67,44 +134,52 @@ def _between_digits(tokens: list[str], position: int) -> bool:
     return 0 < position < len(tokens) - 1 and tokens[position - 1][-1].isdigit() and tokens[position + 1][0].isdigit()
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _rows(path: Path) -> Iterator[str]:
+    """The lines of a file with their ends."""
     try:
         with open(path, "rb") as stream:
             parquet = stream.read(4) == b"PAR1"
-        text = "" if parquet else path.read_text(encoding="utf-8")
+            stream.seek(0)
+            text = "" if parquet else stream.read().decode("utf-8")
     except UnicodeDecodeError as error:
         raise BiasflowError(f"{path}: byte {error.start + 1}: neither UTF-8 text nor Parquet.") from error
     except OSError as error:
         raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+    if parquet:
+        return (row or BLANK for row in _parquet_text(path))
     # Not splitlines: the articles hold other characters that it takes for line ends.
-    return (line.strip() for line in (_parquet_text(path) if parquet else text.split("\n")))
+    return io.StringIO(text, newline="\n")
 
 
-def _parquet_text(path: Path) -> list[str]:
+def _parquet_text(path: Path) -> list[str | None]:
     from pyarrow import ArrowException  # slow to load, and needed for files from the hub only
     from pyarrow.parquet import read_table
 
     try:
-        return [row or "" for row in read_table(path, columns=["text"])["text"].to_pylist()]
+        return read_table(path, columns=["text"])["text"].to_pylist()
     except (ArrowException, KeyError, OSError) as error:
         raise BiasflowError(f"{path}: column text cannot be read as Parquet: {' '.join(str(error).split())}") from error
 
 
-def _documents(path: Path, lines: list[str]) -> list[list[str]]:
+def _articles(path: Path, lines: list[str]) -> list[list[Piece]]:
     """The articles of one file: a title is `= Title =` between blank lines (lines of formulas look alike)."""
-    documents: list[list[str]] = []
+    articles: list[list[Piece]] = []
     for number, line in enumerate(lines):
         blank_around = not any(lines[max(number - 1, 0) : number]) and not any(lines[number + 1 : number + 2])
         if TITLE.fullmatch(line) and blank_around:
-            documents.append([])
-        elif line and not line.startswith("= "):
-            if not documents:
-                raise BiasflowError(
-                    f"{path}: line {number + 1}: text before the first title (= Title =): not WikiText."
-                )
-            documents[-1] += [sentence for sentence in natural_sentences(line) if _is_whole(sentence)]
-    return [document for document in documents if document]
+            articles.append([])
+        elif line and not articles:
+            raise BiasflowError(f"{path}: line {number + 1}: text before the first title (= Title =): not WikiText.")
+        if line.startswith("= "):
+            articles[-1].append(Piece(HEADING, line, tuple(line.split())))
+        elif line:
+            articles[-1] += [Piece(_kind(text), text, words) for text, words in _sentences(line)]
+    return articles
 
 
-def _is_whole(sentence: str) -> bool:
-    return UNKNOWN not in sentence and sentence.rstrip("\"')]}”’")[-1:] in ENDS and sentence.count(" ") >= 2
+def _kind(sentence: str) -> str:
+    if UNKNOWN in sentence:
+        return UNKNOWN_WORD
+    if sentence.rstrip("\"')]}”’")[-1:] not in ENDS:
+        return NO_FULL_STOP
+    return WHOLE if sentence.count(" ") >= 2 else SHORT

@@ -9,8 +9,7 @@ from datasets import Dataset
 from transformers import DataCollatorForLanguageModeling, PrinterCallback, Trainer, TrainingArguments
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import whole_folder
-from scripts.biasflow.corpora.documents import read_sentences
+from scripts.biasflow.base.files import read_text, whole_folder
 from scripts.biasflow.encoders.batches import longest_input
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.examples import blocks_of
@@ -45,9 +44,9 @@ def continue_encoder(
     seed: int = 0,
     device: str = "cpu",
 ) -> dict:
-    """Train the encoder in `encoder_folder` further on the sentences of `text` (`corpora.documents.read_sentences`) in
-    blocks of max_length tokens (None, or more than the encoder takes: as many as it takes); fill `folder`, whole or not
-    at all, and return the number of blocks and steps.
+    """Train the encoder in `encoder_folder` further on the file `text`, read as one string as it is, in blocks of
+    max_length tokens (None, or more than the encoder takes: as many as it takes); fill `folder`, whole or not at all,
+    and return the number of blocks and steps.
 
     BiasflowError: an unknown recipe, an encoder without a masked-LM head, a text shorter than a block."""
     if recipe not in RECIPES:
@@ -55,7 +54,7 @@ def continue_encoder(
     how, where = RECIPES[recipe], resolve_device(device)
     model, tokenizer = load_encoder(encoder_folder, head="masked_lm", device=where)
     longest = longest_input(model, tokenizer)
-    blocks = blocks_of(tokenizer, " ".join(read_sentences(text)), max_length=min(max_length or longest, longest))
+    blocks = blocks_of(tokenizer, read_text(text), max_length=min(max_length or longest, longest))
     on_gpu = where.type == "cuda"
     with tempfile.TemporaryDirectory() as work:
         arguments = TrainingArguments(

@@ -14,7 +14,7 @@ from scripts.biasflow.plan.paths import CORPORA, Paths
 from scripts.biasflow.plan.sources import PLANTED, is_planted, origin
 
 Files = Mapping[str, tuple[str, ...]]
-WIKITEXT = "wikitext-2"
+WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
 REAL_STIMULI = ("stereoset-authors",)
 REAL_OCCUPATIONS = ("professions", "professions-article")
 WORD_TESTS = tuple(DENSRAY_TESTS)
@@ -75,13 +75,18 @@ def corpus_file(catalogue: Sequence[str], name: str) -> str:
     return f"{CORPORA}/{name}" if name in catalogue else name
 
 
-def text_file(config: Mapping, encoder: str, text: str | None, *, held_out: bool = False) -> str:
-    """The running text by its name in the configuration (null: what fits): for training and fitting, or held out."""
-    paths = Paths(config["run"])
-    text = text or (PLANTED if is_planted(config, encoder) else WIKITEXT)
+def text_file(config: Mapping, encoder: str, text: str | None, *, held_out: bool = False, running: bool = False) -> str:
+    """The file of a text by its name in the configuration (null: what fits): for training and fitting, or held out.
+
+    It has a sentence a line or, where it is read as one `running` string, WikiText-2 as released."""
+    paths, text = Paths(config["run"]), text_name(config, encoder, text)
     if text == PLANTED:
         return paths.text(origin(config, encoder) + (".held-out" if held_out else ""))
-    return paths.text(text + ("-test" if held_out else "")) if text == WIKITEXT else text
+    if text not in (WIKITEXT, WHOLE_SENTENCES):
+        return text
+    return paths.text(
+        text + ("-test" if held_out else "") + ("" if running or text == WHOLE_SENTENCES else ".sentences")
+    )
 
 
 def text_name(config: Mapping, encoder: str, text: str | None) -> str:
@@ -174,15 +179,16 @@ def fitting_files(config: Mapping, encoder: str) -> Files:
 def running_text(asked: Asked) -> list[Dataset]:
     options = asked.options["perplexity"]
     name = text_name(asked.config, asked.encoder, options["text"])
-    file = text_file(asked.config, asked.encoder, options["text"], held_out=True)
+    file = text_file(asked.config, asked.encoder, options["text"], held_out=True, running=True)
     return [Dataset(name, {"text": (file,)}, {key: options[key] for key in ("mask_seeds", "max_length", "batch_size")})]
 
 
 def sample_of_text(asked: Asked) -> list[Dataset]:
     """The sentences of the running text whose tokens are masked one by one."""
-    (text,) = running_text(asked)
-    keys = {"pseudo_sentences": asked.options["perplexity"]["pseudo_sentences"]}
-    return [Dataset(text.name, text.files, keys)]
+    options = asked.options["perplexity"]
+    name = text_name(asked.config, asked.encoder, options["text"])
+    file = text_file(asked.config, asked.encoder, options["text"], held_out=True)
+    return [Dataset(name, {"text": (file,)}, {"pseudo_sentences": options["pseudo_sentences"]})]
 
 
 def test_sets(asked: Asked) -> list[Dataset]:

@@ -49,11 +49,15 @@ class Inputs:
         corpus = self.config["encoders"][encoder]["corpus"]
         return text_file(self.config, encoder, corpus)
 
+    def continuing_text(self, encoder: str) -> str:
+        """What an encoder is trained on further, as one running string."""
+        return text_file(self.config, encoder, self.config["encoders"][encoder]["text"], running=True)
+
     def training_texts(self, encoder: str) -> list[str]:
         """The texts that an encoder was trained on in this run, and those that it is continued from."""
         about = self.config["encoders"][encoder]
         if about["source"] == "continued":
-            return [text_file(self.config, encoder, about["text"]), *self.training_texts(about["from"])]
+            return [self.continuing_text(encoder), *self.training_texts(about["from"])]
         return [self.pretraining_text(encoder)] if about["source"] == "pretrain" else []
 
     def planted_corpus(self, encoder: str, *, held_out: bool) -> Named:
@@ -403,7 +407,8 @@ def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:
         else:
             files |= set(find.biography_files(task))
     names = {file.removeprefix(f"{CORPORA}/") for file in files}
-    names |= {f"wikitext-2-{'test' if '-test' in name else 'train'}" for name in names if "wikitext-2" in name}
+    for name in [name for name in names if "wikitext-2" in name]:
+        names |= {f"wikitext-2-{'test' if '-test' in name else 'train'}", "google-analogies"}  # words that are counted
     names |= {"stereoset-dev" for name in names if name.endswith("stereoset-swapped.csv")}
     names |= {"gender-swapped-dev" for name in names if name.endswith("stereoset-authors.csv")}
     return sorted(name for name in names if name in catalogue.files)

@@ -10,9 +10,9 @@ import torch
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_text
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.corpora.documents import read_sentences
 from scripts.biasflow.encoders.batches import longest_input
 from scripts.biasflow.encoders.examples import IGNORED, blocks_of, mask_tokens
 from scripts.biasflow.encoders.masked_lm import logits_at, negative_log_p
@@ -26,7 +26,7 @@ SHARE = 0.15  # of the pieces that are masked
 def read(
     source: Source, output: Path, *, mask_seeds: Sequence[int], max_length: int | None = None, batch_size: int = 8
 ) -> dict[str, object]:
-    """The loss at every masked position of the data "text" (a sentence a line), for every mask seed.
+    """The loss at every masked position of the data "text", read as one string as it is, for every mask seed.
 
     Columns: method, setting, readout_seed (of the masks), block (number, from 0), loss (nats, float32). max_length: of
     the blocks that the text is cut into (`blocks_of`), the longest that the encoder takes by default. batch_size
@@ -34,9 +34,9 @@ def read(
 
     Source: Liang, Dufter & Schütze (2020, section on model performance), on WikiText-2; their masks were drawn anew in
     each run, which alone moved the perplexity by as much as some of the methods."""
-    sentences = read_sentences(source.file("text"))
+    text = read_text(source.file("text"))
     reader = open_reader(source, "masked_lm").reaching(words=True)
-    table = masked_losses(reader, " ".join(sentences), seeds=mask_seeds, max_length=max_length, batch_size=batch_size)
+    table = masked_losses(reader, text, seeds=mask_seeds, max_length=max_length, batch_size=batch_size)
     write_parquet(table, output)
     return reader.facts()
 

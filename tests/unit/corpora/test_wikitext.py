@@ -5,18 +5,31 @@ import pyarrow.parquet
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.wikitext import natural_sentences, read_wikitext
+from scripts.biasflow.corpora.wikitext import (
+    contents,
+    natural_sentences,
+    read_articles,
+    read_wikitext,
+    running_text,
+)
 
 # As upstream writes it: every line between spaces, headings between blank lines.
-TEXT = """ \n = First article = \n \n The cat sat . It saw a <unk> there . It left the house . \n
+TEXT = """ \n = First article = \n \n The cat sat . It saw a <unk> there . She left her house . \n
  \n = = Section = = \n \n Every dog has its day ! \n Table row \n
- \n = Goals ; A = \n More text stands here . \n
- \n = Nothing left = \n \n Only <unk> here . \n
- \n = Second article = \n \n Dr. H. Smith came at 3 @.@ 5 km / h . \n"""
-ARTICLES = [
-    ["The cat sat.", "It left the house.", "Every dog has its day!", "More text stands here."],
-    ["Dr. H. Smith came at 3.5 km/h."],
+ \n = Goals ; A = \n More text stands here . He won . \n
+ \n = Nothing whole = \n \n Only <unk> here . \n
+ \n = Second article = \n \n Dr. H. Smith came at 3 @.@ 5 km / h . \n""".replace("\n\n", "\n")
+FIRST = [
+    "The cat sat.",
+    "It saw a <unk> there.",
+    "She left her house.",
+    "Every dog has its day!",
+    "Table row",
+    "More text stands here.",
+    "He won.",
 ]
+SECOND = ["Dr. H. Smith came at 3.5 km/h."]
+WORDS = ["he", "king"], ["she", "her"]
 
 
 @pytest.fixture
@@ -25,15 +38,37 @@ def tokens(tmp_path):
     return tmp_path / "wiki.tokens"
 
 
-def test_documents_are_articles_without_headings_rows_and_unknown_words(tokens):
-    assert read_wikitext(tokens) == ARTICLES
-    assert read_wikitext([tokens, str(tokens)]) == ARTICLES * 2
+def test_documents_are_articles_with_all_their_sentences(tokens):
+    assert read_wikitext(tokens) == [FIRST, ["Only <unk> here."], SECOND]
+
+
+def test_whole_sentences_have_a_full_stop_three_words_and_no_unknown_one(tokens):
+    whole = [FIRST[0], FIRST[2], FIRST[3], FIRST[5]]
+    assert read_wikitext(tokens, whole=True) == [whole, SECOND]
+
+
+def test_the_running_text_is_the_file(tokens):
+    assert running_text(tokens) == TEXT
 
 
 def test_parquet_holds_the_same(tokens, tmp_path):
-    rows = ["" if not line.strip() else f"{line}\n" for line in TEXT.split("\n")]
+    rows = ["" if not line.strip() else f"{line}\n" for line in TEXT.removesuffix("\n").split("\n")]
     pa.parquet.write_table(pa.table({"text": rows}), tmp_path / "train")  # its bytes tell, not its name
     assert read_wikitext(tmp_path / "train") == read_wikitext(tokens)
+    assert running_text(tmp_path / "train") == TEXT
+
+
+def test_what_the_text_is_made_of_and_what_its_sentences_leave_out(tokens):
+    table = contents(read_articles(tokens), WORDS).set_index("kind")
+    assert table.loc["heading", ["pieces", "words"]].tolist() == [5, 4 + 5 + 5 + 4 + 4]
+    assert table.loc["sentence with <unk>", ["pieces", "words"]].tolist() == [2, 6 + 4]
+    assert table.loc["no full stop", ["pieces", "words"]].tolist() == [1, 2]
+    assert table.loc["one or two words", ["pieces", "words", "masculine", "feminine"]].tolist() == [1, 3, 1, 0]
+    assert table.loc["whole sentence", ["pieces", "masculine", "feminine"]].tolist() == [5, 0, 2]
+    assert table.loc["all", "words"] == len(TEXT.split()) == table["words"].iloc[:-1].sum()
+    kept = table[["in_sentences", "in_whole_sentences"]]
+    assert kept.loc["heading"].tolist() == ["no", "no"] and kept.loc["whole sentence"].tolist() == ["yes", "yes"]
+    assert kept.loc["sentence with <unk>"].tolist() == ["yes", "no"]
 
 
 @pytest.mark.parametrize(
@@ -73,6 +108,7 @@ def test_characters_that_only_python_takes_for_line_ends_split_nothing(tmp_path)
         (b"\xff\xfe", "UTF-8"),
         (b"PAR1 but not really", "column text"),
         (b" = Title = \n", "no sentence"),
+        (b"\n = = Section = = \n\n", "line 2"),
         (b"", "no sentence"),
     ],
 )

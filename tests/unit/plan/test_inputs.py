@@ -12,6 +12,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.plan.configuration import resolve
+from scripts.biasflow.plan.datasets import DATASETS, Asked, text_file
 from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs, external_files
 from scripts.biasflow.plan.items import items_of
@@ -24,7 +25,7 @@ CATALOGUE = read_catalogue()
 # What rules/data.smk makes, by the kind of task that it is made for ("": for any run).
 DATA = {
     "": [
-        r"texts/(wikitext-2|wikitext-2-test|{pretrain}|{pretrain}\.held-out)\.txt",
+        r"texts/(wikitext-2(-test)?(\.sentences)?|wikitext-2-whole-sentences(-test)?|{pretrain}(\.held-out)?)\.txt",
         r"stimuli/(planted|stereoset-authors|stereoset-swapped)\.csv",
         r"stereoset-changes\.csv",
         r"contexts/{encoder}/(ceat\.parquet|ceat_counts\.csv)",
@@ -251,22 +252,50 @@ def test_the_embedded_run_needs_no_external_file():
 
 def test_the_external_files_of_stimuli():
     both = ("metrics.strength.stimuli", ["stereoset-authors", "stereoset-swapped"])
-    assert files_of(asked("strength"), both) == ["gender-swapped-dev", "stereoset-dev", "wikitext-2-train"]
+    corpus = {"google-analogies", "wikitext-2-train"}  # and the words that are counted in it
+    assert set(files_of(asked("strength"), both)) == {"gender-swapped-dev", "stereoset-dev"} | corpus
     own = ("encoders.own.corpus", "mine.txt")
     assert files_of(asked("strength"), own) == ["gender-swapped-dev"]
-    assert set(files_of(asked("strength", methods=["none", "leace"]), own)) == {
-        "gender-swapped-dev", "google-analogies", "wikitext-2-train",
-    }  # fmt: skip
+    assert set(files_of(asked("strength", methods=["none", "leace"]), own)) == {"gender-swapped-dev"} | corpus
 
 
 def test_the_external_files_of_texts():
     more = ("encoders.more", {"source": "continued", "from": "own"})
     block = ("ask.block", {"encoders": ["more"], "metrics": ["perplexity"]})
-    assert files_of(("encoders.own.corpus", "mine.txt"), more, block) == ["wikitext-2-test", "wikitext-2-train"]
+    words = "google-analogies"
+    own = ("encoders.own.corpus", "mine.txt")
+    assert files_of(own, more, block) == [words, "wikitext-2-test", "wikitext-2-train"]
     local = ("encoders.own", {"source": "hub", "id": "a/b", "revision": "0" * 40})
-    assert files_of(local, asked("perplexity")) == ["wikitext-2-test"]
-    assert files_of(local, asked("ceat")) == ["wikitext-2-train"]
+    assert files_of(local, asked("perplexity")) == [words, "wikitext-2-test"]
+    assert files_of(local, asked("ceat")) == [words, "wikitext-2-train"]
     assert files_of(local, asked("ceat"), ("metrics.ceat.text", "mine.jsonl")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "held_out", "running", "file"),
+    [
+        (None, True, True, "wikitext-2-test.txt"),  # as released, for perplexity
+        ("wikitext-2", True, False, "wikitext-2-test.sentences.txt"),
+        ("wikitext-2", False, True, "wikitext-2.txt"),
+        ("wikitext-2", False, False, "wikitext-2.sentences.txt"),
+        ("wikitext-2-whole-sentences", True, True, "wikitext-2-whole-sentences-test.txt"),
+        ("wikitext-2-whole-sentences", False, False, "wikitext-2-whole-sentences.txt"),
+        ("planted", True, True, "own.held-out.txt"),
+    ],
+)
+def test_a_text_is_read_as_released_or_by_sentence(text, held_out, running, file):
+    config = resolve(changed(), SCHEMA)
+    encoder = "own" if text == "planted" else "real"
+    assert text_file(config, encoder, text, held_out=held_out, running=running) == f"results/test/data/texts/{file}"
+
+
+def test_perplexity_reads_the_text_as_released_and_pseudo_perplexity_its_sentences():
+    config = resolve(changed(("metrics.perplexity.text", "wikitext-2")), SCHEMA)
+    asked = Asked(config, "real", None, "pretrained", [0], [])
+    ((running,), (sentences,)) = (DATASETS[name](asked) for name in ("running_text", "sample_of_text"))
+    assert running.name == sentences.name == "wikitext-2"
+    assert running.files["text"] == ("results/test/data/texts/wikitext-2-test.txt",)
+    assert sentences.files["text"] == ("results/test/data/texts/wikitext-2-test.sentences.txt",)
 
 
 def test_the_external_files_of_nli():

@@ -1,6 +1,7 @@
 """Losses and likelihoods: the masks that every method shares, and what is scored."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from transformers import (
@@ -15,8 +16,11 @@ from transformers import (
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.documents import sample_sentences
 from scripts.biasflow.encoders.examples import IGNORED, blocks_of
+from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.readouts import losses
 from scripts.biasflow.readouts.likelihoods import pseudo_log_likelihoods, sentences_that_fit
 from scripts.biasflow.readouts.losses import draw_masks, losses_at, masked_losses
+from scripts.biasflow.readouts.reader import Reader
 from tests.unit.conftest import DISTILBERT, HIDDEN, SIZES, random_eraser
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader
@@ -47,7 +51,19 @@ def blocks(bert):
     return blocks_of(bert[1], TEXT, max_length=22)
 
 
-# Blocks and masks
+# The file, blocks and masks
+
+
+def test_the_file_is_read_as_one_string_as_it_is(bert, source, folder, tmp_path):
+    """Headings, blank lines and <unk> are text; pieces that the tokenizer lacks are [UNK], and none is left out."""
+    raw = " \n = he = \n \n" + " the <unk> woman is a chef . \n" * 12
+    (folder / "raw.txt").write_text(raw)
+    losses.read(source("text", ["none"], text="raw.txt"), tmp_path / "read.parquet", mask_seeds=[0], max_length=20)
+    own = Reader(*load_encoder(folder / "model", head="masked_lm"))
+    expected = masked_losses(own, raw, seeds=[0], max_length=20)
+    pieces = own.tokenizer(raw, add_special_tokens=False)["input_ids"]
+    assert len(pieces) >= 3 + 12 * 7 and expected["block"].nunique() == len(pieces) // 18
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "read.parquet"), expected)
 
 
 def test_the_text_is_one_stream_in_whole_blocks(bert, blocks):
