@@ -20,6 +20,12 @@ def longest_input(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
     return min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 512))
 
 
+def shortened(max_length: int | None, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
+    """To how many tokens a text is cut: max_length, if the encoder takes so many."""
+    longest = longest_input(model, tokenizer)
+    return longest if max_length is None else min(max_length, longest)
+
+
 def length_sorted(
     encoded: BatchEncoding, tokenizer: PreTrainedTokenizerBase, *, batch_size: int, device: torch.device | str = "cpu"
 ) -> Iterator[tuple[list[int], BatchEncoding]]:

@@ -10,7 +10,7 @@ from transformers import DataCollatorForLanguageModeling, PrinterCallback, Train
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_text, whole_folder
-from scripts.biasflow.encoders.batches import longest_input
+from scripts.biasflow.encoders.batches import shortened
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.examples import blocks_of
 from scripts.biasflow.encoders.load import load_encoder
@@ -53,8 +53,7 @@ def continue_encoder(
         raise BiasflowError(f"recipe {recipe!r} is unknown; choose from {', '.join(RECIPES)}.")
     how, where = RECIPES[recipe], resolve_device(device)
     model, tokenizer = load_encoder(encoder_folder, head="masked_lm", device=where)
-    longest = longest_input(model, tokenizer)
-    blocks = blocks_of(tokenizer, read_text(text), max_length=min(max_length or longest, longest))
+    blocks = blocks_of(tokenizer, read_text(text), max_length=shortened(max_length, model, tokenizer))
     on_gpu = where.type == "cuda"
     with tempfile.TemporaryDirectory() as work:
         arguments = TrainingArguments(

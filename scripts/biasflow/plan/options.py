@@ -28,7 +28,7 @@ def readout(config: Mapping, reading, about: Mapping | None, seeds: list[int]) -
     """The keyword arguments of a readout's read(). about: the task whose data are read; seeds: those of its splits."""
     found = dict(reading.dataset.options)
     if reading.readout in ("predictions", "nli_heads"):
-        found["task"] = module_of(TASKS[about["kind"]])
+        found |= {"task": module_of(TASKS[about["kind"]]), "max_length": about["finetuning"]["max_length"]}
         found |= {"name": glue_name(about)} if about["kind"] == GLUE else {}
     if reading.readout == "probes":
         probe = config["metrics"]["compression"]

@@ -11,7 +11,7 @@ from transformers import BatchEncoding
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
+from scripts.biasflow.encoders.batches import encode, length_sorted, shortened
 from scripts.biasflow.methods.sweep import sentence_vectors
 from scripts.biasflow.readouts.files import save_arrays
 from scripts.biasflow.readouts.reader import Reader, open_reader
@@ -23,30 +23,35 @@ OWN, RETRAINED = "own", "retrained"
 CHUNK = 8192  # examples that are in memory as text at a time
 
 
-def read(source: Source, output: Path, *, task: str, batch_size: int = 64, **options) -> dict:
+def read(
+    source: Source, output: Path, *, task: str, max_length: int | None = None, batch_size: int = 64, **options
+) -> dict:
     """Write what the fine-tuned encoder says of every example under every method: array `own`, [methods, *shape], class
     numbers as uint8 (float32 where it predicts numbers); with a file of the role `heads` (readouts.sweep_heads, of the
     same model and methods) array `retrained`, too.
 
-    task: the full name of the task's module, whose `examples(source.data, **options)` says what is asked. The file says
-    of itself: classes, gold (class numbers; null where there are none) and the options.
+    task: the full name of the task's module, whose `examples(source.data, **options)` says what is asked. max_length:
+    tokens of the longest example, as the encoder was trained (None: as many as it takes); what is longer is cut. The
+    file says of itself: classes, gold (class numbers; null where there are none) and the options.
     BiasflowError: a classifier of other classes, predictions that are NaN, heads of other methods, a method that does
     nothing."""
     examples = importlib.import_module(task).examples(source.data, **options)
     reader = open_reader(source, "classification")
     check_classes(reader, examples)
     heads = load_heads(source.file("heads"), reader) if "heads" in source.data else None
-    found = predict(reader, examples, heads=heads, batch_size=batch_size)
+    found = predict(reader, examples, heads=heads, max_length=max_length, batch_size=batch_size)
     arrays = {name: array.reshape(-1, *examples.shape) for name, array in found.items()}
     save_arrays(output, arrays, reader.axis, classes=examples.classes, gold=examples.gold, **options)
     return reader.facts()
 
 
-def batches(reader: Reader, examples: Examples, batch_size: int) -> Iterator[tuple[np.ndarray, BatchEncoding]]:
+def batches(
+    reader: Reader, examples: Examples, batch_size: int, max_length: int | None = None
+) -> Iterator[tuple[np.ndarray, BatchEncoding]]:
     """Yield (numbers of the examples, padded batch) of all examples, with a chunk of them as text at a time.
 
-    Longer input than the encoder takes is cut from the longer text."""
-    limit = longest_input(reader.model, reader.tokenizer)
+    Input that is longer than max_length, or than the encoder takes, is cut from the longer text."""
+    limit = shortened(max_length, reader.model, reader.tokenizer)
     starts = range(0, len(examples), CHUNK)
     for start in progress(starts, total=len(starts), description="predictions"):
         texts = examples.texts(start, min(start + CHUNK, len(examples)))
@@ -57,7 +62,12 @@ def batches(reader: Reader, examples: Examples, batch_size: int) -> Iterator[tup
 
 @torch.inference_mode()
 def predict(
-    reader: Reader, examples: Examples, *, heads: Heads | None = None, batch_size: int = 64
+    reader: Reader,
+    examples: Examples,
+    *,
+    heads: Heads | None = None,
+    max_length: int | None = None,
+    batch_size: int = 64,
 ) -> dict[str, np.ndarray]:
     """Head -> [methods, n]: the class number of the largest logit (uint8), or the number (float32), of all examples.
 
@@ -66,7 +76,7 @@ def predict(
     size = (len(reader.axis), len(examples))
     kind = np.uint8 if examples.classes else np.float32
     found = {name: np.empty(size, kind) for name in (OWN, *([RETRAINED] if heads else []))}
-    for numbers, batch in batches(reader, examples, batch_size):
+    for numbers, batch in batches(reader, examples, batch_size, max_length):
         vectors = sentence_vectors(reader.model, batch, reader.fitted, reader.reports)
         logits = {OWN: taps.classify(reader.model, vectors)} | ({RETRAINED: heads.logits(vectors)} if heads else {})
         for name, each in logits.items():

@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import encode, grouped_by_length, longest_input
+from scripts.biasflow.encoders.batches import encode, grouped_by_length, shortened
 from scripts.biasflow.methods.sweep import sentence_vectors
 from scripts.biasflow.readouts.files import load_arrays, save_arrays
 from scripts.biasflow.readouts.reader import Reader, open_reader
@@ -33,7 +33,15 @@ class Heads:
 
 
 def read(
-    source: Source, output: Path, *, task: str, epochs: int, batch_size: int, learning_rate: float, **options
+    source: Source,
+    output: Path,
+    *,
+    task: str,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    max_length: int | None = None,
+    **options,
 ) -> dict:
     """Retrain the head of a fine-tuned encoder under every method, on the labelled examples that
     `examples(source.data, **options)` of the task's module gives; the seed is that of the training.
@@ -42,7 +50,7 @@ def read(
     examples = importlib.import_module(task).examples(source.data, **options)
     reader = open_reader(source, "classification")
     check_classes(reader, examples)
-    training = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
+    training = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "max_length": max_length}
     training["seed"] = int(source.training.rpartition("/seed")[2])
     heads = retrain_heads(reader, examples, **training)
     arrays = {name: tensor.cpu().numpy() for name, tensor in vars(heads).items()}
@@ -78,7 +86,14 @@ def check_classes(reader: Reader, examples: Examples) -> None:
 
 
 def retrain_heads(
-    reader: Reader, examples: Examples, *, epochs: int, batch_size: int, learning_rate: float, seed: int
+    reader: Reader,
+    examples: Examples,
+    *,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    seed: int,
+    max_length: int | None = None,
 ) -> Heads:
     """Go on training the model's classification layer, once per method, on the sentence vectors under that method.
 
@@ -89,7 +104,7 @@ def retrain_heads(
     if not examples.classes or examples.gold is None:
         raise BiasflowError("head retraining: the examples have no gold classes; name others.")
     model, tokenizer = reader.model, reader.tokenizer
-    limit = longest_input(model, tokenizer)
+    limit = shortened(max_length, model, tokenizer)
     encoded = encode(tokenizer, *examples.texts(0, len(examples)), truncation=True, max_length=limit)
     gold = torch.tensor(examples.gold, device=model.device)
     lengths = np.array([len(ids) for ids in encoded["input_ids"]])

@@ -26,7 +26,7 @@ from transformers import (
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import batches, edit, load
-from scripts.biasflow.encoders.batches import grouped_by_length, longest_input
+from scripts.biasflow.encoders.batches import grouped_by_length, shortened
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import new_classifier
@@ -108,7 +108,7 @@ def finetune(
         raise BiasflowError(f"training data: no example of class {absent[0]}; every class must occur in training.")
     work = Path(work)
     model, tokenizer = new_model(source, labels, seed=seed, device=resolve_device(device))
-    limit = min(recipe.max_length, longest_input(model, tokenizer))
+    limit = shortened(recipe.max_length, model, tokenizer)
     data = {
         name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit)
         for name, frame in (("train", train), ("validation", validation))

@@ -233,6 +233,17 @@ def test_the_digest_follows_what_the_plan_shows(tmp_path):
     assert find.digest() != Inputs(other, find.facts, plan(other, find.facts), CATALOGUE).digest()
 
 
+@pytest.mark.parametrize("name", SMALL)
+def test_what_a_model_reads_is_cut_as_in_its_training(name, tmp_path):
+    find = found(name, tmp_path)
+    lengths = {task: about["finetuning"]["max_length"] for task, about in find.config["tasks"].items()}
+    for key, reading in find.plan.readings.items():
+        if reading.readout in ("predictions", "nli_heads"):
+            place = SimpleNamespace(encoder=key[0], training=key[1], block=key[2])
+            options = [each["options"] for each in find.reading_params(reading.readout)(place)["datasets"]]
+            assert {each["max_length"] for each in options} == {lengths[reading.task]}
+
+
 # External files
 
 

@@ -108,6 +108,18 @@ def test_they_are_those_of_the_plainly_hooked_model(tmp_path, family):
     assert found.meta["classes"] == list(LABELS) and set(found.arrays) == {"own"}
 
 
+def test_what_is_read_and_what_heads_learn_from_is_as_long_as_what_was_trained(source, monkeypatch):
+    seen = []
+    encode = predictions.encode
+    for module in (predictions, sweep_heads):
+        monkeypatch.setattr(
+            module, "encode", lambda *texts, **options: seen.append(encode(*texts, **options)) or seen[-1]
+        )
+    heads = retrained(source, max_length=6)
+    read(with_heads(source, heads), max_length=6)
+    assert len(seen) == 2 and {max(map(len, each["input_ids"])) for each in seen} == {6}
+
+
 def test_pairs_with_an_occupation_keep_their_axes(tmp_path):
     source = make_source(tmp_path, dataset="occupation-pairs")
     found = read(source)
