@@ -19,12 +19,13 @@ from scripts.biasflow.papers.paper import load as load_paper
 from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.plan.code import code_files, module_file
 from scripts.biasflow.plan.configuration import load_schema, resolve
-from scripts.biasflow.plan.datasets import ceat_tests, text_file
+from scripts.biasflow.plan.datasets import CHINESE_ARTICLES, CHINESE_TEXT, ceat_tests, text_file
 from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs
 from scripts.biasflow.plan.items import items_of
 from scripts.biasflow.plan.paths import CORPORA, Paths
 from scripts.biasflow.registry import PAPERS, READOUTS, TASKS, module_of, rule_of
+from scripts.biasflow.text.occupation_templates import PRONOUNS
 
 
 def say_last(message):

@@ -4,6 +4,7 @@
 localrules:
     download,
     wikitext,
+    chinese_wikipedia,
 
 
 # The code is no input here: what a file must be is checked against its sha256, and an edit must not fetch it again.
@@ -51,6 +52,26 @@ rule wikitext:
         runtime=10,
     script:
         "../scripts/wikitext.py"
+
+
+rule chinese_wikipedia:
+    input:
+        code=code("chinese_wikipedia"),
+        articles=[f"{CORPORA}/{name}" for name in CHINESE_ARTICLES],
+    output:
+        f"{RESULTS}/data/texts/{CHINESE_TEXT}.txt",
+    log:
+        f"{RESULTS}/logs/data/{CHINESE_TEXT}.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        pronouns=PRONOUNS["chinese"],
+    script:
+        "../scripts/chinese_wikipedia.py"
 
 
 # Held-out text is of the same world, but no encoder was trained on it: another seed.

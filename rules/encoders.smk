@@ -30,7 +30,7 @@ rule download_encoder:
 rule pretrain:
     input:
         code=code("pretrain"),
-        text=lambda wildcards: FIND.pretraining_text(wildcards.encoder),
+        texts=lambda wildcards: FIND.pretraining_texts(wildcards.encoder),
         vocabulary=lambda wildcards: config["encoders"][wildcards.encoder]["vocabulary"] or [],
     output:
         f"{RESULTS}/encoders/{{encoder}}/config.json",

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scripts._rule import rule
+from scripts._rule import by_role, rule
 
 
 def main(smk) -> None:
@@ -14,8 +14,9 @@ def main(smk) -> None:
 
         device = resolve_device(smk.params.device)
         with whole_folder(Path(smk.output[0]).parent) as folder:
+            texts = by_role(smk.input, ["texts"])["texts"]
             metrics = pretrain(
-                read_documents(smk.input.text),
+                [document for text in texts for document in read_documents(text)],
                 folder,
                 vocabulary=smk.input.get("vocabulary") or None,
                 device=device.type,

@@ -28,8 +28,22 @@ TINY = {
             "intermediate": 64,
             "steps": 4,
             "batch_size": 8,
-        }
+        },
+        # For the Chinese occupations alone.
+        "tiny-chinese": {
+            "source": "pretrain",
+            "corpus": ["planted", "chinese.txt"],
+            "documents": 400,
+            "vocab_size": 1500,
+            "layers": 2,
+            "hidden": 32,
+            "heads": 2,
+            "intermediate": 64,
+            "steps": 2,
+            "batch_size": 8,
+        },
     },
+    "files": {"chinese-professions": "chinese-professions.txt"},
     "fitting": {"n": 60},
     "methods": {"sent-0": {"grid": "dawkins2024", "settings": ["sent 0"]}},
     "tasks": {
@@ -45,7 +59,8 @@ TINY = {
             "kind": "glue",
             "data": "planted-nli",
             "planted": _PAIRS,
-            "finetuning": {"epochs": 1, "learning_rate": 1.0e-3},
+            # Warm-up and decay of the first version, whose scores are compared.
+            "finetuning": {"epochs": 1, "learning_rate": 1.0e-3, "warmup": 0.1, "weight_decay": 0.01},
         },
         "bios": {
             "kind": "occupation",
@@ -58,6 +73,7 @@ TINY = {
     },
     "metrics": {
         "strength": {"triples": 40},
+        "occtmp": {"chinese": ["tiny-chinese"]},
         "perplexity": {"mask_seeds": [0, 1], "pseudo_sentences": 5, "max_length": 32},
         "ceat": {"per_word": 20, "draws": 50, "missing": "drop"},
         "compression": {"seeds": [0], "epochs": 2},
@@ -101,8 +117,15 @@ TINY = {
 }
 
 
+_OCCUPATIONS = ("医生", "护士", "律师")
+OWN_FILES = {
+    "chinese.txt": "\n\n".join(f"他是一个{name}。\n她也是一个{name}。" for name in _OCCUPATIONS) + "\n",
+    "chinese-professions.txt": "\n".join(_OCCUPATIONS) + "\n",
+}
+
+
 class Project:
-    """A copy of the project in a folder of its own."""
+    """A copy of the project in a folder of its own, with the files of one's own that TINY names."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -111,6 +134,8 @@ class Project:
             target.parent.mkdir(parents=True, exist_ok=True)
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(source, target, ignore=ignored) if source.is_dir() else shutil.copy(source, target)
+        for name, text in OWN_FILES.items():
+            (folder / name).write_text(text, encoding="utf-8")
 
     def configure(self, config: dict, name: str = "tiny.yaml") -> None:
         (self.folder / name).write_text(yaml.safe_dump(config, sort_keys=False))

@@ -38,7 +38,7 @@ def test_the_paper_run(project):
 
 
 def test_a_configuration_replaces_the_default_one(project):
-    assert project.jobs()["pretrain"] == 1  # not the default run's encoder besides
+    assert project.jobs()["pretrain"] == len(TINY["encoders"])  # not the default run's encoder besides
 
 
 def test_overlays_are_merged(project):
@@ -90,7 +90,7 @@ def test_an_optional_encoder_that_is_not_there_is_said_and_left_out(project):
     config["encoders"]["other"] = {"source": "local", "path": "{mirror}/../other", "optional": True}
     config["papers"]["dawkins2024"]["encoders"] = ["tiny-bert", "other"]
     project.configure(config)
-    assert project.jobs() == {**project.jobs(), "pretrain": 1}
+    assert project.jobs()["pretrain"] == len(TINY["encoders"])
     assert project.snakemake("results/tiny/plan.csv").returncode == 0
     rows = (project.folder / "results/tiny/plan.csv").read_text().splitlines()
     absent = [row for row in rows if ",other," in row]

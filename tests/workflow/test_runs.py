@@ -92,6 +92,13 @@ def test_table_7_has_76_rows_with_published_values_and_differences(finished):
 def test_papers_a_and_c_have_their_rows(finished):
     assert list(table(finished, "liang2020_main")["method"]) == ["none", "hard", "conceptor", "densray"]
     assert set(table(finished, "liang2020_glue")["strategy"]) == {"in_training", "at_evaluation"}
+    chinese = table(finished, "liang2020_chinese").set_index(["encoder", "method"])
+    assert "not asked for" in chinese.loc[("tiny-bert", ""), "status"]
+    own = chinese.loc["tiny-chinese"]
+    assert list(own.index) == ["none", "hard", "conceptor", "densray"] and set(own["status"]) == {"run"}
+    p = own[["p_he", "p_she"]].astype(float)
+    assert ((p > 0) & (p < 0.01)).all(axis=None)  # hardly trained: about one in the number of pieces
+    assert (own["diff_change"].astype(float).iloc[1:] != 0).all()
     for name in ("table3", "table4", "table5"):
         rows = table(finished, f"orgad2022_{name}")
         ours = rows[(rows["encoder"] == "tiny-bert") & (rows["measure"] == "Accuracy")]

@@ -210,16 +210,18 @@ class LogLines(TrainerCallback):
 
 def train_vocabulary(sentences: Sequence[str], vocab_size: int) -> dict[str, int]:
     """Lower-cased WordPiece vocabulary of up to `vocab_size` pieces: BERT's special tokens, single characters (alone
-    and inside a word), then the trained pieces. The same sentences give the same vocabulary.
+    and, but for Chinese ones, which are words, inside a word), then the trained pieces. It has all characters, also
+    where these are more than `vocab_size`. The same sentences give the same vocabulary.
 
     The trainer numbers the characters inside words in an order that differs from run to run, and breaks ties between
     pieces by these numbers. Handing it all characters in sorted order, as if they were special, fixes both."""
     normalizer = BertNormalizer(lowercase=True)
     characters = sorted(set(normalizer.normalize_str("\n".join(sentences))) - set(string.whitespace))
+    inside = [character for character in characters if normalizer.normalize_str(character) == character]
     trainer = WordPieceTrainer(
         vocab_size=vocab_size,
         min_frequency=2,
-        special_tokens=[*SPECIAL_TOKENS, *characters, *(f"##{character}" for character in characters)],
+        special_tokens=[*SPECIAL_TOKENS, *characters, *(f"##{character}" for character in inside)],
         show_progress=False,
     )
     wordpiece = Tokenizer(WordPiece(unk_token="[UNK]"))

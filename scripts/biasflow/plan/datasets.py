@@ -15,6 +15,8 @@ from scripts.biasflow.plan.sources import PLANTED, is_planted, origin
 
 Files = Mapping[str, tuple[str, ...]]
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
+CHINESE_TEXT = "chinese-wikipedia"
+CHINESE_ARTICLES = (CHINESE_TEXT, f"{CHINESE_TEXT}-rest")  # files of the catalogue
 REAL_STIMULI = ("stereoset-authors",)
 REAL_OCCUPATIONS = ("professions", "professions-article")
 WORD_TESTS = tuple(DENSRAY_TESTS)
@@ -82,6 +84,8 @@ def text_file(config: Mapping, encoder: str, text: str | None, *, held_out: bool
     paths, text = Paths(config["run"]), text_name(config, encoder, text)
     if text == PLANTED:
         return paths.text(origin(config, encoder) + (".held-out" if held_out else ""))
+    if text == CHINESE_TEXT:
+        return paths.text(text)
     if text not in (WIKITEXT, WHOLE_SENTENCES):
         return text
     return paths.text(

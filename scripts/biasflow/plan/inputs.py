@@ -8,12 +8,19 @@ from scripts.biasflow.corpora.catalogue import DEV2020_FILES, Catalogue, glue_fi
 from scripts.biasflow.plan import options
 from scripts.biasflow.plan.blocks import RANDOM
 from scripts.biasflow.plan.cells import NA, Model, Plan, Reading, plan, retrains_heads, texts_of_heads
-from scripts.biasflow.plan.datasets import corpus_file, fitting_files, fitting_words, text_file
+from scripts.biasflow.plan.datasets import (
+    CHINESE_ARTICLES,
+    CHINESE_TEXT,
+    corpus_file,
+    fitting_files,
+    fitting_words,
+    text_file,
+)
 from scripts.biasflow.plan.facts import Facts, gather, has_head
 from scripts.biasflow.plan.items import items_of
 from scripts.biasflow.plan.methods import erasers, needs_origin, resolved, sources
 from scripts.biasflow.plan.paths import CORPORA, PRETRAINED, Paths
-from scripts.biasflow.plan.sources import local_files, origin
+from scripts.biasflow.plan.sources import corpora, local_files, origin
 from scripts.biasflow.registry import METRICS, READOUTS, STRATEGIES, TASKS, TRAINING, module_of
 
 ENCODER_FILES = ("config.json", "model.safetensors")
@@ -45,9 +52,8 @@ class Inputs:
         hidden = about.get("hidden") or self.facts.architectures.get(encoder, {}).get("hidden_size", NARROW + 1)
         return hidden <= NARROW
 
-    def pretraining_text(self, encoder: str) -> str:
-        corpus = self.config["encoders"][encoder]["corpus"]
-        return text_file(self.config, encoder, corpus)
+    def pretraining_texts(self, encoder: str) -> list[str]:
+        return [text_file(self.config, encoder, text) for text in corpora(self.config["encoders"][encoder])]
 
     def continuing_text(self, encoder: str) -> str:
         """What an encoder is trained on further, as one running string."""
@@ -58,7 +64,7 @@ class Inputs:
         about = self.config["encoders"][encoder]
         if about["source"] == "continued":
             return [self.continuing_text(encoder), *self.training_texts(about["from"])]
-        return [self.pretraining_text(encoder)] if about["source"] == "pretrain" else []
+        return self.pretraining_texts(encoder) if about["source"] == "pretrain" else []
 
     def planted_corpus(self, encoder: str, *, held_out: bool) -> Named:
         """What the embedded corpus of an encoder is made of; held-out text has another seed."""
@@ -372,6 +378,7 @@ class Inputs:
         """The paper's part of the configuration, and what its captions say of the metrics and the task."""
         options = dict(self.config["papers"][paper])
         options["tops"] = self.config["metrics"]["strength"]["tops"]
+        options["chinese"] = self.config["metrics"]["occtmp"]["chinese"]
         about = self.config["tasks"].get(options.get("task"), {})
         return options | {key: about[key] for key in ("selection", "top_words") if key in about}
 
@@ -409,6 +416,7 @@ def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:
     names = {file.removeprefix(f"{CORPORA}/") for file in files}
     for name in [name for name in names if "wikitext-2" in name]:
         names |= {f"wikitext-2-{'test' if '-test' in name else 'train'}", "google-analogies"}  # words that are counted
+    names |= {article for name in names if name.endswith(f"/{CHINESE_TEXT}.txt") for article in CHINESE_ARTICLES}
     names |= {"stereoset-dev" for name in names if name.endswith("stereoset-swapped.csv")}
     names |= {"gender-swapped-dev" for name in names if name.endswith("stereoset-authors.csv")}
     return sorted(name for name in names if name in catalogue.files)

@@ -50,6 +50,12 @@ def origin(config: Mapping, encoder: str) -> str:
     return origin(config, about["from"]) if about["source"] == "continued" else encoder
 
 
+def corpora(encoder: Mapping) -> list[str]:
+    """The names of the texts that an encoder is pre-trained on; none unless it is."""
+    named = encoder.get("corpus", [])
+    return [named] if isinstance(named, str) else list(named)
+
+
 def is_planted(config: Mapping, encoder: str) -> bool:
     """Whether an encoder was trained on the embedded corpus, so that what is embedded fits it."""
-    return config["encoders"][origin(config, encoder)].get("corpus") == PLANTED
+    return PLANTED in corpora(config["encoders"][origin(config, encoder)])

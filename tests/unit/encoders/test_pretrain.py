@@ -124,6 +124,12 @@ def test_the_vocabulary_starts_with_the_special_tokens():
     assert "nurse" in vocabulary and "Nurse" not in vocabulary
 
 
+def test_every_chinese_character_is_a_word_and_stands_in_none():
+    vocabulary = train_vocabulary(["他是一个医生。", "She is a nurse.", "她是律师。"] * 5, 60)
+    assert {"他", "她", "医", "师", "。", "nurse"} <= set(vocabulary) and "##s" in vocabulary
+    assert not any(piece.startswith("##") and ord(piece[2]) > 0x3FFF for piece in vocabulary)
+
+
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         metrics = pretrain(DOCUMENTS, tmp_path / name, seed=seed, threads=1, **TINY)

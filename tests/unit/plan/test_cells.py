@@ -63,9 +63,10 @@ JOBS = {
     "small": {
         "finetune_nli": 2, "finetune_bios": 8,
         **dict.fromkeys(("finetune_cola", "finetune_rte", "finetune_wnli", "finetune_stsb"), 2 * 4),
-        "read_next_sentence": 4, "read_masked_words": 4, "read_losses": 2, "read_likelihoods": 2, "read_vectors": 2,
-        "read_gender_shares": 2, "read_token_scores": 2, "read_associations": 10, "read_predictions": 2 + 4 * 8,
-        "heads_texts": 9, "probe_texts": 10, "read_first_token": 10, "fit_methods": 6, "score": 52,
+        "read_next_sentence": 4, "read_masked_words": 4 + 1, "read_losses": 2, "read_likelihoods": 2,  # 1: in Chinese
+        "read_vectors": 2, "read_gender_shares": 2, "read_token_scores": 2, "read_associations": 10,
+        "read_predictions": 2 + 4 * 8, "heads_texts": 9, "probe_texts": 10, "read_first_token": 10,
+        "fit_methods": 6 + 1, "score": 52 + 1,
     },
     "paper": {
         "finetune_nli": 3 * 5,  # encoders, seeds

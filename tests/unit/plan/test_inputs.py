@@ -26,6 +26,7 @@ CATALOGUE = read_catalogue()
 DATA = {
     "": [
         r"texts/(wikitext-2(-test)?(\.sentences)?|wikitext-2-whole-sentences(-test)?|{pretrain}(\.held-out)?)\.txt",
+        r"texts/chinese-wikipedia\.txt",
         r"stimuli/(planted|stereoset-authors|stereoset-swapped)\.csv",
         r"stereoset-changes\.csv",
         r"contexts/{encoder}/(ceat\.parquet|ceat_counts\.csv)",
@@ -280,6 +281,15 @@ def test_the_external_files_of_texts():
     assert files_of(local, asked("perplexity")) == [words, "wikitext-2-test"]
     assert files_of(local, asked("ceat")) == [words, "wikitext-2-train"]
     assert files_of(local, asked("ceat"), ("metrics.ceat.text", "mine.jsonl")) == []
+
+
+def test_an_encoder_is_pre_trained_on_all_its_texts(tmp_path):
+    find = found("small", tmp_path)
+    texts = [f"results/small/data/texts/{name}.txt" for name in ("wikitext-2.sentences", "chinese-wikipedia")]
+    assert find.pretraining_texts("bilingual-bert") == texts and find.pretraining_texts("wikitext-bert") == texts[:1]
+    assert "corpus" not in find.pretraining("bilingual-bert")
+    both = ("encoders.own.corpus", ["planted", "chinese-wikipedia"])
+    assert files_of(both, asked("strength")) == ["chinese-wikipedia", "chinese-wikipedia-rest"]  # stimuli are embedded
 
 
 @pytest.mark.parametrize(

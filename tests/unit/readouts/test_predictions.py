@@ -13,6 +13,7 @@ from transformers import BertConfig, BertForSequenceClassification
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import write_csv
 from scripts.biasflow.corpora.nli import LABELS, write_nli
+from scripts.biasflow.encoders.batches import encode
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.erasers.eraser import Eraser
@@ -110,11 +111,13 @@ def test_they_are_those_of_the_plainly_hooked_model(tmp_path, family):
 
 def test_what_is_read_and_what_heads_learn_from_is_as_long_as_what_was_trained(source, monkeypatch):
     seen = []
-    encode = predictions.encode
+
+    def watched(*texts, **options):
+        seen.append(encode(*texts, **options))
+        return seen[-1]
+
     for module in (predictions, sweep_heads):
-        monkeypatch.setattr(
-            module, "encode", lambda *texts, **options: seen.append(encode(*texts, **options)) or seen[-1]
-        )
+        monkeypatch.setattr(module, "encode", watched)
     heads = retrained(source, max_length=6)
     read(with_heads(source, heads), max_length=6)
     assert len(seen) == 2 and {max(map(len, each["input_ids"])) for each in seen} == {6}

@@ -16,6 +16,7 @@ DEFAULTS = {
     "tasks": [],
     "when": [IN_TRAINING],
     "seeds": [0],
+    "chinese": [],
 }
 _PERPLEXITY = ["perplexity", "pseudo_perplexity"]
 _INSIDE = ["strength", "occtmp", "weat", "seat", *_PERPLEXITY]
@@ -43,7 +44,7 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
     `options`: encoders; methods that get a row (`none` always has one); by_layer: OCCTMP under `densray-each`;
     finetuned_perplexity: of the encoders `<encoder>-mlm` too; tasks: names of tasks of kind glue, with their seeds, and
     `when` a method is active in them: from training on, or at evaluation only. `config`: the whole configuration, of
-    which `tasks` is read. BiasflowError for a task that is none of kind glue."""
+    which are read: `tasks`, and the encoders that know Chinese. BiasflowError for a task that is none of kind glue."""
     options = with_defaults(options)
     encoders, methods = options["encoders"], options["methods"]
     if not encoders:
@@ -57,6 +58,9 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
         found[f"{NAME}-sentences"] = {"encoders": encoders, "methods": ["densray"], "items": items}
     if options["by_layer"] and "densray" in methods:
         found[f"{NAME}-by-layer"] = {"encoders": encoders, "methods": [EACH], "metrics": ["occtmp"]}
+    chinese = [name for name in config["metrics"]["occtmp"]["chinese"] if name not in encoders]
+    if chinese:  # encoders that are there for this alone
+        found[f"{NAME}-chinese"] = {"encoders": chinese, "methods": methods, "metrics": ["occtmp"]}
     if options["finetuned_perplexity"]:
         found[f"{NAME}-mlm"] = {
             "encoders": [finetuned(encoder) for encoder in encoders],

@@ -80,21 +80,24 @@ class Rows:
         return list(trainings[chosen])
 
 
-def of_paper(run: Run) -> Rows:
-    """The paper's part of a run. Raises BiasflowError where its options name no encoder."""
+def of_paper(run: Run, *, chinese: bool = False) -> Rows:
+    """The paper's part of a run; with `chinese` also that of encoders that are there for the Chinese occupations alone.
+
+    Raises BiasflowError where its options name no encoder."""
     options = with_defaults(run.options)
     if not options.get("encoders"):
         raise BiasflowError("config: key 'papers.liang2020.encoders' names no encoder; name one")
+    encoders = list(dict.fromkeys([*options["encoders"], *(options["chinese"] if chinese else [])]))
     shown = _methods(run, options["methods"])
-    scores = _decoded(run.scores, options["encoders"], shown)
-    layers = _decoded(run.scores, options["encoders"], {EACH: (EACH, "")})
+    scores = _decoded(run.scores, encoders, shown)
+    layers = _decoded(run.scores, encoders, {EACH: (EACH, "")})
     scored = sorted(set(scores["encoder"]))
     places = dict(reversed(shown.values()))
     return Rows(
         run,
         scores,
         layers[layers["task"] == NA],
-        [*scored, *(name for name in options["encoders"] if name not in scored)],
+        [*scored, *(name for name in encoders if name not in scored)],
         {label: places[label] for label, _ in shown.values()},
         {label: [name for name, (own, _) in shown.items() if own == label] for label, _ in shown.values()},
     )

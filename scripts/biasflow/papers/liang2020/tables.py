@@ -134,7 +134,7 @@ def chinese(run: Run) -> pd.DataFrame:
     """OCCTMP on the Chinese occupations by encoder, method and setting, with its change from the untouched encoder.
 
     An encoder without Chinese scores has a row with the reason."""
-    ours = of_paper(run)
+    ours = of_paper(run, chinese=True)
     rows = of_metrics(ours.inside, "occtmp")
     table = _occtmp(rows[rows["set"] == CHINESE], ours).drop(columns="set")
     return with_not_run(change_from_none(table, [], ["diff", "signed_diff"]), ours, "chinese")

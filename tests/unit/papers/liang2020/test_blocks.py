@@ -7,7 +7,8 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.liang2020.blocks import blocks
 from scripts.biasflow.registry import METRICS
 
-CONFIG = {"tasks": {"cola": {"kind": "glue"}, "rte": {"kind": "glue"}, "nli": {"kind": "nli"}}}
+TASKS = {"cola": {"kind": "glue"}, "rte": {"kind": "glue"}, "nli": {"kind": "nli"}}
+CONFIG = {"tasks": TASKS, "metrics": {"occtmp": {"chinese": []}}}
 
 
 def test_the_blocks_of_the_paper():
@@ -27,10 +28,10 @@ def test_the_blocks_of_the_paper():
 
 
 def test_what_is_not_asked_for_has_no_block():
-    least = blocks({"encoders": ["a"], "by_layer": False, "methods": ["leace"]}, {"tasks": {}})
+    least = blocks({"encoders": ["a"], "by_layer": False, "methods": ["leace"]}, CONFIG)
     assert set(least) == {"liang2020", "liang2020-shares"} and least["liang2020"]["methods"] == ["none", "leace"]
-    assert "liang2020-by-layer" not in blocks({"encoders": ["a"], "methods": ["hard"]}, {"tasks": {}})
-    assert blocks({"encoders": []}, {"tasks": {}}) == {}
+    assert "liang2020-by-layer" not in blocks({"encoders": ["a"], "methods": ["hard"]}, CONFIG)
+    assert blocks({"encoders": []}, CONFIG) == {}
 
 
 @pytest.mark.parametrize(("when", "methods"), [(["in_training"], ["none"]), (["at_evaluation"], ["none", "densray"])])
@@ -44,6 +45,14 @@ def test_the_untouched_model_of_a_task_is_always_needed(when, methods):
 def test_a_task_of_another_kind_is_refused(task):
     with pytest.raises(BiasflowError, match=rf"papers.liang2020.tasks.*{task}.*cola, rte"):
         blocks({"encoders": ["a"], "tasks": [task]}, CONFIG)
+
+
+def test_an_encoder_that_is_there_for_its_chinese_alone_is_measured_by_occtmp():
+    config = CONFIG | {"metrics": {"occtmp": {"chinese": ["a", "b"]}}}
+    found = blocks({"encoders": ["a"], "methods": ["densray"]}, config)
+    alone = {"encoders": ["b"], "methods": ["none", "densray"], "metrics": ["occtmp"]}
+    assert found.pop("liang2020-chinese") == alone
+    assert found == blocks({"encoders": ["a"], "methods": ["densray"]}, CONFIG)
 
 
 def test_asking_loads_no_pandas():

@@ -176,6 +176,19 @@ def test_chinese_is_not_run_or_shows_the_change(tiny):
     assert both["diff_change"].tolist() == pytest.approx([0, 0.01, 0.02, 0.03]) and "set" not in both
 
 
+def test_an_encoder_that_is_there_for_its_chinese_alone_is_in_no_other_table(tiny):
+    sets = EMBEDDED | {"occtmp": ["professions", "chinese-professions"]}
+    both = concatenate([tiny, scores(encoder="bilingual", sets=sets, measures=["occtmp"])])
+    reason = absent("tiny", "occtmp", "an English encoder", dataset="chinese-professions")
+    made = run(both, encoders=["tiny"], reasons=[reason])
+    made.options["chinese"] = ["bilingual"]
+    table = tables.chinese(made)
+    assert table["encoder"].tolist() == ["bilingual"] * 4 + ["tiny"]
+    assert set(table["status"][:4]) == {"run"} and "an English encoder" in table["status"].iloc[4]
+    for function in (tables.main, tables.occtmp):
+        assert set(function(made)["encoder"]) == {"tiny"}
+
+
 def test_holm_corrects_over_the_tests_of_one_encoder_and_method(tiny):
     # p of none: 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1, never falling.
     table = tables.association(run(tiny)).set_index(["method", "test"])

@@ -1,0 +1,68 @@
+"""Articles of the Chinese Wikipedia as lists of sentences, from `<doc>` blocks (WikiExtractor) or Parquet (the hub)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_text
+
+CHARACTERS = 1_000_000  # of the hub's file a small part does
+ARTICLE = re.compile(r'<doc id="([^"]*)"[^>]* title="([^"]*)">\n(.*?)</doc>', re.DOTALL)
+SENTENCE = re.compile(r"[^。！？]*[。！？]+[」』”’）》]*|[^。！？]+")  # its end is in it, and what closes after that
+
+
+def read_chinese_wikipedia(paths: Iterable[str | Path], *, characters: int = CHARACTERS) -> list[list[str]]:
+    """The first articles of the files, up to that many characters in all, each a list of its sentences.
+
+    A file has `<doc id= title=>` blocks, or the columns id and text (Parquet); its first bytes tell. A sentence ends at
+    a Chinese full stop, at an exclamation or question mark, and at a line's end; nothing but titles is left out. An
+    article with an id that was there before is passed over: of a file that is given twice nothing is read twice.
+    BiasflowError names a file without articles, or that cannot be read."""
+    articles: dict[str, list[str]] = {}
+    for path in map(Path, paths):
+        empty = True
+        for identity, text in _articles(path):
+            empty = False
+            if characters <= 0:
+                break
+            if identity not in articles and (sentences := chinese_sentences(text)):
+                articles[identity] = sentences
+                characters -= len(text)
+        if empty:
+            raise BiasflowError(f"{path}: no article; it needs <doc> blocks, or Parquet with the columns id and text.")
+    return list(articles.values())
+
+
+def chinese_sentences(text: str) -> list[str]:
+    """The sentences of a text, line by line."""
+    return [found.strip() for line in text.split("\n") for found in SENTENCE.findall(line) if found.strip()]
+
+
+def _articles(path: Path) -> Iterator[tuple[str, str]]:
+    """Id and text of the articles, one at a time."""
+    try:
+        with open(path, "rb") as stream:
+            parquet = stream.read(4) == b"PAR1"
+    except OSError as error:
+        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+    if parquet:
+        yield from _of_parquet(path)
+        return
+    for identity, title, text in ARTICLE.findall(read_text(path)):
+        yield identity, text.removeprefix(f"{title}\n")
+
+
+def _of_parquet(path: Path) -> Iterator[tuple[str, str]]:
+    from pyarrow import ArrowException  # slow to load, and needed for files from the hub only
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with closing(ParquetFile(path)) as file:
+            for batch in file.iter_batches(batch_size=1000, columns=["id", "text"]):
+                for row in batch.to_pylist():
+                    yield str(row["id"]), row["text"] or ""
+    except (ArrowException, KeyError, OSError) as error:
+        message = " ".join(str(error).split())
+        raise BiasflowError(f"{path}: columns id and text cannot be read as Parquet: {message}") from error

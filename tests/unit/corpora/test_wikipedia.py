@@ -1,0 +1,61 @@
+"""The Chinese Wikipedia: articles and sentences."""
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.wikipedia import chinese_sentences, read_chinese_wikipedia
+
+BLOCK = '<doc id="{0}" url="https://zh.wikipedia.org/wiki?curid={0}" title="{1}">\n{1}\n\n{2}\n\n</doc>\n'
+ARTICLES = {
+    "7": ("医生", "她是医生。他不是！\n历史.\n没有句号"),
+    "8": ("空", ""),
+    "9": ("律师", "「他来了。」她说。真的？"),
+}
+FIRST, LAST = ["她是医生。", "他不是！", "历史.", "没有句号"], ["「他来了。」", "她说。", "真的？"]
+
+
+@pytest.fixture
+def blocks(tmp_path):
+    text = "".join(BLOCK.format(number, *article) for number, article in ARTICLES.items())
+    (tmp_path / "wiki_00").write_text(text, encoding="utf-8")
+    return tmp_path / "wiki_00"
+
+
+def test_articles_have_all_sentences_but_no_title(blocks):
+    assert read_chinese_wikipedia([blocks]) == [FIRST, LAST]
+
+
+def test_parquet_holds_the_same(blocks, tmp_path):
+    rows = {"id": list(ARTICLES), "title": [a for a, _ in ARTICLES.values()], "text": [b for _, b in ARTICLES.values()]}
+    pa.parquet.write_table(pa.table(rows), tmp_path / "hub")  # its bytes tell, not its name
+    assert read_chinese_wikipedia([tmp_path / "hub"]) == read_chinese_wikipedia([blocks])
+    assert read_chinese_wikipedia([tmp_path / "hub", blocks]) == [FIRST, LAST]  # no article twice
+
+
+def test_no_more_characters_than_asked_for(blocks):
+    assert read_chinese_wikipedia([blocks, blocks], characters=5) == [FIRST]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("甲。乙！丙？", ["甲。", "乙！", "丙？"]),
+        ("他问：「谁？」她答。", ["他问：「谁？」", "她答。"]),
+        ("真的！！是。", ["真的！！", "是。"]),
+        ("2.5公里。 A. 乙", ["2.5公里。", "A. 乙"]),
+        (" \n\n", []),
+    ],
+)
+def test_sentences(text, sentences):
+    assert chinese_sentences(text) == sentences
+
+
+@pytest.mark.parametrize(("content", "why"), [(b"plain", "no article"), (b"PAR1 no", "Parquet"), (b"\xff", "UTF-8")])
+def test_a_file_without_articles_is_named(tmp_path, content, why):
+    (tmp_path / "wiki").write_bytes(content)
+    with pytest.raises(BiasflowError, match=f"wiki.*{why}"):
+        read_chinese_wikipedia([tmp_path / "wiki"])
+    with pytest.raises(BiasflowError, match="none"):
+        read_chinese_wikipedia([tmp_path / "none"])
