@@ -12,6 +12,7 @@ from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.corpora.documents import sample_sentences
 from scripts.biasflow.corpora.glue import SIZES, read_glue
 from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
+from scripts.biasflow.corpora.wikipedia import read_chinese_wikipedia
 from scripts.biasflow.corpora.wikitext import read_wikitext, running_text
 from scripts.biasflow.encoders.examples import blocks_of
 from scripts.biasflow.encoders.load import load_encoder
@@ -65,6 +66,14 @@ def test_302_chinese_occupations():
     names = read_chinese_professions(at_hand("chinese-professions"))
     assert len(names) == len(set(names)) == 302 and names[0] == "会计"
     assert len(occupation_sentences(names, "chinese")) == 302
+
+
+def test_what_the_chinese_articles_say_of_the_chinese_occupations():
+    articles = read_chinese_wikipedia([at_hand("chinese-wikipedia"), at_hand("chinese-wikipedia-rest")])
+    text = "".join(sentence for article in articles for sentence in article)
+    assert (len(articles), text.count("他"), text.count("她")) == (1512, 2443, 363)
+    names = read_chinese_professions(at_hand("chinese-professions"))
+    assert [name for name in names if set(name) - set(text)] == ["挚友", "主厨", "歹徒", "焊接工", "摔跤手"]
 
 
 @pytest.mark.parametrize(("task", "part"), [(task, part) for task in SIZES for part in SIZES[task]])
