@@ -22,7 +22,6 @@ OPENING = {"(", "[", "{", "“", "‘", "$", "£", "€", "¥", "#"}  # no space
 QUOTES = {'"', "'"}  # opening and closing look alike: they alternate within a paragraph
 STARTS = re.compile(r"[A-Z0-9À-ÞŠŽŒ\"'(\[“‘$£€¥#<]")  # what a sentence may begin with: < of <unk>, too
 
-
 # Kinds of what is in an article; a sentence is of the first kind that fits it.
 HEADING, UNKNOWN_WORD, NO_FULL_STOP, SHORT, WHOLE = (
     "heading", "sentence with <unk>", "no full stop", "one or two words", "whole sentence",

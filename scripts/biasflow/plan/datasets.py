@@ -84,13 +84,10 @@ def text_file(config: Mapping, encoder: str, text: str | None, *, held_out: bool
     paths, text = Paths(config["run"]), text_name(config, encoder, text)
     if text == PLANTED:
         return paths.text(origin(config, encoder) + (".held-out" if held_out else ""))
-    if text == CHINESE_TEXT:
-        return paths.text(text)
-    if text not in (WIKITEXT, WHOLE_SENTENCES):
-        return text
-    return paths.text(
-        text + ("-test" if held_out else "") + ("" if running or text == WHOLE_SENTENCES else ".sentences")
-    )
+    if text in (WIKITEXT, WHOLE_SENTENCES):
+        by_sentence = text == WIKITEXT and not running
+        return paths.text(text + ("-test" if held_out else "") + (".sentences" if by_sentence else ""))
+    return paths.text(text) if text == CHINESE_TEXT else text
 
 
 def text_name(config: Mapping, encoder: str, text: str | None) -> str:
