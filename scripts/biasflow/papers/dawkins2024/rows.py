@@ -13,6 +13,7 @@ from scripts.biasflow.registry import METRICS, WITH
 from scripts.biasflow.results.scores import NA, NONE
 
 BASE, DEBIAS, SENT, LAYER_12, LAYER_11, ATTENTION = LEVELS
+OWN_LEVELS = list(LEVELS[2:])  # the paper's own levels: neither Base nor the baseline
 SETTING = ["level", "settings"]  # as printed: settings are (n_11, c_11, n_12, c_12, n_p) as far as the level goes
 BLOCK = ["encoder", "stimuli"]
 READING = ["encoder", "interventions"]
@@ -36,6 +37,11 @@ PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the
 def encoders(run: Run) -> list[str]:
     """The encoders that the paper was asked for, in the order of the configuration."""
     return list(dict.fromkeys([*encoders_inside(run.options), *encoders_of_nli(run.options)]))
+
+
+def model_name(level: str, settings: str) -> str:
+    """A row of table 7: "layer-12 (0,1,1)", "base"."""
+    return f"{level} ({settings})" if settings else level
 
 
 def why_not_inside(run: Run, encoder: str) -> str:
