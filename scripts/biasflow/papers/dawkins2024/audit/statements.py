@@ -6,9 +6,8 @@ from itertools import product
 import numpy as np
 
 from scripts.biasflow.papers.dawkins2024.audit.checks import Check, check, check_count, not_computable
-from scripts.biasflow.papers.dawkins2024.audit.printed import OWN_LEVELS, Printed, best, value_at
-from scripts.biasflow.papers.dawkins2024.audit.viable_models import VIABLE_READINGS, viable_from, viable_models
-from scripts.biasflow.papers.dawkins2024.rows import ATTENTION, LAYER_11, LAYER_12, LEVELS, MEASURES
+from scripts.biasflow.papers.dawkins2024.audit.printed import VIABLE_READINGS, Printed, best, value_at
+from scripts.biasflow.papers.dawkins2024.rows import ATTENTION, LAYER_11, LAYER_12, LEVELS, MEASURES, OWN_LEVELS
 from scripts.biasflow.papers.dawkins2024.statements import STATEMENTS, Finding, findings
 from scripts.biasflow.results.rounding import DECIMALS, EQUAL
 from scripts.biasflow.results.viability import READINGS
@@ -89,7 +88,7 @@ def records(printed: Printed) -> Iterator[Check]:
         largest = score == "fairness"
         values = printed.table7[score]
         if largest:
-            values = values[viable_models(printed, reading)]
+            values = values[printed.viable(reading)]
         best_of = {name: best(values, name, largest=largest) for name in LEVELS[: LEVELS.index(level) + 1]}
         own, settings = best_of.pop(level)
         reached = [value for value, _ in best_of.values() if not np.isnan(value)]
@@ -110,9 +109,8 @@ def records(printed: Printed) -> Iterator[Check]:
 
 def statements(printed: Printed) -> Iterator[Check]:
     """The statements of `projective_statements`, counted in the printed table 7 under each reading of viable."""
-    table7, claims = printed.table7.reset_index(), printed.claims
-    threshold = claims.number("viability-threshold")
-    found = {reading: findings(table7, threshold=threshold, reading=reading) for reading in READINGS}
+    table7 = printed.table7.reset_index()
+    found = {reading: findings(table7, threshold=printed.threshold, reading=reading) for reading in READINGS}
     of_all_models = found[READINGS[0]]  # statements that do not depend on viability
     texts = {statement.id: statement.text for statement in STATEMENTS}
     for identifier, claim, where, reading in _stated():
@@ -121,9 +119,9 @@ def statements(printed: Printed) -> Iterator[Check]:
         yield check(claim, where, texts[identifier], recomputed, agrees=finding.holds, reading=reading, detail=detail)
     for name, reading in product(_COUNTED_OF_VIABLE_MODELS, READINGS):
         finding = found[reading][name]
-        yield check_count(claims, name, finding.k, reading=reading, detail=_detail(printed, finding, reading))
+        yield check_count(printed, name, finding.k, reading=reading, detail=_detail(printed, finding, reading))
     weighted = of_all_models["weighting-keeps-accuracy"]
-    yield check_count(claims, "weighting-improved", weighted.k, detail=_detail(printed, weighted, ""))
+    yield check_count(printed, "weighting-improved", weighted.k, detail=_detail(printed, weighted, ""))
 
 
 def _stated() -> Iterator[tuple[str, str, str, str]]:
@@ -138,7 +136,7 @@ def _stated() -> Iterator[tuple[str, str, str, str]]:
 
 def _detail(printed: Printed, finding: Finding, reading: str) -> str:
     exceptions = f"not so: {finding.exceptions}" if finding.exceptions else ""
-    return "; ".join(filter(None, [exceptions, finding.detail, viable_from(printed, reading)]))
+    return "; ".join(filter(None, [exceptions, finding.detail, printed.viable_from(reading)]))
 
 
 def statements_without_data(printed: Printed) -> Iterator[Check]:
