@@ -14,10 +14,14 @@ from scripts.biasflow.results.figures import (
     BLUE,
     GREEN,
     GREY,
-    LIGHT_GREY,
     PURPLE,
     VERMILION,
     empty_figure,
+    legend_below,
+    legend_entry,
+    light_grid,
+    name_row,
+    panels,
     style,
 )
 from scripts.biasflow.results.statistics import correlation
@@ -54,53 +58,50 @@ def strength_distance(run: Run) -> Figure:
     return _large(*blocks.popitem()) if len(blocks) == 1 else _small(blocks)
 
 
+@style()
 def _large(name: str, block: pd.DataFrame) -> Figure:
-    with style():
-        figure = Figure(figsize=(10.5, 6.8), layout="constrained")
-        panels = figure.subplots(2, 1, sharex=True)
-        for axes, measure in zip(panels, _MEASURES, strict=True):
-            _draw(axes, block, measure)
-            axes.set_ylabel(f"{_MEASURES[measure]}, lower is better")
-        _name_settings(panels[-1], block)
-        panels[0].set_title(name, loc="left", pad=16)
-        figure.legend(handles=_legend(), loc="outside lower center", ncols=4, frameon=False)
+    figure, ((upper,), (lower,)) = panels(2, 1, (10.5, 6.8), sharex=True)
+    for axes, (measure, label) in zip((upper, lower), _MEASURES.items(), strict=True):
+        _draw(axes, block, measure)
+        axes.set_ylabel(f"{label}, lower is better")
+    _name_settings(lower, block)
+    upper.set_title(name, loc="left", pad=16)
+    legend_below(figure, _legend())
     return figure
 
 
+@style()
 def _small(blocks: dict[str, pd.DataFrame]) -> Figure:
     """A row per encoder and stimuli set, a scale per measure."""
-    with style():
-        figure = Figure(figsize=(10.5, 1.2 + 1.7 * len(blocks)), layout="constrained")
-        grid = figure.subplots(len(blocks), 2, sharex=True, sharey="col", squeeze=False)
-        for panels, (name, block) in zip(grid, blocks.items(), strict=True):
-            for axes, measure in zip(panels, _MEASURES, strict=True):
-                _draw(axes, block, measure, size=10, band_names=axes in grid[0])
-                axes.set_ylabel(_MEASURES[measure])
-                axes.set_xticks([])
-            panels[0].annotate(name, (0, 1), (0, 14), "axes fraction", "offset points", fontsize=8, weight="bold")
-        for axes in grid[-1]:
-            axes.set_xlabel("settings in the order of the paper's table 7")
-        figure.legend(handles=_legend(), loc="outside lower center", ncols=4, frameon=False)
+    figure, grid = panels(len(blocks), 2, (10.5, 1.2 + 1.7 * len(blocks)), sharex=True, sharey="col")
+    for row, (name, block) in zip(grid, blocks.items(), strict=True):
+        for axes, (measure, label) in zip(row, _MEASURES.items(), strict=True):
+            _draw(axes, block, measure, size=10, band_names=axes in grid[0])
+            axes.set_ylabel(label)
+            axes.set_xticks([])
+        name_row(row[0], name, 14)
+    for axes in grid[-1]:
+        axes.set_xlabel("settings in the order of the paper's table 7")
+    legend_below(figure, _legend())
     return figure
 
 
+@style()
 def strength_fairness(run: Run) -> Figure:
     """NLI fairness against Strength and against Distance: a row of two panels per encoder and stimuli set that has
     both, and one for the printed values.
 
     Colour and shape: level; filled: viable, open: not. Panel titles give Spearman's rho over all settings."""
     blocks = _blocks(with_printed(run))
-    with style():
-        figure = Figure(figsize=(7.2, 0.9 + 2.7 * len(blocks)), layout="constrained")
-        grid = figure.subplots(len(blocks), 2, sharey=True, squeeze=False)
-        for panels, (name, block) in zip(grid, blocks.items(), strict=True):
-            for axes, measure in zip(panels, _MEASURES, strict=True):
-                _scatter(axes, block, measure, "fairness")
-                axes.set_xlabel(f"{_MEASURES[measure]}, lower is better")
-                axes.locator_params(axis="x", nbins=5)
-            panels[0].set_ylabel("NLI fairness \u03b7, higher is better")
-            panels[0].annotate(name, (0, 1), (0, 20), "axes fraction", "offset points", fontsize=8, weight="bold")
-        figure.legend(handles=_level_legend(), loc="outside lower center", ncols=4, frameon=False)
+    figure, grid = panels(len(blocks), 2, (7.2, 0.9 + 2.7 * len(blocks)), sharey=True)
+    for row, (name, block) in zip(grid, blocks.items(), strict=True):
+        for axes, (measure, label) in zip(row, _MEASURES.items(), strict=True):
+            _scatter(axes, block, measure, "fairness")
+            axes.set_xlabel(f"{label}, lower is better")
+            axes.locator_params(axis="x", nbins=5)
+        row[0].set_ylabel("NLI fairness \u03b7, higher is better")
+        name_row(row[0], name, 20)
+    legend_below(figure, _level_legend())
     return figure
 
 
@@ -136,8 +137,7 @@ def _draw(axes: Axes, block: pd.DataFrame, measure: str, *, size: float = 22, ba
         face = "white" if weighted else color
         axes.scatter(x[own.index], own[measure], s=size, marker=marker, facecolors=face, edgecolors=color, zorder=3)
     axes.set_xlim(x.min() - 1, x.max() + 1)
-    axes.grid(axis="y", color=LIGHT_GREY, linewidth=0.5, zorder=0)
-    axes.set_axisbelow(True)
+    light_grid(axes, "y")
 
 
 def _scatter(axes: Axes, block: pd.DataFrame, x: str, y: str) -> None:
@@ -153,20 +153,15 @@ def _scatter(axes: Axes, block: pd.DataFrame, x: str, y: str) -> None:
     found = correlation(known[x], known[y], "spearman")
     title = found.reason or f"\u03c1 = {found.estimate:.3f}, p = {found.p:.2g}, n = {found.n}"
     axes.set_title(title, loc="left", fontsize=8)
-    axes.grid(color=LIGHT_GREY, linewidth=0.5)
-    axes.set_axisbelow(True)
+    light_grid(axes)
     axes.tick_params(labelleft=True)
 
 
 def _level_legend() -> list[Line2D]:
-    common = {"linestyle": "", "markersize": 5}
-    entries = [
-        Line2D([], [], label=name, marker=marker, color=color, **common) for name, color, marker in _LEVELS.values()
-    ]
     return [
-        *entries,
-        Line2D([], [], label="viable (filled)", marker="o", color=GREY, **common),
-        Line2D([], [], label="not viable (open)", marker="o", color=GREY, markerfacecolor="none", **common),
+        *(legend_entry(name, marker=marker, color=color) for name, color, marker in _LEVELS.values()),
+        legend_entry("viable (filled)", marker="o", color=GREY),
+        legend_entry("not viable (open)", marker="o", color=GREY, markerfacecolor="none"),
     ]
 
 
@@ -178,16 +173,11 @@ def _name_settings(axes: Axes, block: pd.DataFrame) -> None:
 
 
 def _legend() -> list[Line2D]:
-    def entry(label: str, **options: object) -> Line2D:
-        return Line2D([], [], label=label, **{"linestyle": "", "markersize": 5, **options})
-
-    entries = [
-        entry(f"first projection {label}", marker=marker, color=color) for color, marker, label in _PROJECTIONS.values()
-    ]
+    projections = _PROJECTIONS.values()
     return [
-        *entries,
-        entry("n_p = 0 (hard at SENT)", marker="o", color=BLACK),
-        entry("n_p = 1 (weighted at SENT)", marker="o", markerfacecolor="white", color=BLACK),
-        entry("Base", linestyle="--", color=BLACK, linewidth=0.8),
-        entry("published (bert-base-uncased)", marker="_", color=GREY),
+        *(legend_entry(f"first projection {name}", marker=marker, color=color) for color, marker, name in projections),
+        legend_entry("n_p = 0 (hard at SENT)", marker="o", color=BLACK),
+        legend_entry("n_p = 1 (weighted at SENT)", marker="o", markerfacecolor="white", color=BLACK),
+        legend_entry("Base", linestyle="--", color=BLACK, linewidth=0.8),
+        legend_entry("published (bert-base-uncased)", marker="_", color=GREY),
     ]

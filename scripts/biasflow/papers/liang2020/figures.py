@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_parquet
@@ -19,7 +18,19 @@ from scripts.biasflow.papers.liang2020.blocks import EACH, METHODS
 from scripts.biasflow.papers.liang2020.performance import gender_shares as read_gender_shares
 from scripts.biasflow.papers.liang2020.rows import KEY, Rows, not_run, of_metrics, of_paper, wide
 from scripts.biasflow.papers.liang2020.tables import readings
-from scripts.biasflow.results.figures import BLACK, BLUE, GREY, LIGHT_GREY, VERMILION, empty_figure, style
+from scripts.biasflow.results.figures import (
+    BLACK,
+    BLUE,
+    GREY,
+    VERMILION,
+    empty_figure,
+    legend_below,
+    legend_entry,
+    light_grid,
+    name_row,
+    panels,
+    style,
+)
 from scripts.biasflow.results.scores import NA, NONE
 
 _MEASURES = {"diff": "mean |log p(he) - log p(she)|", "signed_diff": "mean log p(he) - log p(she)"}
@@ -93,6 +104,7 @@ class ScoredSentence:
     score: float
 
 
+@style()
 def occtmp_by_layer(run: Run) -> Figure:
     """OCCTMP's diff and signed diff with DensRay active in one layer only, against that layer; a row per encoder.
 
@@ -107,29 +119,19 @@ def occtmp_by_layer(run: Run) -> Figure:
     blocks = {name: block for name, block in table.groupby("encoder") if block["layer"].notna().any()}
     if not blocks:
         return _nothing(ours, "occtmp", EACH)
-    with style():
-        figure = Figure(figsize=(7.2, 0.9 + 2.3 * len(blocks)), layout="constrained")
-        grid = figure.subplots(len(blocks), len(_MEASURES), squeeze=False)
-        for panels, (name, block) in zip(grid, blocks.items(), strict=True):
-            for axes, measure in zip(panels, _MEASURES, strict=True):
-                _draw_layers(axes, block, measure)
-            panels[0].annotate(
-                f"{name}, occupations: {occupations}",
-                (0, 1),
-                (0, 6),
-                "axes fraction",
-                "offset points",
-                fontsize=8,
-                weight="bold",
-            )
-        for axes in grid[-1]:
-            axes.set_xlabel("the layer that DensRay is active in (from 0)")
-        lines = [Line2D([], [], linestyle=s, color=c, label=label) for s, c, label in _LINES.values()]
-        single = Line2D([], [], marker="o", markersize=4, color=BLUE, label="one layer")
-        figure.legend(handles=[single, *lines], loc="outside lower center", ncols=3, frameon=False)
+    figure, grid = panels(len(blocks), len(_MEASURES), (7.2, 0.9 + 2.3 * len(blocks)))
+    for row, (name, block) in zip(grid, blocks.items(), strict=True):
+        for axes, measure in zip(row, _MEASURES, strict=True):
+            _draw_layers(axes, block, measure)
+        name_row(row[0], f"{name}, occupations: {occupations}", 6)
+    for axes in grid[-1]:
+        axes.set_xlabel("the layer that DensRay is active in (from 0)")
+    lines = [legend_entry(label, linestyle=dashes, color=color) for dashes, color, label in _LINES.values()]
+    legend_below(figure, [legend_entry("one layer", linestyle="-", marker="o", markersize=4, color=BLUE), *lines], 3)
     return figure
 
 
+@style()
 def gender_shares(run: Run) -> Figure:
     """Where gender is in the untouched encoders: heads by layers of the attention values, and the layers' outputs.
 
@@ -142,25 +144,22 @@ def gender_shares(run: Run) -> Figure:
     if shares.empty:
         return _nothing(ours, "gender_share", NONE)
     blocks = dict(list(shares.groupby("encoder")))
-    heights = [block["layer"].max() + 1 for block in blocks.values()]
-    with style():
-        size = (6.4, sum(max(1.9, 0.22 * height + 0.7) for height in heights))
-        figure = Figure(figsize=size, layout="constrained")
-        grid = figure.subplots(len(blocks), 2, width_ratios=[5, 1], squeeze=False)
-        for column, (part, name) in enumerate(((_VALUES, "attention values by head"), (_OUTPUT, "outputs"))):
-            highest, mesh = shares.loc[shares["part"] == part, "value"].max(), None
-            for axes, (encoder, block) in zip(grid[:, column], blocks.items(), strict=True):
-                own = block[block["part"] == part]
-                axes.set_title(f"{encoder}: {name}" if part == _VALUES else name, loc="left")
-                if own.empty:
-                    axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=GREY)
-                    axes.set_axis_off()
-                    continue
-                mesh = _draw_shares(axes, own, highest)
-                axes.set_ylabel("layer (from 0)" if part == _VALUES else "")
-                axes.set_xlabel("head (from 0)" if part == _VALUES else "")
-            if mesh:
-                figure.colorbar(mesh, ax=list(grid[:, column]), label="gender share", aspect=30)
+    height = sum(max(1.9, 0.22 * (block["layer"].max() + 1) + 0.7) for block in blocks.values())
+    figure, grid = panels(len(blocks), 2, (6.4, height), width_ratios=[5, 1])
+    for column, (part, name) in zip(grid.T, ((_VALUES, "attention values by head"), (_OUTPUT, "outputs")), strict=True):
+        highest, mesh = shares.loc[shares["part"] == part, "value"].max(), None
+        for axes, (encoder, block) in zip(column, blocks.items(), strict=True):
+            own = block[block["part"] == part]
+            axes.set_title(f"{encoder}: {name}" if part == _VALUES else name, loc="left")
+            if own.empty:
+                axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=GREY)
+                axes.set_axis_off()
+                continue
+            mesh = _draw_shares(axes, own, highest)
+            axes.set_ylabel("layer (from 0)" if part == _VALUES else "")
+            axes.set_xlabel("head (from 0)" if part == _VALUES else "")
+        if mesh:
+            figure.colorbar(mesh, ax=list(column), label="gender share", aspect=30)
     return figure
 
 
@@ -261,8 +260,7 @@ def _draw_layers(axes: Axes, block: pd.DataFrame, measure: str) -> None:
     axes.plot(layers["layer"], layers[measure], color=BLUE, marker="o", markersize=4, linewidth=1)
     axes.set_xticks(layers["layer"], [f"{layer:.0f}" for layer in layers["layer"]])
     axes.set_ylabel(_MEASURES[measure])
-    axes.grid(axis="y", color=LIGHT_GREY, linewidth=0.5)
-    axes.set_axisbelow(True)
+    light_grid(axes, "y")
 
 
 def _draw_shares(axes: Axes, own: pd.DataFrame, highest: float) -> QuadMesh:
