@@ -154,9 +154,9 @@ def holm(p_values: ArrayLike) -> np.ndarray:
     return adjusted
 
 
-def t_interval(values: np.ndarray, *, confidence: float = 0.95) -> tuple[float, float]:
+def t_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
     """Student's t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than two."""
-    n = len(values)
+    values, n = np.asarray(values, dtype=float), len(values)
     if n < 2:
         return float("nan"), float("nan")
     half = stats.t.ppf((1 + confidence) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)

@@ -8,7 +8,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.methods.grid import LEVELS
 from scripts.biasflow.metrics.stereoset import part_of
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside, encoders_of_nli
-from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.frames import NLI_SCORES, Run, nli_rows
 from scripts.biasflow.registry import METRICS, WITH
 from scripts.biasflow.results.scores import NA, NONE
 
@@ -23,14 +23,7 @@ AFTER = "after fine-tuning"  # the paper's reading: its introduction applies the
 DURING = "during fine-tuning"
 HEADS = {"own": AFTER, "retrained": f"{AFTER}, head retrained"}  # head of a plainly fine-tuned model -> reading
 INTERVENTIONS = (*HEADS.values(), DURING)  # the readings, the main one first
-SCORES = {  # column of the tables -> metric, dataset, variant
-    "parity": ("nli_parity", "occupation-pairs", "majority"),
-    "parity_templates": ("nli_parity", "occupation-pairs", "templates"),
-    "accuracy": ("nli_accuracy", "occupation-pairs", NA),
-    "fairness": ("nli_fairness", "occupation-pairs", "majority"),
-    "fairness_templates": ("nli_fairness", "occupation-pairs", "templates"),
-    "snli_accuracy": ("accuracy", "test", NA),
-}
+SCORES = list(NLI_SCORES)
 PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the paper's table 7 prints of these
 
 
@@ -91,16 +84,11 @@ def nli(run: Run) -> pd.DataFrame:
     Encoders whose NLI was not measured under the grid are left out. BiasflowError names the first setting that lacks a
     score."""
     scores, options = run.scores, run.options
-    own = scores[(scores["task"] == options["task"]) & scores["encoder"].isin(encoders_of_nli(options))]
-    columns = {key: column for column, key in SCORES.items()}
-    keys = zip(own["metric"], own["dataset"], own["variant"], strict=True)
-    own = own.assign(column=[columns.get(key) for key in keys]).dropna(subset="column")
+    own = nli_rows(scores[(scores["task"] == options["task"]) & scores["encoder"].isin(encoders_of_nli(options))])
     after = _of_grid(own[own["strategy"] == "plain"], options["method"], per=["encoder"])
     rows = pd.concat([after.assign(interventions=after["head"].map(HEADS)), _in_training(own, run)])
     rows = rows.dropna(subset="interventions")
-    wide = rows.pivot(index=[*READING, *SETTING, "seed"], columns="column", values="value").reindex(
-        columns=list(SCORES)
-    )
+    wide = rows.pivot(index=[*READING, *SETTING, "seed"], columns="metric", values="value").reindex(columns=SCORES)
     for column in SCORES:
         for encoder, _, level, settings, _ in wide.index[wide[column].isna()][:1]:
             raise BiasflowError(f"encoder {encoder}, NLI: setting {level} ({settings}) has no {column}; score it first")

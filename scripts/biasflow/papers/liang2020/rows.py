@@ -58,18 +58,18 @@ class Rows:
 
         `unit`: set (dataset, or the task) and strategy, if only one is meant. An encoder without any score has the
         reason of all its cells."""
-        names = [] if method is None else self.names.get(method, [method])
-        refitted = {"method": names} if names else {}
-        methods = {"method": [*names, *map(of_pretrained, names)]} if names else {}
-        encoders = [encoder, finetuned(encoder)]
         if encoder not in set(self.scores["encoder"]) and (alone := self.run.reason(encoder=encoder)):
             return alone
-        cells = _CELLS.get(measure, {"metric": measure})
+        cells = dict(_CELLS.get(measure, {"metric": measure}))
+        names = self.names.get(method, [method]) if method else []
         if measure in _TRAINED:
-            trainings = self._trainings(measure, unit.get("set"), unit.get("strategy"))
-            return self.run.reason(encoder=encoder, training=trainings, **cells, **refitted)
-        dataset = {"dataset": unit["set"]} if "set" in unit else {}
-        return self.run.reason(encoder=encoders, training=PRETRAINED, **{**cells, **dataset}, **methods)
+            cells |= {"encoder": encoder}
+            cells |= {"training": self._trainings(measure, unit.get("set"), unit.get("strategy"))}
+        else:
+            cells |= {"encoder": [encoder, finetuned(encoder)], "training": PRETRAINED}
+            cells |= {"dataset": unit["set"]} if "set" in unit else {}
+            names = [*names, *map(of_pretrained, names)]
+        return self.run.reason(**cells, **({"method": names} if names else {}))
 
     def _trainings(self, kind: str, task: str | None, strategy: str | None) -> list[str]:
         trainings = self.run.plan["training"].drop_duplicates()
@@ -141,12 +141,10 @@ def wide(rows: pd.DataFrame, index: Sequence[str], metrics: Sequence[str], *, co
     rows = rows[rows["metric"].isin(metrics)]
     refuse_doubles(rows, [*index, "metric"])
     table = rows.pivot(index=[*index], columns="metric", values="value").reindex(columns=[*metrics]).astype(float)
-    if complete:
-        expected = pd.MultiIndex.from_product([range(len(table)), metrics])
-        found = pd.MultiIndex.from_arrays([table.index.get_indexer(rows.set_index([*index]).index), rows["metric"]])
-        for row, metric in expected.difference(found, sort=False)[:1]:
-            named = _named(dict(zip(index, table.index[row], strict=True)), index)
-            raise BiasflowError(f"{named}: no {metric}; score it first")
+    there = rows.assign(value=1).pivot(index=[*index], columns="metric", values="value").reindex(columns=[*metrics])
+    holes = there.isna().stack() if complete else pd.Series(dtype=bool)
+    for *key, metric in holes.index[holes][:1]:
+        raise BiasflowError(f"{_named(dict(zip(index, key, strict=True)), index)}: no {metric}; score it first")
     return table.rename_axis(columns=None).reset_index()
 
 
@@ -189,6 +187,11 @@ def change_from_none(table: pd.DataFrame, unit: Sequence[str], columns: Sequence
     for column in columns:
         table.insert(table.columns.get_loc(column) + 1, f"{column}_change", table[column] - base[column])
     return table
+
+
+def first(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """The table with these columns before the others."""
+    return table[[*columns, *(column for column in table if column not in columns)]]
 
 
 def ordered(table: pd.DataFrame, by: Sequence[str], ours: Rows) -> pd.DataFrame:
