@@ -16,12 +16,11 @@ from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, beside, e
 from scripts.biasflow.papers.orgad2022.runs import ceat_runs, of_all_models
 from scripts.biasflow.papers.orgad2022.selection import BASELINES, CEAT, Selection, select
 from scripts.biasflow.results.statistics import holm
-from scripts.biasflow.results.tables import PUBLISHED
 
 _READING = ["test", "order", "variance"]
 _KEY = ["encoder", *_READING, "model"]
 _VARIANTS = {f"{order}-{variance}": (order, variance) for order, variance in product(ORDERS, VARIANCES)}
-_NUMBERS = [CEAT_EFFECT, "effect_size_sd", "n", "p_two_sided_median", "significant_two_sided", "p_one_sided_median"]
+_NUMBERS = ["effect_size", "effect_size_sd", "n", "p_two_sided_median", "significant_two_sided", "p_one_sided_median"]
 _NUMBERS += ["significant_one_sided", "tau_squared", "draws", "change", "pairs", "p_change"]
 _SIDES = [name for side in ("two", "one") for name in (f"significant_{side}_sided", f"p_{side}_sided_median")]
 
@@ -38,18 +37,17 @@ def ceat(run: Run) -> pd.DataFrame:
     chosen = select(run)
     encoders = encoders_of(chosen)
     ours = _measured(chosen)
-    table = beside(ours, _printed(run), _KEY, encoders)
+    table = beside(ours, _printed(run), _KEY, ["effect_size"], encoders)
     table = table.merge(_words(chosen), on=["encoder", "test"], how="left", validate="many_to_one")
     tested = set(ours["encoder"])
     table = table.assign(
-        effect_size_difference=table[CEAT_EFFECT] - table[CEAT_EFFECT + PUBLISHED],
         words_dropped=table["words_dropped"].astype(object).fillna(""),
         diverged=[chosen.diverged_seeds(*key) for key in zip(table["encoder"], table["model"], strict=True)],
         status=[
             row.status or status(NOT_ASKED if row.encoder in tested else chosen.reason(row.encoder, CEAT))
             for row in table.itertuples()
         ],
-    ).rename(columns={CEAT_EFFECT: "effect_size", CEAT_EFFECT + PUBLISHED: "effect_size_published"})
+    )
     table = arranged(
         table,
         encoder=encoders,
@@ -126,12 +124,12 @@ def _summaries(chosen: Selection, test: str) -> pd.DataFrame:
     changes = compare(runs[runs["metric"] == CEAT_EFFECT])
     table = changes.merge(others.reset_index(), on=keys, how="left", validate="one_to_one").assign(test=test)
     table[["order", "variance"]] = [_VARIANTS[variant] for variant in table["variant"]]
-    return table.rename(columns={"mean": CEAT_EFFECT, "sd": "effect_size_sd", "p": "p_change"})
+    return table.rename(columns={"mean": "effect_size", "sd": "effect_size_sd", "p": "p_change"})
 
 
 def _printed(run: Run) -> pd.DataFrame:
     """The printed effect sizes by _KEY."""
     values = printed_values(run, "1")
-    values = values[values["metric"] == CEAT_EFFECT].rename(columns={"dataset": "test", "value": CEAT_EFFECT})
+    values = values[values["metric"] == CEAT_EFFECT].rename(columns={"dataset": "test", "value": "effect_size"})
     values[["order", "variance"]] = [_VARIANTS[variant] for variant in values["variant"]]
-    return values[[*_KEY, CEAT_EFFECT]]
+    return values[[*_KEY, "effect_size"]]

@@ -17,7 +17,7 @@ from scripts.biasflow.papers.orgad2022.measures import (
     MIXED,
     Measure,
 )
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, encoders_of, printed_values, with_all
 from scripts.biasflow.papers.orgad2022.runs import ceat_runs, compression_runs, of_all_models
 from scripts.biasflow.papers.orgad2022.selection import (
     AFTER,
@@ -118,9 +118,7 @@ def _rows(chosen: Selection, frames: list[pd.DataFrame]) -> pd.DataFrame:
     encoders = encoders_of(chosen)
     found = pd.concat([frame[_KEY] for frame in frames]).drop_duplicates()
     found = found[found["encoder"].isin(encoders)]
-    # An encoder without a single score or printed value has one row, for the reason.
-    silent = pd.DataFrame({"encoder": [name for name in encoders if name not in set(found["encoder"])]})
-    found = pd.concat([found, silent], ignore_index=True).fillna("")
+    found = with_all(found, encoders).fillna("")
     found["other"] = found["text"] != found["model"].map(TEXTS | chosen.models)
     models = [*BASELINES, *chosen.models, *TEXTS]
     return arranged(found, encoder=encoders, model=models, other=[False, True])[_KEY]

@@ -7,17 +7,16 @@ import pandas as pd
 
 from scripts.biasflow.papers.frames import Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import comparisons
-from scripts.biasflow.papers.orgad2022.measures import MEASURES, MIXED
+from scripts.biasflow.papers.orgad2022.measures import MEASURES, MIXED, with_labels
 from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, beside, encoders_of, printed_values
 from scripts.biasflow.papers.orgad2022.runs import CELL, MEASURE
 from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, FROZEN, select
 from scripts.biasflow.results.statistics import holm
-from scripts.biasflow.results.tables import PUBLISHED
+from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED
 
 PRINTED_IN = {BEFORE: "3", AFTER: "4", FROZEN: "5"}  # stage -> the paper's table
 _KEY = ["encoder", *MEASURE, *CELL]
 _STARS = ["star", "star" + PUBLISHED]
-_LABELS = {measure.key: measure.label for measure in MEASURES}
 
 
 def table3(run: Run) -> pd.DataFrame:
@@ -51,7 +50,7 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
     for name in ("p", "p_by_encoder"):
         ours[f"{name}_holm"] = ours.groupby(["encoder", *MEASURE])[name].transform(holm).astype(float)
     printed = printed_values(run, PRINTED_IN[stage]).rename(columns={"value": "mean"})
-    table = beside(ours, printed[[*_KEY, "mean", "sd", "star"]], _KEY, encoders)
+    table = with_labels(beside(ours, printed[[*_KEY, "mean", "sd", "star"]], _KEY, ["mean"], encoders))
     table[_STARS] = table[_STARS].astype(object).fillna("")
     scored = set(ours["encoder"])
 
@@ -60,25 +59,17 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
         what = COMPRESSION if row.metric == MIXED.metric and row.encoder in scored else stage
         return status(chosen.reason(row.encoder, what, row.model))
 
-    lost = chosen.lost(stage)
-    mean, sd = table["mean" + PUBLISHED], table["sd" + PUBLISHED]
-    difference = table["mean"] - mean
-    star, other = (table[name] for name in _STARS)
+    sd, (star, other) = table["sd" + PUBLISHED], (table[name] for name in _STARS)
+    models = zip(table["encoder"], table["model"], strict=True)
     table = table.assign(
-        measure=[_LABELS.get(key, "") for key in zip(table["metric"], table["variant"], strict=True)],
-        mean_difference=difference,
-        difference_in_printed_sd=difference / sd.where(sd > 0),
+        difference_in_printed_sd=table["mean" + DIFFERENCE] / sd.where(sd > 0),
         stars_agree=np.where((star == "") | (other == ""), "", np.where(star == other, "yes", "no")),
-        diverged=[
-            chosen.diverged_seeds(*key) if lost else "" for key in zip(table["encoder"], table["model"], strict=True)
-        ],
+        diverged=[chosen.diverged_seeds(*model) for model in models] if chosen.lost(stage) else "",
         status=[row.status or why(row) for row in table.itertuples()],
+        other=table["text"] != table["model"].map(TEXTS | chosen.models),
     )
-    texts = TEXTS | chosen.models
     table = arranged(
-        table.assign(
-            key=[*zip(table["metric"], table["variant"], strict=True)], other=table["text"] != table["model"].map(texts)
-        ),
+        table,
         encoder=encoders,
         key=[measure.key for measure in MEASURES],
         model=[*chosen.models, *TEXTS],
