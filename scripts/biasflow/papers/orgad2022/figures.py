@@ -14,24 +14,13 @@ from scripts.biasflow.papers.orgad2022.fits import line
 from scripts.biasflow.papers.orgad2022.measures import BY_LABEL, MIXED, PEARSON, Measure
 from scripts.biasflow.papers.orgad2022.runs import POINT, points
 from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, Selection, select
-from scripts.biasflow.results.figures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    PURPLE,
-    VERMILION,
-    empty_figure,
-    legend_below,
-    legend_entry,
-    light_grid,
-    name_row,
-    panels,
-    style,
-)
+from scripts.biasflow.results import figures as draw
 
 # Of models, in their order; the shapes repeat what the colours say.
-_COLOURS, _SHAPES = (BLACK, VERMILION, BLUE, GREEN, PURPLE, GREY), ("o", "^", "s", "D", "v", "P", "X")
+_COLOURS, _SHAPES = (
+    (draw.BLACK, draw.VERMILION, draw.BLUE, draw.GREEN, draw.PURPLE, draw.GREY),
+    ("o", "^", "s", "D", "v", "P", "X"),
+)
 _STAGES = {BEFORE: "before retraining", AFTER: "after retraining"}
 _COLUMNS = 3  # measures side by side, each before and after
 _ABOVE = 26  # points from a panel to the name of the encoder: higher than the panel's title
@@ -43,7 +32,7 @@ _GRID = [  # a row of correlations, a row of sums, a row of information measures
 Marks = Mapping[str, tuple[str, str]]
 
 
-@style()
+@draw.style()
 def figure3(run: Run) -> Figure:
     """TPR gap (P) against compression, a row of two panels per encoder.
 
@@ -55,15 +44,15 @@ def figure3(run: Run) -> Figure:
     blocks, marks = _blocks(chosen, [measure]), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
-    figure, grid = panels(len(blocks), 2, (7.2, 0.7 + 2.6 * len(blocks)), sharey="row")
+    figure, grid = draw.panels(len(blocks), 2, (7.2, 0.7 + 2.6 * len(blocks)), sharey="row")
     for row, (name, stages) in zip(grid, blocks.items(), strict=True):
         for axes, (stage, block) in zip(row, stages.items(), strict=True):
             _draw(axes, block, measure, marks, boxes=stage == AFTER, title=_STAGES[stage])
             axes.set_xlabel(_X_LABEL)
             axes.tick_params(labelleft=True)
         row[0].set_ylabel(f"{measure.label}, data shares")
-        name_row(row[0], name, _ABOVE)
-    legend_below(figure, _legend(marks))
+        draw.name_row(row[0], name, _ABOVE)
+    draw.legend_below(figure, _legend(marks))
     return figure
 
 
@@ -83,14 +72,14 @@ def figure7(run: Run) -> Figure:
     return _small_multiples(run, [[measure._replace(variant="labour") for measure in PEARSON]])
 
 
-@style()
+@draw.style()
 def _small_multiples(run: Run, rows: Sequence[Sequence[Measure]]) -> Figure:
     chosen = select(run)
     blocks, marks = _blocks(chosen, [measure for row in rows for measure in row]), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
     lines = len(rows) * len(blocks)
-    figure, grid = panels(lines, 2 * _COLUMNS, (10.5, 0.8 + 2.0 * lines))
+    figure, grid = draw.panels(lines, 2 * _COLUMNS, (10.5, 0.8 + 2.0 * lines))
     for line_of_panels, ((name, stages), measures) in zip(grid, product(blocks.items(), rows), strict=True):
         for left, right, measure in zip(line_of_panels[::2], line_of_panels[1::2], measures, strict=True):
             right.sharey(left)
@@ -99,10 +88,10 @@ def _small_multiples(run: Run, rows: Sequence[Sequence[Measure]]) -> Figure:
             left.set_ylabel(f"{measure.label}{', labour shares' if measure.variant == 'labour' else ''}")
             right.tick_params(labelleft=False)
         if measures is rows[0]:
-            name_row(line_of_panels[0], name, _ABOVE)
+            draw.name_row(line_of_panels[0], name, _ABOVE)
     for axes in grid[-1]:
         axes.set_xlabel(_X_LABEL)
-    legend_below(figure, _legend(marks))
+    draw.legend_below(figure, _legend(marks))
     return figure
 
 
@@ -127,7 +116,7 @@ def _known(block: pd.DataFrame, measure: Measure) -> pd.DataFrame:
 
 def _nothing(chosen: Selection) -> Figure:
     """What stands for a figure without a single point: why, for each encoder."""
-    return empty_figure("; ".join(f"{name}: {chosen.no_points(name)}" for name in chosen.encoders))
+    return draw.empty_figure("; ".join(f"{name}: {chosen.no_points(name)}" for name in chosen.encoders))
 
 
 def _draw(
@@ -143,10 +132,10 @@ def _draw(
     of the data's."""
     x, y = _X, measure.column
     known = _known(block, measure)
-    light_grid(axes)
+    draw.light_grid(axes)
     if known.empty:
         axes.set_title(title, loc="left", fontsize=8)
-        axes.text(0.5, 0.5, "no scores", transform=axes.transAxes, ha="center", color=GREY)
+        axes.text(0.5, 0.5, "no scores", transform=axes.transAxes, ha="center", color=draw.GREY)
         return
     for model, (color, marker) in marks.items():
         own = known[known["model"] == model]
@@ -160,7 +149,7 @@ def _draw(
     fitted = line(known[x], known[y])
     if np.isfinite(fitted.slope):
         ends = np.array([known[x].min(), known[x].max()])
-        axes.plot(ends, fitted.intercept + fitted.slope * ends, color=BLACK, linewidth=1, linestyle="--", zorder=4)
+        axes.plot(ends, fitted.intercept + fitted.slope * ends, color=draw.BLACK, linewidth=1, linestyle="--", zorder=4)
     text = f"{title}: {_r_squared(fitted.r_squared)}, n = {fitted.n}"
     if measure.variant == "labour":
         other = line(block[x], block[measure._replace(variant="train").column])
@@ -196,6 +185,6 @@ def _marks(chosen: Selection) -> Marks:
 
 def _legend(marks: Marks) -> list[Line2D]:
     return [
-        legend_entry(model, marker=marker, color=color, markerfacecolor="none")
+        draw.legend_entry(model, marker=marker, color=color, markerfacecolor="none")
         for model, (color, marker) in marks.items()
     ]

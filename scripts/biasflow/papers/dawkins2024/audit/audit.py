@@ -11,42 +11,27 @@ from dataclasses import asdict, fields
 
 import pandas as pd
 
+from scripts.biasflow.papers.dawkins2024.audit import statements, tables, text_numbers
 from scripts.biasflow.papers.dawkins2024.audit.checks import Check
 from scripts.biasflow.papers.dawkins2024.audit.printed import Printed
-from scripts.biasflow.papers.dawkins2024.audit.statements import (
-    one_cutoff,
-    records,
-    statements,
-    statements_without_data,
-)
-from scripts.biasflow.papers.dawkins2024.audit.tables import (
-    best_fairness,
-    best_intrinsic,
-    example_scores,
-    fairness_products,
-    same_values_in_table7,
-    shares,
-    weighting,
-)
-from scripts.biasflow.papers.dawkins2024.audit.text_numbers import correlations, counts, improvement
 from scripts.biasflow.papers.frames import Run
 
 DEPENDS = "depends on the reading"
 _CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the rows
-    fairness_products,
-    shares,
-    best_intrinsic,
-    best_fairness,
-    same_values_in_table7,
-    weighting,
-    correlations,
-    improvement,
-    one_cutoff,
-    records,
-    statements,
-    counts,
-    example_scores,
-    statements_without_data,
+    tables.fairness_products,
+    tables.shares,
+    tables.best_intrinsic,
+    tables.best_fairness,
+    tables.same_values_in_table7,
+    tables.weighting,
+    text_numbers.correlations,
+    text_numbers.improvement,
+    statements.one_cutoff,
+    statements.records,
+    statements.statements,
+    text_numbers.counts,
+    tables.example_scores,
+    statements.statements_without_data,
 ]
 
 
