@@ -1,6 +1,6 @@
 """Any table as CSV, LaTeX and HTML, and published numbers beside ours."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import jinja2
@@ -73,6 +73,22 @@ def merge_published(
     for column in frame.columns:
         order += [column, column + PUBLISHED, column + DIFFERENCE] if column in values else [column]
     return merged[order]
+
+
+def arranged(table: pd.DataFrame, **orders: Iterable[object] | None) -> pd.DataFrame:
+    """The table sorted by these columns, each in the order in which its values are first given, others last; None: in
+    their own order."""
+    places = {
+        column: {value: place for place, value in enumerate(dict.fromkeys(order))}
+        for column, order in orders.items()
+        if order is not None
+    }
+
+    def key(column: pd.Series) -> pd.Series:
+        own = places.get(column.name)
+        return column if own is None else column.map(lambda value: own.get(value, len(own)))
+
+    return table.sort_values([*orders], key=key, kind="stable", ignore_index=True)
 
 
 def write_table(

@@ -23,7 +23,7 @@ AFTER = "after fine-tuning"  # the paper's reading: its introduction applies the
 DURING = "during fine-tuning"
 HEADS = {"own": AFTER, "retrained": f"{AFTER}, head retrained"}  # head of a plainly fine-tuned model -> reading
 INTERVENTIONS = (*HEADS.values(), DURING)  # the readings, the main one first
-SCORES = list(NLI_SCORES)
+SCORES = NLI_SCORES
 PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the paper's table 7 prints of these
 
 
@@ -88,7 +88,9 @@ def nli(run: Run) -> pd.DataFrame:
     after = _of_grid(own[own["strategy"] == "plain"], options["method"], per=["encoder"])
     rows = pd.concat([after.assign(interventions=after["head"].map(HEADS)), _in_training(own, run)])
     rows = rows.dropna(subset="interventions")
-    wide = rows.pivot(index=[*READING, *SETTING, "seed"], columns="metric", values="value").reindex(columns=SCORES)
+    wide = rows.pivot(index=[*READING, *SETTING, "seed"], columns="metric", values="value").reindex(
+        columns=list(SCORES)
+    )
     for column in SCORES:
         for encoder, _, level, settings, _ in wide.index[wide[column].isna()][:1]:
             raise BiasflowError(f"encoder {encoder}, NLI: setting {level} ({settings}) has no {column}; score it first")

@@ -26,7 +26,7 @@ from scripts.biasflow.papers.dawkins2024.rows import (
 )
 from scripts.biasflow.papers.frames import RUN, Run, status
 from scripts.biasflow.papers.make import NOTE
-from scripts.biasflow.results.tables import merge_published
+from scripts.biasflow.results.tables import arranged, merge_published
 from scripts.biasflow.results.viability import viable
 
 
@@ -105,11 +105,9 @@ def viable_settings(table: pd.DataFrame, **viability: float | str) -> np.ndarray
 
 def in_printed_order(table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Rows by encoder and reading (in the order of INTERVENTIONS), within each in the order of the printed table 7."""
-    order = pd.Series(range(len(published)), pd.MultiIndex.from_frame(published[SETTING]))
-    places = order.reindex(pd.MultiIndex.from_frame(table[SETTING])).to_numpy()
-    ranks = table["interventions"].map(INTERVENTIONS.index)
-    sorting = table.assign(_place=places, _rank=ranks)
-    return sorting.sort_values(["encoder", "_rank", "_place"], kind="stable", ignore_index=True)[list(table)]
+    model = [*zip(table["level"], table["settings"], strict=True)]
+    printed = published[SETTING].itertuples(index=False, name=None)
+    return arranged(table.assign(_model=model), encoder=None, interventions=INTERVENTIONS, _model=printed)[list(table)]
 
 
 def _note(run: Run) -> str:

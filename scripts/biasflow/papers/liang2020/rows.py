@@ -9,6 +9,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.frames import NOT_ASKED, RUN, Run, status
 from scripts.biasflow.papers.liang2020.blocks import EACH, METHODS, PLAIN, finetuned, of_pretrained, with_defaults
 from scripts.biasflow.results.scores import KEYS, NA, NONE
+from scripts.biasflow.results.tables import arranged
 
 KEY = ["encoder", "method", "setting"]  # of the tables: setting is where a method acts
 PRETRAINED, FINETUNED = "pretrained", "finetuned"
@@ -196,10 +197,9 @@ def first(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 def ordered(table: pd.DataFrame, by: Sequence[str], ours: Rows) -> pd.DataFrame:
     """Rows sorted by `by`, then in the order of the methods, the main place of each first."""
-    rank = table["method"].map({name: number for number, name in enumerate(ours.places)})
     elsewhere = table["setting"] != table["method"].map(ours.places)
-    sorting = table.assign(_rank=rank, _elsewhere=elsewhere)
-    return sorting.sort_values([*by, "_rank", "_elsewhere", "setting"], kind="stable", ignore_index=True)[list(table)]
+    orders = dict.fromkeys(by) | {"method": ours.places, "_elsewhere": None, "setting": None}
+    return arranged(table.assign(_elsewhere=elsewhere), **orders)[list(table)]
 
 
 def with_not_run(table: pd.DataFrame, ours: Rows, measure: str, printed: pd.DataFrame | None = None) -> pd.DataFrame:

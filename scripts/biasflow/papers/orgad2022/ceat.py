@@ -12,10 +12,11 @@ from scripts.biasflow.metrics.combined_effect import ORDERS, VARIANCES
 from scripts.biasflow.papers.frames import NOT_ASKED, Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL, compare
 from scripts.biasflow.papers.orgad2022.measures import CEAT_EFFECT, CEAT_METRICS
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, beside, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.printed import TEXTS, beside, encoders_of, printed_values
 from scripts.biasflow.papers.orgad2022.runs import ceat_runs, of_all_models
 from scripts.biasflow.papers.orgad2022.selection import BASELINES, CEAT, Selection, select
 from scripts.biasflow.results.statistics import holm
+from scripts.biasflow.results.tables import arranged
 
 _READING = ["test", "order", "variance"]
 _KEY = ["encoder", *_READING, "model"]

@@ -20,10 +20,10 @@ from scripts.biasflow.papers.orgad2022.measures import (
     VARIANTS,
     with_labels,
 )
-from scripts.biasflow.papers.orgad2022.printed import ENCODER, REPLICA, arranged, beside, printed_values
+from scripts.biasflow.papers.orgad2022.printed import ENCODER, REPLICA, beside, printed_values
 from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points
 from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, CEAT, COMPRESSION, select
-from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED
+from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 SIGNIFICANT, EVERY = "p < 0.05", "all"  # which points stand in a row
 _KEY = ["encoder", "intrinsic", "intrinsic_variant", "points", "metric", "variant"]

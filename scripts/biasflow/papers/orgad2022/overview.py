@@ -17,7 +17,7 @@ from scripts.biasflow.papers.orgad2022.measures import (
     MIXED,
     Measure,
 )
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, encoders_of, printed_values, with_all
+from scripts.biasflow.papers.orgad2022.printed import TEXTS, encoders_of, printed_values, with_all
 from scripts.biasflow.papers.orgad2022.runs import ceat_runs, compression_runs, of_all_models
 from scripts.biasflow.papers.orgad2022.selection import (
     AFTER,
@@ -30,6 +30,7 @@ from scripts.biasflow.papers.orgad2022.selection import (
     select,
 )
 from scripts.biasflow.papers.orgad2022.stages import PRINTED_IN
+from scripts.biasflow.results.tables import arranged
 
 CHANCE = 0.05  # how far from 1 the compression of random labels may be
 _SHOWN = {  # columns, without the stage

@@ -47,16 +47,3 @@ def with_all(table: pd.DataFrame, encoders: Sequence[str]) -> pd.DataFrame:
     """The table with an empty row for each of these encoders that has none."""
     silent = pd.DataFrame({"encoder": [name for name in encoders if name not in set(table["encoder"])]})
     return pd.concat([table, silent], ignore_index=True)
-
-
-def arranged(table: pd.DataFrame, **orders: Sequence[object]) -> pd.DataFrame:
-    """The table sorted by these columns, each in the order in which its values are first given; others last."""
-    places = {
-        column: {value: place for place, value in enumerate(dict.fromkeys(order))} for column, order in orders.items()
-    }
-
-    def key(column: pd.Series) -> pd.Series:
-        own = places[column.name]
-        return column.map(lambda value: own.get(value, len(own)))
-
-    return table.sort_values([*orders], key=key, kind="stable", ignore_index=True)

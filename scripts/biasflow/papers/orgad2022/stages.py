@@ -8,11 +8,11 @@ import pandas as pd
 from scripts.biasflow.papers.frames import Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import comparisons
 from scripts.biasflow.papers.orgad2022.measures import MEASURES, MIXED, with_labels
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, beside, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.printed import TEXTS, beside, encoders_of, printed_values
 from scripts.biasflow.papers.orgad2022.runs import CELL, MEASURE
 from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, FROZEN, select
 from scripts.biasflow.results.statistics import holm
-from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED
+from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 PRINTED_IN = {BEFORE: "3", AFTER: "4", FROZEN: "5"}  # stage -> the paper's table
 _KEY = ["encoder", *MEASURE, *CELL]
