@@ -28,17 +28,19 @@ _CHANGES = "stereoset-changes"
 
 def examples_of(number: int, run: Run) -> pd.DataFrame:
     """Table 1, 3 or 4 for every encoder and stimuli set that was read, see `examples`. A note names the others."""
-    published, tables, missing = run.published("tables1_3_4"), [], []
+    published, tables, missing = run.published("tables1_3_4"), {}, []
     stimuli = {name: read_text_csv(path) for name, path in run.files.get("stimuli", {}).items()}
     for encoder in encoders_inside(run.options):
         read = {name: _untouched(run, encoder, name) for name in stimuli}
-        found = {name: probabilities for name, probabilities in read.items() if probabilities is not None}
-        for name, probabilities in found.items():
-            table = examples(number, stimuli[name], probabilities, published, ids=IDS.get(name))
-            tables.append(pd.concat({(encoder, name): table}, names=BLOCK))
-        if not found:
-            missing.append(f"Encoder {encoder} {status_of(why_not_inside(run, encoder))}.")
-    table = pd.concat(tables).reset_index(BLOCK).reset_index(drop=True) if tables else pd.DataFrame(columns=_EXAMPLE)
+        own = {
+            (encoder, name): examples(number, stimuli[name], probabilities, published, ids=IDS.get(name))
+            for name, probabilities in read.items()
+            if probabilities is not None
+        }
+        tables |= own
+        missing += [] if own else [f"Encoder {encoder} {status_of(why_not_inside(run, encoder))}."]
+    empty = pd.DataFrame(columns=_EXAMPLE)
+    table = pd.concat(tables, names=BLOCK).reset_index(BLOCK).reset_index(drop=True) if tables else empty
     table.attrs[NOTE] = " ".join(missing)
     return table
 

@@ -60,17 +60,19 @@ def rank_agreement(run: Run, *, seed: int = 0) -> pd.DataFrame:
     Per encoder and for Strength and Distance; `comparison` is `share` or `stimuli`, `a` and `b` are what is compared,
     [low, high] is a seeded bootstrap interval, `verdict` counts the pairs of settings that change order."""
     wide, rows = inside(run), []
-    for measure in MEASURES:
-        for (encoder, stimuli), block in wide.groupby(level=BLOCK):
-            for a, b in combinations(shares(run), 2):
-                keys = {"encoder": encoder, "stimuli": stimuli, "metric": measure, "comparison": "share"}
-                found = _agreement(block[measure, a, NA], block[measure, b, NA], seed)
-                rows.append(keys | {"a": a, "b": b} | found)
-        for encoder, block in wide.groupby(level="encoder"):
-            sets = block[key_of(measure)].unstack("stimuli")
-            for a, b in combinations(sets, 2):
-                keys = {"encoder": encoder, "stimuli": "", "metric": measure, "comparison": "stimuli"}
-                rows.append(keys | {"a": a, "b": b} | _agreement(sets[a], sets[b], seed))
+
+    def compare(values: pd.DataFrame, **keys: str) -> None:
+        for a, b in combinations(values, 2):
+            rows.append(keys | {"a": a, "b": b} | _agreement(values[a], values[b], seed))
+
+    for (encoder, stimuli), block in wide.groupby(level=BLOCK):
+        for measure in MEASURES:
+            values = block[measure].xs(NA, axis=1, level="variant")[shares(run)]
+            compare(values, encoder=encoder, stimuli=stimuli, metric=measure, comparison="share")
+    for encoder, block in wide.groupby(level="encoder"):
+        for measure in MEASURES:
+            values = block[key_of(measure)].unstack("stimuli")
+            compare(values, encoder=encoder, stimuli="", metric=measure, comparison="stimuli")
     columns = [*BLOCK, "metric", "comparison", "a", "b", "spearman", "p", "low", "high", "n", "verdict"]
     return pd.DataFrame(rows, columns=columns).sort_values(BLOCK, kind="stable", ignore_index=True)
 
@@ -100,13 +102,12 @@ def subspaces(run: Run) -> pd.DataFrame:
 
 def _agreement(a: pd.Series, b: pd.Series, seed: int) -> dict:
     found = correlation(a, b, "spearman", seed=seed)
-    first, second = np.triu_indices(len(a), k=1)
-    a, b = a.to_numpy(), b.to_numpy()
-    changed = int((np.sign(a[first] - a[second]) != np.sign(b[first] - b[second])).sum())
-    verdict = found.reason or (
-        f"{changed} of {len(first)} pairs of settings change order" if changed else "ranks unchanged"
-    )
-    return {"spearman": found.estimate, **{k: getattr(found, k) for k in ("p", "low", "high", "n")}, "verdict": verdict}
+    pairs = np.triu_indices(len(a), k=1)
+    of_a, of_b = (np.sign(np.subtract(*side.to_numpy()[np.array(pairs)])) for side in (a, b))
+    changed = int((of_a != of_b).sum())
+    verdict = f"{changed} of {len(of_a)} pairs of settings change order" if changed else "ranks unchanged"
+    numbers = {"p": found.p, "low": found.low, "high": found.high, "n": found.n}
+    return {"spearman": found.estimate, **numbers, "verdict": found.reason or verdict}
 
 
 def _best(block: pd.DataFrame, measure: str, *, ascending: bool, also: Sequence[str] = ()) -> dict:

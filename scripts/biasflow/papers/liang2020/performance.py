@@ -122,7 +122,10 @@ def glue(run: Run) -> pd.DataFrame:
     unit = ["task", "strategy", "metric"]
     grouped = glue_scores(ours).rename(columns={"set": "task"}).groupby([*KEY, *unit], as_index=False)["value"]
     table = grouped.agg(
-        mean="mean", low=lambda values: t_interval(values)[0], high=lambda values: t_interval(values)[1], seeds="size"
+        mean=pd.Series.mean,
+        low=lambda values: t_interval(values)[0],
+        high=lambda values: t_interval(values)[1],
+        seeds="size",
     )
     table = ordered(first(table, ["encoder", *unit, "method", "setting"]), ["encoder", *unit], ours)
     return with_not_run(change_from_none(table, unit, ["mean"]), ours, "glue").astype({"seeds": "Int64"})
