@@ -11,7 +11,7 @@ from dataclasses import asdict, fields
 
 import pandas as pd
 
-from scripts.biasflow.papers.dawkins2024.audit import statements, tables, text_numbers
+from scripts.biasflow.papers.dawkins2024.audit import tables, text
 from scripts.biasflow.papers.dawkins2024.audit.checks import Check
 from scripts.biasflow.papers.dawkins2024.audit.printed import Printed
 from scripts.biasflow.papers.frames import Run
@@ -24,14 +24,14 @@ _CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the r
     tables.best_fairness,
     tables.same_values_in_table7,
     tables.weighting,
-    text_numbers.correlations,
-    text_numbers.improvement,
-    statements.one_cutoff,
-    statements.records,
-    statements.statements,
-    text_numbers.counts,
+    text.correlations,
+    text.improvement,
+    text.one_cutoff,
+    text.records,
+    text.statements,
+    text.counts,
     tables.example_scores,
-    statements.statements_without_data,
+    text.statements_without_data,
 ]
 
 
