@@ -8,14 +8,15 @@ import pandas as pd
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_of_nli
 from scripts.biasflow.papers.dawkins2024.rows import (
     AFTER,
+    NLI,
     READING,
     SCORES,
     SETTING,
     encoders,
     nli,
-    why_not_in_nli,
+    not_run,
 )
-from scripts.biasflow.papers.dawkins2024.table7 import against_base, in_printed_order, nli_by_setting, status_of
+from scripts.biasflow.papers.dawkins2024.table7 import against_base, in_printed_order, nli_by_setting
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results.statistics import t_interval
 from scripts.biasflow.results.tables import merge_published
@@ -48,7 +49,7 @@ def table6(run: Run) -> pd.DataFrame:
             effect = weighting_effect(block.set_index(SETTING)["snli_accuracy"], levels=published["level"])
             blocks.append(effect.assign(encoder=encoder, interventions=interventions, status=RUN))
         if own.empty:
-            status = status_of(why_not_in_nli(run, encoder))
+            status = not_run(run, encoder, NLI)
             blocks.append(published[["level"]].assign(encoder=encoder, interventions=AFTER, status=status))
     values = [column for column in published if column != "level"]
     table = pd.concat(blocks).reindex(columns=[*READING, "level", *values, "status"])
@@ -109,7 +110,7 @@ def finetuning(run: Run) -> pd.DataFrame:
     tuned = {row["encoder"] for row in rows}
     for encoder in encoders_of_nli(run.options):
         if encoder not in tuned:
-            rows.append({"encoder": encoder, "status": status_of(why_not_in_nli(run, encoder))})
+            rows.append({"encoder": encoder, "status": not_run(run, encoder, NLI)})
     parts = [f"{part}_{what}" for part in ("train", "validation", "test") for what in ("source", "pairs")]
     columns = ["encoder", "strategy", "seed", *parts, "dropped", "occupation_selection", "occupation_pairs"]
     return pd.DataFrame(rows).reindex(columns=[*columns, "cut", "epoch", "epochs", "validation_accuracy", "status"])

@@ -9,8 +9,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_parquet, read_text_csv
 from scripts.biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside
-from scripts.biasflow.papers.dawkins2024.rows import BLOCK, why_not_inside
-from scripts.biasflow.papers.dawkins2024.table7 import status_of
+from scripts.biasflow.papers.dawkins2024.rows import BLOCK, INSIDE, not_run
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.papers.make import NOTE
 from scripts.biasflow.results.scores import NONE
@@ -38,7 +37,7 @@ def examples_of(number: int, run: Run) -> pd.DataFrame:
             if probabilities is not None
         }
         tables |= own
-        missing += [] if own else [f"Encoder {encoder} {status_of(why_not_inside(run, encoder))}."]
+        missing += [] if own else [f"Encoder {encoder} {not_run(run, encoder, INSIDE)}."]
     empty = pd.DataFrame(columns=_EXAMPLE)
     table = pd.concat(tables, names=BLOCK).reset_index(BLOCK).reset_index(drop=True) if tables else empty
     table.attrs[NOTE] = " ".join(missing)
@@ -90,8 +89,8 @@ def table2(run: Run) -> pd.DataFrame:
         if changes is not None and before is not None and after is not None:
             tables.append(mended(read_text_csv(changes), before, after).assign(encoder=encoder, status=RUN))
         else:
-            why = why_not_inside(run, encoder) or f"it needs the stimuli {AUTHORS} and {SWAPPED}"
-            tables.append(pd.DataFrame({"encoder": [encoder], "status": [status_of(why)]}))
+            status = not_run(run, encoder, INSIDE, f"it needs the stimuli {AUTHORS} and {SWAPPED}")
+            tables.append(pd.DataFrame({"encoder": [encoder], "status": [status]}))
     return pd.concat(tables, ignore_index=True).reindex(columns=["encoder", *_MENDED, "status"])
 
 

@@ -8,12 +8,13 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.methods.grid import LEVELS
 from scripts.biasflow.metrics.stereoset import part_of
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside, encoders_of_nli
-from scripts.biasflow.papers.frames import NLI_SCORES, Run, nli_rows
+from scripts.biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status
 from scripts.biasflow.registry import METRICS, WITH
 from scripts.biasflow.results.scores import NA, NONE
 
 BASE, DEBIAS, SENT, LAYER_12, LAYER_11, ATTENTION = LEVELS
 OWN_LEVELS = list(LEVELS[2:])  # the paper's own levels: neither Base nor the baseline
+INSIDE, NLI = "strength", "nli_fairness"  # the metrics that tables on stimuli, and on NLI, need
 SETTING = ["level", "settings"]  # as printed: settings are (n_11, c_11, n_12, c_12, n_p) as far as the level goes
 BLOCK = ["encoder", "stimuli"]
 READING = ["encoder", "interventions"]
@@ -37,14 +38,10 @@ def model_name(level: str, settings: str) -> str:
     return f"{level} ({settings})" if settings else level
 
 
-def why_not_inside(run: Run, encoder: str) -> str:
-    """Why an encoder has no Strength and Distance under the grid."""
-    return run.reason(encoder=encoder, method=run.options["method"], metric="strength")
-
-
-def why_not_in_nli(run: Run, encoder: str) -> str:
-    """Why an encoder has no NLI scores under the grid."""
-    return run.reason(encoder=encoder, method=run.options["method"], metric="nli_fairness")
+def not_run(run: Run, encoder: str, metric: str, otherwise: str = "no scores") -> str:
+    """The status of an encoder without a metric under the grid, such as "not run: no NSP head"; `otherwise`: the reason
+    of one that was planned to run."""
+    return status(run.reason(encoder=encoder, method=run.options["method"], metric=metric) or otherwise)
 
 
 def key_of(measure: str) -> tuple[str, str, str]:

@@ -8,8 +8,8 @@ import pandas as pd
 
 from scripts.biasflow.methods.grid import SENTENCE_DEBIAS
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside
-from scripts.biasflow.papers.dawkins2024.rows import AFTER, BLOCK, MEASURES, inside, key_of, shares, why_not_inside
-from scripts.biasflow.papers.dawkins2024.table7 import status_of, table7
+from scripts.biasflow.papers.dawkins2024.rows import AFTER, BLOCK, INSIDE, MEASURES, inside, key_of, not_run, shares
+from scripts.biasflow.papers.dawkins2024.table7 import table7
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results.scores import NA
 from scripts.biasflow.results.statistics import correlation
@@ -86,7 +86,7 @@ def subspaces(run: Run) -> pd.DataFrame:
     for encoder in encoders_inside(run.options):
         path = run.files.get("explained_variance", {}).get(encoder)
         if path is None:
-            blocks.append(pd.DataFrame({"encoder": [encoder], "status": [status_of(why_not_inside(run, encoder))]}))
+            blocks.append(pd.DataFrame({"encoder": [encoder], "status": [not_run(run, encoder, INSIDE)]}))
             continue
         variance, pairs = pd.read_csv(path), pd.read_csv(run.files["sentence_pairs"][encoder])
         plain = variance[(variance["method"] == run.options["method"]) & (variance["upstream"] == PLAIN)]

@@ -210,17 +210,10 @@ def _section(name: str, sentences: Sequence[ScoredSentence], quantile: float) ->
     middle = float(np.median(values))
     width = float(np.quantile(np.abs(values - middle), quantile))
 
-    def color(value: float) -> str:
-        return _background((value - middle) / width if width else np.sign(value - middle))
+    def shown(value: float) -> tuple[str, str]:
+        return f"{value:.3f}", _background((value - middle) / width if width else np.sign(value - middle))
 
-    rows = [
-        (
-            f"{sentence.score:.3f}",
-            color(sentence.score),
-            [(token, f"{value:.3f}", color(value)) for token, value in sentence.tokens],
-        )
-        for sentence in sentences
-    ]
+    rows = [(*shown(own.score), [(token, *shown(value)) for token, value in own.tokens]) for own in sentences]
     beyond = int((np.abs(values - middle) > width).sum())
     legend = (
         f"White is the median of the {len(values)} tokens. Colours are full at the {quantile:g} quantile of the "
