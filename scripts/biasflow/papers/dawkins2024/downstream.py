@@ -6,16 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_of_nli
-from scripts.biasflow.papers.dawkins2024.rows import (
-    AFTER,
-    NLI,
-    READING,
-    SCORES,
-    SETTING,
-    encoders,
-    nli,
-    not_run,
-)
+from scripts.biasflow.papers.dawkins2024.rows import AFTER, NLI, READING, SCORES, SETTING, encoders, nli, not_run
 from scripts.biasflow.papers.dawkins2024.table7 import against_base, in_printed_order, nli_by_setting
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results.statistics import t_interval

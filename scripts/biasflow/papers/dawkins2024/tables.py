@@ -13,7 +13,7 @@ from scripts.biasflow.papers.dawkins2024.table7 import table7
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results.scores import NA
 from scripts.biasflow.results.statistics import correlation
-from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, merge_published
+from scripts.biasflow.results.tables import merge_published
 
 PLAIN = "plain"  # a subspace that was fitted with no other intervention active
 
@@ -41,17 +41,8 @@ def best_of_levels(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
         statuses = block[["status", "nli_status"]].iloc[0].to_dict()
         none_left = viable.empty and statuses["nli_status"] == RUN
         best.append(row | {"note": "no viable model" if none_left else ""} | statuses)
-    values = [*MEASURES, "fairness", "snli_accuracy"]
-    table = merge_published(pd.DataFrame(best), published, on=["level"], values=values)
-    settings = [f"{measure}_settings" for measure in (*MEASURES, "fairness")]
-    renamed = published[["level", *settings]].rename(columns={name: name + PUBLISHED for name in settings})
-    table = table.merge(renamed, on="level", how="left")
-    order = [*BLOCK, "interventions", "level"]
-    for value in values:
-        order += [value, value + PUBLISHED, value + DIFFERENCE]
-        if f"{value}_settings" in settings:
-            order += [f"{value}_settings", f"{value}_settings{PUBLISHED}"]
-    return table[[*order, "note", "status", "nli_status"]]
+    values = [name for name in published if name != "level"]
+    return merge_published(pd.DataFrame(best), published, on=["level"], values=values)
 
 
 def rank_agreement(run: Run, *, seed: int = 0) -> pd.DataFrame:
@@ -112,8 +103,9 @@ def _agreement(a: pd.Series, b: pd.Series, seed: int) -> dict:
 
 def _best(block: pd.DataFrame, measure: str, *, ascending: bool, also: Sequence[str] = ()) -> dict:
     """The best value of a measure, its settings and other columns of that row; NaN and "" where there is none."""
-    known = block.dropna(subset=measure)
+    known, columns = block.dropna(subset=measure), [measure, "settings", *also]
     if known.empty:
-        return dict.fromkeys([measure, *also], np.nan) | {f"{measure}_settings": ""}
-    best = known.loc[known[measure].idxmin() if ascending else known[measure].idxmax()]
-    return {name: best[name] for name in (measure, *also)} | {f"{measure}_settings": best["settings"]}
+        best = dict.fromkeys(columns, np.nan) | {"settings": ""}
+    else:
+        best = known.loc[known[measure].idxmin() if ascending else known[measure].idxmax(), columns].to_dict()
+    return {f"{measure}_settings" if name == "settings" else name: value for name, value in best.items()}

@@ -29,12 +29,8 @@ _SIDES = [name for side in ("two", "one") for name in (f"significant_{side}_side
 def ceat(run: Run) -> pd.DataFrame:
     """One row per encoder, test, order of roles, variance (of the draws) and model: random, pretrained, fine-tuned.
 
-    Columns: effect_size (mean over the `n` seeds that have one), the printed one and the difference, effect_size_sd (n
-    - 1); per side of the test how many seeds have p < 0.05 (`significant_...`) and the median p; tau_squared (mean),
-    draws (least); change from none over `pairs` of seeds with its permutation test `p_change` and Holm's correction
-    over the models of one reading; words_dropped (without a context) and least_contexts of the other words; `diverged`
-    seeds, which are left out; `status`. Printed values stand beside their test in the released reading.
-    BiasflowError naming encoder and strategy for a hole in the scores."""
+    The caption in paper.yaml says what the columns are. BiasflowError naming encoder and strategy for a hole in the
+    scores."""
     chosen = select(run)
     encoders = encoders_of(chosen)
     ours = _measured(chosen)

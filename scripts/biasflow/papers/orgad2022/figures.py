@@ -119,15 +119,7 @@ def _nothing(chosen: Selection) -> Figure:
     return draw.empty_figure("; ".join(f"{name}: {chosen.no_points(name)}" for name in chosen.encoders))
 
 
-def _draw(
-    axes: Axes,
-    block: pd.DataFrame,
-    measure: Measure,
-    marks: Marks,
-    *,
-    title: str,
-    boxes: bool = False,
-) -> None:
+def _draw(axes: Axes, block: pd.DataFrame, measure: Measure, marks: Marks, *, title: str, boxes: bool = False) -> None:
     """One measure at one stage: marks (or a box per encoder), line, and as the title R^2, of labour shares also that
     of the data's."""
     x, y = _X, measure.column

@@ -45,12 +45,9 @@ _KEY = ["encoder", "model", "text"]
 def table1(run: Run) -> pd.DataFrame:
     """One row per encoder, model (random, pretrained, the strategies) and test input (setting): all measures.
 
-    Columns per measure: mean, `_published`, `_difference` (and `_difference_in_printed_sd`, but for CEAT), `_sd` over
-    seeds, and `_stars` (who finds p < 0.05 against none: "ours", "published", "both", "neither", "" where neither was
-    tested). Compression as released, in bits and of the control, which is at chance within CHANCE of 1; CEAT C6, or the
-    first test that the run has (`ceat_test`; its roles and variance: CEAT_MEASURE), with `ceat_significant` of
-    `ceat_seeds` seeds; CEAT has no test input and stands in the row of the printed one. `measures_not_run`: what an
-    encoder lacks, and why. BiasflowError naming encoder and strategy for a hole in the scores."""
+    The caption in paper.yaml says what the columns are; `measures_not_run` is what an encoder lacks, and why. CEAT is
+    C6, or the first test that the run has; it has no test input and stands in the row of the printed one. BiasflowError
+    naming encoder and strategy for a hole in the scores."""
     chosen = select(run)
     measured = {
         COMPRESSION: compare(of_all_models(lambda stage: compression_runs(chosen, stage))),

@@ -22,11 +22,8 @@ _STARS = ["star", "star" + PUBLISHED]
 def table3(run: Run) -> pd.DataFrame:
     """Before retraining: a row per encoder, measure (printed ones first), strategy and test input (setting).
 
-    Columns: mean, sd (n - 1) over the `n` seeds with a defined value, change from none over the `pairs` of seeds that
-    both have, its p (`statistics.paired_permutation`) and p_holm (family: the tests of one measure), star (p <
-    0.05), the printed mean, sd and star with `difference_in_printed_sd` and `stars_agree`, undefined_cells (mean per
-    run), the `diverged` seeds, which are left out, and `status`. BiasflowError naming encoder and strategy for a hole
-    in the scores."""
+    The caption in paper.yaml says what the columns are; p is `statistics.paired_permutation`, of the tests of one
+    measure `p_holm`. BiasflowError naming encoder and strategy for a hole in the scores."""
     return _stage_table(run, BEFORE)
 
 

@@ -18,16 +18,7 @@ from scripts.biasflow.papers.dawkins2024.audit.printed import (
 )
 from scripts.biasflow.papers.dawkins2024.downstream import weighting_pairs
 from scripts.biasflow.papers.dawkins2024.rows import LEVELS, MEASURES, OWN_LEVELS, model_name
-from scripts.biasflow.results.rounding import (
-    DECIMALS,
-    EQUAL,
-    Range,
-    around,
-    mean_of,
-    product_of,
-    rounded,
-    spread_of,
-)
+from scripts.biasflow.results.rounding import DECIMALS, EQUAL, Range, around, mean_of, product_of, rounded, spread_of
 
 # table -> labels of its p(NS), and whether the swapped triple is printed beside the original one
 _PROBABILITIES = {

@@ -7,13 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.papers.dawkins2024.audit.checks import (
-    Check,
-    check,
-    check_count,
-    check_number,
-    not_computable,
-)
+from scripts.biasflow.papers.dawkins2024.audit.checks import Check, check, check_count, check_number, not_computable
 from scripts.biasflow.papers.dawkins2024.audit.printed import VIABLE_READINGS, Printed, best, value_at
 from scripts.biasflow.papers.dawkins2024.audit.tables import accuracy_times_parity
 from scripts.biasflow.papers.dawkins2024.rows import (
