@@ -15,6 +15,8 @@ Cues = Mapping[str, frozenset[str]]
 
 # An opening quote, bracket or currency sign does not end the clause: her "friend", paid her $20.
 OPENING = re.compile(r"\s+[\"“‘«([{*$£€#'`]+")
+JOINTS = ("and", "or", "but")
+ADJECTIVE_ENDS = ("able", "ible", "ful", "ish", "less", "ous")
 CLAUSE_END = ""  # stands for the word that is not there
 OBJECT_STARTS = frozenset("a an the her his my your our their its him it them me us".split())
 
@@ -92,6 +94,8 @@ def _is_object(around: Surroundings, cues: Cues) -> bool:
         return before in cues["calls"] | cues["gives"]
     if _cannot_follow(word, cues) or word in cues["adverb"]:
         return True
+    if word == "all":  # with her all day, but: gave her all
+        return around.after != CLAUSE_END
     if word == "very":  # loved her very much, made her very happy; but: her very first day
         return around.after in cues["adverb"] | cues["predicate"] or _is_adverb(around.after, cues)
     if before == CLAUSE_END:  # Her crying ...: there is nothing whose object it could be
@@ -99,27 +103,35 @@ def _is_object(around: Surroundings, cues: Cues) -> bool:
     if word.isdigit():
         return before in cues["gives"]
     clause_ends = around.after == CLAUSE_END or _cannot_follow(around.after, cues) or around.after in cues["adverb"]
+    takes_complement = before in cues["lets"] | cues["sees"]
+    if around.after in JOINTS and not takes_complement:  # her happy and healthy family
+        clause_ends = False
     if word == "back" or (word == "home" and clause_ends):  # took her home; but: kept her home clean
         return before in cues["moves"]
-    if clause_ends and _is_complement(word, before, cues):
+    if clause_ends and (word in cues["predicate"] or _is_adverb(word, cues)):  # told her late, held her gently
         return True
-    return _is_infinitive(around, cues) or _is_second_object(around, cues)
+    if takes_complement and _is_complement(around, clause_ends, cues):
+        return True
+    return _is_second_object(around, cues)
 
 
 def _is_adverb(word: str, cues: Cues) -> bool:
     return word.endswith("ly") and word not in cues["not_adverb"]
 
 
-def _is_complement(word: str, before: str, cues: Cues) -> bool:
-    """Does `word`, no noun behind it, say something of the object: made her happy, held her gently, saw her crying?"""
-    if word in cues["predicate"] or _is_adverb(word, cues):
+def _is_complement(around: Surroundings, clause_ends: bool, cues: Cues) -> bool:
+    """Does what follows say what the object is or does: made her famous, saw her crying, let her sleep?"""
+    word, lets = around.next, around.before in cues["lets"]
+    if _is_adverb(word, cues):  # makes her uniquely qualified
         return True
-    return word.endswith(("ing", "ed")) and before in cues["sees"]
-
-
-def _is_infinitive(around: Surroundings, cues: Cues) -> bool:
-    """let her sleep; and as no noun stands right before an article or pronoun: help her load the truck"""
-    return around.before in cues["lets"] and (around.next in cues["bare_verb"] or around.after in OBJECT_STARTS)
+    # No noun stands right before an article or a pronoun: help her load the truck.
+    if lets and (word in cues["bare_verb"] or around.after in OBJECT_STARTS):
+        return True
+    if not clause_ends:
+        return False
+    if word.endswith(ADJECTIVE_ENDS) and len(word) > 5:  # kept her comfortable, but: kept her table
+        return True
+    return around.before in cues["sees"] and word.endswith(("ing", "ed"))
 
 
 def _is_second_object(around: Surroundings, cues: Cues) -> bool:
