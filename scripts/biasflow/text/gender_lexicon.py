@@ -105,8 +105,8 @@ def default_lexicon() -> Lexicon:
 def load_lexicon(folder: str | Path) -> Lexicon:
     """Read a lexicon from the four files of `folder`; every column named here must be there.
 
-    words.csv          masculine, feminine, direction (both | to_feminine | to_masculine), when (any | noun |
-                       lower | capitalised | title), and any further columns, such as a note. A word or a phrase is the source
+    words.csv          masculine, feminine, direction (both | to_feminine | to_masculine), when (any | noun | lower |
+                       capitalised | title), and any further columns, such as a note. A word or a phrase is the source
                        of at most one row for each `when`. her and his are swapped by rule: targets only here.
     names.csv          masculine, feminine, ordinary_word (which of the two is an ordinary word as well: empty |
                        masculine | feminine | both). A name stands in one row only: swapping twice gives it back.
