@@ -103,16 +103,16 @@ def _is_object(around: Surroundings, cues: Cues) -> bool:
     if word.isdigit():
         return before in cues["gives"]
     clause_ends = around.after == CLAUSE_END or _cannot_follow(around.after, cues) or around.after in cues["adverb"]
-    takes_complement = before in cues["lets"] | cues["sees"]
-    if around.after in JOINTS and not takes_complement:  # her happy and healthy family
-        clause_ends = False
     if word == "back" or (word == "home" and clause_ends):  # took her home; but: kept her home clean
         return before in cues["moves"]
-    if clause_ends and (word in cues["predicate"] or _is_adverb(word, cues)):  # told her late, held her gently
-        return True
+    takes_complement = before in cues["lets"] | cues["sees"]
     if takes_complement and _is_complement(around, clause_ends, cues):
         return True
-    return _is_second_object(around, cues)
+    if clause_ends and _is_adverb(word, cues):  # held her gently
+        return True
+    if clause_ends and word in cues["predicate"]:  # told her late, but: her happy and healthy family
+        return takes_complement or around.after not in JOINTS
+    return _is_second_object(around, clause_ends, cues)
 
 
 def _is_adverb(word: str, cues: Cues) -> bool:
@@ -134,7 +134,7 @@ def _is_complement(around: Surroundings, clause_ends: bool, cues: Cues) -> bool:
     return around.before in cues["sees"] and word.endswith(("ing", "ed"))
 
 
-def _is_second_object(around: Surroundings, cues: Cues) -> bool:
+def _is_second_object(around: Surroundings, clause_ends: bool, cues: Cues) -> bool:
     """Is `next` what is given: gave her hope, told her lies? gave her flowers, but: gave her dog a bone"""
     word, before = around.next, around.before
     if before in cues["calls"] and around.capital:
@@ -143,5 +143,5 @@ def _is_second_object(around: Surroundings, cues: Cues) -> bool:
         return False
     if word in cues["gift"] and before in cues["gives"]:
         return True
-    # but: gave her book to, gave her description of
-    return before in cues["gives_freely"] and around.after not in OBJECT_STARTS | {"some", "to", "of"}
+    # but: gave her opening speech, gave her book to, gave her description of
+    return before in cues["gives_freely"] and clause_ends and around.after not in OBJECT_STARTS | {"some", "to", "of"}
