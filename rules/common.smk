@@ -19,7 +19,7 @@ from scripts.biasflow.papers.paper import load as load_paper
 from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.plan.code import code_files, module_file
 from scripts.biasflow.plan.configuration import load_schema, resolve
-from scripts.biasflow.plan.datasets import ceat_tests, text_file
+from scripts.biasflow.plan.datasets import AUTHORS_STIMULI, ceat_tests, text_file
 from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs
 from scripts.biasflow.plan.items import items_of

@@ -97,11 +97,13 @@ rule stimuli_planted:
 rule stimuli_authors:
     input:
         code=code("stimuli_authors"),
-        authors=f"{CORPORA}/gender-swapped-dev",
+        authors=lambda wildcards: f"{CORPORA}/{AUTHORS_STIMULI[wildcards.stimuli]}",
     output:
-        f"{RESULTS}/data/stimuli/stereoset-authors.csv",
+        f"{RESULTS}/data/stimuli/{{stimuli}}.csv",
     log:
-        f"{RESULTS}/logs/data/stimuli-stereoset-authors.log",
+        f"{RESULTS}/logs/data/stimuli-{{stimuli}}.log",
+    wildcard_constraints:
+        stimuli=one_of(AUTHORS_STIMULI),
     conda:
         "../envs/light.yaml"
     threads: 1

@@ -16,6 +16,8 @@ from scripts.biasflow.plan.sources import PLANTED, is_planted, origin
 Files = Mapping[str, tuple[str, ...]]
 WIKITEXT = "wikitext-2"
 REAL_STIMULI = ("stereoset-authors",)
+# The stimuli that are a file of the authors (Dawkins et al. 2024) as it is, and its name in the catalogue.
+AUTHORS_STIMULI = {"stereoset-authors": "gender-swapped-dev", "stereoset-authors-test": "gender-swapped-test"}
 REAL_OCCUPATIONS = ("professions", "professions-article")
 WORD_TESTS = tuple(DENSRAY_TESTS)
 SENTENCE_TESTS = ("sent-weat6", "sent-weat6b", "sent-weat7", "sent-weat7b", "sent-weat8", "sent-weat8b")

@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from scripts.biasflow.corpora.catalogue import DEV2020_FILES, Catalogue, glue_files
 from scripts.biasflow.plan import options
 from scripts.biasflow.plan.blocks import RANDOM
 from scripts.biasflow.plan.cells import NA, Model, Plan, Reading, plan, retrains_heads, texts_of_heads
-from scripts.biasflow.plan.datasets import corpus_file, fitting_files, fitting_words, text_file
+from scripts.biasflow.plan.datasets import AUTHORS_STIMULI, corpus_file, fitting_files, fitting_words, text_file
 from scripts.biasflow.plan.facts import Facts, gather, has_head
 from scripts.biasflow.plan.items import items_of
 from scripts.biasflow.plan.methods import erasers, needs_origin, resolved, sources
@@ -405,5 +406,5 @@ def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:
     names = {file.removeprefix(f"{CORPORA}/") for file in files}
     names |= {f"wikitext-2-{'test' if '-test' in name else 'train'}" for name in names if "wikitext-2" in name}
     names |= {"stereoset-dev" for name in names if name.endswith("stereoset-swapped.csv")}
-    names |= {"gender-swapped-dev" for name in names if name.endswith("stereoset-authors.csv")}
+    names |= {AUTHORS_STIMULI[Path(name).stem] for name in names if Path(name).stem in AUTHORS_STIMULI}
     return sorted(name for name in names if name in catalogue.files)

@@ -25,7 +25,7 @@ CATALOGUE = read_catalogue()
 DATA = {
     "": [
         r"texts/(wikitext-2|wikitext-2-test|{pretrain}|{pretrain}\.held-out)\.txt",
-        r"stimuli/(planted|stereoset-authors|stereoset-swapped)\.csv",
+        r"stimuli/(planted|stereoset-authors|stereoset-authors-test|stereoset-swapped)\.csv",
         r"stereoset-changes\.csv",
         r"contexts/{encoder}/(ceat\.parquet|ceat_counts\.csv)",
     ],
@@ -254,6 +254,8 @@ def test_the_external_files_of_stimuli():
     assert files_of(asked("strength"), both) == ["gender-swapped-dev", "stereoset-dev", "wikitext-2-train"]
     own = ("encoders.own.corpus", "mine.txt")
     assert files_of(asked("strength"), own) == ["gender-swapped-dev"]
+    test = ("metrics.strength.stimuli", ["stereoset-authors-test"])
+    assert files_of(asked("strength"), own, test) == ["gender-swapped-test"]
     assert set(files_of(asked("strength", methods=["none", "leace"]), own)) == {
         "gender-swapped-dev", "google-analogies", "wikitext-2-train",
     }  # fmt: skip
