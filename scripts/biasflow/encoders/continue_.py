@@ -8,7 +8,7 @@ from pathlib import Path
 from datasets import Dataset
 from transformers import DataCollatorForLanguageModeling, PrinterCallback, Trainer, TrainingArguments
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import check_choice
 from scripts.biasflow.base.files import whole_folder
 from scripts.biasflow.corpora.documents import read_sentences
 from scripts.biasflow.encoders.batches import longest_input
@@ -50,8 +50,7 @@ def continue_encoder(
     at all, and return the number of blocks and steps.
 
     BiasflowError: an unknown recipe, an encoder without a masked-LM head, a text shorter than a block."""
-    if recipe not in RECIPES:
-        raise BiasflowError(f"recipe {recipe!r} is unknown; choose from {', '.join(RECIPES)}.")
+    check_choice("recipe", recipe, RECIPES)
     how, where = RECIPES[recipe], resolve_device(device)
     model, tokenizer = load_encoder(encoder_folder, head="masked_lm", device=where)
     longest = longest_input(model, tokenizer)

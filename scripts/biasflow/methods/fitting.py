@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import places, taps
 from scripts.biasflow.encoders.edit import Edits
@@ -55,8 +55,7 @@ class Intervention:
 
     def __post_init__(self) -> None:
         for key, known in (("fitted_to", (WORDS, PAIRS, TASK)), ("fitted_on", (MODEL, PRETRAINED))):
-            if getattr(self, key) not in known:
-                raise BiasflowError(f"{key} is {getattr(self, key)!r}; it can be {', '.join(known)}")
+            check_choice(key, getattr(self, key), known)
 
 
 def fit_block(

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
 from scripts.biasflow.readouts.files import METHOD, load_arrays
 
@@ -85,10 +85,9 @@ def weat(
 
     A set of fewer than two words, a zero vector, or equal s for all words of X u Y give NaN and a reason. Raises
     BiasflowError for an empty set, unequal dimensions, values that are not finite, or an option that is none."""
-    _choose("alternative", alternative, ALTERNATIVES)
-    _choose("ties", ties, TIES)
-    if ddof not in (0, 1):
-        raise BiasflowError(f"association test: ddof is {ddof!r}; it can be 0 (WEAT) or 1 (SEAT)")
+    check_choice("association test: alternative", alternative, ALTERNATIVES)
+    check_choice("association test: ties", ties, TIES)
+    check_choice("association test: ddof", ddof, (0, 1))
     sets = _vectors(X=X, Y=Y, A=A, B=B)
     size, n = len(sets["X"]), len(sets["X"]) + len(sets["Y"])
     if partitions is not None:
@@ -138,7 +137,7 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     partitions are drawn, all methods see the same ones, drawn once."""
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
-    _choose("kind", kind, tuple(READINGS))
+    check_choice("association test: kind", kind, READINGS)
     size, n = read.arrays["X"].shape[1], read.arrays["X"].shape[1] + read.arrays["Y"].shape[1]
     drawn = random_partitions(n, size, SAMPLES, seed=0) if math.comb(n, size) > EXACT_UP_TO else None
     rows = []
@@ -229,8 +228,3 @@ def _counted(differences: np.ndarray, observed: float, alternative: str, ties: s
     if ties == "strict":
         return int((far(differences) > far(observed) + ROUNDING).sum())
     return int((far(differences) >= far(observed) - ROUNDING).sum())
-
-
-def _choose(option: str, value: object, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise BiasflowError(f"association test: {option} is {value!r}; it can be {', '.join(known)}")

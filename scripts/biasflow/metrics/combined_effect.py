@@ -29,7 +29,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.readouts.cosines import drawn_cosines
 from scripts.biasflow.readouts.files import METHOD, load_arrays
 
@@ -75,7 +75,7 @@ class EffectDraws:
 
     def variances(self, variance: str) -> np.ndarray:
         """V of every draw, [N]; `variance` as in the module's docstring. BiasflowError for another one."""
-        _choose("variance", variance, VARIANCES)
+        check_choice("CEAT: variance", variance, VARIANCES)
         if variance == "spread":
             return self.spread
         x, y = self.sizes
@@ -124,8 +124,8 @@ def ceat(
     A set of fewer than two words, a drawn zero vector, or a draw in which all targets have the same association give
     NaN and a reason. Raises BiasflowError for an empty set, a word without occurrences, unequal dimensions, values that
     are not finite (naming set and word), or an option that is none."""
-    _choose("order", order, ORDERS)
-    _choose("variance", variance, VARIANCES)
+    check_choice("CEAT: order", order, ORDERS)
+    check_choice("CEAT: variance", variance, VARIANCES)
     cosines = drawn_cosines(X, Y, A, B, draws=draws, seed=seed)
     return draw_effects(cosines, tuple(map(len, (X, Y, A, B))), ddof=ddof)[order].combined(variance)
 
@@ -151,8 +151,7 @@ def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: 
     sizes    |X|, |Y|, |A|, |B|
 
     Raises BiasflowError for sizes that do not fit, and ddof other than 0 and 1."""
-    if ddof not in (0, 1):
-        raise BiasflowError(f"CEAT: ddof is {ddof!r}; it can be 1 (released) or 0 (WEAT)")
+    check_choice("CEAT: ddof", ddof, (0, 1))
     cosines = np.asarray(cosines)
     x, y, a, b = sizes
     if cosines.shape[1:] != (x + y, a + b):
@@ -233,8 +232,3 @@ def _effects(s: np.ndarray, sizes: tuple[int, int], ddof: int) -> EffectDraws:
 def _undefined(reason: str) -> CombinedEffect:
     numbers = [float("nan")] * 6
     return CombinedEffect(*numbers, draws=0, mean=float("nan"), sd=float("nan"), reason=reason)
-
-
-def _choose(option: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise BiasflowError(f"CEAT: {option} is {value!r}; it can be {', '.join(known)}")
