@@ -151,14 +151,8 @@ class Collator:
         pairs = self.examples.pairs
         special = {"cls": tokenizer.cls_token_id, "sep": tokenizer.sep_token_id, "pad": tokenizer.pad_token_id}
         batch = pack(self.examples.sentences, pairs, chosen, **special)
-        batch["input_ids"], batch["labels"] = mask_tokens(
-            batch["input_ids"],
-            special=tokenizer.all_special_ids,
-            mask=tokenizer.mask_token_id,
-            vocabulary=len(tokenizer),
-            share=self.mask_share,
-            rng=self.rng,
-        )
+        ids = batch["input_ids"]
+        batch["input_ids"], batch["labels"] = mask_tokens(ids, tokenizer, share=self.mask_share, rng=self.rng)
         batch["next_sentence_label"] = pairs.label[chosen]
         return {key: torch.from_numpy(value) for key, value in batch.items()}
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.base.files import whole_file
 from scripts.biasflow.readouts import lockstep
 
@@ -87,8 +87,7 @@ def train_heads(
 
     Raises BiasflowError: shapes that do not fit, a class number that is none (its row is named), a row number outside
     X, a vector that is not finite, and a head whose loss is no longer finite (its seed is named)."""
-    if keep not in CHECKPOINTS:
-        raise BiasflowError(f"keep '{keep}' is unknown; choose {' or '.join(CHECKPOINTS)}")
+    check_choice("keep", keep, CHECKPOINTS)
     if not len(seeds) or epochs < 1:
         raise BiasflowError(f"{len(seeds)} seeds, {epochs} epochs: give at least one of each")
     X = lockstep.as_rows("X", X, matrices=True).to(device)

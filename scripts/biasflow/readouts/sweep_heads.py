@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import encode, grouped_by_length, longest_input
+from scripts.biasflow.encoders.batches import encode, grouped_by_length
 from scripts.biasflow.methods.sweep import sentence_vectors
 from scripts.biasflow.readouts.files import load_arrays, save_arrays
 from scripts.biasflow.readouts.reader import Reader, open_reader
@@ -89,8 +89,7 @@ def retrain_heads(
     if not examples.classes or examples.gold is None:
         raise BiasflowError("head retraining: the examples have no gold classes; name others.")
     model, tokenizer = reader.model, reader.tokenizer
-    limit = longest_input(model, tokenizer)
-    encoded = encode(tokenizer, *examples.texts(0, len(examples)), truncation=True, max_length=limit)
+    encoded = encode(tokenizer, *examples.texts(0, len(examples)), truncation=True, max_length=reader.longest_input)
     gold = torch.tensor(examples.gold, device=model.device)
     lengths = np.array([len(ids) for ids in encoded["input_ids"]])
     start = own_heads(model, len(reader.axis))

@@ -1,18 +1,15 @@
 """Hidden states at the occurrences of gendered words: one pass of the encoder over the sentences that hold any."""
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 import torch
 from torch import nn
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.encoders.batches import encode, length_sorted
+from scripts.biasflow.encoders.batches import encode, length_sorted, with_occurrences
 from scripts.biasflow.encoders.edit import watched
 from scripts.biasflow.encoders.places import has_tokens
 from scripts.biasflow.methods.arrays import States, allocate
@@ -41,34 +38,23 @@ def hidden_states(
         if not has_tokens(place):
             raise BiasflowError(f"{place} has no state for every token, so none of words; take layer[0] or the like")
     encoded = _encode(tokenizer, sentences, occurrences)
-    batches = progress(
-        _batches(encoded, tokenizer, occurrences, batch_size=batch_size, device=device),
-        total=math.ceil(len(encoded["input_ids"]) / batch_size),
-        description="states in context",
-    )
+    text_of, _ = pd.factorize(occurrences.table["sentence"])
+    positions = occurrences.table["position"].to_numpy()
+    batches = length_sorted(encoded, tokenizer, batch_size=batch_size, device=device, description="states in context")
     found: States = {}
-    n, now = len(occurrences.table), None
+    tokens = ()
 
     def at_occurrences(place: str, h: torch.Tensor) -> torch.Tensor:
-        return h[now.sentences, now.positions].float().cpu()  # only these leave the device
+        return h[tokens].float().cpu()  # only these leave the device
 
     with torch.inference_mode(), watched(model, places, at_occurrences) as seen:
-        for now in batches:
-            model.base_model(**now.inputs)
-            found = found or allocate({place: (n, *seen[place].shape[1:]) for place in places}, folder)
+        for rows, texts, batch in with_occurrences(batches, text_of):
+            tokens = texts, positions[rows]
+            model.base_model(**batch)
+            found = found or allocate({place: (len(positions), *seen[place].shape[1:]) for place in places}, folder)
             for place, h in seen.items():
-                found[place][now.rows] = h
+                found[place][rows] = h
     return found
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """A padded batch, and the occurrences in it: rows of the table, and sentence and token within the batch."""
-
-    inputs: BatchEncoding
-    rows: np.ndarray
-    sentences: np.ndarray
-    positions: np.ndarray
 
 
 def _encode(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str], occurrences: Occurrences) -> BatchEncoding:
@@ -87,21 +73,3 @@ def _encode(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str], occurr
                 f"occurrences: sentence {row.sentence} does not have {row.word!r} as token {row.position}; {advice}"
             )
     return encoded
-
-
-def _batches(
-    encoded: BatchEncoding,
-    tokenizer: PreTrainedTokenizerBase,
-    occurrences: Occurrences,
-    *,
-    batch_size: int,
-    device: torch.device | str,
-) -> Iterator[_Batch]:
-    """The encoded sentences in batches of like length, each with the rows of `occurrences` that it holds."""
-    rows_of = list(occurrences.table.groupby("sentence").indices.values())  # in the order of `encoded`
-    positions = occurrences.table["position"].to_numpy()
-    for numbers, inputs in length_sorted(encoded, tokenizer, batch_size=batch_size, device=device):
-        rows = [rows_of[number] for number in numbers]
-        sentences = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
-        rows = np.concatenate(rows)
-        yield _Batch(inputs, rows, sentences, positions[rows])
