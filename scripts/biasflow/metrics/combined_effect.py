@@ -20,6 +20,7 @@ holds for nearly any combined effect that is not 0.
 
 Sources: Guo and Caliskan (2021, CEAT), DerSimonian and Laird (1986), Orgad et al. (2022, sec. 3.1: paper C)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,15 +51,15 @@ class CombinedEffect:
     variances, at least 0. draws: N. mean and sd (ddof 1): of the effect sizes of the draws. Where there is no answer
     the numbers are NaN, draws is 0 and `reason` says why; otherwise `reason` is ""."""
 
-    effect_size: float
-    standard_error: float
-    z: float
-    p_one_sided: float
-    p_two_sided: float
-    tau_squared: float
-    draws: int
-    mean: float
-    sd: float
+    effect_size: float = math.nan
+    standard_error: float = math.nan
+    z: float = math.nan
+    p_one_sided: float = math.nan
+    p_two_sided: float = math.nan
+    tau_squared: float = math.nan
+    draws: int = 0
+    mean: float = math.nan
+    sd: float = math.nan
     reason: str = ""
 
 
@@ -84,7 +85,7 @@ class EffectDraws:
     def combined(self, variance: str = "spread") -> CombinedEffect:
         """The random-effects combination of the draws; NaN with the reason where there are none."""
         variances = self.variances(variance)
-        return _undefined(self.reason) if self.reason else random_effects(self.effects, variances)
+        return CombinedEffect(reason=self.reason) if self.reason else random_effects(self.effects, variances)
 
 
 def score(path: str | Path) -> pd.DataFrame:
@@ -205,7 +206,7 @@ def random_effects(effects: ArrayLike, variances: ArrayLike) -> CombinedEffect:
         tau_squared=float(tau_squared),
         draws=len(effects),
         mean=float(effects.mean()),
-        sd=float(effects.std(ddof=1)) if len(effects) > 1 else float("nan"),
+        sd=float(effects.std(ddof=1)) if len(effects) > 1 else math.nan,
     )
 
 
@@ -227,8 +228,3 @@ def _effects(s: np.ndarray, sizes: tuple[int, int], ddof: int) -> EffectDraws:
     std = s.std(axis=1, ddof=ddof)
     effects = (s[:, : sizes[0]].mean(axis=1) - s[:, sizes[0] :].mean(axis=1)) / std
     return EffectDraws(effects, std**2, sizes)
-
-
-def _undefined(reason: str) -> CombinedEffect:
-    numbers = [float("nan")] * 6
-    return CombinedEffect(*numbers, draws=0, mean=float("nan"), sd=float("nan"), reason=reason)

@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.corpora.nli import LABELS as CLASSES
+from scripts.biasflow.metrics.labels import numbered, numbers_of
 from scripts.biasflow.readouts.files import load_arrays
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES
 GENDERS = ("masculine", "feminine")
 PARITIES = ("majority", "templates")
-_CLASS_NUMBERS = {name: number for number, name in enumerate(CLASSES)} | {number: number for number in range(3)}
+_CLASS_NUMBERS = numbered(CLASSES)
 _GENDER_NUMBERS = {
     name: number
     for number, names in enumerate(((GENDERS[0], "M", "male", "man", 0), (GENDERS[1], "F", "female", "woman", 1)))
@@ -118,8 +119,8 @@ def fairness_score(
     for name in ("occupation", "template"):
         if rows[name].isna().any():
             raise BiasflowError(f"{name}: row {rows[name].isna().argmax()} has no value; name the {name} of every row")
-    rows["predictions"] = _numbers("predictions", rows["predictions"], _CLASS_NUMBERS, CLASSES)
-    rows["gender"] = _numbers("gender", rows["gender"], _GENDER_NUMBERS, GENDERS)
+    rows["predictions"] = numbers_of("predictions", rows["predictions"], _CLASS_NUMBERS, CLASSES)
+    rows["gender"] = numbers_of("gender", rows["gender"], _GENDER_NUMBERS, GENDERS)
     cells = rows.groupby(["occupation", "template"], sort=False)
     alone = cells["gender"].transform("nunique") < len(GENDERS)
     if alone.any():
@@ -207,13 +208,3 @@ def _check_class_numbers(predictions: np.ndarray) -> None:
     if predictions.min() < 0 or predictions.max() >= len(CLASSES):
         position = tuple(int(i) for i in np.argwhere((predictions < 0) | (predictions >= len(CLASSES)))[0])
         raise BiasflowError(f"predictions: {predictions[position]} at {position} is no class; use 0, 1 or 2")
-
-
-def _numbers(column: str, values: Sequence, numbers: dict[Hashable, int], names: Sequence[str]) -> np.ndarray:
-    """The number of every value; BiasflowError names the first row whose value is not among `numbers`."""
-    values = list(values)
-    found = [numbers.get(value) for value in values]
-    if None in found:
-        row = found.index(None)
-        raise BiasflowError(f"{column}: row {row} holds {values[row]!r}; give one of {', '.join(names)}")
-    return np.array(found, dtype=int)
