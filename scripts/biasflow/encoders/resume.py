@@ -44,12 +44,10 @@ def recorded(model: nn.Module, counts: Collection[int]) -> Iterator[dict[int, ob
 
         return keep
 
-    handles = [stack[count - 1].register_forward_hook(keeper(count - 1)) for count in set(counts) if count]
-    try:
+    with contextlib.ExitStack() as hooks:
+        for count in set(counts) - {0}:
+            hooks.enter_context(stack[count - 1].register_forward_hook(keeper(count - 1)))
         yield outputs
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 @contextlib.contextmanager
