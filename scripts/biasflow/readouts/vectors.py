@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.text.occupation_templates import MASK
 
 Pooling = Literal["cls", "mean", "first-piece", "target"]
-POOLINGS = ("cls", "mean", "first-piece", "target")
+POOLINGS = get_args(Pooling)
 
 
 def read(source: Source, output: Path, *, sentence_pooling: Pooling = "cls") -> dict[str, object]:
