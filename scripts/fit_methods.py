@@ -27,7 +27,7 @@ def main(smk) -> None:
             arguments["origin"], _ = load_encoder(folder, head=heads["pretrained"], device=device)
         if "biographies" in files:
             arguments["task"] = gendered_vectors(model, tokenizer, files["biographies"][0], **fit["task"])
-        fitted = fit_block(model, tokenizer, device=device, **arguments)
+        fitted = fit_block(model, tokenizer, **arguments)
         with whole_folder(smk.output.about) as folder:
             for name, table in fitted.tables.items():
                 write_csv(table, folder / f"{name}.csv")

@@ -5,7 +5,6 @@ import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -72,10 +71,8 @@ def fit_block(
     sentence_pairs: Mapping[str, pd.DataFrame] | None = None,
     task: tuple[torch.Tensor | np.ndarray, torch.Tensor | np.ndarray] | None = None,
     batch_size: int = 64,
-    device: torch.device | str = "cpu",
-    scratch: str | Path | None = None,
 ) -> Fitted:
-    """Fit all methods that edit `model`, which lies on `device`.
+    """Fit all methods that edit `model`.
 
     methods: name -> list of interventions (see `Intervention`; [] is `none`), or a grid of paper B. Those that say
     fitted_on: pretrained are fitted to the states of `origin`, the model before training. What they are fitted to:
@@ -84,16 +81,15 @@ def fit_block(
     pairs   the states of `sentence_pairs` (see `load_sentence_pairs`); so are grids;
     task    X [n, hidden] and z [n]: the first token's states in the last layer for a task's texts, and their genders.
     An untouched model is run over words and pairs once, for all methods and places together; what is fitted
-    `sequential`ly to a place with edits before it takes a pass of its own under these. Large states are kept in files
-    in `scratch` (None: the system's folder for such files).
+    `sequential`ly to a place with edits before it takes a pass of its own under these.
 
-    The result's tables: occurrences and counts (see `contexts.occurrences`), sentence_pairs (by set, with kept and
+    The result's tables: occurrences and counts (see `occurrences`), sentence_pairs (by set, with kept and
     reason), explained_variance (see `variance_table`); facts: words_left_out, sentences_read. BiasflowError, one line
     with method, place and model: a place that the model lacks, words without contexts, vectors that were not given,
     whatever an eraser refuses."""
     plans = {name: _planned(model, name, method) for name, method in methods.items() if name != NONE}
     models = {MODEL: model, PRETRAINED: origin}
-    reading = {"batch_size": batch_size, "device": device, "folder": scratch}
+    reading = {"batch_size": batch_size}
     context = {"n": n, "cap_per_word": cap_per_word, "max_length": max_length}
     sources: dict[str, Callable[[nn.Module], Source]] = {
         WORDS: lambda on: word_states(on, tokenizer, sentences, words, **context, **reading),

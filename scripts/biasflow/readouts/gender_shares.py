@@ -43,7 +43,6 @@ def read(
         cap_per_word=cap_per_word,
         max_length=max_length,
         batch_size=batch_size,
-        device=reader.model.device,
     )
     where = gender_places(reader.model)
     found = [
