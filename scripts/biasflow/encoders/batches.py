@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 
 BLOCK = 50  # batches that are sorted by length together
@@ -15,6 +16,12 @@ BLOCK = 50  # batches that are sorted by length together
 def encode(tokenizer: PreTrainedTokenizerBase, first: Sequence[str], second: Sequence[str] | None = None, **options):
     """Token ids (and segments) of sentences or sentence pairs as lists, without padding."""
     return tokenizer(list(first), None if second is None else list(second), padding=False, **options)
+
+
+def require_offsets(tokenizer: PreTrainedTokenizerBase) -> None:
+    """BiasflowError for a tokenizer that does not say where words are in a text."""
+    if not tokenizer.is_fast:
+        raise BiasflowError(f"{type(tokenizer).__name__} does not say where words are in a text; use a fast tokenizer.")
 
 
 def longest_input(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:

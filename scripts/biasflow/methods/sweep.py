@@ -53,16 +53,6 @@ def _inputs_of(layer: nn.Module, model: nn.Module, batch: Mapping[str, torch.Ten
 
 
 @torch.inference_mode()
-def logits(
-    model: nn.Module, batch: Mapping[str, torch.Tensor], fitted: Fitted, reports: Reports | None = None
-) -> torch.Tensor:
-    """The classification layer's logits under every method: [axis, batch, classes], in the order of fitted.axis.
-
-    Arguments and errors as in `sentence_vectors`; the model must have a next-sentence or a classification head."""
-    return taps.classify(model, sentence_vectors(model, batch, fitted, reports))
-
-
-@torch.inference_mode()
 def sentence_vectors(
     model: nn.Module, batch: Mapping[str, torch.Tensor], fitted: Fitted, reports: Reports | None = None
 ) -> torch.Tensor:

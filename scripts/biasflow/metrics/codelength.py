@@ -11,7 +11,7 @@ it evaluates those of the last epoch, not of the best one ("last"); both reading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -23,11 +23,9 @@ from scripts.biasflow.readouts.files import METHOD, load_table
 if TYPE_CHECKING:
     import torch
 
-UNITS = ("bits", "mixed")
-CHECKPOINTS = ("best", "last")
-
 Units = Literal["bits", "mixed"]
 Checkpoint = Literal["best", "last"]
+UNITS, CHECKPOINTS = get_args(Units), get_args(Checkpoint)
 
 
 def online_codelength_of(first: ArrayLike, nats: ArrayLike, *, units: Units = "bits") -> np.ndarray:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_text_csv, write_parquet
+from scripts.biasflow.encoders import taps
 from scripts.biasflow.encoders.batches import encode
-from scripts.biasflow.methods import sweep
 from scripts.biasflow.readouts.files import under_methods
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -37,6 +38,7 @@ def sentence_pairs(stimuli: pd.DataFrame) -> pd.DataFrame:
     return both[[*keys, "swapped", "first", "second"]]
 
 
+@torch.inference_mode()
 def next_sentence_probabilities(reader: Reader, pairs: pd.DataFrame) -> np.ndarray:
     """p(NS), the softmax over the two next-sentence logits at index 0, of pairs (first, second): [methods, pairs].
 
@@ -48,7 +50,7 @@ def next_sentence_probabilities(reader: Reader, pairs: pd.DataFrame) -> np.ndarr
     encoded = encode(reader.tokenizer, pairs["first"], pairs["second"], **options)
     p = np.empty((len(reader.axis), len(pairs)))
     for rows, batch in reader.batches(encoded, "next sentences"):
-        logits = sweep.logits(reader.model, batch, reader.fitted, reader.reports)
+        logits = taps.classify(reader.model, reader.sentence_vectors(batch))
         if logits.shape[-1] != 2:
             raise BiasflowError(f"the head has {logits.shape[-1]} classes; a next-sentence head has 2")
         p[:, rows] = logits.double().softmax(-1)[..., IS_NEXT].cpu().numpy()

@@ -12,7 +12,6 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import taps
 from scripts.biasflow.encoders.batches import encode
-from scripts.biasflow.methods.sweep import sentence_vectors
 from scripts.biasflow.readouts.files import save_arrays
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -64,7 +63,7 @@ def predict(reader: Reader, examples: Examples, *, heads: Heads | None = None) -
     kind = np.uint8 if examples.classes else np.float32
     found = {name: np.empty(size, kind) for name in (OWN, *([RETRAINED] if heads else []))}
     for numbers, batch in batches(reader, examples):
-        vectors = sentence_vectors(reader.model, batch, reader.fitted, reader.reports)
+        vectors = reader.sentence_vectors(batch)
         logits = {OWN: taps.classify(reader.model, vectors)} | ({RETRAINED: heads.logits(vectors)} if heads else {})
         for name, each in logits.items():
             if each.isnan().any():

@@ -15,7 +15,7 @@ from scripts.biasflow.encoders.load import Head, load_model
 from scripts.biasflow.encoders.taps import layers
 from scripts.biasflow.methods.fitted import NONE, Active, Fitted, load, load_for
 from scripts.biasflow.methods.passes import Reports, passes
-from scripts.biasflow.methods.sweep import check_reports
+from scripts.biasflow.methods.sweep import check_reports, sentence_vectors
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.readouts.states import all_reaching
 
@@ -63,6 +63,10 @@ class Reader:
         """forward(*inputs), which runs the model on one batch, under every method: [methods, ...]. See `passes`."""
         found = passes(self.model, self.methods, lambda: forward(*inputs), self.reports)
         return torch.stack(found).cpu().numpy()
+
+    def sentence_vectors(self, batch: BatchEncoding) -> torch.Tensor:
+        """What the classification layer reads under every method, [methods, batch, hidden]. See `sweep`."""
+        return sentence_vectors(self.model, batch, self.fitted, self.reports)
 
     def over(
         self, encoded: BatchEncoding, forward: Callable[[BatchEncoding, Sequence[int]], torch.Tensor], description: str

@@ -118,8 +118,6 @@ def _check(sentences: Sequence[str], pooling: str, targets: Sequence[str] | None
             raise BiasflowError(f"sentence {row} (from 0) is empty; there is nothing to embed.")
     if (targets is not None) != (pooling == "target"):
         raise BiasflowError(f"pooling {pooling!r}: target words belong to pooling 'target', and only to it.")
-    if targets is not None and len(targets) != len(sentences):
-        raise BiasflowError(f"{len(sentences)} sentence(s), but {len(targets)} target(s); give one for each sentence.")
 
 
 def _pieces(

@@ -20,7 +20,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input, with_occurrences
+from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input, require_offsets, with_occurrences
 
 COLUMNS = ["word", "text", "start", "end"]
 MISSING = ("error", "drop")
@@ -71,7 +71,7 @@ def find_word_contexts(
     tokenizer without character offsets; a word that does not occur or that the vocabulary lacks, unless missing="drop"
     is given."""
     _check_options(per_word, max_length, missing)
-    _check_tokenizer(tokenizer)
+    require_offsets(tokenizer)
     _check_words(words)
     ignore_case = lower_cases(tokenizer)
     forms = _forms(tokenizer, words, ignore_case)
@@ -128,7 +128,7 @@ def word_batches(
     token, as released. A text that holds several of the words is encoded once; texts are batched by length, with
     special tokens; the encoder runs without a head. BiasflowError: no contexts, a text longer than the encoder takes, a
     word that the tokenizer does not find in it."""
-    _check_tokenizer(tokenizer)
+    require_offsets(tokenizer)
     if not len(contexts):
         raise BiasflowError("word vectors: there are no contexts; find some first.")
     text_of, texts = pd.factorize(contexts["text"])
@@ -307,11 +307,6 @@ def _check_options(per_word: int, max_length: int, missing: str) -> None:
         if value < least:
             raise BiasflowError(f"word contexts: {name} is {value}; give at least {least}.")
     check_choice("word contexts: missing", missing, MISSING)
-
-
-def _check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
-    if not tokenizer.is_fast:
-        raise BiasflowError(f"{type(tokenizer).__name__} does not say where words are in a text; use a fast tokenizer.")
 
 
 def _check_words(words: Sequence[str]) -> None:

@@ -118,7 +118,6 @@ def test_a_target_that_cannot_be_found_is_named_with_its_sentence(bert_encoder, 
         (["he ."], {"pooling": "max"}, "max"),
         (["he ."], {"pooling": "target"}, "target"),
         (["he ."], {"targets": ["he"]}, "target"),
-        (["he ."], {"pooling": "target", "targets": ["he", "he"]}, "target"),
     ],
 )
 def test_wrong_input_is_refused(bert_encoder, sentences, options, named):
