@@ -16,8 +16,9 @@ from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.metrics.association import ceat
 from scripts.biasflow.metrics.combined_effect import ceat_rows, draw_effects
 from scripts.biasflow.readouts.cosines import drawn_cosines
-from scripts.biasflow.readouts.word_contexts import find_word_contexts, word_vectors
+from scripts.biasflow.readouts.word_contexts import find_word_contexts
 from scripts.biasflow.tasks.occupation.gender_classifier import top_words, words_by_seeds
+from tests.unit.reference_ceat import word_vectors
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 FOLDER = DATA.parent / "models" / "litwiki-bert"

@@ -41,7 +41,7 @@ def professions():
 def encoder():
     if not ENCODER.is_dir():
         pytest.skip("no models/litwiki-bert beside the folder that BIASFLOW_DATA names")
-    return Reader(*load_encoder(ENCODER, head="masked_lm"))
+    return Reader(*load_encoder(ENCODER, head="masked_lm"), batch_size=8)
 
 
 @pytest.fixture(scope="module")

@@ -208,7 +208,9 @@ class Inputs:
         return found
 
     def _head(self, model: Model) -> str:
-        """The head that a model is loaded with, so that its sentence vector can be reached."""
+        """The head that a model is loaded with, so that its sentence vector can be reached; a random one has none."""
+        if model.strategy == RANDOM:
+            return "none"
         if model.task != NA:
             return "none" if self.config["tasks"][model.task]["kind"] == "occupation" else "classification"
         return "next_sentence" if has_head(self.config, self.facts, model.encoder, "next_sentence") else "none"

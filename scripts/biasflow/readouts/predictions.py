@@ -11,8 +11,7 @@ from transformers import BatchEncoding
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
-from scripts.biasflow.methods.sweep import sentence_vectors
+from scripts.biasflow.encoders.batches import encode
 from scripts.biasflow.readouts.files import save_arrays
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -33,32 +32,29 @@ def read(source: Source, output: Path, *, task: str, batch_size: int = 64, **opt
     BiasflowError: a classifier of other classes, predictions that are NaN, heads of other methods, a method that does
     nothing."""
     examples = importlib.import_module(task).examples(source.data, **options)
-    reader = open_reader(source, "classification")
+    reader = open_reader(source, "classification", batch_size=batch_size)
     check_classes(reader, examples)
     heads = load_heads(source.file("heads"), reader) if "heads" in source.data else None
-    found = predict(reader, examples, heads=heads, batch_size=batch_size)
+    found = predict(reader, examples, heads=heads)
     arrays = {name: array.reshape(-1, *examples.shape) for name, array in found.items()}
     save_arrays(output, arrays, reader.axis, classes=examples.classes, gold=examples.gold, **options)
     return reader.facts()
 
 
-def batches(reader: Reader, examples: Examples, batch_size: int) -> Iterator[tuple[np.ndarray, BatchEncoding]]:
+def batches(reader: Reader, examples: Examples) -> Iterator[tuple[np.ndarray, BatchEncoding]]:
     """Yield (numbers of the examples, padded batch) of all examples, with a chunk of them as text at a time.
 
     Longer input than the encoder takes is cut from the longer text."""
-    limit = longest_input(reader.model, reader.tokenizer)
     starts = range(0, len(examples), CHUNK)
     for start in progress(starts, total=len(starts), description="predictions"):
         texts = examples.texts(start, min(start + CHUNK, len(examples)))
-        encoded = encode(reader.tokenizer, *texts, truncation=True, max_length=limit)
-        for rows, batch in length_sorted(encoded, reader.tokenizer, batch_size=batch_size, device=reader.model.device):
+        encoded = encode(reader.tokenizer, *texts, truncation=True, max_length=reader.longest_input)
+        for rows, batch in reader.batches(encoded):
             yield start + np.asarray(rows), batch
 
 
 @torch.inference_mode()
-def predict(
-    reader: Reader, examples: Examples, *, heads: Heads | None = None, batch_size: int = 64
-) -> dict[str, np.ndarray]:
+def predict(reader: Reader, examples: Examples, *, heads: Heads | None = None) -> dict[str, np.ndarray]:
     """Head -> [methods, n]: the class number of the largest logit (uint8), or the number (float32), of all examples.
 
     The sentence vectors of a batch serve all heads. Memory above the model: one chunk of text, one batch of vectors and
@@ -66,8 +62,8 @@ def predict(
     size = (len(reader.axis), len(examples))
     kind = np.uint8 if examples.classes else np.float32
     found = {name: np.empty(size, kind) for name in (OWN, *([RETRAINED] if heads else []))}
-    for numbers, batch in batches(reader, examples, batch_size):
-        vectors = sentence_vectors(reader.model, batch, reader.fitted, reader.reports)
+    for numbers, batch in batches(reader, examples):
+        vectors = reader.sentence_vectors(batch)
         logits = {OWN: taps.classify(reader.model, vectors)} | ({RETRAINED: heads.logits(vectors)} if heads else {})
         for name, each in logits.items():
             if each.isnan().any():
