@@ -22,7 +22,7 @@ GOLDEN = ROOT / "tests/golden"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "config/README.md", ROOT / "results/README.md", *DOCS]
 SCORES = (ROOT / "docs/scores.md").read_text(encoding="utf-8")
-SCHEMA = load_schema(ROOT / "config/schema/config.schema.yaml")
+SCHEMA = load_schema()
 CODE = re.compile(r"`([^`\n]+)`")
 
 

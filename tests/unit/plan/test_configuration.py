@@ -164,9 +164,9 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("ask.liang2020", {"encoders": ["own"], "metrics": ["weat"]})), "ask.liang2020"),
         # papers
         (paper("liang2021"), "papers.liang2021'.*'liang2020'"),
-        (paper("liang2020", encoders=["owm"]), "papers.liang2020.encoders.0.*owm.*'own'"),
-        (paper("liang2020", methods=["none", "leece"]), "papers.liang2020.methods.1.*'leace'"),
-        (paper("liang2020", tasks=["colla"]), "papers.liang2020.tasks.0.*'cola'"),
+        (paper("liang2020", encoders=["owm"]), "papers.liang2020.encoders.*owm.*'own'"),
+        (paper("liang2020", methods=["none", "leece"]), "papers.liang2020.methods.*'leace'"),
+        (paper("liang2020", tasks=["colla"]), "papers.liang2020.tasks.*'cola'"),
         (paper("liang2020", tasks=["nli"]), "papers.liang2020.tasks.*nli.*glue"),
         (paper("dawkins2024", topz=[1]), "papers.dawkins2024.topz"),
         (paper("dawkins2024", task="bios"), "papers.dawkins2024.task.*nli"),
