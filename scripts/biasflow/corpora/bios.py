@@ -9,7 +9,8 @@ import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.bios_records import COLUMNS as COLUMNS
-from scripts.biasflow.corpora.bios_records import read_biographies, refuse
+from scripts.biasflow.corpora.bios_records import read_biographies
+from scripts.biasflow.corpora.records import refuse
 
 PROFESSIONS = (
     "accountant", "architect", "attorney", "chiropractor", "comedian", "composer", "dentist", "dietitian", "dj",

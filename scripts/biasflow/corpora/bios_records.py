@@ -1,14 +1,13 @@
 """The records of a file of biographies, whatever its format: the columns that are used, as the file has them."""
 
 import pickle
-import reprlib
 from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.records import of_objects, one_line, read_records
+from scripts.biasflow.corpora.records import of_objects, one_line, read_records, refuse
 
 # Our column -> what a file may call it, the first that is there counts.
 NAMES_OF = {
@@ -21,9 +20,6 @@ NAMES_OF = {
 COLUMNS = tuple(NAMES_OF)
 OPTIONAL = ("name", "scrubbed")
 WANTED = {name for names in NAMES_OF.values() for name in names} | {"start_pos"}
-_SHOWN = 60  # characters of a value in a message
-_REPR = reprlib.Repr()
-_REPR.maxstring = _REPR.maxother = _SHOWN
 
 
 def read_biographies(path: Path) -> pd.DataFrame:
@@ -41,21 +37,6 @@ def read_biographies(path: Path) -> pd.DataFrame:
     if not len(records):
         raise BiasflowError(f"{path}: holds no biography; check the file.")
     return _columns(path, records)
-
-
-def refuse(path: Path, values: pd.Series, wrong: pd.Series, why: str) -> None:
-    """BiasflowError that names the first place where `wrong` holds, and the value there (cut where it is long)."""
-    if wrong.any():
-        place = wrong.idxmax()
-        raise BiasflowError(f"{path}: {values.index.name} {place}: {values.name}: {_shown(values[place])} {why}.")
-
-
-def _shown(value: object) -> str:
-    """A value in a message: as in Python, cut where it is long, nested or not printable."""
-    try:
-        return _REPR.repr(value)
-    except (ValueError, RecursionError):  # a number with thousands of digits
-        return f"a {type(value).__name__}"
 
 
 def _columns(path: Path, table: pd.DataFrame) -> pd.DataFrame:

@@ -9,8 +9,8 @@ import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import sha256
-from scripts.biasflow.corpora.nli import LABELS, NO_GOLD_LABEL, refuse
-from scripts.biasflow.corpora.records import read_records
+from scripts.biasflow.corpora.nli import LABELS, NO_GOLD_LABEL
+from scripts.biasflow.corpora.records import read_records, refuse
 
 log = logging.getLogger(__name__)
 
@@ -161,12 +161,12 @@ def _raw(path: Path, task: str) -> pd.DataFrame:
 def _examples(path: Path, entry: GlueTask, raw: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Check texts and labels, spell the labels as we do; the examples with a gold label, and how many have none."""
     for column in entry.texts:
-        refuse(path, column, ~raw[column].map(lambda text: isinstance(text, str)), "not text")
+        refuse(path, raw[column], ~raw[column].map(lambda text: isinstance(text, str)), "is no text")
     # A question of QQP may be empty, so only an example without any text is wrong.
     empty = ~raw[list(entry.texts)].map(lambda text: bool(text.strip())).any(axis=1)
-    refuse(path, entry.texts[-1], empty, "empty")
+    refuse(path, raw[entry.texts[-1]], empty, "is empty")
     given = raw[LABEL].map(lambda value: "" if value is None else str(value).strip())
-    refuse(path, LABEL, given == "", "empty; give a label, or -1 where there is none")
+    refuse(path, given, given == "", "is empty; give a label, or -1 where there is none")
     labels = _class_names(path, entry.labels, given) if entry.labels else _gold_scores(path, given)
     gold = labels != NO_GOLD_LABEL
     texts = {column: raw[column].astype("str").str.replace(r"[\r\n]+", " ", regex=True) for column in entry.texts}
@@ -178,7 +178,7 @@ def _class_names(path: Path, labels: Sequence[str], given: pd.Series) -> pd.Seri
     names = {name: name for name in labels} | {str(number): name for number, name in enumerate(labels)}
     found = given.map(names | dict.fromkeys(("-", "-1"), NO_GOLD_LABEL))
     known = ", ".join((*labels, *map(str, range(len(labels)))))
-    refuse(path, LABEL, found.isna(), f"is none of {known}, - and -1", given)
+    refuse(path, given, found.isna(), f"is none of {known}, - and -1")
     return found
 
 
@@ -186,5 +186,5 @@ def _gold_scores(path: Path, given: pd.Series) -> pd.Series:
     """Scores in [0, 5]; -1, which no score is, stands for none."""
     scores = pd.to_numeric(given, errors="coerce")
     low, high = SCORE_RANGE
-    refuse(path, LABEL, ~(scores.between(low, high) | (scores == -1)), f"is no score from {low:g} to {high:g}", given)
+    refuse(path, given, ~(scores.between(low, high) | (scores == -1)), f"is no score from {low:g} to {high:g}")
     return scores.astype(object).mask(scores == -1, NO_GOLD_LABEL)

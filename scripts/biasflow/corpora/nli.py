@@ -9,7 +9,7 @@ import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_text_csv, write_csv
-from scripts.biasflow.corpora.records import read_records
+from scripts.biasflow.corpora.records import read_records, refuse
 
 LABELS = ("entailment", "neutral", "contradiction")  # in the order of the hub's numbers
 COLUMNS = ("premise", "hypothesis", "label")
@@ -128,23 +128,17 @@ def _labelled(path: Path, raw: pd.DataFrame) -> NliData:
     naming = _naming(f"{path}", raw.columns)
     given = raw[naming[2]].map(lambda value: "" if value is None else str(value).strip())
     labels = given.map(LABEL_OF)
-    refuse(path, naming[2], given == "", "empty; give a label, or - where there is none")
-    refuse(path, naming[2], labels.isna(), f"is none of {', '.join(LABELS)}, 0, 1, 2, - and -1", given)
+    refuse(path, given, given == "", "is empty; give a label, or - where there is none")
+    refuse(path, given, labels.isna(), f"is none of {', '.join(LABELS)}, 0, 1, 2, - and -1")
     gold = labels != NO_GOLD_LABEL
     if not gold.any():
         raise BiasflowError(f"{path}: no pairs with a gold label ({len(raw)} without one); check the file.")
     pairs = {}
     for name, column in zip(COLUMNS[:2], naming[:2], strict=True):
         texts = raw.loc[gold, column]
-        refuse(path, column, ~texts.map(lambda text: isinstance(text, str) and bool(text.strip())), "empty or not text")
+        refuse(
+            path, texts, ~texts.map(lambda text: isinstance(text, str) and bool(text.strip())), "is empty or no text"
+        )
         pairs[name] = texts.astype("str").str.replace(r"[\r\n]+", " ", regex=True)
     table = pd.DataFrame({**pairs, COLUMNS[2]: labels[gold]}, dtype="str").reset_index(drop=True)
     return NliData(table, dropped=int((~gold).sum()))
-
-
-def refuse(path: Path, column: str, wrong: pd.Series, why: str, values: pd.Series | None = None) -> None:
-    """BiasflowError that names the first place where `wrong` holds, and the value there if `values` are given."""
-    if wrong.any():
-        place = wrong.idxmax()
-        value = "" if values is None else f"{values[place]!r} "
-        raise BiasflowError(f"{path}: {wrong.index.name} {place}: column {column}: {value}{why}.")

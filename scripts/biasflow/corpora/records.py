@@ -2,6 +2,7 @@
 
 import csv
 import json
+import reprlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
@@ -11,6 +12,8 @@ import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxother = 60  # characters of a value in a message
 Headerless = Callable[[list[str]], Sequence[str] | None]
 
 
@@ -60,6 +63,25 @@ def of_objects(path: Path, objects: Iterable[tuple[int, object]], unit: str, wan
     kept = [name for name in names if wanted is None or name in wanted]
     columns = {printable(name): [row.get(name) for row in rows] for name in kept}
     return _frame(columns, [printable(name) for name in names], pd.Index(places, name=unit))
+
+
+def refuse(path: str | Path, values: pd.Series, wrong: pd.Series, why: str) -> None:
+    """BiasflowError that names the first place where `wrong` holds, and the value there (cut where it is long).
+
+    values: a column of `read_records`; its name is that of the column, its index the places."""
+    if wrong.any():
+        place = wrong.idxmax()
+        raise BiasflowError(
+            f"{path}: {values.index.name} {place}: column {values.name}: {_shown(values[place])} {why}."
+        )
+
+
+def _shown(value: object) -> str:
+    """A value in a message: as in Python, cut where it is long, nested or not printable."""
+    try:
+        return _REPR.repr(value)
+    except (ValueError, RecursionError):  # a number with thousands of digits
+        return f"a {type(value).__name__}"
 
 
 def one_line(message: object, most: int = 200) -> str:

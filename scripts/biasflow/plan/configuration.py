@@ -71,12 +71,12 @@ def _innermost(error: ValidationError) -> ValidationError:
 
 
 def _subschemas(value, schema: Mapping, root: Mapping) -> Iterator[Mapping]:
-    """The schemas that apply to `value`: the one given, its $ref, those of its alternatives that are objects by $ref,
-    and the branches of `allOf` whose `if` holds."""
+    """The schemas that apply to `value`: the one given, then (so that its own defaults count) its $ref, those of its
+    alternatives that are objects by $ref, and the branches of `allOf` whose `if` holds."""
+    yield schema
     for described in (schema, *schema.get("anyOf", [])):
         if "$ref" in described:
             yield from _subschemas(value, root["$defs"][described["$ref"].rsplit("/", 1)[1]], root)
-    yield schema
     for branch in schema.get("allOf", []):
         if "if" in branch and Draft202012Validator({**branch["if"], "$defs": root.get("$defs", {})}).is_valid(value):
             yield from _subschemas(value, branch["then"], root)

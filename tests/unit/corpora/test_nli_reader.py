@@ -95,7 +95,7 @@ def changed(row, column, value):
 @pytest.mark.parametrize(
     ("write", "place"),
     [
-        (lambda path: as_json(path, changed(2, 2, "")), "line 3: column label: empty"),
+        (lambda path: as_json(path, changed(2, 2, "")), "line 3: column label: ''"),
         (lambda path: as_json(path, changed(2, 2, None), label=lambda label: label), "line 3: column label"),
         (lambda path: as_json(path, changed(2, 2, "maybe")), "line 3: column label: 'maybe'"),
         (lambda path: as_json(path, changed(0, 0, " "), names=ORIGINAL), "line 1: column sentence1"),
@@ -114,7 +114,7 @@ def changed(row, column, value):
         (lambda path: path.write_text('{"premise": "a", "hypothesis": "b", "label": "neutral"}\n[1]'), "line 2"),
         (
             lambda path: path.write_text('{"premise": "a", "hypothesis": "b", "label": "neutral"}\n{}'),
-            "line 2: column label: empty",
+            "line 2: column label: ''",
         ),
         (lambda path: path.write_text('premise,hypothesis,label\na,b,neutral\nc,"d,neutral\n'), "line 3"),
         (lambda path: path.write_bytes(b"PAR1 but not really"), "Parquet"),

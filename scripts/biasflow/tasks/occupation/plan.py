@@ -140,7 +140,7 @@ KIND = Kind(
         ),
         Step(
             "top_words",
-            "tasks.occupation.top_words",
+            "tasks.occupation.gender_classifier",
             {"top_words": "top_words.csv"},
             sources=made("biographies.parquet"),
             options=lambda task: task.about["top_words"],
