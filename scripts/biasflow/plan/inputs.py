@@ -25,7 +25,7 @@ class Inputs:
         self.config, self.facts, self.plan, self.catalogue = config, facts, plan, catalogue
         self.paths = Paths(config["run"])
         self.encoders = Encoders(config, facts)
-        self.trainings = Trainings(self.encoders, plan)
+        self.trainings = Trainings(self.encoders)
         self.fits = Fits(self.encoders, plan)
         self.readings = Readings(self.encoders, plan)
         self.scores = Scores(plan, self.paths)

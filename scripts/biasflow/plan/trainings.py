@@ -18,8 +18,8 @@ Named = dict[str, object]
 class Trainings:
     """Trainings by the wildcards of their rules: encoder, task, strategy, seed."""
 
-    def __init__(self, encoders: Encoders, plan: Plan):
-        self.config, self.encoders, self.plan = encoders.config, encoders, plan
+    def __init__(self, encoders: Encoders):
+        self.config, self.encoders = encoders.config, encoders
 
     def inputs(self, wildcards) -> Named:
         model = self._model(wildcards)
@@ -53,7 +53,6 @@ class Trainings:
         return sorted({*own, *(module for _, module in erasers(carried))})
 
     def _model(self, wildcards) -> Model:
-        """Of the plan, or another that is asked for by its file."""
         return Model(wildcards.encoder, wildcards.task, wildcards.strategy, wildcards.seed)
 
 
