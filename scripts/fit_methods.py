@@ -1,5 +1,6 @@
 """Rule `fit_methods`: all methods of a block, fitted to one model, or to its encoder before training."""
 
+import importlib
 from pathlib import Path
 
 from scripts._rule import by_role, rule
@@ -14,7 +15,6 @@ def main(smk) -> None:
         from scripts.biasflow.methods.fitted import save
         from scripts.biasflow.methods.fitting import fit_block
         from scripts.biasflow.methods.sources import fitting_arguments
-        from scripts.biasflow.tasks.occupation.gendered_vectors import gendered_vectors
 
         fit, heads = smk.params.fit, smk.params.fit["heads"]
         facts["device"] = device = str(resolve_device(smk.params.device))
@@ -25,8 +25,9 @@ def main(smk) -> None:
         if smk.input.get("origin"):
             folder = Path(smk.input.origin[0]).parent
             arguments["origin"], _ = load_encoder(folder, head=heads["pretrained"], device=device)
-        if "biographies" in files:
-            arguments["task"] = gendered_vectors(model, tokenizer, files["biographies"][0], **fit["task"])
+        if task := fit.get("task"):
+            module, data = importlib.import_module(task["module"]), {role: files[role] for role in task["roles"]}
+            arguments["task"] = module.gendered_vectors(model, tokenizer, data, **task["options"])
         fitted = fit_block(model, tokenizer, **arguments)
         with whole_folder(smk.output.about) as folder:
             for name, table in fitted.tables.items():

@@ -9,12 +9,11 @@ import pytest
 
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.corpora.documents import sample_sentences
-from scripts.biasflow.corpora.glue import SIZES, read_glue
+from scripts.biasflow.corpora.glue import SIZES, TASKS, read_glue
 from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
 from scripts.biasflow.corpora.wikitext import read_wikitext
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.metrics import perplexity
-from scripts.biasflow.metrics.glue import TASKS
 from scripts.biasflow.metrics.occtmp import occtmp
 from scripts.biasflow.metrics.pseudo_perplexity import pseudo_perplexity
 from scripts.biasflow.readouts.likelihoods import pseudo_log_likelihoods

@@ -20,7 +20,7 @@ from tests.unit.fake_tokenizer import word_tokenizer
 STRATEGIES = {
     name: Strategy(name, entry.module, entry.text)
     for name, entry in registry.STRATEGIES.items()
-    if "occupation" in entry.kinds
+    if not entry.kinds or "occupation" in entry.kinds
 }
 PLAIN = STRATEGIES["plain"]
 CLASSES = ["nurse", "surgeon", "teacher"]

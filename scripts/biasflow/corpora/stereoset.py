@@ -1,7 +1,5 @@
 """StereoSet's inter-sentence triples and their gender-swapped version: readers, and what the swap's authors changed."""
 
-import csv
-import io
 import logging
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -10,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_json, read_text
+from scripts.biasflow.base.files import read_json
+from scripts.biasflow.corpora.records import read_records
 
 log = logging.getLogger(__name__)
 
@@ -178,13 +177,6 @@ def _texts(table: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _text(path: Path) -> str:
-    text = read_text(path)
-    if not text.strip():
-        raise BiasflowError(f"{path}: the file is empty.")
-    return text
-
-
 def _field(where: str, item: object, name: str, kind: type = str):
     """A field of a JSON object: there, of the right kind and not empty."""
     if not isinstance(item, dict) or name not in item:
@@ -221,22 +213,11 @@ def _triple_rows(where: str, item: dict) -> list[dict]:
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict]]:
     """Each record with the line that it starts on (a quoted field may hold line breaks); blank lines are skipped."""
-    lines = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    start = 1
-    try:
-        header = [MISSPELT.get(name, name) for name in next(lines)]
-        wrong = sorted(set(COLUMNS) ^ set(header)) or [name for name in COLUMNS if header.count(name) > 1]
-        if wrong:
-            raise BiasflowError(f"{path}: line 1: column {wrong[0]}: the header must be {','.join(COLUMNS)}.")
-        start = lines.line_num + 1
-        for record in lines:
-            if record and len(record) != len(header):
-                raise BiasflowError(f"{path}: line {start}: {len(record)} columns instead of {len(header)}.")
-            if record:
-                yield start, dict(zip(header, record, strict=True))
-            start = lines.line_num + 1
-    except csv.Error as error:
-        raise BiasflowError(f"{path}: line {start}: not valid CSV: {error}.") from error
+    table = read_records(path).rename(columns=MISSPELT)
+    wrong = sorted(set(COLUMNS) ^ set(table))
+    if wrong:
+        raise BiasflowError(f"{path}: line 1: column {wrong[0]}: the header must be {','.join(COLUMNS)}.")
+    return zip(table.index, table.to_dict("records"), strict=True)
 
 
 def _check_row(where: str, row: dict) -> None:

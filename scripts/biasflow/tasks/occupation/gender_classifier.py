@@ -11,7 +11,8 @@ the widths of the columns, since the text that was at hand had lost them.
 
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from sklearn.model_selection import train_test_split
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
+from scripts.biasflow.base.tabular import read_parquet, write_csv
 from scripts.biasflow.strategies.balance import balance
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,34 @@ ALL = "all"  # professions
 COLUMNS = ["seed", "iteration", "gender", "rank", "word", "weight", "accuracy", "majority_share", "converged"]
 # Newton's steps: 9 to 11 are enough from 1,000 to 128,000 biographies, where L-BFGS needs more with every doubling.
 STEPS, TOLERANCE = 100, 1e-6
+
+
+def prepare(
+    sources: Mapping[str, Sequence[Path]],
+    outputs: Mapping[str, Path],
+    *,
+    seeds: Sequence[int],
+    iterations: int,
+    words: int,
+    least: int,
+    profession: str,
+) -> dict[str, object]:
+    """Write the words of all biographies and of a profession: `words` per gender and iteration, in `least` texts."""
+    biographies = read_parquet(sources["biographies"][0])
+    parts = {name: of_profession(biographies, name) for name in (ALL, profession)}
+    tables = [
+        top_words(
+            part["scrubbed"].tolist(),
+            part["gender"].tolist(),
+            seeds=seeds,
+            iterations=iterations,
+            n=words,
+            min_texts=least,
+        ).assign(part=name)
+        for name, part in parts.items()
+    ]
+    write_csv(pd.concat(tables, ignore_index=True), outputs["top_words"])
+    return {}
 
 
 def of_profession(biographies: pd.DataFrame, profession: str) -> pd.DataFrame:
@@ -125,17 +155,6 @@ def gender_accuracy(
             share = women[test][of_part].mean()
             rows.append((seed, part, of_part.sum(), right[of_part].mean(), max(share, 1 - share), converged))
     return pd.DataFrame(rows, columns=["seed", "part", "n", "accuracy", "majority_share", "converged"])
-
-
-def words_by_seeds(top: pd.DataFrame) -> pd.DataFrame:
-    """How many seeds list each word: iteration, gender, word, seeds, mean_rank, mean_weight, from rows of `top_words`.
-
-    Means are over the seeds that list the word. Sorted by iteration and gender, then by most seeds, least mean rank
-    and the alphabet."""
-    grouped = top.groupby(["iteration", "gender", "word"], as_index=False)
-    summary = grouped.agg(seeds=("seed", "nunique"), mean_rank=("rank", "mean"), mean_weight=("weight", "mean"))
-    order = ["iteration", "gender", "seeds", "mean_rank", "word"]
-    return summary.sort_values(order, ascending=[True, True, False, True, True], ignore_index=True)
 
 
 def _rows_of_seed(

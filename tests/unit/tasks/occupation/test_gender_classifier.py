@@ -15,7 +15,6 @@ from scripts.biasflow.tasks.occupation.gender_classifier import (
     gender_accuracy,
     of_profession,
     top_words,
-    words_by_seeds,
 )
 
 # Share of the texts of (women, men) that hold the word: two words a gender, from telling to less telling.
@@ -88,13 +87,6 @@ def test_rare_words_can_be_left_out():
     listed = set(top_words(texts, gender, seeds=range(3), iterations=1, n=20)["word"])
     assert "unique" in listed
     assert "unique" not in set(top_words(texts, gender, seeds=range(3), iterations=1, n=20, min_texts=2)["word"])
-
-
-def test_a_summary_counts_seeds():
-    rows = [(0, 1, "F", 1, "a", 2.0), (1, 1, "F", 3, "a", 1.0), (0, 1, "F", 2, "b", 1.5), (1, 1, "M", 1, "c", 1.0)]
-    top = pd.DataFrame(rows, columns=COLUMNS[:6])
-    found = words_by_seeds(top)
-    assert found.values.tolist() == [[1, "F", "a", 2, 2.0, 1.5], [1, "F", "b", 1, 2.0, 1.5], [1, "M", "c", 1, 1.0, 1.0]]
 
 
 @pytest.mark.parametrize(
