@@ -97,7 +97,7 @@ def test_occtmp_of_a_real_encoder(encoder, professions):
 
 def perplexities(encoder, text, folder, seeds):
     """By variant and mask seed."""
-    masked_losses(encoder, text, seeds=seeds, max_length=64, batch_size=32).to_parquet(folder / "losses.parquet")
+    masked_losses(encoder, text, seeds=seeds, max_length=64).to_parquet(folder / "losses.parquet")
     return perplexity.score(folder / "losses.parquet").pivot(index="readout_seed", columns="variant", values="value")
 
 
