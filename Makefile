@@ -12,8 +12,10 @@ demo: env
 	$(BIN)/snakemake --cores $(CORES)
 	@echo "Tables are in results/demo/tables, figures in results/demo/figures."
 
+# One process per core and one thread in each; runs of the workflow use the cores themselves.
 test: env
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(CORES) --ignore tests/workflow
+	$(BIN)/pytest tests/workflow
 
 lint: env
 	$(BIN)/ruff check .
