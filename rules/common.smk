@@ -19,11 +19,12 @@ from scripts.biasflow.papers.paper import load as load_paper
 from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.plan.code import code_files, module_file
 from scripts.biasflow.plan.configuration import load_schema, resolve
-from scripts.biasflow.plan.datasets import CHINESE_ARTICLES, CHINESE_TEXT, ceat_tests, text_file
+from scripts.biasflow.plan.datasets import AUTHORS_STIMULI, CHINESE_ARTICLES, CHINESE_TEXT, ceat_tests, text_file
 from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs
 from scripts.biasflow.plan.items import items_of
-from scripts.biasflow.plan.paths import CORPORA, Paths
+from scripts.biasflow.plan.paths import CORPORA, Paths, project_file, project_folder
+from scripts.biasflow.plan.tasks import kind_of, plan_module
 from scripts.biasflow.registry import PAPERS, READOUTS, TASKS, module_of, rule_of
 from scripts.biasflow.text.occupation_templates import PRONOUNS
 
@@ -35,7 +36,7 @@ def say_last(message):
 
 
 try:
-    config = resolve(config, load_schema(ROOT / "config/schema/config.schema.yaml"))
+    config = resolve(config, load_schema())
     FACTS = gather(config)
     PLAN = plan(config, FACTS)
     CATALOGUE = read_catalogue()
@@ -65,16 +66,6 @@ def check_results_folder():
         raise WorkflowError(str(error)) from None
 
 
-def project_file(path):
-    """A file of the project (config/...), wherever Snakemake was started."""
-    return os.path.relpath(ROOT / path)
-
-
-def project_folder(path):
-    """The files of a folder of the project; none if there is no such folder."""
-    return sorted(project_file(file) for file in (ROOT / path).glob("*"))
-
-
 def one_of(names):
     """A wildcard constraint that admits these names; one that matches nothing if there are none."""
     return "|".join(re.escape(name) for name in names) or "(?!)"
@@ -100,7 +91,7 @@ def gpu(wildcards):
 
 def threads_for(wildcards):
     """A narrow encoder is no faster with two threads: two jobs side by side are."""
-    return 1 if FIND.is_narrow(wildcards.encoder) else 2
+    return 1 if FIND.encoders.is_narrow(wildcards.encoder) else 2
 
 
 def memory(megabytes):

@@ -93,7 +93,7 @@ rule planted_text:
         mem_mb=2000,
         runtime=10,
     params:
-        encoder=lambda wildcards: FIND.planted_corpus(wildcards.encoder, held_out=bool(wildcards.part)),
+        encoder=lambda wildcards: FIND.encoders.planted_corpus(wildcards.encoder, held_out=bool(wildcards.part)),
     script:
         "../scripts/planted_text.py"
 
@@ -122,11 +122,13 @@ rule stimuli_planted:
 rule stimuli_authors:
     input:
         code=code("stimuli_authors"),
-        authors=f"{CORPORA}/gender-swapped-dev",
+        authors=lambda wildcards: f"{CORPORA}/{AUTHORS_STIMULI[wildcards.stimuli]}",
     output:
-        f"{RESULTS}/data/stimuli/stereoset-authors.csv",
+        f"{RESULTS}/data/stimuli/{{stimuli}}.csv",
     log:
-        f"{RESULTS}/logs/data/stimuli-stereoset-authors.log",
+        f"{RESULTS}/logs/data/stimuli-{{stimuli}}.log",
+    wildcard_constraints:
+        stimuli=one_of(AUTHORS_STIMULI),
     conda:
         "../envs/light.yaml"
     threads: 1
@@ -178,7 +180,7 @@ rule stereoset_changes:
 rule ceat_contexts:
     input:
         code=code("ceat_contexts"),
-        encoder=lambda wildcards: FIND.encoder_files(wildcards.encoder),
+        encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
         text=lambda wildcards: text_file(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),
         words=project_file("config/ceat_words.csv"),
         world=PLANTED_WORLD,
@@ -200,146 +202,29 @@ rule ceat_contexts:
         "../scripts/ceat_contexts.py"
 
 
-rule nli_data:
-    input:
-        unpack(lambda wildcards: FIND.nli_files(wildcards.task)),
-        code=code("nli_data"),
-        world=PLANTED_WORLD,
-    output:
-        **{part: f"{RESULTS}/data/{{task}}/{part}.csv" for part in ("train", "validation", "test")},
-        sources=f"{RESULTS}/data/{{task}}/sources.csv",
-    log:
-        f"{RESULTS}/logs/data/{{task}}.log",
-    wildcard_constraints:
-        task=of_kind("nli"),
-    conda:
-        "../envs/light.yaml"
-    threads: 1
-    resources:
-        mem_mb=6000,
-        runtime=30,
-    params:
-        task=lambda wildcards: {key: config["tasks"][wildcards.task][key] for key in ("data", "planted")},
-        seed=0,  # of what is held out for validation: the same whatever fine-tunings there are
-    script:
-        "../scripts/nli_data.py"
+# The data of tasks: every kind of task lists its steps, each a rule of one shape.
+for KIND in TASKS:
+    for STEP in kind_of(KIND).steps:
 
-
-rule occupation_pairs:
-    input:
-        code=code("occupation_pairs"),
-        words=lambda wildcards: FIND.occupation_words(wildcards.task) or PLANTED_WORLD,
-    output:
-        f"{RESULTS}/data/{{task}}/occupation_pairs.json",
-    log:
-        f"{RESULTS}/logs/data/{{task}}-occupation_pairs.log",
-    wildcard_constraints:
-        task=of_kind("nli"),
-    conda:
-        "../envs/light.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        words=lambda wildcards: config["tasks"][wildcards.task]["occupations"],
-        selection=lambda wildcards: FIND.pair_selection(wildcards.task),
-    script:
-        "../scripts/occupation_pairs.py"
-
-
-rule glue_data:
-    input:
-        unpack(lambda wildcards: FIND.glue_files(wildcards.task)),
-        code=code("glue_data"),
-        world=PLANTED_WORLD,
-    output:
-        train=f"{RESULTS}/data/{{task}}/train.csv",
-        validation=f"{RESULTS}/data/{{task}}/validation.csv",
-    log:
-        f"{RESULTS}/logs/data/{{task}}.log",
-    wildcard_constraints:
-        task=of_kind("glue"),
-    conda:
-        "../envs/light.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=20,
-    params:
-        task=lambda wildcards: {key: config["tasks"][wildcards.task][key] for key in ("data", "planted")},
-    script:
-        "../scripts/glue_data.py"
-
-
-rule biographies:
-    input:
-        code=code("biographies"),
-        files=lambda wildcards: FIND.biography_files(wildcards.task),
-        labour=lambda wildcards: config["tasks"][wildcards.task]["labour"]
-        or project_file("config/labour_statistics.csv"),
-        lexicon=GENDER_LEXICON,
-        world=PLANTED_WORLD,
-    output:
-        biographies=f"{RESULTS}/data/{{task}}/biographies.parquet",
-        professions=f"{RESULTS}/data/{{task}}/professions.csv",
-        sources=f"{RESULTS}/data/{{task}}/sources.csv",
-    log:
-        f"{RESULTS}/logs/data/{{task}}.log",
-    wildcard_constraints:
-        task=of_kind("occupation"),
-    conda:
-        "../envs/light.yaml"
-    threads: 1
-    resources:
-        mem_mb=8000,
-        runtime=60,
-    params:
-        task=lambda wildcards: {key: config["tasks"][wildcards.task][key] for key in ("data", "planted", "scrubbing")},
-        splits=lambda wildcards: FIND.splits(wildcards.task) if FIND.small_are_dropped(wildcards.task) else None,
-    script:
-        "../scripts/biographies.py"
-
-
-rule splits:
-    input:
-        code=code("splits"),
-        biographies=f"{RESULTS}/data/{{task}}/biographies.parquet",
-        professions=f"{RESULTS}/data/{{task}}/professions.csv",
-    output:
-        f"{RESULTS}/data/{{task}}/splits.csv",
-    log:
-        f"{RESULTS}/logs/data/{{task}}-splits.log",
-    conda:
-        "../envs/light.yaml"
-    threads: 1
-    resources:
-        mem_mb=8000,
-        runtime=20,
-    params:
-        splits=lambda wildcards: FIND.splits(wildcards.task),
-        advice=lambda wildcards: FIND.advice_on_splits(wildcards.task),
-    script:
-        "../scripts/splits.py"
-
-
-rule top_words:
-    input:
-        code=code("top_words"),
-        biographies=f"{RESULTS}/data/{{task}}/biographies.parquet",
-    output:
-        f"{RESULTS}/data/{{task}}/top_words.csv",
-    log:
-        f"{RESULTS}/logs/data/{{task}}-top_words.log",
-    wildcard_constraints:
-        task=of_kind("occupation"),
-    conda:
-        "../envs/light.yaml"
-    threads: 1
-    resources:
-        mem_mb=8000,
-        runtime=120,
-    params:
-        options=lambda wildcards: config["tasks"][wildcards.task]["top_words"],
-    script:
-        "../scripts/top_words.py"
+        rule:
+            name:
+                STEP.rule
+            input:
+                unpack(FIND.step_inputs(STEP)),
+                code=code("prepare", module_of(STEP)),
+            output:
+                **{role: f"{RESULTS}/data/{{task}}/{file}" for role, file in STEP.outputs.items()},
+            log:
+                f"{RESULTS}/logs/data/{{task}}-{STEP.rule}.log",
+            wildcard_constraints:
+                task=of_kind(KIND),
+            conda:
+                "../envs/light.yaml"
+            threads: 1
+            resources:
+                mem_mb=STEP.memory,
+                runtime=STEP.runtime,
+            params:
+                prepare=FIND.step_params(STEP),
+            script:
+                "../scripts/prepare.py"

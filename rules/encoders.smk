@@ -30,7 +30,7 @@ rule download_encoder:
 rule pretrain:
     input:
         code=code("pretrain"),
-        texts=lambda wildcards: FIND.pretraining_texts(wildcards.encoder),
+        texts=lambda wildcards: FIND.encoders.pretraining_texts(wildcards.encoder),
         vocabulary=lambda wildcards: config["encoders"][wildcards.encoder]["vocabulary"] or [],
     output:
         f"{RESULTS}/encoders/{{encoder}}/config.json",
@@ -51,7 +51,7 @@ rule pretrain:
         gpu=gpu,
     params:
         device=config["device"],
-        encoder=lambda wildcards: FIND.pretraining(wildcards.encoder),
+        encoder=lambda wildcards: FIND.encoders.pretraining(wildcards.encoder),
     script:
         "../scripts/pretrain.py"
 
@@ -59,8 +59,8 @@ rule pretrain:
 rule continue_encoder:
     input:
         code=code("continue_encoder"),
-        encoder=lambda wildcards: FIND.encoder_files(config["encoders"][wildcards.encoder]["from"]),
-        text=lambda wildcards: FIND.continuing_text(wildcards.encoder),
+        encoder=lambda wildcards: FIND.encoders.files(config["encoders"][wildcards.encoder]["from"]),
+        text=lambda wildcards: FIND.encoders.continuing_text(wildcards.encoder),
     output:
         f"{RESULTS}/encoders/{{encoder}}/config.json",
         f"{RESULTS}/encoders/{{encoder}}/model.safetensors",

@@ -3,8 +3,8 @@
 
 rule fit_methods:
     input:
-        unpack(FIND.fit_inputs),
-        code=lambda wildcards: code("fit_methods", *FIND.fit_modules(wildcards)),
+        unpack(FIND.fits.inputs),
+        code=lambda wildcards: code("fit_methods", *FIND.fits.modules(wildcards)),
         sentence_pairs=SENTENCE_PAIRS,
         world=PLANTED_WORLD,
     output:
@@ -22,7 +22,7 @@ rule fit_methods:
         runtime=120,
         gpu=gpu,
     params:
-        fit=FIND.fit_params,
+        fit=FIND.fits.params,
         device=config["device"],
     script:
         "../scripts/fit_methods.py"

@@ -45,7 +45,7 @@ for NAME in config["papers"]:
             params:
                 paper=NAME,
                 options=FIND.paper_options(NAME),
-                files={} if AUDIT else items_of(FIND, NAME).files,
+                files={} if AUDIT else items_of(config, PLAN, NAME).files,
                 captions=TEXT.captions("figures"),
                 only=[f"{NAME}_{name}" for name in TEXT.audit] if AUDIT else None,
             script:

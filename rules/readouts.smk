@@ -3,7 +3,7 @@
 
 def code_of_readout(name):
     """Wildcards -> the code of a readout: its script, and the modules that it imports by name."""
-    modules = FIND.reading_modules(name)
+    modules = FIND.readings.modules(name)
     return lambda wildcards: code("read", *modules(wildcards))
 
 
@@ -13,7 +13,7 @@ for NAME, READOUT in READOUTS.items():
         name:
             rule_of(NAME)
         input:
-            unpack(FIND.reading_inputs(NAME)),
+            unpack(FIND.readings.inputs(NAME)),
             code=code_of_readout(NAME),
             world=PLANTED_WORLD,
         output:
@@ -30,7 +30,7 @@ for NAME, READOUT in READOUTS.items():
             runtime=READOUT.runtime,
             gpu=gpu,
         params:
-            readout=FIND.reading_params(NAME),
+            readout=FIND.readings.params(NAME),
             device=config["device"],
         script:
             "../scripts/read.py"

@@ -7,8 +7,8 @@ FIRST_TABLES = {
 
 rule score:
     input:
-        unpack(FIND.score_inputs),
-        code=lambda wildcards: code("score", *FIND.score_modules(wildcards)),
+        unpack(FIND.scores.inputs),
+        code=lambda wildcards: code("score", *FIND.scores.modules(wildcards)),
     output:
         scores=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.csv",
         reasons=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.reasons.csv",
@@ -21,8 +21,8 @@ rule score:
         mem_mb=memory(4000),
         runtime=30,
     params:
-        model=FIND.model_keys,
-        jobs=FIND.score_params,
+        model=FIND.scores.model,
+        jobs=FIND.scores.params,
     script:
         "../scripts/score.py"
 
@@ -49,7 +49,11 @@ rule scores:
 
 rule plan:
     input:
-        code=code("plan", *(f"{module_of(PAPERS[name])}.blocks" for name in config["papers"])),
+        code=code(
+            "plan",
+            *(f"{module_of(PAPERS[name])}.blocks" for name in config["papers"]),
+            *(plan_module(task["kind"]) for task in config["tasks"].values()),
+        ),
     output:
         plan=f"{RESULTS}/plan.csv",
         names=f"{RESULTS}/names.csv",

@@ -8,9 +8,9 @@ for KIND, TASK in TASKS.items():
         name:
             f"finetune_{KIND}"
         input:
-            unpack(FIND.training_inputs),
-            code=lambda wildcards: code("finetune", *FIND.training_modules(wildcards)),
-            splits=lambda wildcards: ancient(FIND.splits_first(wildcards.task)),
+            unpack(FIND.trainings.inputs),
+            code=lambda wildcards: code("finetune", *FIND.trainings.modules(wildcards)),
+            first=lambda wildcards: ancient(FIND.trainings.first(wildcards)),
             sentence_pairs=SENTENCE_PAIRS,
             world=PLANTED_WORLD,
         output:
@@ -32,7 +32,7 @@ for KIND, TASK in TASKS.items():
             runtime=720,
             gpu=gpu,
         params:
-            training=FIND.training_params,
+            training=FIND.trainings.params,
             checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}",
             device=config["device"],
         script:

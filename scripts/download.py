@@ -6,7 +6,7 @@ from pathlib import Path
 from scripts._rule import rule
 from scripts.biasflow.corpora.catalogue import Entry, read_catalogue
 from scripts.biasflow.corpora.download import fetch
-from scripts.biasflow.plan.inputs import external_files
+from scripts.biasflow.plan.external import external_files
 
 
 def main(smk) -> None:

@@ -1,5 +1,6 @@
 """Rule `fit_methods`: all methods of a block, fitted to one model, or to its encoder before training."""
 
+import importlib
 from pathlib import Path
 
 from scripts._rule import by_role, rule
@@ -10,23 +11,24 @@ def main(smk) -> None:
         from scripts.biasflow.base.files import whole_file, whole_folder
         from scripts.biasflow.base.tabular import write_csv
         from scripts.biasflow.encoders.device import resolve_device
+        from scripts.biasflow.encoders.load import load_encoder, load_model
         from scripts.biasflow.methods.fitted import save
         from scripts.biasflow.methods.fitting import fit_block
         from scripts.biasflow.methods.sources import fitting_arguments
-        from scripts.biasflow.readouts.fitting import open_models
-        from scripts.biasflow.tasks.occupation.gendered_vectors import gendered_vectors
 
-        fit, training = smk.params.fit, smk.wildcards.training
+        fit, heads = smk.params.fit, smk.params.fit["heads"]
         facts["device"] = device = str(resolve_device(smk.params.device))
         files = by_role(smk.input, [*fit["roles"], "sentence_pairs"])
-        folders = {"model": Path(smk.input.model[0]).parent}
-        if smk.input.get("origin"):
-            folders["origin"] = Path(smk.input.origin[0]).parent
-        models, tokenizer = open_models(folders, fit["heads"], training=training, device=device)
+        folder, training = Path(smk.input.model[0]).parent, smk.wildcards.training
+        model, tokenizer = load_model(folder, training, head=heads["model"], device=device)
         arguments = fitting_arguments(fit, files)
-        if "biographies" in files:
-            arguments["task"] = gendered_vectors(models["model"], tokenizer, files["biographies"][0], **fit["task"])
-        fitted = fit_block(**models, tokenizer=tokenizer, device=device, **arguments)
+        if smk.input.get("origin"):
+            folder = Path(smk.input.origin[0]).parent
+            arguments["origin"], _ = load_encoder(folder, head=heads["pretrained"], device=device)
+        if task := fit.get("task"):
+            module, data = importlib.import_module(task["module"]), {role: files[role] for role in task["roles"]}
+            arguments["task"] = module.gendered_vectors(model, tokenizer, data, **task["options"])
+        fitted = fit_block(model, tokenizer, **arguments)
         with whole_folder(smk.output.about) as folder:
             for name, table in fitted.tables.items():
                 write_csv(table, folder / f"{name}.csv")

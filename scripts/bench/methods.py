@@ -15,8 +15,6 @@ from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import taps
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.contexts.extraction import hidden_states
-from scripts.biasflow.methods.contexts.occurrences import find_occurrences
 from scripts.biasflow.methods.fitted import NONE, Active
 from scripts.biasflow.methods.grid import (
     ATTENTION,
@@ -28,7 +26,9 @@ from scripts.biasflow.methods.grid import (
     all_settings,
     edits_of,
 )
+from scripts.biasflow.methods.occurrences import find_occurrences
 from scripts.biasflow.methods.passes import passes
+from scripts.biasflow.methods.states import WordStates
 from scripts.biasflow.methods.sweep import sweep
 
 BATCH, TOKENS = 32, 32
@@ -132,7 +132,7 @@ def bench_contexts() -> Iterator[dict]:
 
         def states(batch_size: int, model: nn.Module = model) -> None:
             places = taps.resolve(model, "all")
-            hidden_states(model, tokenizer, sentences, occurrences, places=places, batch_size=batch_size)
+            WordStates(model, tokenizer, batch_size, sentences, occurrences).at(places)
 
         states(32)  # warm up
         ours, one_by_one = (statistics.median(seconds(lambda n=n: states(n)) for _ in range(3)) for n in (32, 1))

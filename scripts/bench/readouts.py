@@ -17,7 +17,7 @@ from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.first_token import first_token_vectors
 from scripts.biasflow.methods.fitted import NONE, Active, Fitted, Grid
 from scripts.biasflow.methods.grid import all_settings, edits_of
-from scripts.biasflow.metrics.codelength import codelengths
+from scripts.biasflow.metrics.codelength import online_codelength
 from scripts.biasflow.metrics.combined_effect import draw_effects
 from scripts.biasflow.readouts.cosines import drawn_cosines
 from scripts.biasflow.readouts.linear_heads import train_heads
@@ -36,19 +36,19 @@ def bench_nli() -> Iterator[dict]:
     subspaces = random_subspaces(model.config.hidden_size, model.config.num_attention_heads)
     settings = all_settings()
     methods = {NONE: (Active(NONE),), "grid": Grid("grid", tuple(settings[1:]), subspaces)}  # the first is the base
-    reader = Reader(model, tokenizer, Fitted(methods, {name: [] for name in methods}))
+    reader = Reader(model, tokenizer, Fitted(methods, {name: [] for name in methods}), batch_size)
     examples = Examples(pairs.sentences, pairs.shape, LABELS)
 
     @torch.inference_mode()
     def plain_pass(examples: Examples) -> None:
         """The classes of all pairs without any intervention, in the same batches."""
-        for _, batch in batches(reader, examples, batch_size):
+        for _, batch in batches(reader, examples):
             model(**batch).logits.argmax(-1)
 
     plain_pass(replace(examples, shape=(1, *examples.shape[1:])))  # warm up
     plain = seconds(lambda: plain_pass(examples))
     before = peak_gib()
-    ours = seconds(lambda: predict(reader, examples, batch_size=batch_size))
+    ours = seconds(lambda: predict(reader, examples))
     memory = peak_gib() - before
     _, batch = next(length_sorted(encode(tokenizer, *pairs.sentences(0, sample)), tokenizer, batch_size=sample))
     hooked = 0.0
@@ -82,7 +82,7 @@ def bench_probe() -> Iterator[dict]:
     data = {"X_dev": X[dev], "z_dev": z[dev], "X_test": X[test], "z_test": z[test]}
 
     def ours(seeds: range) -> None:
-        codelengths(X[train], z[train], seeds=seeds, **data)
+        online_codelength(X[train], z[train], seeds=seeds, **data)
 
     note = f"{n} vectors of {dimension} dimensions, one thread; the plain way timed on one seed"
     with one_thread():

@@ -6,6 +6,7 @@ this module, so that a new line runs nothing again. The order here is that of ta
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 PACKAGE = "scripts.biasflow"
 Schema = Mapping[str, object]
@@ -64,16 +65,17 @@ ERASERS = {
 
 @dataclass(frozen=True)
 class Strategy:
-    """How a task's training data are debiased. kinds: the kinds of task that have it; text: what it trains on."""
+    """How a task's training data are debiased. kinds: the kinds of task that have it (none named: all); text: which
+    version of the task's texts it trains on."""
 
     label: str
     module: str
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
     text: str = "raw"
 
 
 STRATEGIES = {
-    "plain": Strategy("none", "strategies.plain", ("nli", "glue", "occupation")),
+    "plain": Strategy("none", "strategies.plain"),
     "oversampling": Strategy("oversampling", "strategies.balance", ("occupation",)),
     "oversampling-keep": Strategy("oversampling, all kept", "strategies.balance", ("occupation",)),
     "subsampling": Strategy("subsampling", "strategies.balance", ("occupation",)),
@@ -84,31 +86,35 @@ WITH = "with-"  # a strategy "with-<method>": that method is active in every for
 
 @dataclass(frozen=True)
 class Task:
-    """A kind of task: its module (train), and what it writes beside the encoder."""
+    """A kind of task. folder: a package with task.py (how it trains, what it predicts; torch), plan.py (its data, and
+    what a training and a reading take; plan.tasks) and schema.yaml (its keys in the configuration); files: what a
+    training writes beside the encoder."""
 
     label: str
-    module: str
+    folder: str
     files: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        return f"{self.folder}.task"
 
 
 TASKS = {
-    "nli": Task("natural language inference", "tasks.nli.task"),
-    "glue": Task("GLUE", "tasks.glue.task"),
-    "occupation": Task("occupation prediction", "tasks.occupation.task", ("head.safetensors",)),
+    "nli": Task("natural language inference", "tasks.nli"),
+    "glue": Task("GLUE", "tasks.glue"),
+    "occupation": Task("occupation prediction", "tasks.occupation", ("head.safetensors",)),
 }
 
 
 @dataclass(frozen=True)
 class Readout:
     """What is read from a model under methods. module: has read(source, output, **options). head: what the model must
-    have. suffix: of its files. of: another readout of the same model, dataset and block that it is made from. rule: of
-    its jobs."""
+    have. suffix: of its files. rule: of its jobs."""
 
     label: str
     module: str
     head: str = "none"
     suffix: str = "parquet"
-    of: str | None = None
     rule: str = ""
     memory: int = 8000  # MB
     runtime: int = 120  # minutes
@@ -136,10 +142,8 @@ READOUTS = {
         runtime=240,
     ),
     "first_token": Readout("vectors of texts", "readouts.first_token", suffix="safetensors", memory=12000, runtime=240),
-    "probes": Readout("code lengths of gender", "readouts.probes", of="first_token", rule="probe_texts", runtime=240),
-    "heads": Readout(
-        "predictions of own and retrained heads", "readouts.heads", of="first_token", rule="heads_texts", memory=12000
-    ),
+    "probes": Readout("code lengths of gender", "readouts.probes", rule="probe_texts", runtime=240),
+    "heads": Readout("predictions of own and retrained heads", "readouts.heads", rule="heads_texts", memory=12000),
 }
 
 
@@ -161,17 +165,19 @@ SENTENCE, FIRST_TOKEN, WORDS = "the sentence vector", "the first token", "words"
 
 @dataclass(frozen=True)
 class Metric:
-    """A scoring module and what it needs. readout: what it scores; datasets: which function of plan.datasets lists
-    them; kinds: the kinds of task whose models it measures ("" : models that are not fine-tuned, too); measures: the
-    values of `metric` that stand in the matrix; untouched_only: it says nothing of methods; sees: which of the last
-    layer's states it is made of, so that a method that acts elsewhere after it has nothing to change."""
+    """A scoring module and what it needs. readout: what it scores; datasets: what lists them, of plan.datasets or the
+    plans of tasks (then it is for the kinds of task that have it); finetuned, pretrained: whether it measures
+    models that are fine-tuned, and those that are not; measures: the values of `metric` that stand in the matrix;
+    untouched_only: it says nothing of methods; sees: which of the last layer's states it is made of, so that a method
+    that acts elsewhere after it has nothing to change."""
 
     label: str
     module: str
     readout: str
     datasets: str
-    kinds: tuple[str, ...] = ("", "nli", "glue", "occupation")
     measures: Mapping[str, Measure] = field(default_factory=dict)
+    finetuned: bool = True
+    pretrained: bool = True
     untouched_only: bool = False
     sees: str = SENTENCE
 
@@ -184,22 +190,22 @@ METRICS = {
         "metrics.stereoset",
         "next_sentence",
         "stimuli",
-        ("",),
-        {
+        measures={
             "strength": Measure("Strength", 0, "low", INSIDE, (0, None), part="top=10%"),
             "distance": Measure("Distance", 0, "low", INSIDE, (0, 1), part="top=10%"),
             "stereotype_score": Measure("Stereotype Score", 0.5, "neutral", INSIDE, (0, 1), variant="original"),
             "language_model_score": Measure("language-model score", 1, "high", COST, (0, 1), variant="both"),
         },
+        finetuned=False,
     ),
     "occtmp": Metric(
         "OCCTMP",
         "metrics.occtmp",
         "masked_words",
         "occupations",
-        ("",),
-        {"occtmp_diff": Measure("OCCTMP", 0, "low", INSIDE, (0, None))},
+        measures={"occtmp_diff": Measure("OCCTMP", 0, "low", INSIDE, (0, None))},
         sees=WORDS,
+        finetuned=False,
     ),
     "weat": Metric(
         "WEAT",
@@ -230,25 +236,24 @@ METRICS = {
         "metrics.gender_share",
         "gender_shares",
         "words",
-        ("",),
         untouched_only=True,
+        finetuned=False,
     ),
     "log_odds": Metric(
         "she-he log-odds of planted occupations",
         "metrics.log_odds",
         "masked_words",
         "planted_occupations",
-        ("",),
-        {"log_odds_r": Measure("log-odds r", 0, "neutral", INSIDE, (-1, 1))},
+        measures={"log_odds_r": Measure("log-odds r", 0, "neutral", INSIDE, (-1, 1))},
         sees=WORDS,
+        finetuned=False,
     ),
     "compression": Metric(
         "compression of gender",
         "metrics.codelength",
         "probes",
-        "task_texts",
-        ("", "occupation"),
-        {"compression": Measure("Compression", 1, "low", INSIDE, (0, None), variant="bits-best")},
+        "probed_texts",
+        measures={"compression": Measure("Compression", 1, "low", INSIDE, (0, None), variant="bits-best")},
         sees=FIRST_TOKEN,
     ),
     "perplexity": Metric(
@@ -256,45 +261,44 @@ METRICS = {
         "metrics.perplexity",
         "losses",
         "running_text",
-        ("",),
-        {"perplexity": Measure("perplexity", 1, "low", COST, (1, None))},
+        measures={"perplexity": Measure("perplexity", 1, "low", COST, (1, None))},
         sees=WORDS,
+        finetuned=False,
     ),
     "pseudo_perplexity": Metric(
         "pseudo-perplexity",
         "metrics.pseudo_perplexity",
         "likelihoods",
         "sample_of_text",
-        ("",),
-        {"pseudo_perplexity": Measure("pseudo-perplexity", 1, "low", COST, (1, None))},
+        measures={"pseudo_perplexity": Measure("pseudo-perplexity", 1, "low", COST, (1, None))},
         sees=WORDS,
+        finetuned=False,
     ),
     "accuracy": Metric(
         "accuracy, or the task's own score",
         "metrics.glue",
         "predictions",
         "test_sets",
-        ("nli", "glue"),
-        {
+        measures={
             "accuracy": Measure("accuracy", 1, "high", COST, (0, 1)),
             "glue_score": Measure("GLUE score", 1, "high", COST),
         },
+        pretrained=False,
     ),
     "nli_fairness": Metric(
         "NLI fairness",
         "metrics.nli",
         "predictions",
         "occupation_pairs",
-        ("nli",),
-        {"nli_fairness": Measure("NLI Fairness Score", 1, "high", OUTSIDE, (0, 1), variant="majority")},
+        measures={"nli_fairness": Measure("NLI Fairness Score", 1, "high", OUTSIDE, (0, 1), variant="majority")},
+        pretrained=False,
     ),
     "fairness": Metric(
         "gaps between genders",
         "metrics.occupation",
         "heads",
-        "task_texts",
-        ("", "occupation"),
-        {
+        "classified_texts",
+        measures={
             "accuracy": Measure("accuracy", 1, "high", COST, (0, 1)),
             "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, (-1, 1), variant="train"),
             "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, (0, None)),
@@ -309,25 +313,28 @@ METRICS = {
         "metrics.training",
         TRAINING,
         "trainings",
-        ("nli", "glue", "occupation"),
         untouched_only=True,
+        pretrained=False,
     ),
 }
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A package under papers/: its blocks (plan), tables and figures."""
+    """A package under papers/: its blocks (plan), tables and figures. kind: of the tasks that its options name."""
 
     label: str
     module: str
+    kind: str = ""
 
 
 PAPERS = {
-    "liang2020": Paper("DensRay (Liang, Dufter and Schütze 2020)", "papers.liang2020"),
-    "dawkins2024": Paper("Projective debiasing (Dawkins et al. 2024)", "papers.dawkins2024"),
+    "liang2020": Paper("DensRay (Liang, Dufter and Schütze 2020)", "papers.liang2020", "glue"),
+    "dawkins2024": Paper("Projective debiasing (Dawkins et al. 2024)", "papers.dawkins2024", "nli"),
     "orgad2022": Paper(
-        "Debiasing and internal representations (Orgad, Goldfarb-Tarrant and Belinkov 2022)", "papers.orgad2022"
+        "Debiasing and internal representations (Orgad, Goldfarb-Tarrant and Belinkov 2022)",
+        "papers.orgad2022",
+        "occupation",
     ),
     "planted": Paper("Measures judged by planted bias", "papers.planted"),
 }
@@ -338,6 +345,12 @@ def rule_of(readout: str) -> str:
     return READOUTS[readout].rule or f"read_{readout}"
 
 
-def module_of(entry: Eraser | Strategy | Task | Readout | Metric | Paper) -> str:
+class Entry(Protocol):
+    """What is done by a module."""
+
+    module: str
+
+
+def module_of(entry: Entry) -> str:
     """The full name of an entry's module."""
     return f"{PACKAGE}.{entry.module}"

@@ -16,8 +16,9 @@ from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.metrics.association import ceat
 from scripts.biasflow.metrics.combined_effect import ceat_rows, draw_effects
 from scripts.biasflow.readouts.cosines import drawn_cosines
-from scripts.biasflow.readouts.word_contexts import find_word_contexts, word_vectors
-from scripts.biasflow.tasks.occupation.gender_classifier import top_words, words_by_seeds
+from scripts.biasflow.readouts.word_contexts import find_word_contexts
+from scripts.biasflow.tasks.occupation.gender_classifier import top_words
+from tests.unit.reference_ceat import word_vectors
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 FOLDER = DATA.parent / "models" / "litwiki-bert"
@@ -101,6 +102,6 @@ def test_words_that_tell_gender_in_real_biographies():
     texts = [PRONOUNS.sub("_", row["hard_text"]) for row in rows]
     top = top_words(texts, [row["gender"] for row in rows], seeds=[0], iterations=2, min_texts=5)
     assert (top["accuracy"] > top["majority_share"] + 0.1).all()
-    words = words_by_seeds(top).set_index(["iteration", "gender"])["word"]
+    words = top.set_index(["iteration", "gender"])["word"]
     assert {"husband", "women"} <= set(words[1, "F"])  # as table 9 of the paper begins
     assert not set(words[1, "F"]) & set(words[2, "F"])

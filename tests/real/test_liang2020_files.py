@@ -10,14 +10,13 @@ from transformers import BertTokenizer
 
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.corpora.documents import sample_sentences
-from scripts.biasflow.corpora.glue import SIZES, read_glue
+from scripts.biasflow.corpora.glue import SIZES, TASKS, read_glue
 from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
 from scripts.biasflow.corpora.wikipedia import read_chinese_wikipedia
 from scripts.biasflow.corpora.wikitext import read_wikitext, running_text
 from scripts.biasflow.encoders.examples import blocks_of
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.metrics import perplexity
-from scripts.biasflow.metrics.glue import TASKS
 from scripts.biasflow.metrics.occtmp import occtmp
 from scripts.biasflow.metrics.pseudo_perplexity import pseudo_perplexity
 from scripts.biasflow.readouts.likelihoods import pseudo_log_likelihoods
@@ -44,7 +43,7 @@ def professions():
 def encoder():
     if not ENCODER.is_dir():
         pytest.skip("no models/litwiki-bert beside the folder that BIASFLOW_DATA names")
-    return Reader(*load_encoder(ENCODER, head="masked_lm"))
+    return Reader(*load_encoder(ENCODER, head="masked_lm"), batch_size=8)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +108,7 @@ def test_occtmp_of_a_real_encoder(encoder, professions):
 
 def perplexities(encoder, text, folder, seeds):
     """By variant and mask seed."""
-    masked_losses(encoder, text, seeds=seeds, max_length=64, batch_size=32).to_parquet(folder / "losses.parquet")
+    masked_losses(encoder, text, seeds=seeds, max_length=64).to_parquet(folder / "losses.parquet")
     return perplexity.score(folder / "losses.parquet").pivot(index="readout_seed", columns="variant", values="value")
 
 

@@ -46,6 +46,16 @@ def test_the_authors_have_234_triples(authors):
     assert authors["gender"].value_counts().to_dict() == {"M": 363, "F": 339}
 
 
+def test_the_authors_test_file_has_749_triples(data):
+    file = data / "stereoset/gender_swapped_test.csv"
+    if not file.is_file():
+        pytest.skip(f"{file} is not there")
+    test = read_gender_swapped(file)
+    assert test["triple"].nunique() == 749
+    assert list(test["label"]) == [*LABELS] * 749
+    assert set(test["gender"]) == {"F", "M"}
+
+
 def test_the_authors_context_id_is_the_position_among_stereosets_gender_triples(original, authors):
     position = {triple: place for place, triple in enumerate(original["triple"].unique())}
     links = align(original, authors)

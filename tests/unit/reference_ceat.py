@@ -3,7 +3,19 @@
 Cosines from scikit-learn, one call per word and attribute set; effect size and variance as released."""
 
 import numpy as np
+import torch
 from sklearn.metrics.pairwise import cosine_similarity
+
+from scripts.biasflow.readouts.word_contexts import by_word, word_batches
+
+
+@torch.inference_mode()
+def word_vectors(model, tokenizer, contexts, *, batch_size=64):
+    """The vectors of the occurrences by word: [n, d], rows as in `contexts`."""
+    found = np.empty((len(contexts), model.config.hidden_size), dtype=np.float32)
+    for rows, forward in word_batches(model, tokenizer, contexts, batch_size=batch_size):
+        found[rows] = forward().numpy()
+    return by_word(contexts, found)
 
 
 def association(word, A, B):

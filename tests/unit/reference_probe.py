@@ -4,15 +4,25 @@ Tests compare with it, and scripts/bench times it. It takes the first weights an
 under test, so that both ways have to end at the same numbers."""
 
 import copy
+import json
 import math
 
 import numpy as np
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
 from torch import nn
 from torch.utils.data import DataLoader, Subset, TensorDataset
 
-from scripts.biasflow.readouts.linear_heads import epoch_order
+from scripts.biasflow.readouts.linear_heads import LinearHeads, epoch_order
 from scripts.biasflow.readouts.probe import FRACTIONS, weight_seed
+
+
+def load_linear_heads(path):
+    """What `save_linear_heads` wrote: the heads and their names."""
+    with safe_open(path, framework="pt") as file:
+        names = json.loads(file.metadata()["heads"])
+    return LinearHeads(**load_file(path)), names
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ from scripts.biasflow import registry
 from scripts.biasflow.encoders.linear_head import save_head
 from scripts.biasflow.erasers.eraser import Eraser
 from scripts.biasflow.methods.fitted import Active, Fitted, save
-from scripts.biasflow.readouts.mapped import arrays_on_disk
+from scripts.biasflow.readouts.files import array_on_disk
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.strategies import Strategy
 from tests.unit.conftest import SIZES
@@ -20,7 +20,7 @@ from tests.unit.fake_tokenizer import word_tokenizer
 STRATEGIES = {
     name: Strategy(name, entry.module, entry.text)
     for name, entry in registry.STRATEGIES.items()
-    if "occupation" in entry.kinds
+    if not entry.kinds or "occupation" in entry.kinds
 }
 PLAIN = STRATEGIES["plain"]
 CLASSES = ["nurse", "surgeon", "teacher"]
@@ -121,7 +121,7 @@ def source(folder: Path, dataset: str = "bios-raw", *, methods: tuple[str, ...] 
 
 def save_states(path: Path, vectors: torch.Tensor, layers: int = LAYERS) -> Path:
     """The vectors [n, d] of an untouched model, as readouts.first_token writes them."""
-    with arrays_on_disk(path, {"vectors": (1, *vectors.shape)}, "float32", [("none", "-")]) as (arrays, meta):
-        arrays["vectors"][0] = vectors
+    with array_on_disk(path, "vectors", (1, *vectors.shape), "float32", [("none", "-")]) as (array, meta):
+        array[0] = vectors
         meta |= {"layers": layers, "truncated": 0}
     return path

@@ -22,7 +22,7 @@ GOLDEN = ROOT / "tests/golden"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "config/README.md", ROOT / "results/README.md", *DOCS]
 SCORES = (ROOT / "docs/scores.md").read_text(encoding="utf-8")
-SCHEMA = load_schema(ROOT / "config/schema/config.schema.yaml")
+SCHEMA = load_schema()
 CODE = re.compile(r"`([^`\n]+)`")
 
 
@@ -133,8 +133,14 @@ def test_links_and_files_that_are_named_exist(page):
     text = page.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
+    shown = re.findall(r"^# (scripts/\S+)$", text, re.MULTILINE)  # whole files, to be written
     named = re.findall(r"(?<![\w/<>])((?:config|scripts|rules|profiles|envs|docs|tests)/[\w./-]*\w)(?![\w/]*<)", text)
-    assert [name for name in named if not (ROOT / name).exists() and "yours" not in name] == []
+    assert [name for name in named if not (ROOT / name).exists() and name not in shown and "yours" not in name] == []
+
+
+def known_kinds(shown: dict) -> bool:
+    """Whether all its tasks are of kinds that there are, not of one that the page shows how to add."""
+    return {task["kind"] for task in shown.get("tasks", {}).values()} <= set(TASKS)
 
 
 def examples() -> list[tuple[str, dict]]:
@@ -143,7 +149,7 @@ def examples() -> list[tuple[str, dict]]:
     for page in PAGES:
         for number, text in enumerate(re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)):
             shown = yaml.safe_load(text)
-            if isinstance(shown, dict) and set(shown) <= set(SCHEMA["properties"]):
+            if isinstance(shown, dict) and set(shown) <= set(SCHEMA["properties"]) and known_kinds(shown):
                 found.append((f"{name_of(page)}-{number}", shown))
     return found
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from scripts.biasflow.plan.code import code_files, module_file
+from scripts.biasflow.plan.tasks import kind_of, plan_module
 from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, module_of
 
 ROOT = Path(__file__).parents[2]
@@ -17,6 +18,9 @@ PACKAGE = ROOT / "scripts/biasflow"
 CHEAP = ("metrics", "results", "papers", "plan")
 DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "finetune", "read")
 DEAR_MODULES = [module_of(entry) for entries in (ERASERS, READOUTS, TASKS, STRATEGIES) for entry in entries.values()]
+DEAR_MODULES += [module_of(kind_of(name).gendered) for name in TASKS if kind_of(name).gendered]
+PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
+PLANS = [str(module_file(plan_module(name), ROOT).relative_to(ROOT)) for name in TASKS]
 
 
 def closure(path: Path) -> set[str]:
@@ -31,14 +35,14 @@ def inside(files: set[str], *folders: str) -> list[str]:
 def test_what_trains_fits_or_reads_reaches_no_formula_result_or_paper(script):
     files = closure(ROOT / f"scripts/{script}.py")
     assert inside(files, *CHEAP) == []
-    assert "scripts/biasflow/registry.py" not in files
+    assert not {"scripts/biasflow/registry.py", *PLANS} & files
 
 
-@pytest.mark.parametrize("module", sorted(set(DEAR_MODULES)))
-def test_modules_that_dear_scripts_import_by_name_do_not_either(module):
+@pytest.mark.parametrize("module", sorted({*DEAR_MODULES, *PREPARING}))
+def test_modules_that_scripts_import_by_name_do_not_either(module):
     files = closure(module_file(module, ROOT))
     assert inside(files, *CHEAP) == []
-    assert "scripts/biasflow/registry.py" not in files
+    assert not {"scripts/biasflow/registry.py", *PLANS} & files
 
 
 @pytest.mark.parametrize("eraser", ERASERS)
@@ -72,7 +76,8 @@ def imported(*modules: str) -> set[str]:
 def test_what_is_cheap_imports_no_torch():
     modules = [f"{module_of(entry)}" for entry in METRICS.values()]
     modules += [f"scripts.biasflow.papers.{paper}.targets" for paper in PAPERS]
-    modules += ["scripts.biasflow.plan.inputs", "scripts.biasflow.plan.listing", "scripts.biasflow.results.matrix"]
+    modules += ["scripts.biasflow.plan.external", "scripts.biasflow.plan.listing", "scripts.biasflow.results.matrix"]
+    modules += [*PREPARING, *map(plan_module, TASKS)]
     loaded = imported(*modules)
     assert not {"torch", "transformers", "datasets"} & loaded
 
@@ -111,7 +116,7 @@ def loaded_by(script: Path) -> set[str]:
 
 def test_a_light_job_loads_no_torch():
     scripts = light_scripts()
-    assert {"score", "matrix", "paper", "biographies", "nli_data"} <= scripts
+    assert {"score", "matrix", "paper", "prepare"} <= scripts
     for script in scripts:
         packages = {name.partition(".")[0] for name in loaded_by(ROOT / f"scripts/{script}.py")}
         assert not {"torch", "transformers", "datasets"} & packages, script

@@ -1,7 +1,18 @@
-"""What a run writes is what the documentation says that it writes."""
+"""What a run writes is what the documentation says that it writes, and what it shows to add works."""
 
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from transformers import BertConfig, BertForPreTraining
+
+from scripts.biasflow.planted.corpus import discourses
 from scripts.biasflow.results.scores import read_scores
+from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.test_docs import SCORES, documented_metrics
+from tests.workflow.conftest import ROOT, Project
 
 
 def test_every_metric_dataset_and_variant_of_a_run_is_documented(finished):
@@ -10,3 +21,55 @@ def test_every_metric_dataset_and_variant_of_a_run_is_documented(finished):
     assert [name for name in sorted(set(scores["variant"]) - {"-"}) if f"`{name}`" not in SCORES] == []
     heads = {name.partition("frozen-")[0] or "frozen-<strategy>" for name in scores["head"]}
     assert [name for name in sorted(heads) if f"`{name}`" not in SCORES] == []
+
+
+@pytest.fixture
+def with_new_task(tmp_path) -> Project:
+    """A copy of the project with the kind of task that docs/extending.md shows, and nothing else changed."""
+    project = Project(tmp_path / "biasflow")
+    text = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"```\w+\n# (scripts/\S+)\n(.*?)```", text, re.DOTALL))
+    for name, content in files.items():
+        (project.folder / name).parent.mkdir(exist_ok=True)
+        (project.folder / name).write_text(content, encoding="utf-8")
+        (project.folder / name).with_name("__init__.py").touch()
+    (line,) = re.findall(r'^("\w+": Task\(.*\),)$', text, re.MULTILINE)
+    registry = project.folder / "scripts/biasflow/registry.py"
+    registry.write_text(registry.read_text(encoding="utf-8").replace("\nTASKS = {\n", f"\nTASKS = {{\n    {line}\n"))
+    save_encoder(project.folder / "mine")
+    return project
+
+
+def save_encoder(folder: Path) -> None:
+    """A BERT of two layers that was never trained, and that knows the words of the embedded corpus."""
+    documents = discourses(bias=0.0, seed=0, n=300)
+    text = " ".join(sentence.lower() for document in documents for sentence in document)
+    words = sorted(set(re.findall(r"\w+|[^\w\s]", text)))
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    torch.manual_seed(0)
+    config = BertConfig(**sizes, vocab_size=len(words) + 5, initializer_range=0.2)
+    BertForPreTraining(config).save_pretrained(folder)
+    word_tokenizer(words).save_pretrained(folder)
+
+
+def test_the_task_that_is_shown_is_planned_prepared_trained_read_and_scored(with_new_task):
+    project = with_new_task
+    recipe = {"steps": 800, "encoder_rate": 1.0e-3, "head_rate": 3.0e-3}
+    block = {"encoders": ["mine"], "task": "in-order", "metrics": ["accuracy", "training", "nli_fairness"]}
+    project.configure(
+        {
+            "run": "new",
+            "device": "cpu",
+            "encoders": {"mine": {"source": "local", "path": "mine"}},
+            "tasks": {"in-order": {"kind": "order", "finetuning": recipe}},
+            "ask": {"order": block},
+        }
+    )
+    assert project.jobs().items() >= {"order_data": 1, "finetune_order": 1, "read_predictions": 1}.items()
+    done = project.snakemake()
+    assert done.returncode == 0, done.stdout + done.stderr
+    scores = read_scores(project.folder / "results/new/scores.csv").set_index("metric")["value"]
+    assert scores["train_size"] == 800 and scores["accuracy"] > 0.65
+    plan = pd.read_csv(project.folder / "results/new/plan.csv")
+    reasons = plan.set_index("metric")["reason"].dropna()
+    assert list(reasons.index) == ["nli_fairness"] and "order of sentences" in reasons["nli_fairness"]

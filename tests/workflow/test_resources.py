@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from scripts.biasflow.plan.code import code_files, module_file
+from scripts.biasflow.plan.tasks import kind_of
 from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, module_of
 from tests.workflow.conftest import ROOT, TINY
 
@@ -17,6 +18,7 @@ BY_NAME = {
     "finetune": [TASKS, STRATEGIES, ERASERS],
     "read": [READOUTS, TASKS, STRATEGIES],
     "score": [METRICS],
+    "prepare": [{step.rule: step for kind in TASKS for step in kind_of(kind).steps}],
 }
 PACKAGES = {"sklearn": "scikit-learn", "torch": "pytorch", "yaml": "pyyaml", "urllib3": "requests"}
 

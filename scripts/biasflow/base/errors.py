@@ -1,5 +1,7 @@
 """The exceptions that users see."""
 
+from collections.abc import Collection
+
 
 class BiasflowError(Exception):
     """Something a user can mend: one line that names the file, key, row or model and says what to do; lines below it
@@ -16,3 +18,9 @@ def headline(error: Exception) -> str:
     if isinstance(error, BiasflowError):
         return str(error).partition("\n")[0]
     return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def check_choice(what: str, value: object, known: Collection) -> None:
+    """BiasflowError that names `what` and its choices unless the value is one of them."""
+    if value not in known:
+        raise BiasflowError(f"{what} is {value!r}; it can be {', '.join(map(str, known))}")

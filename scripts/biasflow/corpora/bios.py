@@ -9,7 +9,8 @@ import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.bios_records import COLUMNS as COLUMNS
-from scripts.biasflow.corpora.bios_records import read_records, refuse
+from scripts.biasflow.corpora.bios_records import read_biographies
+from scripts.biasflow.corpora.records import refuse
 
 PROFESSIONS = (
     "accountant", "architect", "attorney", "chiropractor", "comedian", "composer", "dentist", "dietitian", "dj",
@@ -60,7 +61,7 @@ def collect_bios(
     The first table is that of `read_bios`, with repeated texts left out across files. The second has one row per file:
     file (its name), read, no_profession, duplicate, conflicting, kept; read is the sum of the other four."""
     paths = {name: Path(path) for name, path in files.items()}
-    tables = [_checked(path, read_records(path), professions).assign(file=name) for name, path in paths.items()]
+    tables = [_checked(path, read_biographies(path), professions).assign(file=name) for name, path in paths.items()]
     if not tables:
         raise BiasflowError("biographies: no file is named; name at least one.")
     bios = pd.concat(tables, ignore_index=True)
@@ -143,8 +144,8 @@ def _fate(bios: pd.DataFrame) -> pd.Series:
 def _checked(path: Path, raw: pd.DataFrame, professions: Sequence[str] | None) -> pd.DataFrame:
     """The columns COLUMNS, checked and spelt as ours; a profession that is not given is "".
 
-    raw: as `read_records` gives it. Numbers stand for professions and genders in the hub's files only: elsewhere 1 may
-    be a man."""
+    raw: as `read_biographies` gives it. Numbers stand for professions and genders in the hub's files only: elsewhere 1
+    may be a man."""
     for column in COLUMNS:  # before anything else: pandas cannot hold half a character
         why = "holds half a character (a lone surrogate); mend the text's encoding"
         refuse(path, raw[column], raw[column].map(_has_half_character), why)

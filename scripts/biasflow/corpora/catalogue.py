@@ -9,7 +9,6 @@ import jsonschema
 import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.text.occupation_pairs import LISTS
 
 CONFIG = Path(__file__).parents[3] / "config"
 
@@ -90,13 +89,3 @@ def _entry(name: str, keys: dict) -> Entry:
 def _hub_url(dataset: str, revision: str, path: str) -> str:
     endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
     return f"{endpoint}/datasets/{dataset}/resolve/{revision}/{path}"
-
-
-# Word list of the gender-occupation set -> external file.
-DEV2020_FILES = {name: f"dev2020-{name}" for name in LISTS}
-
-
-def glue_files(task: str, part: str, catalogue: Catalogue) -> list[str]:
-    """The files of a part of a GLUE task: one upstream, two where mirrors split it (a name that ends in -rest)."""
-    names = (f"glue-{task}-{part}", f"glue-{task}-{part}-rest", f"glue-{task}-{part}-matched")
-    return [name for name in names if name in catalogue.files]

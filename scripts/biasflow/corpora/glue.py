@@ -1,6 +1,5 @@
 """GLUE (Wang et al. 2019): readers of the hub's Parquet, of the original tables, and of tables without a header."""
 
-import csv
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,8 @@ import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import sha256
-from scripts.biasflow.corpora.nli import LABELS, NO_GOLD_LABEL, _refuse
+from scripts.biasflow.corpora.nli import LABELS, NO_GOLD_LABEL
+from scripts.biasflow.corpora.records import read_records, refuse
 
 log = logging.getLogger(__name__)
 
@@ -143,16 +143,13 @@ def _raw(path: Path, task: str) -> pd.DataFrame:
     """Text(s) and label under our names, the values as the file has them; the index, "line" or "row", is the place."""
     names = (*glue_task(task).texts, LABEL)
     namings = [names, *([ORIGINAL[task]] if task in ORIGINAL else [])]
-    try:
-        with open(path, "rb") as stream:
-            parquet = stream.read(4) == b"PAR1"
-        table = pd.read_parquet(path) if parquet else _table(path, namings, HEADERLESS.get(task, ()))
-    except UnicodeDecodeError as error:
-        raise BiasflowError(f"{path}: neither UTF-8 text nor Parquet; check the file.") from error
-    except (OSError, ValueError) as error:  # pandas' and pyarrow's errors of parsing are ValueErrors
-        raise BiasflowError(f"{path}: cannot be read: {' '.join(str(error).split())}.") from error
-    if parquet:
-        table.index = pd.RangeIndex(1, len(table) + 1, name="row")
+    headerless = HEADERLESS.get(task, ())
+
+    def without_header(first: list[str]) -> Sequence[str] | None:
+        known = any(set(naming).issubset(first) for naming in namings)
+        return headerless if len(first) == len(headerless) and not known else None
+
+    table = read_records(path, {name for naming in namings for name in naming}, headerless=without_header)
     naming = max(namings, key=lambda naming: len(set(naming).intersection(table.columns)))
     missing = [name for name in naming if name not in table]
     if missing:
@@ -161,34 +158,15 @@ def _raw(path: Path, task: str) -> pd.DataFrame:
     return table[list(naming)].set_axis(names, axis=1)
 
 
-def _table(path: Path, namings: Sequence[Sequence[str]], headerless: Sequence[str]) -> pd.DataFrame:
-    """A table whose cells are text: tab-separated if its first line has a tab, else CSV; blank lines are skipped."""
-    with open(path, encoding="utf-8-sig", newline="") as stream:
-        first = stream.readline()
-    tabs = "\t" in first
-    form = {"sep": "\t", "quoting": csv.QUOTE_NONE} if tabs else {"sep": ","}
-    table = pd.read_csv(
-        path, header=None, dtype=object, keep_default_na=False, encoding="utf-8-sig", skip_blank_lines=False, **form
-    )
-    table.index = pd.RangeIndex(1, len(table) + 1, name="line")
-    table = table[(table.fillna("") != "").any(axis=1)]  # blank lines count as lines, not as examples
-    if table.empty:
-        raise BiasflowError(f"{path}: nothing but blank lines; check the file.")
-    header = table.iloc[0].tolist()
-    if len(header) == len(headerless) and not any(set(naming).issubset(header) for naming in namings):
-        return table.set_axis(headerless, axis=1)
-    return table.iloc[1:].set_axis(header, axis=1)
-
-
 def _examples(path: Path, entry: GlueTask, raw: pd.DataFrame) -> tuple[pd.DataFrame, int]:
     """Check texts and labels, spell the labels as we do; the examples with a gold label, and how many have none."""
     for column in entry.texts:
-        _refuse(path, column, ~raw[column].map(lambda text: isinstance(text, str)), "not text")
+        refuse(path, raw[column], ~raw[column].map(lambda text: isinstance(text, str)), "is no text")
     # A question of QQP may be empty, so only an example without any text is wrong.
     empty = ~raw[list(entry.texts)].map(lambda text: bool(text.strip())).any(axis=1)
-    _refuse(path, entry.texts[-1], empty, "empty")
+    refuse(path, raw[entry.texts[-1]], empty, "is empty")
     given = raw[LABEL].map(lambda value: "" if value is None else str(value).strip())
-    _refuse(path, LABEL, given == "", "empty; give a label, or -1 where there is none")
+    refuse(path, given, given == "", "is empty; give a label, or -1 where there is none")
     labels = _class_names(path, entry.labels, given) if entry.labels else _gold_scores(path, given)
     gold = labels != NO_GOLD_LABEL
     texts = {column: raw[column].astype("str").str.replace(r"[\r\n]+", " ", regex=True) for column in entry.texts}
@@ -200,7 +178,7 @@ def _class_names(path: Path, labels: Sequence[str], given: pd.Series) -> pd.Seri
     names = {name: name for name in labels} | {str(number): name for number, name in enumerate(labels)}
     found = given.map(names | dict.fromkeys(("-", "-1"), NO_GOLD_LABEL))
     known = ", ".join((*labels, *map(str, range(len(labels)))))
-    _refuse(path, LABEL, found.isna(), f"is none of {known}, - and -1", given)
+    refuse(path, given, found.isna(), f"is none of {known}, - and -1")
     return found
 
 
@@ -208,5 +186,5 @@ def _gold_scores(path: Path, given: pd.Series) -> pd.Series:
     """Scores in [0, 5]; -1, which no score is, stands for none."""
     scores = pd.to_numeric(given, errors="coerce")
     low, high = SCORE_RANGE
-    _refuse(path, LABEL, ~(scores.between(low, high) | (scores == -1)), f"is no score from {low:g} to {high:g}", given)
+    refuse(path, given, ~(scores.between(low, high) | (scores == -1)), f"is no score from {low:g} to {high:g}")
     return scores.astype(object).mask(scores == -1, NO_GOLD_LABEL)

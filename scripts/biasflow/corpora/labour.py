@@ -12,8 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text
-from scripts.biasflow.corpora.separated import separated
+from scripts.biasflow.corpora.records import read_records
 
 NEEDED = ["profession", "share_of_women"]
 COLUMNS = ["profession", "bls_occupation", "share_of_women", "year", "source", "note"]
@@ -31,11 +30,11 @@ def read_labour_table(path: str | Path) -> pd.DataFrame:
 
     The last four may be missing from the file, and are "" then; where they are there, a share has to have them. Columns
     of other names are left out.
-    BiasflowError names the file, and the profession or row (from 1): a missing column, one that is there twice, a row
+    BiasflowError names the file, and the profession or line (from 1): a missing column, one that is there twice, a row
     that is longer or shorter than the header, no rows, a row without a profession or with one that is repeated, a share
     that is no number in [0, 1] or has an empty cell for its occupation, year or source, and a profession with neither a
     share nor a note, where there are notes."""
-    table = separated(path, read_text(path))
+    table = read_records(path).astype("str")
     missing = [column for column in NEEDED if column not in table]
     if missing:
         raise BiasflowError(
@@ -52,9 +51,9 @@ def read_labour_table(path: str | Path) -> pd.DataFrame:
     for number, row, share in zip(table.index, table.to_dict("records"), shares, strict=True):
         name = row["profession"]
         if not name:
-            raise BiasflowError(f"{path}: row {number} names no profession; name one or remove the row.")
+            raise BiasflowError(f"{path}: line {number} names no profession; name one or remove the row.")
         if name in seen:
-            raise BiasflowError(f"{path}: row {number}: {name} is repeated; give each profession once.")
+            raise BiasflowError(f"{path}: line {number}: {name} is repeated; give each profession once.")
         seen.add(name)
         if row["share_of_women"]:
             if not 0 <= share <= 1:

@@ -1,17 +1,15 @@
 """Natural language inference: readers of SNLI (Bowman et al. 2015), MultiNLI (Williams et al. 2018) and our own CSV."""
 
-import csv
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_text_csv, write_csv
+from scripts.biasflow.corpora.records import read_records, refuse
 
 LABELS = ("entailment", "neutral", "contradiction")  # in the order of the hub's numbers
 COLUMNS = ("premise", "hypothesis", "label")
@@ -38,21 +36,7 @@ def read_nli(path: str | Path) -> NliData:
     The text stays as it is, but a line break within a sentence becomes a space. BiasflowError names the file, the line
     (of Parquet: the row; both from 1) and the column: a column or label missing, an unknown label, an empty sentence;
     or the file that has no pairs or cannot be read."""
-    path = Path(path)
-    try:
-        with open(path, "rb") as stream:
-            if stream.read(4) == b"PAR1":
-                return _labelled(path, _parquet(path))
-        with open(path, encoding="utf-8-sig", newline="") as stream:
-            first = stream.readline()
-            stream.seek(0)
-            return _labelled(
-                path, _json_lines(path, stream) if first.lstrip().startswith("{") else _table(path, stream, first)
-            )
-    except UnicodeDecodeError as error:
-        raise BiasflowError(f"{path}: neither UTF-8 text nor Parquet; check the file.") from error
-    except OSError as error:
-        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+    return _labelled(Path(path), read_records(path, {name for names in NAMINGS for name in names}))
 
 
 def write_nli(pairs: pd.DataFrame, path: str | Path) -> None:
@@ -144,88 +128,17 @@ def _labelled(path: Path, raw: pd.DataFrame) -> NliData:
     naming = _naming(f"{path}", raw.columns)
     given = raw[naming[2]].map(lambda value: "" if value is None else str(value).strip())
     labels = given.map(LABEL_OF)
-    _refuse(path, naming[2], given == "", "empty; give a label, or - where there is none")
-    _refuse(path, naming[2], labels.isna(), f"is none of {', '.join(LABELS)}, 0, 1, 2, - and -1", given)
+    refuse(path, given, given == "", "is empty; give a label, or - where there is none")
+    refuse(path, given, labels.isna(), f"is none of {', '.join(LABELS)}, 0, 1, 2, - and -1")
     gold = labels != NO_GOLD_LABEL
     if not gold.any():
         raise BiasflowError(f"{path}: no pairs with a gold label ({len(raw)} without one); check the file.")
     pairs = {}
     for name, column in zip(COLUMNS[:2], naming[:2], strict=True):
         texts = raw.loc[gold, column]
-        _refuse(
-            path, column, ~texts.map(lambda text: isinstance(text, str) and bool(text.strip())), "empty or not text"
+        refuse(
+            path, texts, ~texts.map(lambda text: isinstance(text, str) and bool(text.strip())), "is empty or no text"
         )
         pairs[name] = texts.astype("str").str.replace(r"[\r\n]+", " ", regex=True)
     table = pd.DataFrame({**pairs, COLUMNS[2]: labels[gold]}, dtype="str").reset_index(drop=True)
     return NliData(table, dropped=int((~gold).sum()))
-
-
-def _refuse(path: Path, column: str, wrong: pd.Series, why: str, values: pd.Series | None = None) -> None:
-    """BiasflowError that names the first place where `wrong` holds, and the value there if `values` are given."""
-    if wrong.any():
-        place = wrong.idxmax()
-        value = "" if values is None else f"{values[place]!r} "
-        raise BiasflowError(f"{path}: {wrong.index.name} {place}: column {column}: {value}{why}.")
-
-
-def _frame(rows: list[tuple], naming: tuple[str, ...], unit: str) -> pd.DataFrame:
-    """A table of rows (place, premise, hypothesis, label), the values as the file has them."""
-    table = pd.DataFrame(rows, columns=[unit, *naming], dtype=object)
-    return table.set_index(unit)
-
-
-def _parquet(path: Path) -> pd.DataFrame:
-    from pyarrow import ArrowException  # slow to load, and needed for files from the hub only
-    from pyarrow.parquet import ParquetFile
-
-    try:
-        with ParquetFile(path) as file:
-            naming = _naming(f"{path}", file.schema_arrow.names)
-            columns = file.read(columns=list(naming)).to_pydict()
-    except (ArrowException, OSError) as error:
-        raise BiasflowError(f"{path}: cannot be read as Parquet: {' '.join(str(error).split())}") from error
-    pairs = zip(*(columns[name] for name in naming), strict=True)
-    return _frame([(row, *pair) for row, pair in enumerate(pairs, start=1)], naming, "row")
-
-
-def _json_lines(path: Path, stream: TextIO) -> pd.DataFrame:
-    naming: tuple[str, ...] = ()
-    rows = []
-    for line, text in enumerate(stream, start=1):
-        if not text.strip():
-            continue
-        where = f"{path}: line {line}"
-        try:
-            pair = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise BiasflowError(f"{where}, column {error.colno}: not valid JSON: {error.msg}.") from error
-        if not isinstance(pair, dict):
-            raise BiasflowError(f"{where}: not a JSON object; every line must be one.")
-        naming = naming or _naming(where, pair)
-        missing = [name for name in naming if name not in pair]
-        if missing:
-            raise BiasflowError(f"{where}: column {missing[0]}: missing.")
-        rows.append((line, *(pair[name] for name in naming)))
-    return _frame(rows, naming, "line")
-
-
-def _table(path: Path, stream: TextIO, header: str) -> pd.DataFrame:
-    """Tab-separated if the header has a tab, else CSV."""
-    separated = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if "\t" in header else {}
-    lines = csv.reader(stream, strict=True, **separated)
-    rows = []
-    start = 1
-    try:
-        names = next(lines, [])
-        naming = _naming(f"{path}: line 1", names)
-        places = [names.index(name) for name in naming]
-        start = lines.line_num + 1
-        for record in lines:
-            if record and len(record) != len(names):
-                raise BiasflowError(f"{path}: line {start}: {len(record)} columns instead of {len(names)}.")
-            if record:
-                rows.append((start, *(record[place] for place in places)))
-            start = lines.line_num + 1
-    except csv.Error as error:
-        raise BiasflowError(f"{path}: line {start}: not a readable table: {error}.") from error
-    return _frame(rows, naming, "line")

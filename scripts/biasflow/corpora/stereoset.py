@@ -1,7 +1,5 @@
 """StereoSet's inter-sentence triples and their gender-swapped version: readers, and what the swap's authors changed."""
 
-import csv
-import io
 import logging
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -10,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_json, read_text
+from scripts.biasflow.base.files import read_json
+from scripts.biasflow.corpora.records import read_records
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +54,26 @@ def read_stereoset(path: str | Path, *, bias_type: str = "gender") -> pd.DataFra
     if not rows:
         raise BiasflowError(f"{path}: field bias_type: no inter-sentence item of type {bias_type!r}; check the file.")
     return pd.DataFrame(rows, dtype="str")
+
+
+def read_other_sentences(path: str | Path) -> pd.DataFrame:
+    """Read the sentences of StereoSet's dev.json that are in no inter-sentence triple of bias type gender.
+
+    Returns one row per distinct sentence: item (StereoSet's id), part (intersentence | intrasentence), bias_type,
+    sentence. BiasflowError names the file, the item and the field."""
+    rows: dict[str, tuple] = {}
+    for part in ("intersentence", "intrasentence"):
+        for position, item in enumerate(_json_items(Path(path), part), start=1):
+            where = f"{path}: {part.replace('sentence', '-sentence')} item {position}"
+            id, bias_type = _field(where, item, "id"), _field(where, item, "bias_type")
+            if (part, bias_type) == ("intersentence", "gender"):
+                continue
+            texts = [_field(where, each, "sentence") for each in _field(where, item, "sentences", list)]
+            if part == "intersentence":
+                texts.insert(0, _field(where, item, "context"))
+            for text in texts:
+                rows.setdefault(text, (id, part, bias_type, text))
+    return pd.DataFrame(rows.values(), columns=["item", "part", "bias_type", "sentence"], dtype="str")
 
 
 def read_gender_swapped(path: str | Path) -> pd.DataFrame:
@@ -158,13 +177,6 @@ def _texts(table: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _text(path: Path) -> str:
-    text = read_text(path)
-    if not text.strip():
-        raise BiasflowError(f"{path}: the file is empty.")
-    return text
-
-
 def _field(where: str, item: object, name: str, kind: type = str):
     """A field of a JSON object: there, of the right kind and not empty."""
     if not isinstance(item, dict) or name not in item:
@@ -177,8 +189,8 @@ def _field(where: str, item: object, name: str, kind: type = str):
     return value
 
 
-def _json_items(path: Path) -> list:
-    return _field(f"{path}: data", _field(f"{path}", read_json(path), "data", dict), "intersentence", list)
+def _json_items(path: Path, part: str = "intersentence") -> list:
+    return _field(f"{path}: data", _field(f"{path}", read_json(path), "data", dict), part, list)
 
 
 def _triple_rows(where: str, item: dict) -> list[dict]:
@@ -201,22 +213,11 @@ def _triple_rows(where: str, item: dict) -> list[dict]:
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict]]:
     """Each record with the line that it starts on (a quoted field may hold line breaks); blank lines are skipped."""
-    lines = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    start = 1
-    try:
-        header = [MISSPELT.get(name, name) for name in next(lines)]
-        wrong = sorted(set(COLUMNS) ^ set(header)) or [name for name in COLUMNS if header.count(name) > 1]
-        if wrong:
-            raise BiasflowError(f"{path}: line 1: column {wrong[0]}: the header must be {','.join(COLUMNS)}.")
-        start = lines.line_num + 1
-        for record in lines:
-            if record and len(record) != len(header):
-                raise BiasflowError(f"{path}: line {start}: {len(record)} columns instead of {len(header)}.")
-            if record:
-                yield start, dict(zip(header, record, strict=True))
-            start = lines.line_num + 1
-    except csv.Error as error:
-        raise BiasflowError(f"{path}: line {start}: not valid CSV: {error}.") from error
+    table = read_records(path).rename(columns=MISSPELT)
+    wrong = sorted(set(COLUMNS) ^ set(table))
+    if wrong:
+        raise BiasflowError(f"{path}: line 1: column {wrong[0]}: the header must be {','.join(COLUMNS)}.")
+    return zip(table.index, table.to_dict("records"), strict=True)
 
 
 def _check_row(where: str, row: dict) -> None:

@@ -1,19 +1,19 @@
 """Encoders that are trained further on a text (source `continued`), each by a recipe."""
 
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from datasets import Dataset
-from transformers import DataCollatorForLanguageModeling, PrinterCallback, Trainer, TrainingArguments
+from transformers import DataCollatorForLanguageModeling, PrinterCallback, Trainer
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import check_choice
 from scripts.biasflow.base.files import read_text, whole_folder
 from scripts.biasflow.encoders.batches import shortened
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.examples import blocks_of
 from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.training_arguments import training_arguments
 
 
 @dataclass(frozen=True)
@@ -49,29 +49,23 @@ def continue_encoder(
     and return the number of blocks and steps.
 
     BiasflowError: an unknown recipe, an encoder without a masked-LM head, a text shorter than a block."""
-    if recipe not in RECIPES:
-        raise BiasflowError(f"recipe {recipe!r} is unknown; choose from {', '.join(RECIPES)}.")
+    check_choice("recipe", recipe, RECIPES)
     how, where = RECIPES[recipe], resolve_device(device)
     model, tokenizer = load_encoder(encoder_folder, head="masked_lm", device=where)
     blocks = blocks_of(tokenizer, read_text(text), max_length=shortened(max_length, model, tokenizer))
     on_gpu = where.type == "cuda"
     with tempfile.TemporaryDirectory() as work:
-        arguments = TrainingArguments(
-            output_dir=work,
+        arguments = training_arguments(
+            work,
+            seed=seed,
+            on_gpu=on_gpu,
             num_train_epochs=how.epochs,
             per_device_train_batch_size=how.batch_size,
             learning_rate=how.learning_rate,
             lr_scheduler_type="linear",
-            seed=seed,
             bf16=on_gpu,
-            full_determinism=on_gpu,
-            use_cpu=not on_gpu,
             save_strategy="no",
-            report_to="none",
-            disable_tqdm=not sys.stderr.isatty(),
-            dataloader_pin_memory=on_gpu,
         )
-        arguments._n_gpu = min(arguments.n_gpu, 1)  # two visible GPUs would each get a part of every batch
         trainer = Trainer(
             model=model,
             args=arguments,

@@ -2,13 +2,12 @@
 
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 
 
 def resolve_device(name: str) -> torch.device:
     """The device "auto" (the GPU where there is one), "cpu" or "cuda"; BiasflowError for a GPU that is absent."""
-    if name not in ("auto", "cpu", "cuda"):
-        raise BiasflowError(f"device '{name}' is unknown; choose auto, cpu or cuda.")
+    check_choice("device", name, ("auto", "cpu", "cuda"))
     available = torch.cuda.is_available()
     if name == "cuda" and not available:
         raise BiasflowError("device 'cuda' was asked for, but torch finds no GPU here; choose cpu or auto.")

@@ -1,7 +1,7 @@
 """Edits of hidden states by hooks: any eraser at any named place, with proof that it acted."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import torch
@@ -9,7 +9,6 @@ from torch import nn
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.places import has_tokens
 from scripts.biasflow.erasers.eraser import Eraser
 
 Edits = Iterable[tuple[str, Eraser]]  # (place, eraser), as `edited` takes them
@@ -73,17 +72,14 @@ def edited(model: nn.Module, edits: Edits) -> Iterator[list[EditReport]]:
     """While the context is open, `model` runs with each (place, eraser) applied; yields one report per edit.
 
     On leaving without an exception every edit must have acted, otherwise BiasflowError (design rule 11)."""
-    handles, reports = [], []
-    try:
+    reports = []
+    with contextlib.ExitStack() as hooks:
         for place, eraser in edits:
             report = EditReport(place)
             on_device = eraser.to(next(model.parameters()).device)  # once, not in every call
-            handles.append(taps.tap(model, place).hook(_editor(on_device, report)))
+            hooks.enter_context(taps.tap(model, place).hook(_editor(on_device, report)))
             reports.append(report)
         yield reports
-    finally:
-        for handle in handles:
-            handle.remove()
     for report in reports:
         report.check()
 
@@ -114,33 +110,7 @@ def watched(
 
         return keep
 
-    handles = []
-    try:
+    with contextlib.ExitStack() as hooks:
         for place in places:
-            handles.append(taps.tap(model, place).hook(keeper(place)))
+            hooks.enter_context(taps.tap(model, place).hook(keeper(place)))
         yield found
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-@torch.inference_mode()
-def collect(
-    model: nn.Module, batches: Iterable[Mapping[str, torch.Tensor]], places: Sequence[str]
-) -> dict[str, torch.Tensor]:
-    """Hidden states at `places` over `batches`, one row per sentence, or per kept token at the places with tokens.
-
-    Result: place -> [rows, hidden] ([rows, heads, head_dim] in attention), float32, on the CPU."""
-    parts: dict[str, list[torch.Tensor]] = {place: [] for place in places}
-    keep = None
-
-    def kept(place: str, h: torch.Tensor) -> torch.Tensor:
-        return (h[keep] if has_tokens(place) else h).float().cpu()
-
-    with watched(model, places, kept) as states:
-        for batch in batches:
-            keep = batch["attention_mask"].bool()
-            model(**batch)
-            for place, found in states.items():
-                parts[place].append(found)
-    return {place: torch.cat(found) for place, found in parts.items()}

@@ -139,18 +139,19 @@ def pack(
 
 
 def mask_tokens(
-    input_ids: np.ndarray, *, special: Sequence[int], mask: int, vocabulary: int, share: float, rng: np.random.Generator
+    input_ids: np.ndarray, tokenizer: PreTrainedTokenizerBase, *, share: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Masked input ids and labels, both like input_ids (Devlin et al. 2019, section 3.1).
 
     Each token that is not special is chosen with probability `share`; a chosen one becomes [MASK] (80 %), a random
     token (10 %) or stays (10 %), and is its own label; all other labels are IGNORED."""
+    special = tokenizer.all_special_ids
     draw = rng.random(input_ids.shape)
     chosen = (draw < share) & ~np.isin(input_ids, special)
     labels = np.where(chosen, input_ids, IGNORED)
-    masked = np.where(chosen & (draw < 0.8 * share), mask, input_ids)
+    masked = np.where(chosen & (draw < 0.8 * share), tokenizer.mask_token_id, input_ids)
     replaced = chosen & (draw >= 0.8 * share) & (draw < 0.9 * share)
-    masked[replaced] = rng.choice(np.setdiff1d(np.arange(vocabulary), special), size=replaced.sum())
+    masked[replaced] = rng.choice(np.setdiff1d(np.arange(len(tokenizer)), special), size=replaced.sum())
     return masked, labels
 
 

@@ -1,7 +1,8 @@
 """Encoders from local folders: always offline, always float32, never a head that was not trained."""
 
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -30,20 +31,12 @@ from transformers.utils import logging as transformers_logging
 from scripts.biasflow.base.errors import AbsentError, BiasflowError
 
 Head = Literal["pretraining", "next_sentence", "masked_lm", "classification", "none"]
-CLASSES = {
-    "pretraining": AutoModelForPreTraining,
-    "next_sentence": AutoModelForNextSentencePrediction,
-    "masked_lm": AutoModelForMaskedLM,
-    "classification": AutoModelForSequenceClassification,
-    "none": AutoModel,
-}
-
-FAMILIES = {
-    "pretraining": MODEL_FOR_PRETRAINING_MAPPING,
-    "next_sentence": MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING,
-    "masked_lm": MODEL_FOR_MASKED_LM_MAPPING,
-    "classification": MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
-    "none": MODEL_MAPPING,
+CLASSES = {  # by head: what loads it, and the configurations that can have it
+    "pretraining": (AutoModelForPreTraining, MODEL_FOR_PRETRAINING_MAPPING),
+    "next_sentence": (AutoModelForNextSentencePrediction, MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING),
+    "masked_lm": (AutoModelForMaskedLM, MODEL_FOR_MASKED_LM_MAPPING),
+    "classification": (AutoModelForSequenceClassification, MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING),
+    "none": (AutoModel, MODEL_MAPPING),
 }
 
 RANDOM = "random"  # the training "random/seed<n>"
@@ -60,15 +53,14 @@ def load_encoder(
     refused); a truncated file; weights that lack the head, which transformers would fill in at random; NaN or infinite
     weights; a tokenizer that is empty or larger than the embedding matrix."""
     folder = Path(folder)
-    config = _config(folder)
-    if type(config) not in FAMILIES[head]:
-        raise AbsentError(f"{folder}: a {config.model_type} encoder has no {head} head; use an encoder that has one.")
+    config = _config(folder, head)
     model, missing = _weights(folder, config, head)
     if head == "none" and missing and all(name.startswith("pooler.") for name in missing):
         model, missing = _weights(folder, config, head, add_pooling_layer=False)  # RoBERTa is published without one
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise AbsentError(f"{folder}: the weights lack {missing[0]}{more}: the encoder has no trained {head} head.")
+        kind = BiasflowError if head == "none" else AbsentError  # without a head, the encoder itself is broken
+        raise kind(f"{folder}: the weights lack {missing[0]}{more}: the encoder has no trained {head} head.")
     _check_finite(folder, model)
     return model.to(device).eval(), _checked_tokenizer(folder, model)
 
@@ -82,9 +74,7 @@ def new_classifier(
     pooler, which RoBERTa is published without) are new; any other weight that the folder lacks is a BiasflowError,
     as is everything that `load_encoder` refuses."""
     folder = Path(folder)
-    config = _config(folder)
-    if type(config) not in FAMILIES["classification"]:
-        raise BiasflowError(f"{folder}: a {config.model_type} encoder cannot be given a classification head.")
+    config = _config(folder, "classification")
     config.problem_type = "regression" if labels is None else "single_label_classification"
     labels = labels or ["score"]
     config.num_labels = len(labels)
@@ -137,25 +127,13 @@ def _weights(folder: Path, config: PretrainedConfig, head: Head, **options) -> t
     """The model, and the names of the weights that the folder does not hold."""
     transformers_logging.set_verbosity_error()  # it lists weights that are not used; what is missing is checked here
     transformers_logging.disable_progress_bar()
-    try:
-        model, info = CLASSES[head].from_pretrained(
-            folder,
-            config=config,
-            use_safetensors=True,
-            dtype=torch.float32,
-            output_loading_info=True,
-            **OFFLINE,
-            **options,
-        )
-    except (SafetensorError, OSError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise BiasflowError(
-            f"{folder}: the weights cannot be read ({reason}); get or make the encoder again."
-        ) from error
+    options |= {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
+    with _explained(folder, "the weights cannot be read", "get or make the encoder again"):
+        model, info = CLASSES[head][0].from_pretrained(folder, **OFFLINE, **options)
     return model, sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
 
 
-def _config(folder: Path) -> PretrainedConfig:
+def _config(folder: Path, head: Head) -> PretrainedConfig:
     if not (folder / "config.json").is_file():
         raise BiasflowError(f"{folder}: no encoder there (no config.json); name a folder saved by transformers.")
     weights = [path.name for path in folder.iterdir()]
@@ -163,22 +141,28 @@ def _config(folder: Path) -> PretrainedConfig:
         pickled = any(name.endswith((".bin", ".pt", ".pth")) for name in weights)
         hint = "pickled weights are never loaded: convert them to safetensors" if pickled else "the weights are missing"
         raise BiasflowError(f"{folder}: no *.safetensors file; {hint}.")
-    try:
-        return AutoConfig.from_pretrained(folder, **OFFLINE)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise BiasflowError(f"{folder}: config.json is not that of a known encoder ({reason}).") from error
+    with _explained(folder, "config.json is not that of a known encoder", "use another encoder"):
+        config = AutoConfig.from_pretrained(folder, **OFFLINE)
+    if type(config) not in CLASSES[head][1]:
+        raise AbsentError(f"{folder}: a {config.model_type} encoder has no {head} head; use an encoder that has one.")
+    return config
 
 
 def _checked_tokenizer(folder: Path, model: PreTrainedModel) -> PreTrainedTokenizerBase:
-    try:
+    with _explained(folder, "the tokenizer cannot be read", "add its files"):
         tokenizer = AutoTokenizer.from_pretrained(folder, **OFFLINE)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise BiasflowError(f"{folder}: the tokenizer cannot be read ({reason}); add its files.") from error
     rows = model.get_input_embeddings().num_embeddings
-    if len(set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens)) == 0:
+    if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
         raise BiasflowError(f"{folder}: the tokenizer's vocabulary is empty; add its vocab.txt or tokenizer.json.")
     if len(tokenizer) > rows:
         raise BiasflowError(f"{folder}: the tokenizer has {len(tokenizer)} pieces, the embedding matrix {rows} rows.")
     return tokenizer
+
+
+@contextlib.contextmanager
+def _explained(folder: Path, fault: str, advice: str) -> Iterator[None]:
+    """Whatever transformers raises, as one line."""
+    try:
+        yield
+    except (SafetensorError, OSError, RuntimeError, ValueError) as error:
+        raise BiasflowError(f"{folder}: {fault} ({' '.join(str(error).split())}); {advice}.") from error

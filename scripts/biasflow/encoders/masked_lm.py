@@ -14,11 +14,8 @@ def logits_at(model: PreTrainedModel, batch: BatchEncoding, chosen: torch.Tensor
     head = model.get_output_embeddings()
     if head is None:
         raise BiasflowError(f"{type(model).__name__} has no masked-LM head; load the encoder with head masked_lm.")
-    handle = head.register_forward_pre_hook(lambda module, args: (args[0][chosen],))
-    try:
+    with head.register_forward_pre_hook(lambda module, args: (args[0][chosen],)):
         output = model(**batch)
-    finally:
-        handle.remove()
     return output.prediction_logits if "prediction_logits" in output else output.logits
 
 

@@ -4,7 +4,6 @@ import json
 import logging
 import math
 import string
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,6 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.trainers import WordPieceTrainer
 from torch.nn.functional import cross_entropy
-from torch.utils.data import Dataset
 from transformers import (
     BertConfig,
     BertForPreTraining,
@@ -26,24 +24,14 @@ from transformers import (
     PrinterCallback,
     Trainer,
     TrainerCallback,
-    TrainingArguments,
     set_seed,
 )
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.documents import check_documents, read_documents, write_documents
+from scripts.biasflow.corpora.documents import check_documents
 from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.examples import (
-    IGNORED,
-    Pairs,
-    Sentences,
-    by_length,
-    draw_pairs,
-    mask_tokens,
-    pack,
-)
-
-__all__ = ["pretrain", "read_documents", "train_vocabulary", "write_documents"]
+from scripts.biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, mask_tokens, pack
+from scripts.biasflow.encoders.training_arguments import training_arguments
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 2000  # documents kept for the final metrics
@@ -111,9 +99,9 @@ def pretrain(
         ).to(resolve_device(device))
         sentences = _tokenise(tokenizer, train)
         pairs = draw_pairs(sentences, n=steps * batch_size, max_length=max_length, rng=rng)
-        examples = Examples(sentences, by_length(pairs, batch_size=batch_size, rng=rng))
-        collator = Collator(examples, tokenizer, mask_share, np.random.default_rng([seed, 1]))
-        _train(model, examples, collator, folder, seed, steps, batch_size, learning_rate)
+        pairs = by_length(pairs, batch_size=batch_size, rng=rng)
+        collator = Collator(sentences, pairs, tokenizer, mask_share, np.random.default_rng([seed, 1]))
+        _train(model, collator, folder, seed, steps, batch_size, learning_rate)
         held_out = _tokenise(tokenizer, held_out)
         metrics = _evaluate(model, held_out, tokenizer, mask_share, batch_size, max_length)
     finally:
@@ -124,42 +112,22 @@ def pretrain(
 
 
 @dataclass(frozen=True)
-class Examples(Dataset):
-    """What the Trainer walks through: the number of each pair, in the order of training."""
-
-    sentences: Sentences
-    pairs: Pairs
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def __getitem__(self, number: int) -> int:
-        return number
-
-
-@dataclass(frozen=True)
 class Collator:
     """Numbers of pairs -> one batch, masked afresh (dynamic masking, Liu et al. 2019) from its own generator."""
 
-    examples: Examples
+    sentences: Sentences
+    pairs: Pairs
     tokenizer: PreTrainedTokenizerBase
     mask_share: float
     rng: np.random.Generator
 
     def __call__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         tokenizer, chosen = self.tokenizer, np.asarray(numbers)
-        pairs = self.examples.pairs
         special = {"cls": tokenizer.cls_token_id, "sep": tokenizer.sep_token_id, "pad": tokenizer.pad_token_id}
-        batch = pack(self.examples.sentences, pairs, chosen, **special)
-        batch["input_ids"], batch["labels"] = mask_tokens(
-            batch["input_ids"],
-            special=tokenizer.all_special_ids,
-            mask=tokenizer.mask_token_id,
-            vocabulary=len(tokenizer),
-            share=self.mask_share,
-            rng=self.rng,
-        )
-        batch["next_sentence_label"] = pairs.label[chosen]
+        batch = pack(self.sentences, self.pairs, chosen, **special)
+        ids = batch["input_ids"]
+        batch["input_ids"], batch["labels"] = mask_tokens(ids, tokenizer, share=self.mask_share, rng=self.rng)
+        batch["next_sentence_label"] = self.pairs.label[chosen]
         return {key: torch.from_numpy(value) for key, value in batch.items()}
 
 
@@ -277,7 +245,6 @@ def _tokenise(tokenizer: PreTrainedTokenizerBase, documents: Sequence[Sequence[s
 
 def _train(
     model: BertForPreTraining,
-    examples: Examples,
     collator: Collator,
     folder: str | Path,
     seed: int,
@@ -289,26 +256,20 @@ def _train(
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, max_lr=learning_rate, total_steps=steps, pct_start=WARM_UP, cycle_momentum=False
     )
-    on_gpu = model.device.type == "cuda"
-    arguments = TrainingArguments(
-        output_dir=str(folder),
+    arguments = training_arguments(
+        folder,
+        seed=seed,
+        on_gpu=model.device.type == "cuda",
         max_steps=steps,
         per_device_train_batch_size=batch_size,
         train_sampling_strategy="sequential",  # the pairs were shuffled when they were drawn
-        seed=seed,
-        full_determinism=on_gpu,  # on the processor torch is deterministic as it is
-        use_cpu=not on_gpu,
         save_strategy="no",
-        report_to="none",
         logging_steps=max(1, steps // 20),
-        disable_tqdm=not sys.stderr.isatty(),
-        dataloader_num_workers=0,
-        dataloader_pin_memory=on_gpu,
     )
     trainer = PreTrainer(
         model=model,
         args=arguments,
-        train_dataset=examples,
+        train_dataset=range(len(collator.pairs)),
         data_collator=collator,
         optimizers=(optimizer, schedule),
         callbacks=[LogLines()],
@@ -329,7 +290,7 @@ def _evaluate(
     """Metrics on held-out pairs, drawn and masked with a generator of their own: the same for every training seed."""
     rng = np.random.default_rng(0)
     pairs = draw_pairs(sentences, n=HELD_OUT_PAIRS, max_length=max_length, rng=rng)
-    collator = Collator(Examples(sentences, pairs), tokenizer, mask_share, rng)
+    collator = Collator(sentences, pairs, tokenizer, mask_share, rng)
     model.eval()
     loss = masked = right = 0.0
     for start in range(0, len(pairs), batch_size):

@@ -19,16 +19,13 @@ def untouched_layers(model: nn.Module, edits: Edits) -> int:
     """How many layers, from the first, return the same with the edits as without: all of them where there is none.
 
     A layer whose output alone is edited returns the same, too: the edit comes after it."""
-    return min((_before(model, place) for place, _ in edits), default=len(taps.layers(model)))
-
-
-def _before(model: nn.Module, place: str) -> int:
-    layers = len(taps.layers(model))
-    layer, part = places.layer_of(place)
-    if layer is None:
-        return layers
-    comes_after = part in (None, places.CLS)
-    return layer % layers + comes_after
+    depth = len(taps.layers(model))
+    found = [depth]
+    for place, _ in edits:
+        layer, part = places.layer_of(place)
+        if layer is not None:
+            found.append(layer % depth + (part in (None, places.CLS)))
+    return min(found)
 
 
 @contextlib.contextmanager
@@ -44,12 +41,10 @@ def recorded(model: nn.Module, counts: Collection[int]) -> Iterator[dict[int, ob
 
         return keep
 
-    handles = [stack[count - 1].register_forward_hook(keeper(count - 1)) for count in set(counts) if count]
-    try:
+    with contextlib.ExitStack() as hooks:
+        for count in set(counts) - {0}:
+            hooks.enter_context(stack[count - 1].register_forward_hook(keeper(count - 1)))
         yield outputs
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 @contextlib.contextmanager

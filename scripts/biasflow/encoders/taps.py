@@ -118,7 +118,6 @@ def classification_layer(model: nn.Module) -> nn.Linear | None:
 class Tap:
     """A place of one model: the module to hook, whether its input or its output is the place, and how to see it."""
 
-    place: str
     module: nn.Module
     on_input: bool
     view: Callable[[torch.Tensor], torch.Tensor]  # the module's tensor -> the place's tensor (see the module docstring)
@@ -163,9 +162,9 @@ def tap(model: nn.Module, place: str) -> Tap:
     if not -len(stack) <= index < len(stack):
         raise AbsentError(f"{name_of(model)} has no place {place}: it has {len(stack)} layers")
     if part is None:
-        return Tap(place, stack[index], False, _identity, _replace)
+        return Tap(stack[index], False, _identity, _replace)
     if part == places.CLS:
-        return Tap(place, stack[index], False, lambda h: h[:, 0], _replace_cls)
+        return Tap(stack[index], False, lambda h: h[:, 0], _replace_cls)
     path = getattr(family(model), part.rsplit(".", 1)[1])
     if path is None:
         raise AbsentError(
@@ -173,7 +172,6 @@ def tap(model: nn.Module, place: str) -> Tap:
         )
     heads = model.config.num_attention_heads
     return Tap(
-        place,
         attrgetter(path)(stack[index]),
         False,
         lambda h: h.unflatten(-1, (heads, -1)),
@@ -204,11 +202,11 @@ def resolve(model: nn.Module, place: str) -> tuple[str, ...]:
 def _tap_pooled(model: nn.Module) -> Tap:
     head = classification_layer(model)
     if head is not None:
-        return Tap("pooled", head, True, _identity, _replace)
+        return Tap(head, True, _identity, _replace)
     pooler = getattr(model.base_model, "pooler", None)
     if pooler is None:
         raise AbsentError(f"{name_of(model)} has no place pooled: it has neither a pooler nor a classification layer")
-    return Tap("pooled", pooler, False, _identity, _replace)
+    return Tap(pooler, False, _identity, _replace)
 
 
 def pool(model: nn.Module, cls: torch.Tensor) -> torch.Tensor:

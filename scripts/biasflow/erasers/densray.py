@@ -28,20 +28,17 @@ def fit(
     directions (the paper removes one), turned so that the feminine mean lies above the masculine one. BiasflowError:
     see `spectrum`; also if d is smaller than `components`."""
     check_components("densray", components, X.shape[1])
-    _, directions = spectrum(X[~z], X[z], weights=weights, normalize=normalize)
+    _, directions = spectrum(X, z, weights=weights, normalize=normalize)
     return Eraser.projection(directions[:components].float())
 
 
 def spectrum(
-    masculine: torch.Tensor,
-    feminine: torch.Tensor,
-    *,
-    weights: Sequence[float] = (0.5, 0.5),
-    normalize: bool = True,
+    X: torch.Tensor, z: torch.Tensor, *, weights: Sequence[float] = (0.5, 0.5), normalize: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """All DensRay eigenvalues [d], descending, and their directions as rows [d, d], in float64.
 
-    They are those of A = a_b mean_{i, j of different gender} d_ij d_ij' - a_w mean_{i, j of one gender} d_ij d_ij',
+    X: [n, d]; z: [n], as in `fit`. The eigenvalues are those of
+    A = a_b mean_{i, j of different gender} d_ij d_ij' - a_w mean_{i, j of one gender} d_ij d_ij',
     with d_ij = x_i - x_j, divided by its length if `normalize` (equal vectors give 0), and the means over ordered
     pairs, a vector with itself included. weights = (a_b, a_w): between and within the genders; the paper has 0.5 each.
     With `normalize`, an eigenvalue is therefore the weighted mean squared cosine of its direction with differences
@@ -50,36 +47,29 @@ def spectrum(
 
     Vectors whose distance is at most SAME times the root mean square distance from the mean of all count as equal: so
     small a difference is rounding of float32, and its direction is noise. Every direction is turned so that the
-    feminine mean lies above the masculine one. BiasflowError: no vectors of a gender, NaN, dimensions that differ,
-    weights that are negative or both 0, or vectors whose differences cancel so that no direction stands out."""
+    feminine mean lies above the masculine one. BiasflowError: no vectors of a gender, NaN, weights that are negative or
+    both 0, or vectors whose differences cancel so that no direction stands out."""
     between, within = weights
     if between < 0 or within < 0 or between + within == 0:
         raise BiasflowError(
             f"densray: weights are {between} and {within}; neither may be negative, one must be above 0"
         )
-    X = _joined(masculine, feminine)
+    X, z = checked_vectors("densray", X, z)
+    n_m = int((~z).sum())
+    X = torch.cat([X[~z], X[z]])
     X -= X.mean(0)  # differences do not feel it, and distances lose fewer digits
-    matrix = (_normalized if normalize else _plain)(X, len(masculine), between, within)
+    matrix = (_normalized if normalize else _plain)(X, n_m, between, within)
     if not matrix.any():
         raise BiasflowError("densray: the genders do not differ in these vectors; nothing can be fitted to them")
     eigenvalues, directions = leading(matrix, X.shape[1])
-    difference = X[len(masculine) :].mean(0) - X[: len(masculine)].mean(0)
+    difference = X[n_m:].mean(0) - X[:n_m].mean(0)
     rises = directions @ difference
     # Where both means are alike up to rounding, the sign of `leading` stays: it does not depend on noise.
     backwards = rises < -1e-9 * difference.norm()
     return eigenvalues, torch.where(backwards[:, None], -directions, directions)
 
 
-def _joined(masculine: torch.Tensor, feminine: torch.Tensor) -> torch.Tensor:
-    """The checked vectors of both genders, masculine first, as [n_m + n_f, d] in float64."""
-    if masculine.dim() != 2 or masculine.shape[1:] != feminine.shape[1:]:
-        shapes = f"{tuple(masculine.shape)} and {tuple(feminine.shape)}"
-        raise BiasflowError(f"densray: vectors of the two genders are {shapes}; they must be [n_m, d] and [n_f, d]")
-    genders = torch.arange(len(masculine) + len(feminine), device=masculine.device) >= len(masculine)
-    return checked_vectors("densray", torch.cat([masculine, feminine]), genders)[0]
-
-
-def gender_share(masculine: torch.Tensor, feminine: torch.Tensor) -> float:
+def gender_share(X: torch.Tensor, z: torch.Tensor) -> float:
     """How much gender is in these vectors: B - W, at least 0 and at most 1.
 
     B is the mean squared cosine of the DensRay direction with the differences between the genders, W that with the
@@ -88,7 +78,7 @@ def gender_share(masculine: torch.Tensor, feminine: torch.Tensor) -> float:
     It does not depend on the vectors' scale, but without gender it is about 1/n + noise, larger in few dimensions:
     compare a layer with a layer and a head with a head. (The largest eigenvalue's share of the positive ones, which
     also lies in [0, 1], says little: it is high for pure noise, and soon 1.) BiasflowError: see `spectrum`."""
-    eigenvalues, _ = spectrum(masculine, feminine)
+    eigenvalues, _ = spectrum(X, z)
     return 2 * max(float(eigenvalues[0]), 0.0)
 
 
@@ -98,17 +88,6 @@ def scores(eraser: Eraser, h: torch.Tensor) -> torch.Tensor:
     h: [..., d] (with heads: [..., heads, d]); the result is [...]. The vectors are not centred, so 0 is not the middle
     between the genders; differences of scores have a meaning, their sign has none."""
     return eraser.coordinates(h)[..., 0]
-
-
-def sentence_scores(eraser: Eraser, h: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
-    """The bias score of every sentence: the mean of the `scores` of its tokens.
-
-    h: [batch, tokens, d]; keep: [batch, tokens], true where a token counts (not padding); the result is [batch].
-    BiasflowError for a sentence without tokens."""
-    counted = keep.sum(1)
-    if (counted == 0).any():
-        raise BiasflowError(f"densray: sentence {int((counted == 0).nonzero()[0])} has no tokens; leave it out")
-    return scores(eraser, h).masked_fill(~keep.bool(), 0).sum(1) / counted
 
 
 def _normalized(X: torch.Tensor, n_m: int, between: float, within: float) -> torch.Tensor:

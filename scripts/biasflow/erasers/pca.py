@@ -2,7 +2,7 @@
 
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.erasers.directions import check_components, each_head, leading, shares
 from scripts.biasflow.erasers.eraser import Eraser
 
@@ -27,8 +27,7 @@ def fit(
     explained_variance holds the ratios v_i = lambda_i / sum_j lambda_j. Computed in float64; each direction's largest
     coordinate is positive, so that a fit is the same bytes every time. BiasflowError: no pairs, NaN, an unknown
     center, more components than pairs or dimensions, or pairs whose members are all equal."""
-    if center not in CENTERS:
-        raise BiasflowError(f"pca: center is {center!r}; it can be {' or '.join(CENTERS)}")
+    check_choice("pca: center", center, CENTERS)
     if pairs is None:
         raise BiasflowError("pca: there are no pairs; fit it to pairs of sentences, or take another eraser")
     check_components("pca", components, min(len(pairs), X.shape[1]))

@@ -3,7 +3,6 @@
 import math
 import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,22 +14,23 @@ IN_MEMORY = 2**29  # bytes of states; more than that goes into files
 States = dict[str, torch.Tensor]  # place -> [n, ...], float32, on the CPU
 
 
-def allocate(shapes: Mapping[str, tuple[int, ...]], folder: str | Path | None = None) -> States:
+def allocate(shapes: Mapping[str, tuple[int, ...]]) -> States:
     """Empty float32 arrays of these shapes: in memory, or in nameless files if they are too large together.
 
-    The files lie in `folder` (None: the system's folder for such files) and are gone with the arrays."""
+    The files lie in the system's folder for such files (TMPDIR) and are gone with the arrays."""
     large = 4 * sum(math.prod(shape) for shape in shapes.values()) > IN_MEMORY
-    return {place: _in_file(shape, folder) if large else torch.empty(shape) for place, shape in shapes.items()}
+    return {place: _in_file(shape) if large else torch.empty(shape) for place, shape in shapes.items()}
 
 
-def _in_file(shape: tuple[int, ...], folder: str | Path | None) -> torch.Tensor:
+def _in_file(shape: tuple[int, ...]) -> torch.Tensor:
     size = 4 * math.prod(shape)
     try:
-        with tempfile.TemporaryFile(dir=folder) as file:
+        with tempfile.TemporaryFile() as file:
             for start in range(0, size, 2**20):  # written, not skipped: a full disk is an error now, not a crash later
                 file.write(bytes(min(2**20, size - start)))
             file.flush()
             return torch.from_numpy(np.memmap(file, dtype="float32", mode="r+", shape=shape))
     except OSError as error:
-        where = folder or tempfile.gettempdir()
-        raise BiasflowError(f"{where}: {size / 2**30:.1f} GB of hidden states cannot be kept there: {error}") from error
+        raise BiasflowError(
+            f"{tempfile.gettempdir()}: {size / 2**30:.1f} GB of hidden states cannot be kept there: {error}"
+        ) from error

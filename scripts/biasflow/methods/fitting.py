@@ -5,7 +5,6 @@ import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
+from scripts.biasflow.base.errors import AbsentError, BiasflowError, check_choice
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import places, taps
 from scripts.biasflow.encoders.edit import Edits
@@ -55,8 +54,7 @@ class Intervention:
 
     def __post_init__(self) -> None:
         for key, known in (("fitted_to", (WORDS, PAIRS, TASK)), ("fitted_on", (MODEL, PRETRAINED))):
-            if getattr(self, key) not in known:
-                raise BiasflowError(f"{key} is {getattr(self, key)!r}; it can be {', '.join(known)}")
+            check_choice(key, getattr(self, key), known)
 
 
 def fit_block(
@@ -73,10 +71,8 @@ def fit_block(
     sentence_pairs: Mapping[str, pd.DataFrame] | None = None,
     task: tuple[torch.Tensor | np.ndarray, torch.Tensor | np.ndarray] | None = None,
     batch_size: int = 64,
-    device: torch.device | str = "cpu",
-    scratch: str | Path | None = None,
 ) -> Fitted:
-    """Fit all methods that edit `model`, which lies on `device`.
+    """Fit all methods that edit `model`.
 
     methods: name -> list of interventions (see `Intervention`; [] is `none`), or a grid of paper B. Those that say
     fitted_on: pretrained are fitted to the states of `origin`, the model before training. What they are fitted to:
@@ -85,13 +81,12 @@ def fit_block(
     pairs   the states of `sentence_pairs` (see `load_sentence_pairs`); so are grids;
     task    X [n, hidden] and z [n]: the first token's states in the last layer for a task's texts, and their genders.
     An untouched model is run over words and pairs once, for all methods and places together; what is fitted
-    `sequential`ly to a place with edits before it takes a pass of its own under these. Large states are kept in files
-    in `scratch` (None: the system's folder for such files).
+    `sequential`ly to a place with edits before it takes a pass of its own under these.
 
-    The result's tables: occurrences and counts (see `contexts.occurrences`), sentence_pairs (by set, with kept and
-    reason), explained_variance (see `variance_table`); facts: words_left_out, sentences_read. A method
-    whose place the model lacks is not fitted: reasons says so. BiasflowError, one line with method, place and model:
-    words without contexts, vectors that were not given, whatever an eraser refuses."""
+    The result's tables: occurrences and counts (see `occurrences`), sentence_pairs (by set, with kept and
+    reason), explained_variance (see `variance_table`); facts: words_left_out, sentences_read. A method whose place the
+    model lacks is not fitted: reasons says so. BiasflowError, one line with method, place and model: words without
+    contexts, vectors that were not given, whatever an eraser refuses."""
     plans, reasons = {}, {}
     for name, method in methods.items():
         if name != NONE:
@@ -100,7 +95,7 @@ def fit_block(
             except AbsentError as error:
                 reasons[name] = str(error)
     models = {MODEL: model, PRETRAINED: origin}
-    reading = {"batch_size": batch_size, "device": device, "folder": scratch}
+    reading = {"batch_size": batch_size}
     context = {"n": n, "cap_per_word": cap_per_word, "max_length": max_length}
     sources: dict[str, Callable[[nn.Module], Source]] = {
         WORDS: lambda on: word_states(on, tokenizer, sentences, words, **context, **reading),

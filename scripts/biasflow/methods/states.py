@@ -5,24 +5,25 @@ on the CPU in float32, in one pass of the model with the edits active; `labels` 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import nn
-from transformers import PreTrainedTokenizerBase
+from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import encode, length_sorted
+from scripts.biasflow.encoders.batches import encode, length_sorted, with_occurrences
 from scripts.biasflow.encoders.edit import Edits, edited, watched
 from scripts.biasflow.encoders.places import LAST_CLS, POOLED, has_tokens
 from scripts.biasflow.methods.arrays import States, allocate
-from scripts.biasflow.methods.contexts.extraction import hidden_states
-from scripts.biasflow.methods.contexts.occurrences import FEMININE, Occurrences, find_occurrences_for
+from scripts.biasflow.methods.occurrences import FEMININE, Occurrences, find_occurrences_for
 from scripts.biasflow.text.sentence_pairs import check_pairs
+
+Rows = Mapping[bool, tuple]  # whether a place has tokens -> (which states of a batch, their row numbers)
 
 
 class Source:
@@ -41,29 +42,86 @@ class Source:
 
 
 @dataclass(frozen=True)
-class WordStates(Source):
-    """The states of one model at the occurrences of gendered words in `sentences`; at places with tokens."""
+class Read(Source):
+    """States that are read off a model, in one pass over batches of texts. Edits are those of `edit.edited`.
+
+    Large states go into files (see `arrays.allocate`), so that no more than one batch is in memory."""
 
     model: nn.Module
     tokenizer: PreTrainedTokenizerBase
+    batch_size: int
+
+    def _batches(self) -> Iterator[tuple[Mapping[str, torch.Tensor], Rows]]:
+        """A padded batch, and for places with tokens (True) and without: which of its states, and their row numbers."""
+        raise NotImplementedError
+
+    def _sizes(self) -> Mapping[bool, int]:
+        """How many rows places with tokens (True) and without have."""
+        raise NotImplementedError
+
+    @torch.inference_mode()
+    def at(self, places: Sequence[str], edits: Edits = ()) -> States:
+        sizes, run = self._sizes(), self.model if POOLED in places else self.model.base_model  # a head costs much
+        found: States = {}
+        rows: Rows = {}
+
+        def chosen(place: str, h: torch.Tensor) -> torch.Tensor:
+            return h[rows[has_tokens(place)][0]].float().cpu()  # only these leave the device
+
+        with edited(self.model, edits), watched(self.model, places, chosen) as seen:
+            for batch, rows in self._batches():
+                run(**batch)
+                found = found or allocate({p: (sizes[has_tokens(p)], *seen[p].shape[1:]) for p in places})
+                for place, h in seen.items():
+                    found[place][rows[has_tokens(place)][1]] = h
+        return found
+
+
+@dataclass(frozen=True)
+class WordStates(Read):
+    """The states of one model at the n occurrences of gendered words in `sentences`; at places with tokens.
+
+    Row i belongs to row i of occurrences.table; `sentences` and `tokenizer` are those that they were found with.
+    BiasflowError: a place without tokens, other sentences or another tokenizer."""
+
     sentences: Sequence[str]
     occurrences: Occurrences
-    batch_size: int
-    device: torch.device | str = "cpu"
-    folder: str | Path | None = None
 
     def at(self, places: Sequence[str], edits: Edits = ()) -> States:
-        with edited(self.model, edits):
-            return hidden_states(
-                self.model,
-                self.tokenizer,
-                self.sentences,
-                self.occurrences,
-                places=places,
-                batch_size=self.batch_size,
-                device=self.device,
-                folder=self.folder,
-            )
+        for place in places:
+            if not has_tokens(place):
+                raise BiasflowError(
+                    f"{place} has no state for every token, so none of words; take layer[0] or the like"
+                )
+        return super().at(places, edits)
+
+    def _sizes(self) -> dict[bool, int]:
+        return {True: len(self.occurrences.table)}
+
+    def _batches(self) -> Iterator[tuple[Mapping[str, torch.Tensor], Rows]]:
+        text_of, _ = pd.factorize(self.occurrences.table["sentence"])
+        positions = self.occurrences.table["position"].to_numpy()
+        options = {"batch_size": self.batch_size, "device": self.model.device, "description": "states in context"}
+        batches = length_sorted(self._encoded(), self.tokenizer, **options)
+        for rows, texts, batch in with_occurrences(batches, text_of):
+            yield batch, {True: ((texts, positions[rows]), rows)}
+
+    def _encoded(self) -> BatchEncoding:
+        """The sentences that hold occurrences, in the order of the text, with every occurrence checked."""
+        advice = "give the sentences and the tokenizer with which the occurrences were found."
+        numbers = self.occurrences.table["sentence"].unique().tolist()
+        if numbers[-1] >= len(self.sentences):
+            raise BiasflowError(f"occurrences: there is no sentence {numbers[-1]}; {advice}")
+        options = {"truncation": True, "max_length": self.occurrences.max_length}
+        encoded = encode(self.tokenizer, [self.sentences[number] for number in numbers], **options)
+        tokens = dict(zip(numbers, encoded["input_ids"], strict=True))
+        for row in self.occurrences.table.itertuples():
+            ids = tokens[row.sentence]
+            if row.position >= len(ids) or ids[row.position] != row.token:
+                raise BiasflowError(
+                    f"occurrences: sentence {row.sentence} does not have {row.word!r} as token {row.position}; {advice}"
+                )
+        return encoded
 
     def labels(self, X: torch.Tensor) -> dict[str, torch.Tensor | None]:
         feminine = (self.occurrences.table["gender"] == FEMININE).to_numpy(copy=True)
@@ -87,69 +145,48 @@ def word_states(
     sentences: Sequence[str],
     words: tuple[Sequence[str], Sequence[str]] | None,
     *,
-    n: int,
-    cap_per_word: int | None,
-    max_length: int,
-    **reading,
+    batch_size: int,
+    **options,
 ) -> WordStates:
-    """The states of n occurrences of `words` (masculine, feminine) in `sentences`; see `find_occurrences`."""
+    """The states at occurrences of `words` (masculine, feminine) in `sentences`; options: see `find_occurrences`."""
     if words is None:
         raise BiasflowError("there are no gendered words to fit to; give words and sentences")
-    options = {"n": n, "cap_per_word": cap_per_word, "max_length": max_length}
     occurrences = find_occurrences_for(model, tokenizer, sentences, *words, **options)
-    return WordStates(model, tokenizer, sentences, occurrences, **reading)
+    return WordStates(model, tokenizer, batch_size, sentences, occurrences)
 
 
 @dataclass(frozen=True)
-class PairStates(Source):
+class PairStates(Read):
     """The states of sentence pairs in one model: all masculine members, then all feminine ones in the same order.
 
     checked: the pairs, as `check_pairs` gives them; those that are kept have members of as many tokens. A place with
     tokens has a row for every token of every pair, the sentence's first and last included."""
 
-    model: nn.Module
-    tokenizer: PreTrainedTokenizerBase
     checked: pd.DataFrame
-    batch_size: int
-    device: torch.device | str = "cpu"
-    folder: str | Path | None = None
 
-    def _batches(self) -> Iterator[Mapping[str, torch.Tensor]]:
-        # A batch holds the masculine members, then the feminine ones of the same pairs: equal lengths align them.
+    @cached_property
+    def _encoded(self) -> list[BatchEncoding]:
+        """The masculine and the feminine members."""
         pairs = self.checked[self.checked["kept"]]
-        members = (
-            length_sorted(encoded, self.tokenizer, batch_size=self.batch_size, device=self.device)
-            for encoded in (encode(self.tokenizer, pairs[member]) for member in ("masculine", "feminine"))
-        )
+        return [encode(self.tokenizer, pairs[member]) for member in ("masculine", "feminine")]
+
+    def _sizes(self) -> dict[bool, int]:
+        ids = [ids for members in self._encoded for ids in members["input_ids"]]
+        return {True: sum(map(len, ids)), False: len(ids)}
+
+    def _batches(self) -> Iterator[tuple[Mapping[str, torch.Tensor], Rows]]:
+        # A batch holds the masculine members, then the feminine ones of the same pairs: equal lengths align them.
+        sizes, start = self._sizes(), {True: 0, False: 0}
+        options = {"batch_size": self.batch_size, "device": self.model.device}
+        members = (length_sorted(encoded, self.tokenizer, **options) for encoded in self._encoded)
         for (_, first), (_, second) in zip(*members, strict=True):
-            yield {key: torch.cat([first[key], second[key]]) for key in first}
-
-    @torch.inference_mode()
-    def at(self, places: Sequence[str], edits: Edits = ()) -> States:
-        batches = list(self._batches())
-        masks = [batch["attention_mask"] for batch in batches]
-        sentences, tokens = sum(len(mask) for mask in masks), sum(int(mask.sum()) for mask in masks)  # of both genders
-        run = self.model if POOLED in places else self.model.base_model  # a masked-LM head costs as much as layers
-        start = dict.fromkeys(places, 0)
-        found: States = {}
-        keep = None
-
-        def kept(place: str, h: torch.Tensor) -> torch.Tensor:
-            return (h[keep] if has_tokens(place) else h).float().cpu()
-
-        with edited(self.model, edits), watched(self.model, places, kept) as seen:
-            for batch in batches:
-                keep = batch["attention_mask"].bool()
-                run(**batch)
-                found = found or allocate(
-                    {p: (tokens if has_tokens(p) else sentences, *seen[p].shape[1:]) for p in places}, self.folder
-                )
-                for place, h in seen.items():
-                    masculine, feminine = found[place].chunk(2)
-                    rows = slice(start[place], start[place] + len(h) // 2)
-                    masculine[rows], feminine[rows] = h.chunk(2)
-                    start[place] = rows.stop
-        return found
+            batch = {key: torch.cat([first[key], second[key]]) for key in first}
+            keep, rows = batch["attention_mask"].bool(), {}
+            for tokens, which in ((True, keep), (False, torch.ones(len(keep), dtype=torch.bool))):
+                masculine = start[tokens] + np.arange(int(which.sum()) // 2)
+                rows[tokens] = which, np.concatenate([masculine, masculine + sizes[tokens] // 2])
+                start[tokens] += len(masculine)
+            yield batch, rows
 
     def labels(self, X: torch.Tensor) -> dict[str, torch.Tensor | None]:
         rows = torch.arange(len(X))
@@ -165,7 +202,8 @@ def pair_states(
     tokenizer: PreTrainedTokenizerBase,
     sentence_pairs: Mapping[str, pd.DataFrame] | None,
     name: str,
-    **reading,
+    *,
+    batch_size: int,
 ) -> PairStates:
     """The states of the pairs of one set (see `load_sentence_pairs`) that the encoder's tokenizer can use."""
     if sentence_pairs is None:
@@ -175,7 +213,7 @@ def pair_states(
         return encode(tokenizer, sentences)["input_ids"]
 
     checked = check_pairs(sentence_pairs[name], tokens, encoder=taps.name_of(model))
-    return PairStates(model, tokenizer, checked.assign(set=name), **reading)
+    return PairStates(model, tokenizer, batch_size, checked.assign(set=name))
 
 
 @dataclass(frozen=True)

@@ -44,24 +44,12 @@ def _stop(module: nn.Module, args: tuple, kwargs: dict) -> None:
 
 def _inputs_of(layer: nn.Module, model: nn.Module, batch: Mapping[str, torch.Tensor]) -> _ReachedError:
     """Run the model's own code up to `layer`, and return what that layer would be called with."""
-    handle = layer.register_forward_pre_hook(_stop, with_kwargs=True)
-    try:
-        model(**batch)
-    except _ReachedError as reached:
-        return reached
-    finally:
-        handle.remove()
+    with layer.register_forward_pre_hook(_stop, with_kwargs=True):
+        try:
+            model(**batch)
+        except _ReachedError as reached:
+            return reached
     raise BiasflowError(f"{taps.name_of(model)}: its forward pass never reaches the second-to-last layer")
-
-
-@torch.inference_mode()
-def logits(
-    model: nn.Module, batch: Mapping[str, torch.Tensor], fitted: Fitted, reports: Reports | None = None
-) -> torch.Tensor:
-    """The classification layer's logits under every method: [axis, batch, classes], in the order of fitted.axis.
-
-    Arguments and errors as in `sentence_vectors`; the model must have a next-sentence or a classification head."""
-    return taps.classify(model, sentence_vectors(model, batch, fitted, reports))
 
 
 @torch.inference_mode()

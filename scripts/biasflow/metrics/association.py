@@ -9,13 +9,14 @@ Sources: Caliskan et al. (2017, WEAT), May et al. (2019, SEAT), Liang et al. (20
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
 from scripts.biasflow.readouts.files import METHOD, load_arrays
 
@@ -38,11 +39,11 @@ class Association:
     Where the test cannot be computed the numbers are NaN, partitions is 0 and `reason` says why; otherwise `reason`
     is ""."""
 
-    effect_size: float
-    statistic: float
-    p_value: float
-    exact: bool
-    partitions: int
+    effect_size: float = math.nan
+    statistic: float = math.nan
+    p_value: float = math.nan
+    exact: bool = False
+    partitions: int = 0
     reason: str = ""
 
 
@@ -67,7 +68,6 @@ def weat(
     exact_up_to: int = EXACT_UP_TO,
     samples: int = SAMPLES,
     seed: int = 0,
-    partitions: np.ndarray | None = None,
 ) -> Association:
     """Effect size and permutation test of the differential association; X, Y, A, B: [n, d], n may differ.
 
@@ -80,31 +80,27 @@ def weat(
     the paper's statistic, a difference of sums. ties="strict" counts > as paper A does, so that p can be 0;
     ties="inclusive" counts >= as May et al. do, and the observed partition is always among those counted.
     The test is exact if there are at most `exact_up_to` partitions. Otherwise `samples` random ones are drawn, and
-    p = (counted + 1) / (samples + 1): one partition is the observed one. `partitions` [samples, |X|] from
-    `random_partitions` replaces both, so that many tests of equal sizes can share one draw.
+    p = (counted + 1) / (samples + 1): one partition is the observed one.
 
     A set of fewer than two words, a zero vector, or equal s for all words of X u Y give NaN and a reason. Raises
     BiasflowError for an empty set, unequal dimensions, values that are not finite, or an option that is none."""
-    _choose("alternative", alternative, ALTERNATIVES)
-    _choose("ties", ties, TIES)
-    if ddof not in (0, 1):
-        raise BiasflowError(f"association test: ddof is {ddof!r}; it can be 0 (WEAT) or 1 (SEAT)")
+    check_choice("association test: alternative", alternative, ALTERNATIVES)
+    check_choice("association test: ties", ties, TIES)
+    check_choice("association test: ddof", ddof, (0, 1))
     sets = _vectors(X=X, Y=Y, A=A, B=B)
     size, n = len(sets["X"]), len(sets["X"]) + len(sets["Y"])
-    if partitions is not None:
-        partitions = _checked_partitions(partitions, n, size)
     reason = _untestable(sets)
     if reason:
-        return _undefined(reason)
+        return Association(reason=reason)
     s = associations(np.concatenate([sets["X"], sets["Y"]]), sets["A"], sets["B"])
     if np.ptp(s) <= ROUNDING:
-        return _undefined("every word of X and Y has the same association")
+        return Association(reason="every word of X and Y has the same association")
 
-    exact = partitions is None and math.comb(n, size) <= exact_up_to
+    exact = math.comb(n, size) <= exact_up_to
     if exact:
         sums = _all_sums(s, size)
     else:
-        drawn = random_partitions(n, size, samples, seed) if partitions is None else partitions
+        drawn = random_partitions(n, size, samples, seed)
         sums = np.concatenate([s[drawn[i : i + BLOCK]].sum(axis=1) for i in range(0, len(drawn), BLOCK)])
     observed = s[:size].mean() - s[size:].mean()
     counted = _counted(_mean_differences(sums, s, size), observed, alternative, ties)
@@ -117,17 +113,20 @@ def weat(
     )
 
 
+@lru_cache(maxsize=1)  # many tests of equal sizes share one draw
 def random_partitions(n: int, size: int, samples: int, seed: int) -> np.ndarray:
     """Random partitions of n words: [samples, size], each row the positions (from 0, X before Y) that play X.
 
-    Positions within a row are distinct; rows may repeat. The same arguments give the same partitions. Raises
-    BiasflowError unless 0 < size < n and samples > 0."""
+    Positions within a row are distinct; rows may repeat. The same arguments give the same array.
+    Raises BiasflowError unless 0 < size < n and samples > 0."""
     if not 0 < size < n:
         raise BiasflowError(f"random partitions: {size} of {n} words leaves an empty set; both sets need a word")
     if samples < 1:
         raise BiasflowError(f"random partitions: samples is {samples}; draw at least one")
     positions = np.tile(np.arange(n, dtype=np.min_scalar_type(n - 1)), (samples, 1))
-    return np.random.default_rng(seed).permuted(positions, axis=1)[:, :size].copy()
+    drawn = np.random.default_rng(seed).permuted(positions, axis=1)[:, :size].copy()
+    drawn.flags.writeable = False
+    return drawn
 
 
 def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
@@ -138,12 +137,11 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     partitions are drawn, all methods see the same ones, drawn once."""
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
-    _choose("kind", kind, tuple(READINGS))
-    size, n = read.arrays["X"].shape[1], read.arrays["X"].shape[1] + read.arrays["Y"].shape[1]
-    drawn = random_partitions(n, size, SAMPLES, seed=0) if math.comb(n, size) > EXACT_UP_TO else None
+    check_choice("association test: kind", kind, READINGS)
+    n = read.arrays["X"].shape[1] + read.arrays["Y"].shape[1]
     rows = []
     for i, method in enumerate(read.axis):
-        found = weat(*(read.arrays[role][i] for role in "XYAB"), partitions=drawn, **READINGS[kind])
+        found = weat(*(read.arrays[role][i] for role in "XYAB"), **READINGS[kind])
         values = {name: float(getattr(found, name)) for name in ("effect_size", "p_value", "partitions", "exact")}
         rows += [(*method, f"{kind}_{name}", value) for name, value in values.items()]
     table = pd.DataFrame(rows, columns=[*METHOD, "metric", "value"])
@@ -189,23 +187,6 @@ def _untestable(sets: dict[str, np.ndarray]) -> str:
     return ""
 
 
-def _undefined(reason: str) -> Association:
-    return Association(*[float("nan")] * 3, exact=False, partitions=0, reason=reason)
-
-
-def _checked_partitions(partitions: np.ndarray, n: int, size: int) -> np.ndarray:
-    partitions = np.asarray(partitions)
-    fits = (
-        partitions.ndim == 2 and partitions.shape[1] == size and len(partitions) > 0 and partitions.dtype.kind in "iu"
-    )
-    if not (fits and partitions.min() >= 0 and partitions.max() < n):
-        raise BiasflowError(
-            f"association test: partitions of shape {partitions.shape} do not fit {size} of {n} words; "
-            f"make them with random_partitions({n}, {size}, samples, seed)"
-        )
-    return partitions
-
-
 def _all_sums(s: np.ndarray, size: int) -> np.ndarray:
     """The sums of all choices of `size` of the values: [n] -> [C(n, size)], without making the choices themselves.
 
@@ -229,8 +210,3 @@ def _counted(differences: np.ndarray, observed: float, alternative: str, ties: s
     if ties == "strict":
         return int((far(differences) > far(observed) + ROUNDING).sum())
     return int((far(differences) >= far(observed) - ROUNDING).sum())
-
-
-def _choose(option: str, value: object, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise BiasflowError(f"association test: {option} is {value!r}; it can be {', '.join(known)}")

@@ -11,23 +11,21 @@ it evaluates those of the last epoch, not of the best one ("last"); both reading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.readouts.files import METHOD, load_table
 
 if TYPE_CHECKING:
     import torch
 
-UNITS = ("bits", "mixed")
-CHECKPOINTS = ("best", "last")
-
 Units = Literal["bits", "mixed"]
 Checkpoint = Literal["best", "last"]
+UNITS, CHECKPOINTS = get_args(Units), get_args(Checkpoint)
 
 
 def online_codelength_of(first: ArrayLike, nats: ArrayLike, *, units: Units = "bits") -> np.ndarray:
@@ -35,7 +33,7 @@ def online_codelength_of(first: ArrayLike, nats: ArrayLike, *, units: Units = "b
 
     first  how many labels were sent before any probe, [...]
     nats   cross-entropy of all later portions together, [...]; turned into bits, or ("mixed") left in nats"""
-    _check_reading(units, "best")
+    check_choice("units", units, UNITS)
     return np.asarray(first) + np.asarray(nats) / (np.log(2) if units == "bits" else 1)
 
 
@@ -52,50 +50,6 @@ class CodeLength:
     accuracy: np.ndarray
 
 
-@dataclass(frozen=True)
-class Codelengths:
-    """All readings of one training.
-
-    n, first  number of labels, and how many of them were sent at log2(2) = 1 bit each, before any probe
-    losses  [checkpoint, seeds, portions - 1] cross-entropy in nats, summed over the portion after the one trained on
-    test_accuracy  [checkpoint, seeds], NaN without a test set
-    epochs  [checkpoint, seeds, probes] epoch, from 1, of the weights; there are portions - 1 probes, and one more
-            (trained on all rows) with a test set
-
-    The checkpoints are in the order of CHECKPOINTS."""
-
-    n: int
-    first: int
-    losses: np.ndarray
-    test_accuracy: np.ndarray
-    epochs: np.ndarray
-
-    @property
-    def uniform(self) -> float:
-        """Length of all labels without a probe, in bits: n log2(2)."""
-        return float(self.n)
-
-    def online(self, *, units: Units = "bits", keep: Checkpoint = "best") -> np.ndarray:
-        """`online_codelength_of` the labels by probe seed, [seeds]."""
-        _check_reading(units, keep)
-        nats = self.losses[CHECKPOINTS.index(keep)].sum(axis=-1)
-        return online_codelength_of(self.first, nats, units=units)
-
-    def compression(self, *, units: Units = "bits", keep: Checkpoint = "best") -> np.ndarray:
-        """uniform / online [seeds]."""
-        return self.uniform / self.online(units=units, keep=keep)
-
-    def accuracy(self, *, keep: Checkpoint = "best") -> np.ndarray:
-        """Test accuracy [seeds]."""
-        _check_reading("bits", keep)
-        return self.test_accuracy[CHECKPOINTS.index(keep)]
-
-    def reading(self, *, units: Units = "bits", keep: Checkpoint = "best") -> CodeLength:
-        """One reading of all that was measured."""
-        online = self.online(units=units, keep=keep)
-        return CodeLength(self.uniform / online, online, self.uniform, self.accuracy(keep=keep))
-
-
 def online_codelength(
     X: "ArrayLike | torch.Tensor",
     z: ArrayLike,
@@ -109,27 +63,11 @@ def online_codelength(
     keep: Checkpoint = "best",
     **training,
 ) -> CodeLength:
-    """Compression, codelengths and accuracy of the probe in one reading; arguments and errors as in `codelengths`."""
-    _check_reading(units, keep)
-    data = {"X_dev": X_dev, "z_dev": z_dev, "X_test": X_test, "z_test": z_test}
-    return codelengths(X, z, seeds=seeds, **data, **training).reading(units=units, keep=keep)
-
-
-def codelengths(
-    X: "ArrayLike | torch.Tensor",
-    z: ArrayLike,
-    *,
-    seeds: Sequence[int],
-    X_dev: "ArrayLike | torch.Tensor",
-    z_dev: ArrayLike,
-    X_test: "ArrayLike | torch.Tensor | None" = None,
-    z_test: ArrayLike | None = None,
-    **training,
-) -> Codelengths:
-    """Online code of labels z given representations X, for several probe seeds, in all readings.
+    """Online code of labels z given representations X, for several probe seeds.
 
     X [n, d], z [n]  representations (float32 or float16) and labels 0 or 1; likewise _dev, whose loss stops the
                      training, and _test; the probe on all rows is trained only if there is a test set
+    units, keep      the reading, see the module's docstring
     training         options of `readouts.probe.send`: fractions, epochs, patience, batch_size, learning_rate,
                      weight_decay, shuffle, device
 
@@ -141,16 +79,17 @@ def codelengths(
     rows that do not fit."""
     from scripts.biasflow.readouts.probe import Code, send, stacked  # brings torch
 
+    check_choice("units", units, UNITS)
+    check_choice("keep", keep, CHECKPOINTS)
     if (X_test is None) != (z_test is None):
         raise BiasflowError("X_test and z_test: give both or neither")
     sets = {"X": (X, z), "X_dev": (X_dev, z_dev)} | ({} if X_test is None else {"X_test": (X_test, z_test)})
     matrix, labels, parts = stacked(sets)
     code = Code(labels, parts["X"], parts["X_dev"], parts.get("X_test", np.empty(0, dtype=int)))
-    sent = send(matrix, [code], seeds=seeds, **training)
-    n, nats, right, epochs = sent.n[0], sent.nats[:, 0, 0], sent.right[:, 0, 0], sent.epochs[:, 0, 0]
-    accuracy = right[..., -1] / n[-1] if len(code.test) else right[..., -1]
-    trained = slice(1, None if len(code.test) else -1)
-    return Codelengths(int(n[:-1].sum()), int(n[0]), nats[..., 1:-1], accuracy, epochs[..., trained])
+    sent, kept = send(matrix, [code], seeds=seeds, **training), CHECKPOINTS.index(keep)
+    nats, right, uniform = sent.nats[kept, 0, 0], sent.right[kept, 0, 0], float(len(code.train))
+    online = online_codelength_of(sent.n[0, 0], nats[:, 1:-1].sum(axis=1), units=units)
+    return CodeLength(uniform / online, online, uniform, right[:, -1] / max(1, len(code.test)))
 
 
 def score(path: str | Path) -> pd.DataFrame:
@@ -181,9 +120,3 @@ def score(path: str | Path) -> pd.DataFrame:
     accuracy = tests.assign(metric="probe_accuracy", variant=tests["keep"], value=tests["right"] / tests["n"])
     rows = pd.concat([*readings, accuracy], ignore_index=True)
     return rows[[*keys, "metric", "variant", "value", "n"]]
-
-
-def _check_reading(units: str, keep: str) -> None:
-    for name, value, allowed in (("units", units, UNITS), ("keep", keep, CHECKPOINTS)):
-        if value not in allowed:
-            raise BiasflowError(f"{name} '{value}' is unknown; choose {' or '.join(allowed)}")

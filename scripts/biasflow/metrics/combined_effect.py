@@ -20,6 +20,7 @@ holds for nearly any combined effect that is not 0.
 
 Sources: Guo and Caliskan (2021, CEAT), DerSimonian and Laird (1986), Orgad et al. (2022, sec. 3.1: paper C)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.readouts.cosines import drawn_cosines
 from scripts.biasflow.readouts.files import METHOD, load_arrays
 
@@ -50,15 +51,15 @@ class CombinedEffect:
     variances, at least 0. draws: N. mean and sd (ddof 1): of the effect sizes of the draws. Where there is no answer
     the numbers are NaN, draws is 0 and `reason` says why; otherwise `reason` is ""."""
 
-    effect_size: float
-    standard_error: float
-    z: float
-    p_one_sided: float
-    p_two_sided: float
-    tau_squared: float
-    draws: int
-    mean: float
-    sd: float
+    effect_size: float = math.nan
+    standard_error: float = math.nan
+    z: float = math.nan
+    p_one_sided: float = math.nan
+    p_two_sided: float = math.nan
+    tau_squared: float = math.nan
+    draws: int = 0
+    mean: float = math.nan
+    sd: float = math.nan
     reason: str = ""
 
 
@@ -75,7 +76,7 @@ class EffectDraws:
 
     def variances(self, variance: str) -> np.ndarray:
         """V of every draw, [N]; `variance` as in the module's docstring. BiasflowError for another one."""
-        _choose("variance", variance, VARIANCES)
+        check_choice("CEAT: variance", variance, VARIANCES)
         if variance == "spread":
             return self.spread
         x, y = self.sizes
@@ -84,7 +85,7 @@ class EffectDraws:
     def combined(self, variance: str = "spread") -> CombinedEffect:
         """The random-effects combination of the draws; NaN with the reason where there are none."""
         variances = self.variances(variance)
-        return _undefined(self.reason) if self.reason else random_effects(self.effects, variances)
+        return CombinedEffect(reason=self.reason) if self.reason else random_effects(self.effects, variances)
 
 
 def score(path: str | Path) -> pd.DataFrame:
@@ -124,8 +125,8 @@ def ceat(
     A set of fewer than two words, a drawn zero vector, or a draw in which all targets have the same association give
     NaN and a reason. Raises BiasflowError for an empty set, a word without occurrences, unequal dimensions, values that
     are not finite (naming set and word), or an option that is none."""
-    _choose("order", order, ORDERS)
-    _choose("variance", variance, VARIANCES)
+    check_choice("CEAT: order", order, ORDERS)
+    check_choice("CEAT: variance", variance, VARIANCES)
     cosines = drawn_cosines(X, Y, A, B, draws=draws, seed=seed)
     return draw_effects(cosines, tuple(map(len, (X, Y, A, B))), ddof=ddof)[order].combined(variance)
 
@@ -151,8 +152,7 @@ def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: 
     sizes    |X|, |Y|, |A|, |B|
 
     Raises BiasflowError for sizes that do not fit, and ddof other than 0 and 1."""
-    if ddof not in (0, 1):
-        raise BiasflowError(f"CEAT: ddof is {ddof!r}; it can be 1 (released) or 0 (WEAT)")
+    check_choice("CEAT: ddof", ddof, (0, 1))
     cosines = np.asarray(cosines)
     x, y, a, b = sizes
     if cosines.shape[1:] != (x + y, a + b):
@@ -206,7 +206,7 @@ def random_effects(effects: ArrayLike, variances: ArrayLike) -> CombinedEffect:
         tau_squared=float(tau_squared),
         draws=len(effects),
         mean=float(effects.mean()),
-        sd=float(effects.std(ddof=1)) if len(effects) > 1 else float("nan"),
+        sd=float(effects.std(ddof=1)) if len(effects) > 1 else math.nan,
     )
 
 
@@ -228,13 +228,3 @@ def _effects(s: np.ndarray, sizes: tuple[int, int], ddof: int) -> EffectDraws:
     std = s.std(axis=1, ddof=ddof)
     effects = (s[:, : sizes[0]].mean(axis=1) - s[:, sizes[0] :].mean(axis=1)) / std
     return EffectDraws(effects, std**2, sizes)
-
-
-def _undefined(reason: str) -> CombinedEffect:
-    numbers = [float("nan")] * 6
-    return CombinedEffect(*numbers, draws=0, mean=float("nan"), sd=float("nan"), reason=reason)
-
-
-def _choose(option: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise BiasflowError(f"CEAT: {option} is {value!r}; it can be {', '.join(known)}")

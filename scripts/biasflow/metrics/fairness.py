@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 
 MASCULINE, FEMININE = 0, 1
 AGGREGATES = ("absdiff", "sum")
@@ -27,31 +27,24 @@ Scores = float | np.ndarray  # a number for one table of counts, an array for ta
 
 
 @dataclass(frozen=True)
-class GapCorrelation:
-    """The Pearson correlation of a gap with the share of women, over the classes that have both.
-
-    pearson: r in [-1, 1], NaN where there is none. classes: over how many. reason: "", or why there is none."""
-
-    pearson: Scores
-    classes: int | np.ndarray
-    reason: str | np.ndarray
-
-
-@dataclass(frozen=True)
-class Rate:
-    """One rate for each gender and class: values [..., 2, K], in [0, 1], NaN for 0/0."""
+class ByGender:
+    """One number for each gender and class: values [..., 2, K], NaN for 0/0."""
 
     values: np.ndarray
+
+    @property
+    def undefined(self) -> int | np.ndarray:
+        """How many cells (class x gender) are 0/0."""
+        return np.isnan(self.values).sum(axis=(-2, -1))[()]
+
+
+class Rate(ByGender):
+    """One rate for each gender and class, in [0, 1]."""
 
     @property
     def gap(self) -> np.ndarray:
         """feminine - masculine, signed: [..., K]."""
         return self.values[..., FEMININE, :] - self.values[..., MASCULINE, :]
-
-    @property
-    def undefined(self) -> int | np.ndarray:
-        """How many cells (class x gender) are 0/0."""
-        return _undefined(self.values)
 
     def gap_sum(self) -> Scores:
         """sum over classes of |gap|, the paper's "(S)"; NaN if no class has a gap.
@@ -60,32 +53,23 @@ class Rate:
         return _sum_of_defined(np.abs(self.gap))
 
     def gap_pearson(self, share_of_women: ArrayLike) -> Scores:
-        """The paper's "(P)", see `gap_correlation`."""
-        return self.gap_correlation(share_of_women).pearson
-
-    def gap_correlation(self, share_of_women: ArrayLike) -> GapCorrelation:
-        """Pearson correlation over classes of the signed gap with the share of women in the class.
+        """The paper's "(P)": Pearson correlation over classes of the signed gap with the share of women in the class.
 
         share_of_women  [K] or [..., K], in [0, 1]; NaN or infinite for a class that takes no part
 
-        NaN, with the reason, for fewer than 3 classes that have both, or equal gaps or equal shares in all of them.
-        Raises BiasflowError for shares that are not one a class."""
+        NaN for fewer than 3 classes that have both, or equal gaps or equal shares in all of them. Raises BiasflowError
+        for shares that are not one a class."""
         gap, share = self.gap, np.asarray(share_of_women, dtype=float)
         if share.ndim == 0 or share.shape[-1] != gap.shape[-1]:
             raise BiasflowError(f"share of women of shape {share.shape}: give one share a class, {gap.shape[-1]}")
         gap, share = np.broadcast_arrays(gap, share)
         both = np.isfinite(gap) & np.isfinite(share)
-        classes = both.sum(axis=-1)
         x, y = _centred(share, both), _centred(gap, both)
         with np.errstate(invalid="ignore"):
             r = (x * y).sum(axis=-1) / np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
-        reason = np.select(
-            [classes < FEWEST_CLASSES, np.abs(y).max(axis=-1) <= ROUNDING, np.abs(x).max(axis=-1) <= ROUNDING],
-            [f"fewer than {FEWEST_CLASSES} classes", "every class has the same gap", "every class has the same share"],
-            default="",
-        )
-        pearson = np.where(reason == "", np.clip(r, -1, 1), np.nan)
-        return GapCorrelation(pearson[()], classes[()], reason[()])
+        spread = np.minimum(np.abs(x).max(axis=-1), np.abs(y).max(axis=-1))
+        defined = (both.sum(axis=-1) >= FEWEST_CLASSES) & (spread > ROUNDING)
+        return np.where(defined, np.clip(r, -1, 1), np.nan)[()]
 
 
 @dataclass(frozen=True)
@@ -97,24 +81,16 @@ class Gaps:
     precision: Rate
 
 
-@dataclass(frozen=True)
-class Distances:
-    """d: how far each gender's distribution is from that of both together, for each class; values [..., 2, K].
+class Distances(ByGender):
+    """d: how far each gender's distribution is from that of both together, for each class.
 
     NaN for a class that the gender does not have."""
-
-    values: np.ndarray
-
-    @property
-    def undefined(self) -> int | np.ndarray:
-        """How many cells (class x gender) are 0/0."""
-        return _undefined(self.values)
 
     def terms(self, aggregate: str = "absdiff") -> np.ndarray:
         """What each class contributes, [..., K]: |d_M - d_F| ("absdiff") or d_M + d_F ("sum").
 
         NaN unless both are defined. Raises BiasflowError for another aggregate."""
-        _choose("aggregate", aggregate, AGGREGATES)
+        check_choice("fairness: aggregate", aggregate, AGGREGATES)
         masculine, feminine = self.values[..., MASCULINE, :], self.values[..., FEMININE, :]
         return np.abs(masculine - feminine) if aggregate == "absdiff" else masculine + feminine
 
@@ -211,7 +187,7 @@ def sufficiency_distances(counts: ArrayLike, *, distance: str = "label-order") -
 
     Not smoothed; NaN for a class that is never predicted for the gender. Raises BiasflowError as `gaps`, and for
     another distance."""
-    _choose("distance", distance, DISTANCES)
+    check_choice("fairness: distance", distance, DISTANCES)
     of_predicted = np.swapaxes(_checked(counts), -1, -2)
     both = of_predicted.sum(axis=-3, keepdims=True)
     if distance == "order-free":
@@ -284,15 +260,6 @@ def _centred(values: np.ndarray, where: np.ndarray) -> np.ndarray:
     return np.where(where, values - means, 0)
 
 
-def _undefined(values: np.ndarray) -> int | np.ndarray:
-    return np.isnan(values).sum(axis=(-2, -1))[()]
-
-
 def _sum_of_defined(terms: np.ndarray) -> Scores:
     """The sum over the last axis without NaN; NaN where nothing else is there."""
     return np.where(np.isnan(terms).all(axis=-1), np.nan, np.nansum(terms, axis=-1))[()]
-
-
-def _choose(option: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise BiasflowError(f"fairness: {option} is {value!r}; it can be {' or '.join(known)}")

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.glue import TASKS, glue_task
+from scripts.biasflow.corpora.glue import glue_task
+from scripts.biasflow.metrics.labels import numbered, numbers_of
 from scripts.biasflow.readouts.files import load_arrays
 
 # The official metrics where accuracy is not the only one. The F1 of MRPC and QQP is that of their second class.
@@ -52,14 +53,18 @@ def glue_scores(task: str, gold: Sequence, predicted: Sequence) -> dict[str, flo
     all predictions are the same: no correlation is defined). MRPC and QQP: accuracy and f1 of the class equivalent or
     duplicate. All others: accuracy. MNLI: call it once for each of its two validation parts.
 
-    gold, predicted: [examples], class names or numbers (TASKS), for STS-B finite numbers. Source: Wang et al. (2019,
+    gold, predicted: [examples], class names or numbers, for STS-B finite numbers. Source: Wang et al. (2019,
     table 1). Raises BiasflowError for an unknown task, no examples or unequal lengths, and names the row (from 0) of
     an unknown class or a number that is not finite; also for STS-B where all gold scores are the same."""
     entry = glue_task(task)
     if len(gold) != len(predicted) or not len(gold):
         raise BiasflowError(f"{task}: {len(gold)} gold labels and {len(predicted)} predictions; give one each.")
-    values = _classes if entry.labels else _numbers
-    gold, predicted = values(task, "gold", gold), values(task, "predicted", predicted)
+    sides = {"gold": gold, "predicted": predicted}
+    if entry.labels:
+        known = numbered(entry.labels)
+        gold, predicted = (numbers_of(f"{task}: {side}", each, known, entry.labels) for side, each in sides.items())
+    else:
+        gold, predicted = (_numbers(f"{task}: {side}", each) for side, each in sides.items())
     if not entry.labels and _constant(gold):
         raise BiasflowError(f"{task}: all gold scores are {gold[0]}: nothing can correlate with them; give more rows.")
     metrics = OFFICIAL.get(task, ("accuracy",))
@@ -87,24 +92,13 @@ def _constant(values: np.ndarray) -> bool:
     return bool((values == values[0]).all())
 
 
-def _classes(task: str, side: str, values: Sequence) -> np.ndarray:
-    """Class numbers; BiasflowError names the first row whose value is neither a class nor its number."""
-    labels = TASKS[task].labels
-    numbers = {name: number for number, name in enumerate(labels)} | {number: number for number in range(len(labels))}
-    found = [numbers.get(value) for value in values]
-    if None in found:
-        row = found.index(None)
-        raise BiasflowError(f"{task}: {side}: row {row} holds {values[row]!r}; give one of {', '.join(labels)}.")
-    return np.array(found)
-
-
-def _numbers(task: str, side: str, values: Sequence) -> np.ndarray:
+def _numbers(what: str, values: Sequence) -> np.ndarray:
     try:
         numbers = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
-        raise BiasflowError(f"{task}: {side}: not all values are numbers ({error}); give scores.") from error
+        raise BiasflowError(f"{what}: not all values are numbers ({error}); give scores.") from error
     wrong = ~np.isfinite(numbers)
     if numbers.ndim != 1 or wrong.any():
         row = int(np.argwhere(wrong)[0][0]) if wrong.any() else 0
-        raise BiasflowError(f"{task}: {side}: row {row} holds no finite number; give one score per example.")
+        raise BiasflowError(f"{what}: row {row} holds no finite number; give one score per example.")
     return numbers

@@ -16,14 +16,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.corpora.nli import LABELS as CLASSES
+from scripts.biasflow.metrics.labels import numbered, numbers_of
 from scripts.biasflow.readouts.files import load_arrays
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES
 GENDERS = ("masculine", "feminine")
 PARITIES = ("majority", "templates")
-_CLASS_NUMBERS = {name: number for number, name in enumerate(CLASSES)} | {number: number for number in range(3)}
+_CLASS_NUMBERS = numbered(CLASSES)
 _GENDER_NUMBERS = {
     name: number
     for number, names in enumerate(((GENDERS[0], "M", "male", "man", 0), (GENDERS[1], "F", "female", "woman", 1)))
@@ -109,28 +110,33 @@ def fairness_score(
     Raises BiasflowError, naming the row (counted from 0) or the cell: no rows or unequal lengths, an unknown class or
     gender, a missing value, an occupation and template with one gender only, and, with parity "templates", one with
     more rows of one gender than of the other."""
-    if parity not in PARITIES:
-        raise BiasflowError(f"parity '{parity}' is unknown; choose {' or '.join(PARITIES)}")
+    check_choice("parity", parity, PARITIES)
     columns = {"predictions": predictions, "occupation": occupation, "gender": gender, "template": template}
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1 or not lengths["predictions"]:
         raise BiasflowError(f"rows of lengths {lengths}: give lists of one length, with at least one row")
+    rows = pd.DataFrame({name: pd.Series(list(values), dtype=object) for name, values in columns.items()})
     for name in ("occupation", "template"):
-        missing = np.flatnonzero(pd.isna(pd.Series(list(columns[name]), dtype=object)))
-        if missing.size:
-            raise BiasflowError(f"{name}: row {missing[0]} has no value; name the {name} of every row")
-    classes = _numbers("predictions", predictions, _CLASS_NUMBERS, CLASSES)
-    genders = _numbers("gender", gender, _GENDER_NUMBERS, GENDERS)
-    occupations, _ = pd.factorize(pd.Series(list(occupation), dtype=object))
-    cells = _cells(classes, genders, list(occupation), list(template))
-
+        if rows[name].isna().any():
+            raise BiasflowError(f"{name}: row {rows[name].isna().argmax()} has no value; name the {name} of every row")
+    rows["predictions"] = numbers_of("predictions", rows["predictions"], _CLASS_NUMBERS, CLASSES)
+    rows["gender"] = numbers_of("gender", rows["gender"], _GENDER_NUMBERS, GENDERS)
+    cells = rows.groupby(["occupation", "template"], sort=False)
+    alone = cells["gender"].transform("nunique") < len(GENDERS)
+    if alone.any():
+        row = rows.loc[alone.argmax()]
+        raise BiasflowError(
+            f"row {row.name}: occupation {row['occupation']} has no {GENDERS[1 - row['gender']]} row in template "
+            f"{row['template']}; give both genders"
+        )
     if parity == "majority":
-        counts = np.zeros((occupations.max() + 1, 2, len(CLASSES)), dtype=int)
-        np.add.at(counts, (occupations, genders, classes), 1)
+        counts = np.zeros((rows["occupation"].nunique(), len(GENDERS), len(CLASSES)), dtype=int)
+        np.add.at(counts, (pd.factorize(rows["occupation"])[0], rows["gender"], rows["predictions"]), 1)
         same = float(_same_majority(counts).mean())
     else:
         alike: dict[Hashable, bool] = {}
-        for (name, of), (masculine, feminine) in cells.items():
+        for (name, of), cell in cells:
+            masculine, feminine = (cell.loc[cell["gender"] == number, "predictions"].tolist() for number in (0, 1))
             if len(masculine) != len(feminine):
                 raise BiasflowError(
                     f"occupation {name}, template {of}: {len(masculine)} masculine rows and {len(feminine)} feminine "
@@ -138,7 +144,7 @@ def fairness_score(
                 )
             alike[name] = alike.get(name, True) and masculine == feminine
         same = float(np.mean(list(alike.values())))
-    accuracy = float((classes == _CLASS_NUMBERS[NEUTRAL]).mean())
+    accuracy = float((rows["predictions"] == _CLASS_NUMBERS[NEUTRAL]).mean())
     return FairnessScore(accuracy, same, accuracy * same)
 
 
@@ -202,31 +208,3 @@ def _check_class_numbers(predictions: np.ndarray) -> None:
     if predictions.min() < 0 or predictions.max() >= len(CLASSES):
         position = tuple(int(i) for i in np.argwhere((predictions < 0) | (predictions >= len(CLASSES)))[0])
         raise BiasflowError(f"predictions: {predictions[position]} at {position} is no class; use 0, 1 or 2")
-
-
-def _numbers(column: str, values: Sequence, numbers: dict[Hashable, int], names: Sequence[str]) -> np.ndarray:
-    """The number of every value; BiasflowError names the first row whose value is not among `numbers`."""
-    values = list(values)
-    found = [numbers.get(value) for value in values]
-    if None in found:
-        row = found.index(None)
-        raise BiasflowError(f"{column}: row {row} holds {values[row]!r}; give one of {', '.join(names)}")
-    return np.array(found, dtype=int)
-
-
-def _cells(
-    classes: np.ndarray, genders: np.ndarray, occupation: list, template: list
-) -> dict[tuple[Hashable, Hashable], tuple[list[int], list[int]]]:
-    """Per (occupation, template) the classes of its masculine and of its feminine rows, in their order.
-
-    BiasflowError names the first row whose occupation and template have no row of the other gender."""
-    cells: dict[tuple[Hashable, Hashable], tuple[list[int], list[int]]] = {}
-    for name, of, gender, number in zip(occupation, template, genders, classes, strict=True):
-        cells.setdefault((name, of), ([], []))[gender].append(int(number))
-    for row, (name, of) in enumerate(zip(occupation, template, strict=True)):
-        for gender, found in zip(GENDERS, cells[name, of], strict=True):
-            if not found:
-                raise BiasflowError(
-                    f"row {row}: occupation {name} has no {gender} row in template {of}; give both genders"
-                )
-    return cells

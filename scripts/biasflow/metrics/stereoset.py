@@ -30,14 +30,6 @@ def stereotype_score(p_stereotype: ArrayLike, p_anti: ArrayLike) -> float:
     return float((stereotype > anti).mean())
 
 
-def language_model_score(p_related: ArrayLike, p_unrelated: ArrayLike) -> float:
-    """Share of comparisons in which the related sentence is likelier than the unrelated one, in [0, 1].
-
-    StereoSet's control (Nadeem et al. 2021, sec. 5): 1 is ideal, 0.5 a model that no longer predicts anything.
-    Both arguments: [comparisons]. Errors as in `stereotype_score`."""
-    return stereotype_score(p_related, p_unrelated)
-
-
 def triple_strengths(
     p_stereotype: ArrayLike, p_anti: ArrayLike, p_stereotype_swapped: ArrayLike, p_anti_swapped: ArrayLike
 ) -> np.ndarray:
@@ -104,8 +96,10 @@ def score_settings(probabilities: pd.DataFrame, *, tops: Sequence[float] = (0.05
     `label` is the label in the original triple, for the swapped rows as well. Returns columns method, setting, metric,
     part, variant, value, n (triples); settings in order of appearance. Variants: `original` (unswapped triples) and
     `both` (original and swapped, each with its own labels) for the Stereotype Score, `both` for the language-model
-    score. Parts: `top=...%` for Strength and Distance. Raises BiasflowError naming setting and triple for a label or
-    row that is missing or repeated and for p that is NaN or outside [0, 1]."""
+    score, StereoSet's control (Nadeem et al. 2021, sec. 5): the share of comparisons in which the related sentence is
+    likelier than the unrelated one, 1 in the ideal, 0.5 where nothing is predicted any more. Parts: `top=...%` for
+    Strength and Distance. Raises BiasflowError naming setting and triple for a label or row that is missing or repeated
+    and for p that is NaN or outside [0, 1]."""
     settings, p = _cells(probabilities)
 
     def both(label: str, swapped_label: str) -> np.ndarray:
@@ -147,11 +141,6 @@ def _probabilities(*arrays: ArrayLike) -> list[np.ndarray]:
 
 def _cells(probabilities: pd.DataFrame) -> tuple[pd.MultiIndex, dict[tuple[str, bool], np.ndarray]]:
     """Check the tidy table and return its settings and, per (label, swapped), an array [settings, triples]."""
-    missing = [column for column in [*KEYS, "p"] if column not in probabilities]
-    if missing:
-        raise BiasflowError(f"probabilities: no column {', '.join(missing)}")
-    if probabilities.empty:
-        raise BiasflowError("probabilities: the table is empty; score at least one triple")
     _refuse(probabilities, ~probabilities["label"].isin(LABELS), f"an unknown label (known: {', '.join(LABELS)})")
     _refuse(probabilities, ~probabilities["p"].between(0, 1), "a p that is not between 0 and 1")
     _refuse(probabilities, probabilities.duplicated(KEYS), "a second row for the same sentence")

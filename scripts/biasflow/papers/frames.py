@@ -1,4 +1,4 @@
-"""What all papers share: the run that their tables are made of."""
+"""What all papers share: the run that their tables are made of, and how these show NLI."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 
+from scripts.biasflow.results.scores import NA
+
 RUN, NOT_ASKED = "run", "not asked for"
+NLI_SCORES = {  # column of the tables -> metric, dataset, variant
+    "parity": ("nli_parity", "occupation-pairs", "majority"),
+    "parity_templates": ("nli_parity", "occupation-pairs", "templates"),
+    "accuracy": ("nli_accuracy", "occupation-pairs", NA),
+    "fairness": ("nli_fairness", "occupation-pairs", "majority"),
+    "fairness_templates": ("nli_fairness", "occupation-pairs", "templates"),
+    "snli_accuracy": ("accuracy", "test", NA),
+}
 
 
 @dataclass(frozen=True, eq=False)  # one is like itself alone, so that what is made of it can be kept
@@ -48,4 +58,8 @@ def status(reason: str) -> str:
     return f"not run: {reason}" if reason else RUN
 
 
-Table = Callable[[Run], pd.DataFrame]
+def nli_rows(scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores of NLI that tables show, with the name of their column as `metric`."""
+    columns = {key: column for column, key in NLI_SCORES.items()}
+    keys = zip(scores["metric"], scores["dataset"], scores["variant"], strict=True)
+    return scores.assign(metric=[columns.get(key) for key in keys]).dropna(subset="metric")

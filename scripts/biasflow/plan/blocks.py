@@ -93,7 +93,7 @@ def _check(block: Block, config: Mapping) -> None:
                     raise BiasflowError(f"config: key '{block.key}.strategies': {name}: methods.{method} {reason}")
             else:
                 require(name, STRATEGIES, f"{block.key}.strategies", "strategies")
-                if kind not in STRATEGIES[name].kinds:
+                if STRATEGIES[name].kinds and kind not in STRATEGIES[name].kinds:
                     raise BiasflowError(
                         f"config: key '{block.key}.strategies': {name} is not there for tasks of kind {kind} "
                         f"({block.task}); it is for {', '.join(STRATEGIES[name].kinds)}"

@@ -3,22 +3,17 @@
 A pure function of the configuration and of what lies on disk (facts); rules look up their inputs in it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from scripts.biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, blocks_of
 from scripts.biasflow.plan.configuration import check_planted_texts
-from scripts.biasflow.plan.datasets import DATASETS, Asked, Dataset, training_examples
+from scripts.biasflow.plan.datasets import DATASETS, datasets_of, kinds_of
 from scripts.biasflow.plan.facts import Facts, depth, has_head
+from scripts.biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading
 from scripts.biasflow.plan.methods import NONE, missing_layer, sources, unseen_setting
-from scripts.biasflow.registry import METRICS, READOUTS, STRATEGIES, TASKS, TRAINING, WITH
+from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
+from scripts.biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
 
-NA = "-"
-RUN, NOT_RUN = "run", "not run"
-OF_TASKS = (
-    "task_texts",
-    "test_sets",
-    "occupation_pairs",
-)  # datasets (plan.datasets) that are a task's; others need none
 # The part of the configuration that names the text of a readout.
 TEXTS = {
     "losses": "metrics.perplexity",
@@ -27,81 +22,6 @@ TEXTS = {
     "gender_shares": "fitting",
     "token_scores": "fitting",
 }
-SCRUBBING = "scrubbing"
-
-
-@dataclass(frozen=True)
-class Model:
-    """Encoder and training. seed: of the fine-tuning, or of the weights of a random encoder."""
-
-    encoder: str
-    task: str = NA
-    strategy: str = NA
-    seed: str = NA
-
-    @property
-    def training(self) -> str:
-        if self.strategy == RANDOM:
-            return f"{RANDOM}/seed{self.seed}"
-        return PRETRAINED if self.task == NA else f"{self.task}/{self.strategy}/seed{self.seed}"
-
-    @property
-    def carried(self) -> str | None:
-        """The method that was active in its training, and is in everything that is read from it."""
-        return self.strategy.removeprefix(WITH) if self.strategy.startswith(WITH) else None
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell: a model under a method, measured by a metric on a dataset; status, and why it does not run."""
-
-    block: str
-    model: Model
-    method: str
-    metric: str
-    dataset: str
-    status: str = RUN
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One job: a readout of a model on a dataset under methods.
-
-    task, seeds, strategies: the task whose data it is read on, and those of the block."""
-
-    block: str
-    model: Model
-    readout: str
-    dataset: Dataset
-    methods: tuple[str, ...]
-    task: str | None
-    seeds: tuple[int, ...] = ()
-    strategies: tuple[str, ...] = ()
-    group: str = ""
-
-    @property
-    def fit(self) -> tuple[str, str, str]:
-        """The key of the job that fits the methods."""
-        return self.model.encoder, self.model.training, self.group
-
-    @property
-    def key(self) -> tuple[str, str, str, str, str]:
-        return self.model.encoder, self.model.training, self.block, self.readout, self.dataset.name
-
-
-@dataclass(frozen=True)
-class Plan:
-    """cells: all that was asked for; readings: what is read, by its key; scored: (encoder, training, block) -> metric,
-    key of the reading and methods of each score; fits: (encoder, training, group of blocks) -> methods to be fitted;
-    trained: (encoder, training) -> model that is fine-tuned."""
-
-    cells: tuple[Cell, ...]
-    readings: Mapping[tuple, Reading]
-    scored: Mapping[tuple, tuple[tuple[str, tuple, tuple[str, ...]], ...]]
-    fits: Mapping[tuple, tuple[str, ...]]
-    trained: Mapping[tuple[str, str], Model]
-    blocks: tuple[Block, ...] = field(default=())
 
 
 def plan(config: Mapping, facts: Facts) -> Plan:
@@ -133,7 +53,7 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                             read = (*place, TRAINING, TRAINING)
                             trained[model.encoder, model.training] = model
                         else:
-                            reading = _reading(block, model, METRICS[metric].readout, dataset)
+                            reading = Reading(block, model, METRICS[metric].readout, dataset)
                             wanted.setdefault(reading.key, (reading, []))[1].append(method)
                             read = reading.key
                         scored.setdefault(place, {}).setdefault((metric, read), []).append(method)
@@ -141,12 +61,12 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                 if _no_head(config, facts, model, readout) or model.encoder in facts.missing:
                     continue
                 for dataset in DATASETS[datasets](_asked(config, block, model)):
-                    reading = _reading(block, model, readout, dataset)
+                    reading = Reading(block, model, readout, dataset)
                     wanted.setdefault(reading.key, (reading, []))[1].extend(block.methods)
     readings = {
         key: replace(reading, methods=tuple(dict.fromkeys(methods))) for key, (reading, methods) in wanted.items()
     }
-    readings |= _underlying(readings, config)
+    readings |= _underlying(readings)
     trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.task != NA}
     fits = _fits(readings, config)
     check_planted_texts(config, _users_of_texts(config, readings, fits, trained))
@@ -200,13 +120,13 @@ def why_not(
     about = METRICS[metric]
     if model.encoder in facts.missing:
         return facts.missing[model.encoder]
-    kind = config["tasks"][model.task]["kind"] if model.task != NA else ""
-    if kind not in about.kinds:
-        names = " and ".join(TASKS[name].label if name else "pretrained encoders" for name in about.kinds)
+    kind, kinds = _kind(config, model.task), kinds_of(metric)
+    if kind not in kinds:
+        names = " and ".join(TASKS[name].label if name else "pretrained encoders" for name in kinds)
         what = f"models fine-tuned for {TASKS[kind].label}" if kind else "pretrained encoders"
         return f"{block.key}.metrics: {metric} is for {names}, not for {what}"
-    if not _has_data(config, block, metric):
-        return f"{block.key}.task: {metric} needs a task of kind {' or '.join(filter(None, about.kinds))}"
+    if datasets_of(metric, _task(config, block)) is None:
+        return f"{block.key}.task: {metric} needs a task of kind {' or '.join(filter(None, kinds))}"
     if dataset is None:
         key = f"metrics.{metric}" if metric in config["metrics"] else f"{block.key}.metrics: {metric}"
         return f"{key} has no dataset for encoders.{model.encoder}"
@@ -232,8 +152,9 @@ def _not_under(config: Mapping, facts: Facts, block: Block, model: Model, method
     about, layers = config["methods"][method], depth(config, facts, model.encoder)
     if layers and (place := missing_layer(about, layers)):
         return f"methods.{method}: encoders.{model.encoder} has {layers} layers and no place {place}"
-    if "task" in sources(about) and (block.task is None or config["tasks"][block.task]["kind"] != "occupation"):
-        return f"{block.key}.task: methods.{method} is fitted to a task of kind occupation"
+    gendered = [kind for kind in TASKS if kind_of(kind).gendered]
+    if "task" in sources(about) and _kind(config, block.task) not in gendered:
+        return f"{block.key}.task: methods.{method} is fitted to a task of kind {' or '.join(gendered)}"
     if unseen := unseen_setting(about, METRICS[metric].sees, layers):
         setting, places = unseen
         which = "it" if setting == NA else setting
@@ -241,72 +162,36 @@ def _not_under(config: Mapping, facts: Facts, block: Block, model: Model, method
     return None
 
 
-def _has_data(config: Mapping, block: Block, metric: str) -> bool:
-    """Whether the block names a task whose data the metric is made of, if it needs any."""
-    if METRICS[metric].datasets not in OF_TASKS:
-        return True
-    return block.task is not None and config["tasks"][block.task]["kind"] in METRICS[metric].kinds
+def _kind(config: Mapping, task: str | None) -> str:
+    """The kind of a task; "" for none."""
+    return config["tasks"][task]["kind"] if task in config["tasks"] else ""
+
+
+def _task(config: Mapping, block: Block) -> TaskPlan | None:
+    return TaskPlan(config, block.task) if block.task else None
+
+
+def _asked(config: Mapping, block: Block, model: Model) -> Asked:
+    return Asked(config, model, _task(config, block), block.seeds, block.strategies)
 
 
 def _datasets(config: Mapping, block: Block, model: Model, metric: str) -> list[Dataset | None]:
     """The datasets of a metric for a model; [None] where there is none, so that the cell says why."""
-    about = METRICS[metric]
-    kind = config["tasks"][model.task]["kind"] if model.task != NA else ""
-    if kind not in about.kinds or not _has_data(config, block, metric):
+    datasets = datasets_of(metric, _task(config, block))
+    if datasets is None or _kind(config, model.task) not in kinds_of(metric):
         return [None]
-    return list(DATASETS[about.datasets](_asked(config, block, model))) or [None]
+    return list(datasets(_asked(config, block, model))) or [None]
 
 
-def _reading(block: Block, model: Model, readout: str, dataset: Dataset) -> Reading:
-    return Reading(block.name, model, readout, dataset, (), block.task, block.seeds, block.strategies, block.group)
-
-
-def _asked(config: Mapping, block: Block, model: Model) -> Asked:
-    return Asked(config, model.encoder, block.task, model.training, block.seeds, block.strategies)
-
-
-def _underlying(readings: Mapping[tuple, Reading], config: Mapping) -> dict[tuple, Reading]:
-    """The readings that others are made from, under all methods that are asked for of any of them: vectors (heads are
-    trained on raw ones, so these are read wherever scrubbed ones are), and heads that are retrained under methods."""
+def _underlying(readings: Mapping[tuple, Reading]) -> dict[tuple, Reading]:
+    """The readings that others are made from, under all methods that are asked for of any of them."""
     found: dict[tuple, Reading] = {}
     for reading in readings.values():
-        for readout, dataset in _below(reading, config):
+        for readout, dataset in reading.dataset.made_from.values():
             source = replace(reading, readout=readout, dataset=dataset, methods=())
             known = found.get(source.key, source)
             found[source.key] = replace(known, methods=tuple(dict.fromkeys([*known.methods, *reading.methods])))
     return found
-
-
-def _below(reading: Reading, config: Mapping) -> list[tuple[str, Dataset]]:
-    below = READOUTS[reading.readout].of
-    if below is not None:
-        names = {reading.dataset.name, *(f"{reading.task}-{text}" for text in texts_of_heads(reading))}
-        asked = Asked(config, reading.model.encoder, reading.task, PRETRAINED, (), (SCRUBBING,))
-        return [(below, each) for each in DATASETS["task_texts"](asked) if each.name in names]
-    if retrains_heads(reading, config):
-        return [("nli_heads", training_examples(config, reading.task))]
-    return []
-
-
-def texts_of_heads(reading: Reading) -> list[str]:
-    """The texts whose vectors heads are trained on: raw ones after fine-tuning, each strategy's own without it."""
-    if reading.readout != "heads":
-        return []
-    return list(dict.fromkeys(STRATEGIES[name].text for name in strategies_of_heads(reading)))
-
-
-def strategies_of_heads(reading: Reading) -> list[str]:
-    """How the data of heads are debiased: plain after fine-tuning, as the block says without it. A method that is
-    active in a training (with-<method>) is none of the data."""
-    own = [name for name in reading.strategies if name in STRATEGIES] if reading.model.task == NA else []
-    return own or ["plain"]
-
-
-def retrains_heads(reading: Reading, config: Mapping) -> bool:
-    """Whether predictions are asked for of heads that are retrained under each method, too."""
-    if reading.readout != "predictions" or reading.model.carried:
-        return False
-    return config["tasks"][reading.task].get("retrain_heads") is not None
 
 
 def _fits(readings: Mapping[tuple, Reading], config: Mapping) -> dict[tuple, tuple[str, ...]]:

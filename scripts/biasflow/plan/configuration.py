@@ -2,6 +2,7 @@
 
 import copy
 import difflib
+import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -12,12 +13,31 @@ from jsonschema.exceptions import ValidationError
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from scripts.biasflow.plan.names import require
+from scripts.biasflow.plan.paths import ROOT
 from scripts.biasflow.plan.sources import PLANTED, derived_encoders, is_planted
+from scripts.biasflow.plan.tasks import TaskPlan
+from scripts.biasflow.registry import PACKAGE, PAPERS, TASKS
 
 
-def load_schema(path: str | Path) -> dict:
-    """Read a JSON Schema (draft 2020-12) that is written as YAML."""
-    return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+def load_schema() -> dict:
+    """The JSON Schema (draft 2020-12) of configurations: config/schema/config.schema.yaml, and the schema.yaml of every
+    kind of task, whose definitions may be referred to anywhere."""
+    schema = _read(ROOT / "config/schema/config.schema.yaml")
+    definitions, task = schema["$defs"], {"required": ["kind"], "properties": {"kind": {"enum": list(TASKS)}}}
+    definitions["task"] = {"type": "object", **task, "allOf": []}
+    for kind, entry in TASKS.items():
+        keys = _read(Path(importlib.import_module(f"{PACKAGE}.{entry.folder}").__file__).parent / "schema.yaml")
+        own = {**keys.pop("$defs", {}), kind: keys | {"properties": {"kind": {"const": kind}, **keys["properties"]}}}
+        if twice := sorted(set(own) & set(definitions)):
+            raise BiasflowError(f"{entry.folder}: schema.yaml: {twice[0]} is defined elsewhere; choose another name")
+        definitions |= own
+        its = {"properties": {"kind": {"const": kind}}, "required": ["kind"]}
+        definitions["task"]["allOf"].append({"if": its, "then": {"$ref": f"#/$defs/{kind}"}})
+    return schema
+
+
+def _read(path: Path) -> dict:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def resolve(config: Mapping, schema: Mapping) -> dict:
@@ -51,12 +71,12 @@ def _innermost(error: ValidationError) -> ValidationError:
 
 
 def _subschemas(value, schema: Mapping, root: Mapping) -> Iterator[Mapping]:
-    """The schemas that apply to `value`: the one given, its $ref, those of its alternatives that are objects by $ref,
-    and the branches of `allOf` whose `if` holds."""
+    """The schemas that apply to `value`: the one given, then (so that its own defaults count) its $ref, those of its
+    alternatives that are objects by $ref, and the branches of `allOf` whose `if` holds."""
+    yield schema
     for described in (schema, *schema.get("anyOf", [])):
         if "$ref" in described:
             yield from _subschemas(value, root["$defs"][described["$ref"].rsplit("/", 1)[1]], root)
-    yield schema
     for branch in schema.get("allOf", []):
         if "if" in branch and Draft202012Validator({**branch["if"], "$defs": root.get("$defs", {})}).is_valid(value):
             yield from _subschemas(value, branch["then"], root)
@@ -103,14 +123,9 @@ def _cross_check(config: Mapping) -> None:
         raise BiasflowError("config: keys 'ask' and 'papers' are empty: nothing is asked for")
     for name, encoder in encoders.items():
         _check_encoder(name, encoder, encoders)
-    for name, task in config["tasks"].items():
-        if task["kind"] == "nli":
-            require(task["selection"], task["selections"], f"tasks.{name}.selection", "selections")
-        if task["kind"] == "occupation" and task["data"] == "planted" and task["labour"] is not None:
-            raise BiasflowError(
-                f"config: key 'tasks.{name}.labour': planted biographies have planted shares of women; leave it out, "
-                "or name files in data"
-            )
+    for name in config["tasks"]:
+        task = TaskPlan(config, name)
+        task.kind.check(task)
     _check_papers(config)
     for number, name in enumerate(config["metrics"]["occtmp"]["chinese"]):
         require(name, encoders, f"metrics.occtmp.chinese.{number}", "encoders")
@@ -136,26 +151,24 @@ def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
                 raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
 
 
+# What the options of papers name, by the part of the configuration that it is in.
 _NAMED_BY_PAPERS = {
-    "encoders": "encoders",
-    "nli_encoders": "encoders",
-    "methods": "methods",
-    "during": "methods",
-    "tasks": "tasks",
+    "encoders": ("encoders", "nli_encoders"),
+    "methods": ("methods", "during"),
+    "tasks": ("tasks", "task"),
 }
 
 
 def _check_papers(config: Mapping) -> None:
-    """The names that papers' options refer to."""
+    """The names that papers' options refer to, and the kinds of their tasks."""
     for paper, options in config["papers"].items():
-        for key, known in _NAMED_BY_PAPERS.items():
-            for number, name in enumerate(options.get(key) or ()):
-                require(name, config[known], f"papers.{paper}.{key}.{number}", known)
-        for key, kind in (("task", {"dawkins2024": "nli", "orgad2022": "occupation"}.get(paper)),):
-            if kind and options.get(key) is not None:
-                require(options[key], config["tasks"], f"papers.{paper}.{key}", "tasks")
-                if config["tasks"][options[key]]["kind"] != kind:
-                    raise BiasflowError(f"config: key 'papers.{paper}.{key}': {options[key]} is no task of kind {kind}")
+        for part, keys in _NAMED_BY_PAPERS.items():
+            for key in keys:
+                place, named = f"papers.{paper}.{key}", options.get(key) or ()
+                for name in [named] if isinstance(named, str) else named:
+                    require(name, config[part], place, part)
+                    if part == "tasks" and config["tasks"][name]["kind"] != (kind := PAPERS[paper].kind):
+                        raise BiasflowError(f"config: key '{place}': {name} is no task of kind {kind}")
 
 
 def check_planted_texts(config: Mapping, used: Mapping[str, Iterable[str]]) -> None:

@@ -1,80 +1,30 @@
 """The datasets that a metric reads from a model: their names, files, and what is to be known to read and to score them.
 
-One function per kind of dataset, named in registry.METRICS. A dataset that the configuration leaves to us fits the
-encoder: embedded stimuli for an encoder of the embedded corpus, real ones for any other."""
+One function per kind of dataset, named in registry.METRICS: here, or in the plans of the tasks that it is a part of. A
+dataset that the configuration leaves to us fits the encoder: embedded stimuli for an encoder of the embedded corpus,
+real ones for any other."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Mapping
 
 from scripts.biasflow.corpora.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
 from scripts.biasflow.corpora.seat import DENSRAY_TESTS
-from scripts.biasflow.plan.paths import CORPORA, Paths
+from scripts.biasflow.plan.jobs import Dataset, Files
+from scripts.biasflow.plan.paths import CORPORA, Paths, project_file
 from scripts.biasflow.plan.sources import PLANTED, is_planted, origin
+from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
+from scripts.biasflow.registry import METRICS, TASKS
 
-Files = Mapping[str, tuple[str, ...]]
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
 CHINESE_TEXT = "chinese-wikipedia"
 CHINESE_ARTICLES = (CHINESE_TEXT, f"{CHINESE_TEXT}-rest")  # files of the catalogue
 REAL_STIMULI = ("stereoset-authors",)
+# The stimuli that are a file of the authors (Dawkins et al. 2024) as it is, and its name in the catalogue.
+AUTHORS_STIMULI = {"stereoset-authors": "gender-swapped-dev", "stereoset-authors-test": "gender-swapped-test"}
 REAL_OCCUPATIONS = ("professions", "professions-article")
 WORD_TESTS = tuple(DENSRAY_TESTS)
 SENTENCE_TESTS = ("sent-weat6", "sent-weat6b", "sent-weat7", "sent-weat7b", "sent-weat8", "sent-weat8b")
-RAW, SCRUBBED = "raw", "scrubbed"
 SENTENCES_OF_PAGE = 40
-CEAT_WORDS = os.path.relpath(Path(__file__).resolve().parents[3] / "config/ceat_words.csv")
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """files: role -> paths, inputs of the readout; options: of its read(); scoring: of the metric's score();
-    scored_with: role -> paths that the score needs as well."""
-
-    name: str
-    files: Files = field(default_factory=dict)
-    options: Mapping[str, object] = field(default_factory=dict)
-    scoring: Mapping[str, object] = field(default_factory=dict)
-    scored_with: Files = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """For whom datasets are looked up: a model of an encoder, and the task whose data it is read on.
-
-    training: "pretrained", "random/seed0" or "<task>/<strategy>/seed<n>"; seeds, strategies: the block's."""
-
-    config: Mapping
-    encoder: str
-    task: str | None
-    training: str
-    seeds: Sequence[int]
-    strategies: Sequence[str]
-
-    @property
-    def paths(self) -> Paths:
-        return Paths(self.config["run"])
-
-    @property
-    def planted(self) -> bool:
-        return is_planted(self.config, self.encoder)
-
-    @property
-    def options(self) -> Mapping:
-        return self.config["metrics"]
-
-    @property
-    def about_task(self) -> Mapping:
-        return self.config["tasks"][self.task]
-
-    def chosen(self, value: Sequence[str] | None, planted: Sequence[str], real: Sequence[str]) -> Sequence[str]:
-        """What the configuration names, or what fits the encoder."""
-        return value if value is not None else planted if self.planted else real
-
-
-def corpus_file(catalogue: Sequence[str], name: str) -> str:
-    """A file of the catalogue, or the user's own."""
-    return f"{CORPORA}/{name}" if name in catalogue else name
+CEAT_WORDS = project_file("config/ceat_words.csv")
 
 
 def text_file(config: Mapping, encoder: str, text: str | None, *, held_out: bool = False, running: bool = False) -> str:
@@ -125,7 +75,7 @@ def occupations(asked: Asked) -> list[Dataset]:
 
 
 def planted_occupations(asked: Asked) -> list[Dataset]:
-    return [Dataset(PLANTED_OCCUPATIONS)] if asked.planted else []
+    return [Dataset(PLANTED_OCCUPATIONS)] if is_planted(asked.config, asked.encoder) else []
 
 
 def word_tests(asked: Asked) -> list[Dataset]:
@@ -192,33 +142,6 @@ def sample_of_text(asked: Asked) -> list[Dataset]:
     return [Dataset(name, {"text": (file,)}, {"pseudo_sentences": options["pseudo_sentences"]})]
 
 
-def test_sets(asked: Asked) -> list[Dataset]:
-    name = "test" if asked.about_task["kind"] == "nli" else "validation"
-    keys = {"batch_size": asked.about_task.get("batch_size", 64)}
-    return [Dataset(name, {"examples": (asked.paths.data(f"{asked.task}/{name}.csv"),)}, keys)]
-
-
-def occupation_pairs(asked: Asked) -> list[Dataset]:
-    file = asked.paths.data(f"{asked.task}/occupation_pairs.json")
-    return [Dataset("occupation-pairs", {"pairs": (file,)}, {"batch_size": asked.about_task["batch_size"]})]
-
-
-def task_texts(asked: Asked) -> list[Dataset]:
-    """The raw biographies; the scrubbed ones, too, where a model was trained on such, and for comparison with it."""
-    about, strategy = asked.about_task, asked.training.split("/")[1] if "/" in asked.training else ""
-    scrubbed = strategy == "scrubbing" or (asked.training == "pretrained" and "scrubbing" in asked.strategies)
-    folder = asked.paths.data(asked.task)
-    files = {"biographies": (f"{folder}/biographies.parquet",)}
-    return [
-        Dataset(
-            f"{asked.task}-{text}",
-            files,
-            {"text": text, "max_length": about["finetuning"]["max_length"]},
-        )
-        for text in ([RAW, SCRUBBED] if scrubbed else [RAW])
-    ]
-
-
 def trainings(asked: Asked) -> list[Dataset]:
     return [Dataset("training")]
 
@@ -227,13 +150,6 @@ def token_scores(asked: Asked) -> list[Dataset]:
     """A page of sentences whose tokens have scores."""
     file = text_file(asked.config, asked.encoder, asked.config["fitting"]["text"])
     return [Dataset("sentences", {"text": (file,)}, {"sentences": SENTENCES_OF_PAGE})]
-
-
-def training_examples(config: Mapping, task: str) -> Dataset:
-    """What heads are retrained on: the training pairs of a task."""
-    about = config["tasks"][task]
-    files = {"examples": (Paths(config["run"]).data(f"{task}/train.csv"),)}
-    return Dataset("train", files, dict(about["retrain_heads"]))
 
 
 DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
@@ -248,10 +164,20 @@ DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
         words,
         running_text,
         sample_of_text,
-        test_sets,
-        occupation_pairs,
-        task_texts,
         trainings,
         token_scores,
     )
 }
+
+
+def datasets_of(metric: str, task: TaskPlan | None) -> Callable[[Asked], list[Dataset]] | None:
+    """The function that lists the datasets of a metric; None where it needs data that the task does not have."""
+    name = METRICS[metric].datasets
+    return DATASETS.get(name) or (task.kind.datasets.get(name) if task else None)
+
+
+def kinds_of(metric: str) -> list[str]:
+    """The kinds of task whose models a metric measures, and "" if it measures those that are not fine-tuned."""
+    entry = METRICS[metric]
+    having = [kind for kind in TASKS if entry.datasets in DATASETS or entry.datasets in kind_of(kind).datasets]
+    return ([""] if entry.pretrained else []) + (having if entry.finetuned else [])

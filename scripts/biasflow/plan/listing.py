@@ -14,22 +14,7 @@ NAMES = ["name", "kind", "attribute", "value"]
 
 def cells_table(plan: Plan) -> pd.DataFrame:
     """A row per cell that was asked for: CELLS; reason is empty where it runs."""
-    rows = [
-        (
-            cell.block,
-            cell.model.encoder,
-            cell.model.task,
-            cell.model.strategy,
-            cell.model.seed,
-            cell.model.training,
-            cell.method,
-            cell.metric,
-            cell.dataset,
-            cell.status,
-            cell.reason,
-        )
-        for cell in plan.cells
-    ]
+    rows = [{**vars(cell), **vars(cell.model), "training": cell.model.training} for cell in plan.cells]
     return pd.DataFrame(rows, columns=CELLS)
 
 

@@ -1,9 +1,22 @@
 """Where everything lies under results/: one function per kind of file."""
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 CORPORA = "results/corpora"  # external files: shared by all runs
 PRETRAINED = "pretrained"
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def project_file(path: str) -> str:
+    """A file of the project (config/...), wherever Snakemake was started."""
+    return os.path.relpath(ROOT / path)
+
+
+def project_folder(path: str) -> list[str]:
+    """The files of a folder of the project; none if there is no such folder."""
+    return sorted(project_file(file) for file in (ROOT / path).glob("*"))
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,15 @@ test, CEAT).
 File: array "cosines" [methods, draws, |X| + |Y|, |A| + |B|], float32; meta: sizes (of X, Y, A and B), test."""
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from scripts.biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, words_of
-from scripts.biasflow.encoders.taps import layers
 from scripts.biasflow.readouts.cosines import drawn_cosines
-from scripts.biasflow.readouts.mapped import arrays_on_disk
+from scripts.biasflow.readouts.files import array_on_disk
 from scripts.biasflow.readouts.reader import open_reader
 from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.readouts.states import all_reaching
 from scripts.biasflow.readouts.word_contexts import by_word, read_word_contexts, word_batches
 
 
@@ -32,8 +29,7 @@ def read(source: Source, output: Path, *, draws: int, seed: int, missing: str) -
     contexts = contexts[contexts["word"].isin(words_of([test]))].reset_index(drop=True)
     rows_of = sets_of_vectors(test, by_word(contexts, np.arange(len(contexts))), missing=missing)
     sizes = {role: len(words) for role, words in rows_of.items()}
-    reader = open_reader(source, "none")
-    reader = replace(reader, fitted=all_reaching(reader.fitted, len(layers(reader.model)), words=True))
+    reader = open_reader(source, "none").reaching(words=True)
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=output.parent) as file:  # a method's vectors can take gigabytes
         shape = (len(reader.axis), len(contexts), reader.model.config.hidden_size)
@@ -42,8 +38,8 @@ def read(source: Source, output: Path, *, draws: int, seed: int, missing: str) -
             vectors[:, rows] = reader.under_each(forward)
         facts = reader.facts()
         shape = (len(reader.axis), draws, sizes["X"] + sizes["Y"], sizes["A"] + sizes["B"])
-        with arrays_on_disk(output, {"cosines": shape}, "float32", reader.axis) as (arrays, meta):
-            for found, own in zip(arrays["cosines"], vectors, strict=True):
+        with array_on_disk(output, "cosines", shape, "float32", reader.axis) as (cosines, meta):
+            for found, own in zip(cosines, vectors, strict=True):
                 sets = {role: [own[rows] for rows in words] for role, words in rows_of.items()}
                 found[:] = drawn_cosines(**sets, draws=draws, seed=seed)
             meta |= {"sizes": sizes, "test": test.name}

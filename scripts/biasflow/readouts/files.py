@@ -1,8 +1,10 @@
 """Readouts as files: arrays with an axis of methods in safetensors, tables of items in Parquet. Imports no torch."""
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,9 @@ from scripts.biasflow.base.tabular import read_parquet
 
 Axis = Sequence[tuple[str, str]]  # (method, setting), in the order of the first axis of every array
 METHOD = ["method", "setting"]  # the first columns of every table
+DTYPES = {"float16": "F16", "float32": "F32"}  # of arrays larger than memory: what safetensors calls them
+ROOM = 4096  # bytes of the header for what is known at the end only
+ALIGNMENT = 8
 
 
 @dataclass(frozen=True)
@@ -30,23 +35,60 @@ class Arrays:
 def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], axis: Axis, **meta: object) -> None:
     """Write arrays [methods, ...] with their axis and `meta` (JSON), whole or not at all."""
     for name, array in arrays.items():
-        if len(array) != len(axis):
-            raise ValueError(f"{name} has {len(array)} methods, the axis {len(axis)}")
-    about = {"axis": json.dumps([list(pair) for pair in axis]), "meta": json.dumps(meta, sort_keys=True)}
+        _check_axis(name, array.shape, axis)
     with whole_file(path) as temporary:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary, metadata=about)
+        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        save_file(contiguous, temporary, metadata=_about(axis, meta))
 
 
-def load_arrays(path: str | Path) -> Arrays:
-    """Read what `save_arrays` wrote; BiasflowError names a file that is no such thing."""
+@contextlib.contextmanager
+def array_on_disk(
+    path: str | Path, name: str, shape: Sequence[int], dtype: str, axis: Axis
+) -> Iterator[tuple[np.memmap, dict[str, object]]]:
+    """What `save_arrays` writes, of one array [methods, ...] that may be larger than memory: the array (of DTYPES) and
+    `meta`, both to be filled in place. The file is there, whole, when the context is left without an exception.
+
+    safetensors is the length of a header, the header (JSON), and the array in one piece."""
+    _check_axis(name, shape, axis)
+    size = prod(shape) * np.dtype(dtype).itemsize
+    entry = {"dtype": DTYPES[dtype], "shape": list(shape), "data_offsets": [0, size]}
+    meta: dict[str, object] = {}
+
+    def header() -> bytes:
+        return json.dumps({"__metadata__": _about(axis, meta), name: entry}).encode()
+
+    room = -(-(len(header()) + ROOM) // ALIGNMENT) * ALIGNMENT
+    with whole_file(path) as temporary:
+        array = np.memmap(temporary, dtype, "w+", 8 + room, tuple(shape))
+        yield array, meta
+        array.flush()
+        if len(header()) > room:
+            raise ValueError(f"meta takes more than {ROOM} bytes: {meta}")
+        with open(temporary, "r+b") as stream:
+            stream.write(room.to_bytes(8, "little") + header().ljust(room))
+
+
+def load_arrays(path: str | Path, *, framework: str = "np") -> Arrays:
+    """Read what `save_arrays` or `array_on_disk` wrote; BiasflowError names a file that is no such thing.
+
+    framework "np": arrays in memory; "pt": tensors that stay on the disk, of which what is used is read."""
     try:
-        with safe_open(path, framework="np") as file:
+        with safe_open(path, framework=framework) as file:
             about = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
         axis = tuple((method, setting) for method, setting in json.loads(about["axis"]))
         return Arrays(arrays, axis, json.loads(about["meta"]))
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise BiasflowError(f"{path}: not a whole readout ({error}); delete it and run again") from error
+
+
+def _check_axis(name: str, shape: Sequence[int], axis: Axis) -> None:
+    if shape[0] != len(axis):
+        raise ValueError(f"{name} has {shape[0]} methods, the axis {len(axis)}")
+
+
+def _about(axis: Axis, meta: Mapping[str, object]) -> dict[str, str]:
+    return {"axis": json.dumps([list(pair) for pair in axis]), "meta": json.dumps(meta, sort_keys=True)}
 
 
 def under_methods(axis: Axis, items: pd.DataFrame, **values: np.ndarray) -> pd.DataFrame:

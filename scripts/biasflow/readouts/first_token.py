@@ -11,7 +11,7 @@ import torch
 from scripts.biasflow.base.tabular import read_parquet
 from scripts.biasflow.encoders.first_token import TextBatches, check_finite, dtype_on, first_states
 from scripts.biasflow.encoders.taps import layers
-from scripts.biasflow.readouts.mapped import arrays_on_disk
+from scripts.biasflow.readouts.files import array_on_disk
 from scripts.biasflow.readouts.reader import open_reader
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.readouts.states import LAYERS, VECTORS, to_be_stored
@@ -31,11 +31,11 @@ def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
     batches = TextBatches(model, reader.tokenizer, texts, max_length)
     shape = (len(reader.axis), len(texts), model.config.hidden_size)
     dtype = str(dtype_on(model.device)).removeprefix("torch.")
-    with arrays_on_disk(output, {VECTORS: shape}, dtype, reader.axis) as (arrays, meta):
+    with array_on_disk(output, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
         for rows, batch in batches:
             found = reader.under_each(first_states, model, batch)
             check_finite(torch.from_numpy(found))
-            arrays[VECTORS][:, rows] = found
+            vectors[:, rows] = found
         meta |= {LAYERS: n_layers, "truncated": batches.truncated}
         facts = reader.facts()
     return {**facts, **meta, "texts": len(texts)}

@@ -43,7 +43,6 @@ def read(
         cap_per_word=cap_per_word,
         max_length=max_length,
         batch_size=batch_size,
-        device=reader.model.device,
     )
     where = gender_places(reader.model)
     found = [
@@ -65,7 +64,7 @@ def gender_shares(states: WordStates, where: Sequence[str], edits: Edits = ()) -
     """`densray.gender_share` of each place with `edits` active: columns place, head ("" outside attention), share."""
     rows = []
     for place, X in states.at(where, edits).items():
-        feminine = states.labels(X)["z"]
+        z = states.labels(X)["z"]
         heads = [("", X)] if X.dim() == 2 else [(str(number), head) for number, head in enumerate(X.unbind(1))]
-        rows += [(place, name, densray.gender_share(head[~feminine], head[feminine])) for name, head in heads]
+        rows += [(place, name, densray.gender_share(head, z)) for name, head in heads]
     return pd.DataFrame(rows, columns=["place", "head", "share"])

@@ -11,10 +11,9 @@ import torch
 from transformers import BatchEncoding
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.progress import progress
 from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.corpora.documents import read_sentences, sample_sentences
-from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
+from scripts.biasflow.encoders.batches import encode
 from scripts.biasflow.encoders.examples import special_tokens
 from scripts.biasflow.encoders.masked_lm import logits_at, negative_log_p
 from scripts.biasflow.readouts.files import under_methods
@@ -24,22 +23,20 @@ from scripts.biasflow.readouts.source import Source
 SEED = 0  # of the sample
 
 
-def read(source: Source, output: Path, *, pseudo_sentences: int, batch_size: int = 64) -> dict[str, object]:
+def read(source: Source, output: Path, *, pseudo_sentences: int) -> dict[str, object]:
     """The pseudo-log-likelihoods of `pseudo_sentences` of the data "text" (a sentence a line) that the encoder takes.
 
     Columns: method, setting, sentence (number in the sample, from 0), text, log_likelihood (nats), tokens."""
-    sentences = read_sentences(source.file("text"))
     reader = open_reader(source, "masked_lm").reaching(words=True)
-    sample = sample_sentences(sentences_that_fit(reader, sentences), pseudo_sentences, seed=SEED)
-    log_likelihoods, tokens = pseudo_log_likelihoods(reader, sample, batch_size=batch_size)
+    fitting = sentences_that_fit(reader, read_sentences(source.file("text")))
+    sample = sample_sentences(fitting, pseudo_sentences, seed=SEED)
+    log_likelihoods, tokens = pseudo_log_likelihoods(reader, sample)
     items = pd.DataFrame({"sentence": range(len(sample)), "text": sample, "tokens": tokens})
     write_parquet(under_methods(reader.axis, items, log_likelihood=log_likelihoods), output)
     return reader.facts()
 
 
-def pseudo_log_likelihoods(
-    reader: Reader, sentences: Sequence[str], *, batch_size: int = 64
-) -> tuple[np.ndarray, np.ndarray]:
+def pseudo_log_likelihoods(reader: Reader, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """PLL(W) = sum_t log p(w_t | all other tokens of W), in nats, [methods, sentences], and their tokens [sentences].
 
     Special tokens are neither masked nor counted. Another measure than the losses of readouts/losses.py: here the model
@@ -47,7 +44,7 @@ def pseudo_log_likelihoods(
     is named, from 1)."""
     model, tokenizer = reader.model, reader.tokenizer
     around = len(special_tokens(tokenizer))
-    longest = longest_input(model, tokenizer) - around
+    longest = reader.longest_input - around
     if not len(sentences):
         raise BiasflowError("sentences: there is none; give at least one.")
     encoded = encode(tokenizer, sentences, verbose=False)
@@ -66,15 +63,11 @@ def pseudo_log_likelihoods(
         columns = torch.arange(batch["input_ids"].shape[1], device=model.device)
         return negative_log_p(logits_at(model, batch, columns == places[rows, None]), labels[rows])
 
-    found = np.empty((len(reader.axis), len(copies)))
-    batches = length_sorted(BatchEncoding(masked), tokenizer, batch_size=batch_size, device=model.device)
-    for rows, batch in progress(batches, total=-(-len(copies) // batch_size), description="tokens by themselves"):
-        found[:, rows] = reader.under_each(losses, batch, rows)
+    found = reader.over(BatchEncoding(masked), losses, "tokens by themselves")
     return -np.add.reduceat(found, np.cumsum(lengths) - lengths, axis=1), lengths
 
 
 def sentences_that_fit(reader: Reader, sentences: Sequence[str]) -> list[str]:
     """The sentences that the encoder takes whole, in their order."""
-    longest = longest_input(reader.model, reader.tokenizer)
-    lengths = [len(ids) for ids in encode(reader.tokenizer, sentences, verbose=False)["input_ids"]]
-    return [sentence for sentence, length in zip(sentences, lengths, strict=True) if length <= longest]
+    tokens = encode(reader.tokenizer, sentences, verbose=False)["input_ids"]
+    return [sentence for sentence, ids in zip(sentences, tokens, strict=True) if len(ids) <= reader.longest_input]

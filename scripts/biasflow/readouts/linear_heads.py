@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.base.files import whole_file
 from scripts.biasflow.readouts import lockstep
 
@@ -87,12 +86,11 @@ def train_heads(
 
     Raises BiasflowError: shapes that do not fit, a class number that is none (its row is named), a row number outside
     X, a vector that is not finite, and a head whose loss is no longer finite (its seed is named)."""
-    if keep not in CHECKPOINTS:
-        raise BiasflowError(f"keep '{keep}' is unknown; choose {' or '.join(CHECKPOINTS)}")
+    check_choice("keep", keep, CHECKPOINTS)
     if not len(seeds) or epochs < 1:
         raise BiasflowError(f"{len(seeds)} seeds, {epochs} epochs: give at least one of each")
     X = lockstep.as_rows("X", X, matrices=True).to(device)
-    y = _as_classes(y, X.shape[1], n_classes)
+    y = lockstep.as_classes("y", y, X.shape[1], n_classes)
     rows = _as_row_numbers("rows", rows, len(seeds), len(y))
     valid_rows = _as_row_numbers("valid_rows", valid_rows, len(seeds), len(y))
     matrices = np.zeros(len(seeds), dtype=int) if matrices is None else np.asarray(matrices)
@@ -143,16 +141,6 @@ def save_linear_heads(heads: LinearHeads, path: str | Path, names: Sequence[Mapp
         save_file(tensors, temporary, metadata={"heads": json.dumps(list(names))})
 
 
-def load_linear_heads(path: str | Path) -> tuple[LinearHeads, list[dict[str, str]]]:
-    """Heads written by `save_linear_heads`, and their names; another file is a BiasflowError that names it."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            heads = LinearHeads(**{name: file.get_tensor(name) for name in sorted(file.keys())})
-            return heads, json.loads(file.metadata()["heads"])
-    except (SafetensorError, OSError, TypeError, KeyError, ValueError) as error:
-        raise BiasflowError(f"{path}: not a whole file of linear heads ({error}); delete it and run again") from error
-
-
 @torch.no_grad()
 def _classes(X: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """Classes [H, n] of the rows of X [n, d] by heads of weight [H, classes, d] and bias [H, classes]."""
@@ -164,17 +152,6 @@ def _classes(X: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch
 def _alike(keys: Sequence[Hashable]) -> Iterator[np.ndarray]:
     """The places of each distinct key."""
     yield from pd.Series(range(len(keys))).groupby(pd.factorize(pd.Series(keys))[0]).indices.values()
-
-
-def _as_classes(y: ArrayLike, n: int, n_classes: int) -> np.ndarray:
-    """The class numbers [n], after checks."""
-    y = np.asarray(y)
-    if y.shape != (n,) or y.dtype.kind not in "iu":
-        raise BiasflowError(f"y of shape {y.shape} and type {y.dtype}: give {n} class numbers, one per row of X")
-    strange = np.flatnonzero((y < 0) | (y >= n_classes))
-    if strange.size:
-        raise BiasflowError(f"y: row {strange[0]} holds {y[strange[0]]}; the classes are 0 to {n_classes - 1}")
-    return y.astype(np.int64)
 
 
 def _as_row_numbers(name: str, rows: Sequence[ArrayLike], heads: int, n: int) -> list[np.ndarray]:

@@ -84,6 +84,17 @@ def as_rows(
     return X
 
 
+def as_classes(name: str, y: ArrayLike, n: int, n_classes: int) -> np.ndarray:
+    """Class numbers [n] below n_classes as int64; BiasflowError, naming y by `name`, and the row that holds another."""
+    y = np.asarray(y)
+    if y.shape != (n,):
+        raise BiasflowError(f"{name} of shape {y.shape}: there are {n} rows; give one class number for each")
+    strange = np.flatnonzero(~np.isin(y, np.arange(n_classes)))
+    if strange.size:
+        raise BiasflowError(f"{name}: row {strange[0]} holds {y[strange[0]]!r}; the classes are 0 to {n_classes - 1}")
+    return y.astype(np.int64)
+
+
 def train(
     X: torch.Tensor,
     y: torch.Tensor,

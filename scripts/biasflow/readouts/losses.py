@@ -1,7 +1,6 @@
 """Masked-LM losses on a text under every method, with masks that are the same for all of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_text
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.encoders.batches import longest_input
 from scripts.biasflow.encoders.examples import IGNORED, blocks_of, mask_tokens
 from scripts.biasflow.encoders.masked_lm import logits_at, negative_log_p
 from scripts.biasflow.readouts.files import under_methods
@@ -34,65 +32,46 @@ def read(
 
     Source: Liang, Dufter & Schütze (2020, section on model performance), on WikiText-2; their masks were drawn anew in
     each run, which alone moved the perplexity by as much as some of the methods."""
+    reader = open_reader(source, "masked_lm", batch_size=batch_size).reaching(words=True)
     text = read_text(source.file("text"))
-    reader = open_reader(source, "masked_lm").reaching(words=True)
-    table = masked_losses(reader, text, seeds=mask_seeds, max_length=max_length, batch_size=batch_size)
-    write_parquet(table, output)
+    write_parquet(masked_losses(reader, text, seeds=mask_seeds, max_length=max_length), output)
     return reader.facts()
 
 
-@dataclass(frozen=True)
-class Masks:
-    """One draw of masks: input_ids and labels (IGNORED where nothing is scored), each [blocks, length]."""
-
-    input_ids: np.ndarray
-    labels: np.ndarray
-
-
-def masked_losses(
-    reader: Reader, text: str, *, seeds: Sequence[int], max_length: int | None = None, batch_size: int = 8
-) -> pd.DataFrame:
+def masked_losses(reader: Reader, text: str, *, seeds: Sequence[int], max_length: int | None = None) -> pd.DataFrame:
     """The table of `read`. The masks are drawn from text, length and seed alone: compared methods see the same.
 
     BiasflowError: no seed, a max_length beyond the encoder's, or the errors of `blocks_of` and `draw_masks`."""
     if not len(seeds):
         raise BiasflowError("mask seeds: there is none; name at least one.")
-    longest = longest_input(reader.model, reader.tokenizer)
+    longest = reader.longest_input
     length = longest if max_length is None else max_length
     if length > longest:
         raise BiasflowError(f"max_length: {length} is more than the {longest} tokens that the encoder takes.")
     blocks = blocks_of(reader.tokenizer, text, max_length=length)
     tables = []
     for seed in seeds:
-        losses, block = losses_at(reader, draw_masks(reader.tokenizer, blocks, seed=seed), batch_size)
-        items = pd.DataFrame({"readout_seed": seed, "block": block.astype(np.int32)})
-        tables.append(under_methods(reader.axis, items, loss=losses.astype(np.float32)))
+        ids, labels = draw_masks(reader.tokenizer, blocks, seed=seed)
+        block = np.nonzero(labels != IGNORED)[0].astype(np.int32)
+        items = pd.DataFrame({"readout_seed": seed, "block": block})
+        tables.append(under_methods(reader.axis, items, loss=losses_at(reader, ids, labels).astype(np.float32)))
     return pd.concat(tables, ignore_index=True)
 
 
-def draw_masks(tokenizer: PreTrainedTokenizerBase, blocks: np.ndarray, *, seed: int) -> Masks:
-    """Mask SHARE of the pieces of `blocks` (80 % [MASK], 10 % random, 10 % as they are; never special tokens).
+def draw_masks(tokenizer: PreTrainedTokenizerBase, blocks: np.ndarray, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Input ids and labels [blocks, length] with SHARE of the pieces masked, as in `examples.mask_tokens`.
 
     The same blocks, seed and vocabulary give the same masks: neither the model nor a random state plays a part.
     BiasflowError if nothing was masked."""
-    input_ids, labels = mask_tokens(
-        blocks,
-        special=tokenizer.all_special_ids,
-        mask=tokenizer.mask_token_id,
-        vocabulary=len(tokenizer),
-        share=SHARE,
-        rng=np.random.default_rng(seed),
-    )
+    input_ids, labels = mask_tokens(blocks, tokenizer, share=SHARE, rng=np.random.default_rng(seed))
     if (labels == IGNORED).all():
         raise BiasflowError(f"mask seed {seed}: none of {blocks.size} tokens was masked; give more text.")
-    return Masks(input_ids, labels)
+    return input_ids, labels
 
 
-def losses_at(reader: Reader, masks: Masks, batch_size: int) -> tuple[np.ndarray, np.ndarray]:
-    """-log p of the label at every masked position, in nats, [methods, positions], and the block of each [positions].
-
-    The positions are in reading order; only they are scored."""
-    device = reader.model.device
+def losses_at(reader: Reader, input_ids: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """-log p of the label at every masked position in reading order, in nats, [methods, positions]; only these are
+    scored."""
 
     def losses(ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         batch = BatchEncoding({"input_ids": ids, "attention_mask": torch.ones_like(ids)})
@@ -100,10 +79,10 @@ def losses_at(reader: Reader, masks: Masks, batch_size: int) -> tuple[np.ndarray
         return negative_log_p(logits_at(reader.model, batch, chosen), labels[chosen])
 
     parts = []
-    starts = range(0, len(masks.labels), batch_size)
+    starts = range(0, len(labels), reader.batch_size)
     for start in progress(starts, total=len(starts), description="masked tokens"):
-        rows = slice(start, start + batch_size)
-        ids, labels = (torch.from_numpy(array[rows]).to(device) for array in (masks.input_ids, masks.labels))
-        if (labels != IGNORED).any():  # a short batch may have no mask
-            parts.append(reader.under_each(losses, ids, labels))
-    return np.concatenate(parts, axis=1), np.nonzero(masks.labels != IGNORED)[0]
+        rows = slice(start, start + reader.batch_size)
+        batch = [torch.from_numpy(array[rows]).to(reader.model.device) for array in (input_ids, labels)]
+        if (labels[rows] != IGNORED).any():  # a short batch may have no mask
+            parts.append(reader.under_each(losses, *batch))
+    return np.concatenate(parts, axis=1)

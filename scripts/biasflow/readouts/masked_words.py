@@ -11,7 +11,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.corpora.densray_sets import read_occupation_set
-from scripts.biasflow.encoders.batches import encode, length_sorted
+from scripts.biasflow.encoders.batches import encode
 from scripts.biasflow.encoders.masked_lm import logits_at
 from scripts.biasflow.readouts.files import under_methods
 from scripts.biasflow.readouts.reader import Reader, open_reader
@@ -22,12 +22,7 @@ GENDERS = ("masculine", "feminine")
 
 
 def read(
-    source: Source,
-    output: Path,
-    *,
-    template: str | None = None,
-    pronouns: Sequence[str] | None = None,
-    batch_size: int = 64,
+    source: Source, output: Path, *, template: str | None = None, pronouns: Sequence[str] | None = None
 ) -> dict[str, object]:
     """log p of the masculine and the feminine pronoun in the sentence of every occupation.
 
@@ -37,7 +32,7 @@ def read(
     (path,) = source.data.get("occupations", (None,))
     one = read_occupation_set(source.dataset, path, template=template, pronouns=pronouns)
     reader = open_reader(source, "masked_lm").reaching(words=True)
-    log_p = log_probabilities(reader, one.sentences, one.pronouns, pieces=one.pieces, batch_size=batch_size)
+    log_p = log_probabilities(reader, one.sentences, one.pronouns, pieces=one.pieces)
     items = [
         pd.DataFrame({"item": one.occupations, "sentence": one.sentences, "word": word, "gender": gender})
         for word, gender in zip(one.pronouns, GENDERS, strict=True)
@@ -48,7 +43,7 @@ def read(
 
 
 def log_probabilities(
-    reader: Reader, sentences: Sequence[str], words: Sequence[str], *, pieces: bool = False, batch_size: int = 64
+    reader: Reader, sentences: Sequence[str], words: Sequence[str], *, pieces: bool = False
 ) -> np.ndarray:
     """log p(word | sentence) at the one [MASK] of each sentence, in nats: [methods, sentences, words].
 
@@ -74,7 +69,7 @@ def log_probabilities(
     for (masks, before), columns in _steps(ids).items():
         filled = _filled(encoded, tokenizer.mask_token_id, [*before, *[tokenizer.mask_token_id] * masks])
         targets = [ids[column][len(before)] for column in columns]
-        found[:, :, columns] += _at_first_mask(reader, filled, targets, batch_size)
+        found[:, :, columns] += _at_first_mask(reader, filled, targets)
     return found
 
 
@@ -106,15 +101,12 @@ def _filled(encoded: BatchEncoding, mask: int, pieces: Sequence[int]) -> BatchEn
     return BatchEncoding(grown)
 
 
-def _at_first_mask(reader: Reader, encoded: BatchEncoding, targets: Sequence[int], batch_size: int) -> np.ndarray:
+def _at_first_mask(reader: Reader, encoded: BatchEncoding, targets: Sequence[int]) -> np.ndarray:
     """log p of the pieces `targets` at the first mask of each sentence: [methods, sentences, targets]."""
-    found = np.empty((len(reader.axis), len(encoded["input_ids"]), len(targets)))
 
-    def log_p(batch: BatchEncoding) -> torch.Tensor:
+    def log_p(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
         masks = batch["input_ids"] == reader.tokenizer.mask_token_id
         logits = logits_at(reader.model, batch, masks & (masks.cumsum(1) == 1))
         return logits.double().log_softmax(-1)[:, list(targets)]
 
-    for rows, batch in length_sorted(encoded, reader.tokenizer, batch_size=batch_size, device=reader.model.device):
-        found[:, rows] = reader.under_each(log_p, batch)
-    return found
+    return reader.over(encoded, log_p, "masked words")

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.progress import progress
 from scripts.biasflow.base.tabular import read_text_csv, write_parquet
-from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
-from scripts.biasflow.methods import sweep
+from scripts.biasflow.encoders import taps
+from scripts.biasflow.encoders.batches import encode
 from scripts.biasflow.readouts.files import under_methods
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -22,8 +22,8 @@ def read(source: Source, output: Path, *, batch_size: int = 32) -> dict[str, obj
 
     Columns: method, setting, triple, label (of the original), swapped, p."""
     pairs = sentence_pairs(read_text_csv(source.file("stimuli")))
-    reader = open_reader(source, "next_sentence")
-    p = next_sentence_probabilities(reader, pairs, batch_size=batch_size)
+    reader = open_reader(source, "next_sentence", batch_size=batch_size)
+    p = next_sentence_probabilities(reader, pairs)
     items = pairs.drop(columns=["first", "second"])
     write_parquet(under_methods(reader.axis, items, p=p), output)
     return reader.facts()
@@ -38,20 +38,19 @@ def sentence_pairs(stimuli: pd.DataFrame) -> pd.DataFrame:
     return both[[*keys, "swapped", "first", "second"]]
 
 
-def next_sentence_probabilities(reader: Reader, pairs: pd.DataFrame, *, batch_size: int = 32) -> np.ndarray:
+@torch.inference_mode()
+def next_sentence_probabilities(reader: Reader, pairs: pd.DataFrame) -> np.ndarray:
     """p(NS), the softmax over the two next-sentence logits at index 0, of pairs (first, second): [methods, pairs].
 
     Input longer than the encoder takes is cut from the longer sentence. BiasflowError: no pair, a head that is none of
     next sentences, weights that give NaN (naming the method)."""
     if pairs.empty:
         raise BiasflowError("no stimuli: the table has no sentence pair")
-    model, tokenizer = reader.model, reader.tokenizer
-    limit = longest_input(model, tokenizer)
-    encoded = encode(tokenizer, pairs["first"], pairs["second"], truncation=True, max_length=limit)
+    options = {"truncation": True, "max_length": reader.longest_input}
+    encoded = encode(reader.tokenizer, pairs["first"], pairs["second"], **options)
     p = np.empty((len(reader.axis), len(pairs)))
-    batches = length_sorted(encoded, tokenizer, batch_size=batch_size, device=model.device)
-    for rows, batch in progress(batches, total=-(-len(pairs) // batch_size), description="next sentences"):
-        logits = sweep.logits(model, batch, reader.fitted, reader.reports)
+    for rows, batch in reader.batches(encoded, "next sentences"):
+        logits = taps.classify(reader.model, reader.sentence_vectors(batch))
         if logits.shape[-1] != 2:
             raise BiasflowError(f"the head has {logits.shape[-1]} classes; a next-sentence head has 2")
         p[:, rows] = logits.double().softmax(-1)[..., IS_NEXT].cpu().numpy()

@@ -11,8 +11,7 @@ from transformers import BatchEncoding
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import encode, length_sorted, shortened
-from scripts.biasflow.methods.sweep import sentence_vectors
+from scripts.biasflow.encoders.batches import encode, shortened
 from scripts.biasflow.readouts.files import save_arrays
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -36,17 +35,17 @@ def read(
     BiasflowError: a classifier of other classes, predictions that are NaN, heads of other methods, a method that does
     nothing."""
     examples = importlib.import_module(task).examples(source.data, **options)
-    reader = open_reader(source, "classification")
+    reader = open_reader(source, "classification", batch_size=batch_size)
     check_classes(reader, examples)
     heads = load_heads(source.file("heads"), reader) if "heads" in source.data else None
-    found = predict(reader, examples, heads=heads, max_length=max_length, batch_size=batch_size)
+    found = predict(reader, examples, heads=heads, max_length=max_length)
     arrays = {name: array.reshape(-1, *examples.shape) for name, array in found.items()}
     save_arrays(output, arrays, reader.axis, classes=examples.classes, gold=examples.gold, **options)
     return reader.facts()
 
 
 def batches(
-    reader: Reader, examples: Examples, batch_size: int, max_length: int | None = None
+    reader: Reader, examples: Examples, max_length: int | None = None
 ) -> Iterator[tuple[np.ndarray, BatchEncoding]]:
     """Yield (numbers of the examples, padded batch) of all examples, with a chunk of them as text at a time.
 
@@ -56,18 +55,13 @@ def batches(
     for start in progress(starts, total=len(starts), description="predictions"):
         texts = examples.texts(start, min(start + CHUNK, len(examples)))
         encoded = encode(reader.tokenizer, *texts, truncation=True, max_length=limit)
-        for rows, batch in length_sorted(encoded, reader.tokenizer, batch_size=batch_size, device=reader.model.device):
+        for rows, batch in reader.batches(encoded):
             yield start + np.asarray(rows), batch
 
 
 @torch.inference_mode()
 def predict(
-    reader: Reader,
-    examples: Examples,
-    *,
-    heads: Heads | None = None,
-    max_length: int | None = None,
-    batch_size: int = 64,
+    reader: Reader, examples: Examples, *, heads: Heads | None = None, max_length: int | None = None
 ) -> dict[str, np.ndarray]:
     """Head -> [methods, n]: the class number of the largest logit (uint8), or the number (float32), of all examples.
 
@@ -76,8 +70,8 @@ def predict(
     size = (len(reader.axis), len(examples))
     kind = np.uint8 if examples.classes else np.float32
     found = {name: np.empty(size, kind) for name in (OWN, *([RETRAINED] if heads else []))}
-    for numbers, batch in batches(reader, examples, batch_size, max_length):
-        vectors = sentence_vectors(reader.model, batch, reader.fitted, reader.reports)
+    for numbers, batch in batches(reader, examples, max_length):
+        vectors = reader.sentence_vectors(batch)
         logits = {OWN: taps.classify(reader.model, vectors)} | ({RETRAINED: heads.logits(vectors)} if heads else {})
         for name, each in logits.items():
             if each.isnan().any():

@@ -80,7 +80,7 @@ def send(
     if not len(seeds) or epochs < 1:
         raise BiasflowError(f"{len(seeds)} probe seeds, {epochs} epochs: give at least one of each")
     X = lockstep.as_rows("X", X, matrices=True).to(device)
-    codes = [replace(code, z=as_labels("z", code.z, X.shape[1])) for code in codes]
+    codes = [replace(code, z=lockstep.as_classes("z", code.z, X.shape[1], CLASSES)) for code in codes]
     y = torch.from_numpy(np.stack([code.z for code in codes])).to(device)
     for code in codes:
         if len(np.unique(code.z[code.train])) < CLASSES:
@@ -140,7 +140,7 @@ def stacked(
     matrices, labels, parts, first = [], [], {}, 0
     for name, (X, z) in sets.items():
         matrices.append(lockstep.as_rows(name, X, dimension=matrices[0].shape[1] if matrices else None))
-        labels.append(as_labels(name.replace("X", "z"), z, len(matrices[-1])))
+        labels.append(lockstep.as_classes(name.replace("X", "z"), z, len(matrices[-1]), CLASSES))
         parts[name] = np.arange(first, first + len(labels[-1]))
         first += len(labels[-1])
     return torch.cat(matrices), np.concatenate(labels), parts
@@ -244,17 +244,6 @@ def _right(lead: torch.Tensor, z: np.ndarray) -> np.ndarray:
 def _order(rows: np.ndarray, seed: int | None) -> np.ndarray:
     """The rows in the order in which they are sent."""
     return rows if seed is None else rows[np.random.default_rng(seed).permutation(len(rows))]
-
-
-def as_labels(name: str, z: ArrayLike, n: int) -> np.ndarray:
-    """The labels as whole numbers, after checks; `name` stands in the messages."""
-    z = np.asarray(z)
-    if z.shape != (n,):
-        raise BiasflowError(f"{name} of shape {z.shape}: there are {n} rows; give one label for each")
-    strange = np.flatnonzero(~np.isin(z, (0, 1)))
-    if strange.size:
-        raise BiasflowError(f"{name}: row {strange[0]} holds {z[strange[0]]!r}; the labels must be 0 and 1")
-    return z.astype(np.int64)
 
 
 def _ends(n: int, fractions: Sequence[float]) -> list[int]:

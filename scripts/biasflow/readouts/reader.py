@@ -1,20 +1,21 @@
 """A model with its tokenizer and the methods that it is read under: what every readout of a model begins with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders.batches import length_sorted, longest_input
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.load import Head, load_model
 from scripts.biasflow.encoders.taps import layers
 from scripts.biasflow.methods.fitted import NONE, Active, Fitted, load, load_for
 from scripts.biasflow.methods.passes import Reports, passes
-from scripts.biasflow.methods.sweep import check_reports
+from scripts.biasflow.methods.sweep import check_reports, sentence_vectors
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.readouts.states import all_reaching
 
@@ -23,11 +24,14 @@ UNTOUCHED = load(None, [NONE])
 
 @dataclass(frozen=True)
 class Reader:
-    """A model in evaluation mode, its tokenizer, and the methods fitted to it; `reports` says what these did so far."""
+    """A model in evaluation mode, its tokenizer, and the methods fitted to it; `reports` says what these did so far.
+
+    batch_size: how many texts go through the model at once; it changes the speed alone."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     fitted: Fitted = UNTOUCHED
+    batch_size: int = 64
     reports: Reports = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -44,6 +48,11 @@ class Reader:
         """Every method in every setting, along the axis."""
         return tuple(self.fitted.each())
 
+    @property
+    def longest_input(self) -> int:
+        """How many tokens the model can take, special ones included."""
+        return longest_input(self.model, self.tokenizer)
+
     def reaching(self, *, words: bool) -> "Reader":
         """The same without the edits that the last layer's states, of words or of first tokens, do not depend on.
 
@@ -55,13 +64,34 @@ class Reader:
         found = passes(self.model, self.methods, lambda: forward(*inputs), self.reports)
         return torch.stack(found).cpu().numpy()
 
+    def sentence_vectors(self, batch: BatchEncoding) -> torch.Tensor:
+        """What the classification layer reads under every method, [methods, batch, hidden]. See `sweep`."""
+        return sentence_vectors(self.model, batch, self.fitted, self.reports)
+
+    def over(
+        self, encoded: BatchEncoding, forward: Callable[[BatchEncoding, Sequence[int]], torch.Tensor], description: str
+    ) -> np.ndarray:
+        """`under_each` of forward(batch, its row numbers) over all rows of `encoded`: [methods, rows, ...]."""
+        order, parts = [], []
+        for rows, batch in self.batches(encoded, description):
+            order += rows
+            parts.append(self.under_each(forward, batch, rows))
+        return np.concatenate(parts, axis=1)[:, np.argsort(order)]
+
+    def batches(
+        self, encoded: BatchEncoding, description: str | None = None
+    ) -> Iterator[tuple[list[int], BatchEncoding]]:
+        """(row numbers, padded batch on the model's device): see `length_sorted`."""
+        options = {"batch_size": self.batch_size, "device": self.model.device, "description": description}
+        return length_sorted(encoded, self.tokenizer, **options)
+
     def facts(self) -> dict[str, object]:
         """The device, and one row per edit of what it did; BiasflowError if one did nothing (design rule 11)."""
         return {"device": str(self.model.device), "edits": check_reports(self.reports, self.fitted)}
 
 
-def open_reader(source: Source, head: Head) -> Reader:
-    """The model of `source` with that head, and the methods that it is to be read under."""
+def open_reader(source: Source, head: Head, **options: int) -> Reader:
+    """The model of `source` with that head, and the methods that it is to be read under; options: batch_size."""
     device = resolve_device(source.device)
     model, tokenizer = load_model(source.model_folder, source.training, head=head, device=device)
-    return Reader(model, tokenizer, load_for(source))
+    return Reader(model, tokenizer, load_for(source), **options)

@@ -14,8 +14,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders.edit import EditReport
 from scripts.biasflow.encoders.places import layer_of
 from scripts.biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted
-from scripts.biasflow.readouts.files import Axis
-from scripts.biasflow.readouts.mapped import open_arrays
+from scripts.biasflow.readouts.files import Axis, load_arrays
 
 VECTORS, LAYERS = "vectors", "layers"
 PLAIN = (NONE, NO_SETTING)
@@ -87,15 +86,15 @@ class States:
 
         float16 or float32, as stored. BiasflowError for a method that was to be stored and is not, and for one that
         changes nothing."""
-        file = open_arrays(self.path)
+        file = load_arrays(self.path, framework="pt")
         vectors, stored = file.arrays[VECTORS], {pair: number for number, pair in enumerate(file.axis)}
-        rows = slice(None) if rows is None else rows
+        rows = slice(None) if rows is None else torch.from_numpy(rows)
 
         def read(pair: tuple[str, str]) -> torch.Tensor:
             if pair not in stored:
                 has = ", ".join(" ".join(known) for known in stored)
                 raise BiasflowError(f"{self.path}: no vectors of {' '.join(pair)}; it has {has}: read them again")
-            return torch.from_numpy(np.array(vectors[stored[pair]][rows])).to(device)
+            return vectors[stored[pair]][rows].to(device)
 
         plain, layers = None, file.meta[LAYERS]
         for each in all_reaching(self.fitted, layers).each():

@@ -13,7 +13,6 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import taps
 from scripts.biasflow.encoders.batches import encode, grouped_by_length, shortened
-from scripts.biasflow.methods.sweep import sentence_vectors
 from scripts.biasflow.readouts.files import load_arrays, save_arrays
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -119,7 +118,7 @@ def retrain_heads(
         for rows in progress(batches, total=len(batches), description=f"heads, epoch {epoch + 1} of {epochs}"):
             features = {key: [encoded[key][row] for row in rows] for key in encoded}
             batch = tokenizer.pad(features, return_tensors="pt").to(model.device)
-            vectors = sentence_vectors(model, batch, reader.fitted, reader.reports).clone()
+            vectors = reader.sentence_vectors(batch).clone()
             targets = gold[rows].expand(len(reader.axis), -1)
             loss = cross_entropy(heads.logits(vectors).flatten(0, 1), targets.flatten(), reduction="sum") / len(rows)
             if not torch.isfinite(loss):

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+import torch
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.corpora.documents import read_sentences, sample_sentences
-from scripts.biasflow.encoders.edit import collect
+from scripts.biasflow.encoders.edit import watched
 from scripts.biasflow.encoders.places import layer_of
 from scripts.biasflow.erasers import densray
 from scripts.biasflow.erasers.eraser import Eraser
@@ -31,6 +32,7 @@ def read(source: Source, output: Path, *, sentences: int) -> dict[str, object]:
     return {"device": str(reader.model.device)}
 
 
+@torch.inference_mode()
 def token_scores(reader: Reader, sentences: Sequence[str]) -> pd.DataFrame:
     """The table of `read`: `densray.scores` of the untouched encoder's states at the last layer that a method edits.
 
@@ -45,10 +47,10 @@ def token_scores(reader: Reader, sentences: Sequence[str]) -> pd.DataFrame:
         batch = reader.tokenizer(sentence, return_tensors="pt", return_special_tokens_mask=True, truncation=True)
         words = ~batch.pop("special_tokens_mask")[0].bool()
         pieces = [reader.tokenizer.decode([piece]).strip() for piece in batch["input_ids"][0][words].tolist()]
-        batch = batch.to(reader.model.device)
-        states = collect(reader.model, [batch], {place for place, _ in directions.values()})
+        with watched(reader.model, {place for place, _ in directions.values()}) as states:
+            reader.model(**batch.to(reader.model.device))
         for method, (place, eraser) in directions.items():
-            scores = densray.scores(eraser, states[place])[words].tolist()
+            scores = densray.scores(eraser, states[place][0].float().cpu())[words].tolist()
             rows += [(*method, place, number, *pair) for pair in zip(pieces, scores, strict=True)]
     return pd.DataFrame(rows, columns=[*METHOD, "place", "sentence", "piece", "score"])
 

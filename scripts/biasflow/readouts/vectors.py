@@ -3,27 +3,26 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.base.progress import progress
+from scripts.biasflow.base.errors import AbsentError, BiasflowError, check_choice
 from scripts.biasflow.corpora.densray_sets import read_test
 from scripts.biasflow.corpora.seat import AssociationTest, examples_of, in_templates
-from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
+from scripts.biasflow.encoders.batches import encode
 from scripts.biasflow.readouts.files import save_arrays
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.text.occupation_templates import MASK
 
 Pooling = Literal["cls", "mean", "first-piece", "target"]
-POOLINGS = ("cls", "mean", "first-piece", "target")
+POOLINGS = get_args(Pooling)
 
 
-def read(source: Source, output: Path, *, sentence_pooling: Pooling = "cls", batch_size: int = 64) -> dict[str, object]:
+def read(source: Source, output: Path, *, sentence_pooling: Pooling = "cls") -> dict[str, object]:
     """The vectors of the four sets of an association test: arrays X, Y, A, B [methods, n, d], float32.
 
     The test is `source.dataset`, its file (the planted one has none) the data "test". Words are put into paper A's
@@ -33,14 +32,12 @@ def read(source: Source, output: Path, *, sentence_pooling: Pooling = "cls", bat
     test, of_words = read_test(source.dataset, path)
     pooling = "target" if of_words else sentence_pooling
     reader = open_reader(source, "none").reaching(words=of_words)
-    vectors = embed_test(reader, test, pooling=pooling, batch_size=batch_size)
+    vectors = embed_test(reader, test, pooling=pooling)
     save_arrays(output, vectors, reader.axis, kind="weat" if of_words else "seat", pooling=pooling)
     return reader.facts()
 
 
-def embed_test(
-    reader: Reader, test: AssociationTest, *, pooling: Pooling, batch_size: int = 64
-) -> dict[str, np.ndarray]:
+def embed_test(reader: Reader, test: AssociationTest, *, pooling: Pooling) -> dict[str, np.ndarray]:
     """The vectors of a test's sets by role: X, Y, A, B -> float32 [methods, n, d], each distinct sentence read once.
 
     With pooling "target" the examples are words, which are put into paper A's templates. Errors as `embed`."""
@@ -53,7 +50,6 @@ def embed_test(
         [sentence for sentence, _ in distinct],
         pooling=pooling,
         targets=[word for _, word in distinct] if pooling == "target" else None,
-        batch_size=batch_size,
     )
     return {role: vectors[:, [distinct[pair] for pair in some]] for role, some in pairs.items()}
 
@@ -64,7 +60,6 @@ def embed(
     *,
     pooling: Pooling = "cls",
     targets: Sequence[str] | None = None,
-    batch_size: int = 64,
 ) -> np.ndarray:
     """One vector per sentence and method, from the last encoder layer: float32 [methods, n, d].
 
@@ -79,22 +74,17 @@ def embed(
     BiasflowError: no or an empty sentence; a target that is not in its sentence or not in the vocabulary (naming both);
     targets that are missing or not asked for; a sentence longer than the encoder takes; an edit that did nothing."""
     _check(sentences, pooling, targets)
-    model, tokenizer = reader.model, reader.tokenizer
     encoded, places = _tokenised(reader, sentences, pooling, targets)
 
     def pooled(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
         # base_model: the heads on top are not needed, and a masked-LM head costs as much as some layers.
-        states = model.base_model(**batch).last_hidden_state.float()
+        states = reader.model.base_model(**batch).last_hidden_state.float()
         weights = torch.zeros(states.shape[:2])
         for i, row in enumerate(rows):
             weights[i, list(places[row])] = 1 / len(places[row])
         return torch.einsum("nt,ntd->nd", weights.to(states), states)
 
-    found = np.empty((len(reader.axis), len(sentences), model.config.hidden_size), dtype=np.float32)
-    batches = length_sorted(encoded, tokenizer, batch_size=batch_size, device=model.device)
-    for rows, batch in progress(batches, total=-(-len(sentences) // batch_size), description="sentences"):
-        found[:, rows] = reader.under_each(pooled, batch, rows)
-    return found
+    return reader.over(encoded, pooled, "sentences")
 
 
 def _tokenised(
@@ -106,12 +96,13 @@ def _tokenised(
     encoded = encode(
         tokenizer, masked, add_special_tokens=pooling != "first-piece", return_offsets_mapping=pooling == "target"
     )
-    most = longest_input(reader.model, tokenizer)
     for sentence, ids in zip(sentences, encoded["input_ids"], strict=True):
         if not ids:
             raise BiasflowError(f"{sentence!r}: the tokenizer finds nothing in it; change the sentence.")
-        if len(ids) > most:
-            raise BiasflowError(f"{sentence!r}: {len(ids)} tokens; the encoder takes {most}: shorten it.")
+        if len(ids) > reader.longest_input:
+            raise BiasflowError(
+                f"{sentence!r}: {len(ids)} tokens; the encoder takes {reader.longest_input}: shorten it."
+            )
     if pooling == "target":
         rows = zip(masked, targets, encoded.pop("offset_mapping"), encoded["input_ids"], strict=True)
         return encoded, [_pieces(tokenizer, *row) for row in rows]
@@ -119,8 +110,7 @@ def _tokenised(
 
 
 def _check(sentences: Sequence[str], pooling: str, targets: Sequence[str] | None) -> None:
-    if pooling not in POOLINGS:
-        raise BiasflowError(f"pooling is {pooling!r}; it can be {', '.join(POOLINGS)}.")
+    check_choice("pooling", pooling, POOLINGS)
     if not len(sentences):
         raise BiasflowError("no sentence to embed; give at least one.")
     for row, sentence in enumerate(sentences):
@@ -128,8 +118,6 @@ def _check(sentences: Sequence[str], pooling: str, targets: Sequence[str] | None
             raise BiasflowError(f"sentence {row} (from 0) is empty; there is nothing to embed.")
     if (targets is not None) != (pooling == "target"):
         raise BiasflowError(f"pooling {pooling!r}: target words belong to pooling 'target', and only to it.")
-    if targets is not None and len(targets) != len(sentences):
-        raise BiasflowError(f"{len(sentences)} sentence(s), but {len(targets)} target(s); give one for each sentence.")
 
 
 def _pieces(

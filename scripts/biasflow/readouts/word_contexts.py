@@ -18,14 +18,12 @@ import torch
 from torch import nn
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.progress import progress
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
+from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input, require_offsets, with_occurrences
 
 COLUMNS = ["word", "text", "start", "end"]
 MISSING = ("error", "drop")
-PIECES = ("last", "mean")
 WORD, RUN = re.compile(r"\w+"), re.compile(r"\S+")
 BLOCK = 1000  # texts that are tokenised at once
 LINES = 1_000_000  # texts between two lines in the log
@@ -53,9 +51,7 @@ def find_word_contexts(
     per_word: int = 10_000,
     seed: int = 0,
     max_length: int = 128,
-    window: int | None = None,
     missing: str = "error",
-    ignore_case: bool | None = None,
 ) -> WordContexts:
     """Up to `per_word` occurrences of each word, a uniform sample of all its occurrences in the corpus.
 
@@ -64,25 +60,23 @@ def find_word_contexts(
     the word: its sample does not depend on which others are asked for.
 
     An occurrence is a run of letters, digits and underscores that equals the word: "he" in "he's" and "(He)", not in
-    "the". Case, unless `ignore_case` says otherwise, is that of the tokenizer. If it lower-cases, any case matches,
-    so that "bill" counts for the name Bill: the encoder could not tell them apart either. If it does not, a word occurs
-    as listed or with its first letter capitalised, as at the start of a sentence; names and NASA only as listed.
+    "the". Case is that of the tokenizer. If it lower-cases, any case matches, so that "bill" counts for the name Bill:
+    the encoder could not tell them apart either. If it does not, a word occurs as listed or with its first letter
+    capitalised, as at the start of a sentence; names and NASA only as listed.
 
-    The text kept is that of `window` space-separated words on either side (None: all), and of this as much around the
-    word, cut between words, as makes at most `max_length` tokens, special ones included. The word keeps the space
-    before it, with which byte-level vocabularies begin a word.
+    The text kept is as much around the word, cut between space-separated words, as makes at most `max_length` tokens,
+    special ones included. The word keeps the space before it, with which byte-level vocabularies begin a word.
 
     BiasflowError: no text, no word or one that is no single run (naming it), a word twice, options that are none, a
     tokenizer without character offsets; a word that does not occur or that the vocabulary lacks, unless missing="drop"
     is given."""
-    _check_options(per_word, max_length, window, missing)
-    _check_tokenizer(tokenizer)
+    _check_options(per_word, max_length, missing)
+    require_offsets(tokenizer)
     _check_words(words)
-    ignore_case = lower_cases(tokenizer) if ignore_case is None else ignore_case
+    ignore_case = lower_cases(tokenizer)
     forms = _forms(tokenizer, words, ignore_case)
     reservoirs = {word: _Reservoir(per_word, np.random.default_rng([seed, *word.encode()])) for word in words}
-    span = max_length if window is None else min(window, max_length)  # a word has at least one token
-    read = _sample(texts, forms, reservoirs, span, ignore_case)
+    read = _sample(texts, forms, reservoirs, max_length, ignore_case)  # a word has at least one token
     if not read:
         raise BiasflowError("word contexts: the corpus holds no text.")
 
@@ -118,24 +112,6 @@ def read_word_contexts(path: str | Path) -> pd.DataFrame:
     return table
 
 
-@torch.inference_mode()
-def word_vectors(
-    model: nn.Module,
-    tokenizer: PreTrainedTokenizerBase,
-    contexts: pd.DataFrame,
-    *,
-    batch_size: int = 64,
-    pieces: str = "last",
-) -> dict[str, np.ndarray]:
-    """The vectors of the occurrences from the last layer of `model`: word -> float32 [n, d], rows as in `contexts`.
-
-    Arguments and errors as in `word_batches`."""
-    found = np.empty((len(contexts), model.config.hidden_size), dtype=np.float32)
-    for rows, forward in word_batches(model, tokenizer, contexts, batch_size=batch_size, pieces=pieces):
-        found[rows] = forward().cpu().numpy()
-    return by_word(contexts, found)
-
-
 def by_word(contexts: pd.DataFrame, vectors: np.ndarray) -> dict[str, np.ndarray]:
     """word -> its rows of vectors [n, d], which are those of `contexts`."""
     words, names = pd.factorize(contexts["word"])
@@ -143,44 +119,28 @@ def by_word(contexts: pd.DataFrame, vectors: np.ndarray) -> dict[str, np.ndarray
 
 
 def word_batches(
-    model: nn.Module,
-    tokenizer: PreTrainedTokenizerBase,
-    contexts: pd.DataFrame,
-    *,
-    batch_size: int = 64,
-    pieces: str = "last",
+    model: nn.Module, tokenizer: PreTrainedTokenizerBase, contexts: pd.DataFrame, *, batch_size: int = 64
 ) -> Iterator[tuple[np.ndarray, Callable[[], torch.Tensor]]]:
     """The occurrences in batches: (numbers of rows of `contexts`, a function that runs the model on their texts and
     returns the occurrences' states in the last layer, float32 [rows, d] on its device).
 
-    contexts: the `table` of WordContexts, found with a tokenizer like this one. pieces: of which tokens of the word the
-    state is taken, "last" (released) or "mean" of all. A text that holds several of the words is encoded once; texts
-    are batched by length, with special tokens; the encoder runs without a head. BiasflowError: no contexts, a text
-    longer than the encoder takes, a word that the tokenizer does not find in it."""
-    if pieces not in PIECES:
-        raise BiasflowError(f"word vectors: pieces is {pieces!r}; it can be {', '.join(PIECES)}.")
-    _check_tokenizer(tokenizer)
+    contexts: the `table` of WordContexts, found with a tokenizer like this one. The state is that of the word's last
+    token, as released. A text that holds several of the words is encoded once; texts are batched by length, with
+    special tokens; the encoder runs without a head. BiasflowError: no contexts, a text longer than the encoder takes, a
+    word that the tokenizer does not find in it."""
+    require_offsets(tokenizer)
     if not len(contexts):
         raise BiasflowError("word vectors: there are no contexts; find some first.")
     text_of, texts = pd.factorize(contexts["text"])
-    rows_of = list(pd.Series(text_of).groupby(text_of).indices.values())
-    encoded, spans = _spans(tokenizer, list(texts), contexts, text_of, longest_input(model, tokenizer))
-    if pieces == "last":
-        spans[:, 0] = spans[:, 1] - 1
-
-    batches = progress(
-        length_sorted(encoded, tokenizer, batch_size=batch_size, device=model.device),
-        total=-(-len(texts) // batch_size),
-        description="words in context",
-    )
-    for numbers, batch in batches:
-        rows = np.concatenate([rows_of[number] for number in numbers])
-        sentences = np.repeat(np.arange(len(numbers)), [len(rows_of[number]) for number in numbers])
-        yield rows, partial(_word_states, model, batch, sentences, spans[rows])
+    encoded, tokens = _last_tokens(tokenizer, list(texts), contexts, text_of, longest_input(model, tokenizer))
+    options = {"batch_size": batch_size, "device": model.device, "description": "words in context"}
+    batches = length_sorted(encoded, tokenizer, **options)
+    for rows, sentences, batch in with_occurrences(batches, text_of):
+        yield rows, partial(_states_at, model, batch, sentences, tokens[rows])
 
 
-def _word_states(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, spans: np.ndarray) -> torch.Tensor:
-    return _means(model.base_model(**batch).last_hidden_state, sentences, spans)
+def _states_at(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, tokens: np.ndarray) -> torch.Tensor:
+    return model.base_model(**batch).last_hidden_state[sentences, tokens].float()
 
 
 Context = tuple[str, int, int]  # text, start, end
@@ -314,56 +274,39 @@ def _tokens(tokenizer: PreTrainedTokenizerBase, text: str) -> int:
     return len(tokenizer(text)["input_ids"])
 
 
-def _spans(
+def _last_tokens(
     tokenizer: PreTrainedTokenizerBase,
     texts: Sequence[str],
     contexts: pd.DataFrame,
     text_of: np.ndarray,
     longest: int,
 ) -> tuple[BatchEncoding, np.ndarray]:
-    """The tokens of the texts, and for every occurrence its first token and the one after its last: [n, 2]."""
+    """The tokens of the texts, and the number of every occurrence's last one: [n]."""
     encoded = encode(tokenizer, texts)
-    lengths = np.array([len(ids) for ids in encoded["input_ids"]])
-    spans = np.empty((len(contexts), 2), dtype=int)
+    found = np.empty(len(contexts), dtype=int)
     places = zip(text_of, contexts["word"], contexts["start"], contexts["end"], strict=True)
     for row, (number, word, start, end) in enumerate(places):
-        if lengths[number] > longest:
+        ids = encoded["input_ids"][number]
+        if len(ids) > longest:
             raise BiasflowError(
-                f"word contexts: a text with {word!r} has {lengths[number]} tokens, the encoder takes {longest}; find "
-                "the contexts again with that max_length."
+                f"word contexts: a text with {word!r} has {len(ids)} tokens, the encoder takes {longest}; find the "
+                "contexts again with that max_length."
             )
         first, last = encoded.char_to_token(number, start), encoded.char_to_token(number, end - 1)
-        ids = encoded["input_ids"][number]
         if first is None or last is None or tokenizer.unk_token_id in ids[first : last + 1]:
             raise BiasflowError(
                 f"word contexts: the tokenizer does not know {word!r} in {texts[number]!r}; find the contexts again "
                 "with this tokenizer."
             )
-        spans[row] = first, last + 1
-    return encoded, spans
+        found[row] = last
+    return encoded, found
 
 
-def _means(states: torch.Tensor, sentences: np.ndarray, spans: np.ndarray) -> torch.Tensor:
-    """The mean state of tokens spans[i, 0] to spans[i, 1] - 1 of sentence i, for all i: float32 [n, d]."""
-    lengths = spans[:, 1] - spans[:, 0]
-    total = torch.zeros(len(spans), states.shape[-1], device=states.device)
-    for offset in range(lengths.max()):  # words have few pieces
-        rows = np.flatnonzero(lengths > offset)
-        total[rows] += states[sentences[rows], spans[rows, 0] + offset].float()
-    return total / torch.from_numpy(lengths).to(total)[:, None]
-
-
-def _check_options(per_word: int, max_length: int, window: int | None, missing: str) -> None:
-    for name, value, least in (("per_word", per_word, 1), ("max_length", max_length, 3), ("window", window, 0)):
-        if value is not None and value < least:
+def _check_options(per_word: int, max_length: int, missing: str) -> None:
+    for name, value, least in (("per_word", per_word, 1), ("max_length", max_length, 3)):
+        if value < least:
             raise BiasflowError(f"word contexts: {name} is {value}; give at least {least}.")
-    if missing not in MISSING:
-        raise BiasflowError(f"word contexts: missing is {missing!r}; it can be {', '.join(MISSING)}.")
-
-
-def _check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
-    if not tokenizer.is_fast:
-        raise BiasflowError(f"{type(tokenizer).__name__} does not say where words are in a text; use a fast tokenizer.")
+    check_choice("word contexts: missing", missing, MISSING)
 
 
 def _check_words(words: Sequence[str]) -> None:

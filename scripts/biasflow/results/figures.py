@@ -2,10 +2,14 @@
 
 import contextlib
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from scripts.biasflow.base.files import whole_file
 
@@ -30,15 +34,40 @@ _STYLE = {
 
 
 def style() -> contextlib.AbstractContextManager:
-    """The context in which figures are drawn."""
+    """The context in which figures are drawn; also a decorator of the functions that draw them."""
     return matplotlib.rc_context(_STYLE)
 
 
+def panels(rows: int, columns: int, size: tuple[float, float], **options: object) -> tuple[Figure, np.ndarray]:
+    """A figure of so many inches, and its panels [rows, columns]; `options` of Figure.subplots."""
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def name_row(axes: Axes, name: str, above: float) -> None:
+    """What a row of panels shows, in bold so many points above the first of them."""
+    axes.annotate(name, (0, 1), (0, above), "axes fraction", "offset points", fontsize=8, weight="bold")
+
+
+def light_grid(axes: Axes, axis: str = "both") -> None:
+    axes.grid(axis=axis, color=LIGHT_GREY, linewidth=0.5)
+    axes.set_axisbelow(True)
+
+
+def legend_entry(label: str, **options: object) -> Line2D:
+    """A mark, or with a `linestyle` a line, for `legend_below`; `options` of Line2D."""
+    return Line2D([], [], label=label, **{"linestyle": "", "markersize": 5, **options})
+
+
+def legend_below(figure: Figure, entries: Sequence[Line2D], columns: int = 4) -> None:
+    figure.legend(handles=entries, loc="outside lower center", ncols=columns, frameon=False)
+
+
+@style()
 def empty_figure(reason: str) -> Figure:
     """A figure that only says why there is nothing to draw, such as "not run: ..."."""
-    with style():
-        figure = Figure(figsize=(6.4, 1.2))
-        figure.text(0.5, 0.5, textwrap.fill(reason, width=90), ha="center", va="center", color=GREY)
+    figure = Figure(figsize=(6.4, 1.2))
+    figure.text(0.5, 0.5, textwrap.fill(reason, width=90), ha="center", va="center", color=GREY)
     return figure
 
 
@@ -47,7 +76,6 @@ def save_figure(figure: Figure, svg_path: str | Path, pdf_path: str | Path) -> N
     with style():
         with whole_file(svg_path) as temporary:
             figure.savefig(temporary, format="svg", metadata={"Date": None})
-        figure.set_layout_engine("none")  # both have one layout, which takes as long as drawing
         figure.set_layout_engine("none")  # what was laid out stays; to find it again takes as long as to draw it
         with whole_file(pdf_path) as temporary:
             figure.savefig(temporary, format="pdf", metadata={"CreationDate": None})

@@ -22,21 +22,17 @@ _PAGE_LINES, _HEAD_LINES = 40, 5
 # A long text fills about so many lines, in a column of so many characters; a line of a header has fewer.
 _TEXT_LINES, _NARROWEST, _BROADEST, _HEADER = 5, 20, 60, 12
 
-_ESCAPED = {c: f"\\{c}" for c in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    # After the end of a row a bare bracket would open an option.
-    "[": "{[}",
-}
+_ESCAPED = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+    | {"[": "{[}"}  # after the end of a row a bare bracket would open an option
+)
 
 
 def escape_latex(text: str) -> str:
     """`text` with every character that LaTeX would read as a command replaced."""
-    return "".join(_ESCAPED.get(character, character) for character in text)
+    return text.translate(_ESCAPED)
 
 
 def latex_table(

@@ -1,12 +1,11 @@
 """The matrix: every method by every measure, for every encoder, task and strategy; a reason where a cell is empty."""
 
-from collections.abc import Iterable
-
 import pandas as pd
 
-from scripts.biasflow.registry import METRICS, Measure
+from scripts.biasflow.registry import METRICS, WITH, Measure
 from scripts.biasflow.results.scores import NA, NONE
 from scripts.biasflow.results.statistics import t_interval
+from scripts.biasflow.results.tables import arranged
 
 ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
 COLUMNS = [*ROW, "label", "group", "value", "n", "unit", "low", "high", "neutral", "better", "in_training", "reason"]
@@ -24,15 +23,9 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 
     Rows are in the order of the plan, measures in that of the registry."""
     rows = pd.concat([_measured(scores), _holes(plan)], ignore_index=True).reindex(columns=COLUMNS)
-    known = {column: plan[column].tolist() for column in ROW if column in plan}
-    known["measure"] = [name for _, name in measures()]
-    rank = {column: _ranks([*known.get(column, ()), *sorted(rows[column])]) for column in ROW}
-    rows = rows.sort_values(ROW, key=lambda column: column.map(rank[column.name]), ignore_index=True, kind="stable")
+    known = {column: plan[column] for column in ROW if column in plan} | {"measure": [name for _, name in measures()]}
+    rows = arranged(rows, **{column: [*known.get(column, ()), *sorted(rows[column])] for column in ROW})
     return rows.astype({"n": "Int64"} | dict.fromkeys(["value", "low", "high", "neutral"], float))
-
-
-def _ranks(names: Iterable[str]) -> dict[str, int]:
-    return {name: rank for rank, name in enumerate(dict.fromkeys(names))}
 
 
 def measures() -> dict[tuple[str, str], Measure]:
@@ -46,17 +39,11 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
         own = scores[(scores["metric"] == name) & (scores["part"] == measure.part)]
         if name != "accuracy":
             own = own[own["variant"] == measure.variant]
-        for keys, block in own.groupby(["encoder", "task", "strategy", "method", "setting", "dataset", "head"]):
-            encoder, task, strategy, method, setting, dataset, head = keys
-            found.append(
-                {
-                    **dict(zip(ROW, (encoder, task, strategy, method, setting, name, dataset, head), strict=True)),
-                    **_summary(block),
-                    **_about(measure),
-                    "in_training": "yes" if strategy == f"with-{method}" else "no",
-                    "reason": "" if block["value"].notna().any() else UNDEFINED,
-                }
-            )
+        for keys, block in own.assign(measure=name).groupby(ROW):
+            row = dict(zip(ROW, keys, strict=True))
+            active = "yes" if row["strategy"] == f"{WITH}{row['method']}" else "no"
+            reason = "" if block["value"].notna().any() else UNDEFINED
+            found.append(row | _summary(block) | _about(measure) | {"in_training": active, "reason": reason})
     return pd.DataFrame(found, columns=COLUMNS)
 
 
@@ -72,25 +59,18 @@ def _summary(block: pd.DataFrame) -> dict[str, object]:
 
 
 def _about(measure: Measure) -> dict[str, object]:
-    return {
-        "label": measure.label,
-        "group": measure.group,
-        "neutral": measure.neutral,
-        "better": measure.better,
-    }
+    return {name: getattr(measure, name) for name in ("label", "group", "neutral", "better")}
 
 
 def _holes(plan: pd.DataFrame) -> pd.DataFrame:
     """The cells of the plan that cannot run, once for every strategy, with the reason."""
-    absent = plan[plan["status"] != "run"].drop_duplicates(["encoder", "task", "strategy", "method", "metric", "dataset"])
+    cell = ["encoder", "task", "strategy", "method", "metric", "dataset"]
+    absent = plan[plan["status"] != "run"].drop_duplicates(cell)
+    in_training = (absent["strategy"] == WITH + absent["method"]) & (absent["method"] != NONE)
+    absent = absent.assign(setting=NA, head=NA, in_training=in_training.map({True: "yes", False: "no"}))
     found = [
-        {
-            **dict(zip(ROW, (row.encoder, row.task, row.strategy, row.method, NA, name, row.dataset, NA), strict=True)),
-            **_about(measure),
-            "in_training": "yes" if row.strategy == f"with-{row.method}" and row.method != NONE else "no",
-            "reason": row.reason,
-        }
-        for row in absent.itertuples()
-        for name, measure in METRICS[row.metric].measures.items()
+        {**row, "measure": name, **_about(measure)}
+        for row in absent.to_dict("records")
+        for name, measure in METRICS[row["metric"]].measures.items()
     ]
     return pd.DataFrame(found, columns=COLUMNS)

@@ -26,9 +26,14 @@ class Range:
         return Range(-self.value, -self.high, -self.low)
 
 
+def around(value: float, reach: float = 0) -> Range:
+    """value -/+ reach; without reach the value alone."""
+    return Range(value, value - reach, value + reach)
+
+
 def rounded(value: float, decimals: int = DECIMALS) -> Range:
     """Everything that prints as `value` with so many decimals: value -/+ half a unit of the last one."""
-    return Range(value, value - 0.5 * 10**-decimals, value + 0.5 * 10**-decimals)
+    return around(value, 0.5 * 10**-decimals)
 
 
 def product_of(a: Range, b: Range) -> Range:
@@ -38,8 +43,7 @@ def product_of(a: Range, b: Range) -> Range:
 
 def mean_of(values: pd.Series, half: float) -> Range:
     """The mean of values that are each known -/+ `half`: the mean moves by at most `half`."""
-    mean = float(values.mean())
-    return Range(mean, mean - half, mean + half)
+    return around(float(values.mean()), half)
 
 
 def spread_of(values: pd.Series, half: float, ddof: int) -> Range:

@@ -9,33 +9,28 @@ from scipy import stats
 from scripts.biasflow.base.errors import BiasflowError
 
 _TESTS = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
+_ENDS = [2.5, 97.5]  # percentiles
 _EXACT_UP_TO = 20  # 2**19 sums: a few megabytes
 _SUMS = 2**22  # that are held at once
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """A correlation of n pairs: estimate, two-sided p, and a percentile bootstrap interval [low, high].
+    """A correlation of n pairs: estimate, two-sided p, and a 95 % percentile bootstrap interval [low, high].
 
-    Where it cannot be computed estimate, p, low and high are NaN and `reason` says why; otherwise `reason` is ""."""
+    Where it cannot be computed estimate, p, low and high are NaN and `reason` says why; otherwise `reason` is "". The
+    four are arrays [a, b] where `correlations` computed so many at once."""
 
-    method: str
-    estimate: float
-    p: float
-    low: float
-    high: float
+    estimate: float | np.ndarray
+    p: float | np.ndarray
+    low: float | np.ndarray
+    high: float | np.ndarray
     n: int
     reason: str = ""
 
 
 def correlation(
-    x: ArrayLike,
-    y: ArrayLike,
-    method: str = "spearman",
-    *,
-    confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    x: ArrayLike, y: ArrayLike, method: str = "spearman", *, resamples: int = 2000, seed: int = 0
 ) -> Correlation:
     """Spearman, Pearson or Kendall (tau-b) correlation of x and y, each [n].
 
@@ -49,37 +44,19 @@ def correlation(
         raise BiasflowError(f"correlation: x and y have shapes {x.shape} and {y.shape}; give two equally long lists")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise BiasflowError("correlation: a value is not finite; drop the pair or mend the score that it comes from")
-    reason = "fewer than three pairs" if len(x) < 3 else "a constant side" if _constant(x) or _constant(y) else ""
-    if reason:
-        return Correlation(method, *[float("nan")] * 4, n=len(x), reason=reason)
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        reason = "fewer than three pairs" if len(x) < 3 else "a constant side"
+        return Correlation(*[float("nan")] * 4, n=len(x), reason=reason)
     test = _TESTS[method](x, y)
     picks = np.random.default_rng(seed).integers(len(x), size=(resamples, len(x)))
     drawn = _kendalls(x, y, picks) if method == "kendall" else _estimates(x[picks], y[picks], method)
-    tail = 100 * (1 - confidence) / 2
-    low, high = np.nanpercentile(drawn, [tail, 100 - tail])
-    return Correlation(method, float(test.statistic), float(test.pvalue), float(low), float(high), len(x))
-
-
-@dataclass(frozen=True)
-class Correlations:
-    """`Correlation` of each pair of columns: estimate, p, low and high, each [a, b], of n points."""
-
-    estimate: np.ndarray
-    p: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    n: int
+    low, high = np.nanpercentile(drawn, _ENDS)
+    return Correlation(float(test.statistic), float(test.pvalue), float(low), float(high), len(x))
 
 
 def correlations(
-    x: np.ndarray,
-    y: np.ndarray,
-    method: str = "spearman",
-    *,
-    confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> Correlations:
+    x: np.ndarray, y: np.ndarray, method: str = "spearman", *, resamples: int = 2000, seed: int = 0
+) -> Correlation:
     """`correlation` ("spearman" or "pearson") of every column of x [n, a] with every column of y [n, b].
 
     All pairs are resampled alike, each column once. p is that of t = r sqrt((n - 2) / (1 - r^2)), r of the ranks for
@@ -91,14 +68,17 @@ def correlations(
         x, y = (np.ascontiguousarray(side.T) for side in (x[:, rows], y[:, columns]))
         sides = [x, y, x[:, picks], y[:, picks]]  # [a, n], [b, n], [a, resamples, n], [b, resamples, n]
         x, y, drawn_x, drawn_y = (stats.rankdata(side, axis=-1) if method == "spearman" else side for side in sides)
-        tail = 100 * (1 - confidence) / 2
         for row, one, drawn in zip(rows, x, drawn_x, strict=True):
-            r = _estimates(one, y, "pearson")
-            with np.errstate(divide="ignore"):
-                p = 2 * stats.t.sf(np.abs(r) * np.sqrt((n - 2) / (1 - r * r)), n - 2)
-            ends = np.nanpercentile(_estimates(drawn, drawn_y, "pearson"), [tail, 100 - tail], axis=-1)
-            found[:, row, columns] = r, p, *ends
-    return Correlations(*found, n=n)
+            r = _estimates(one, y)
+            ends = np.nanpercentile(_estimates(drawn, drawn_y), _ENDS, axis=-1)
+            found[:, row, columns] = r, correlation_p(r, n - 2), *ends
+    return Correlation(*found, n=n)
+
+
+def correlation_p(r: np.ndarray, freedom: int) -> np.ndarray:
+    """Two-sided p of (partial) correlations r: that of t = r sqrt(df / (1 - r^2)) with `freedom` = df."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return 2 * stats.t.sf(np.abs(r) * np.sqrt(freedom / (1 - r * r)), freedom)
 
 
 def paired_permutation(a: ArrayLike, b: ArrayLike, *, samples: int = 100_000, seed: int = 0) -> float:
@@ -154,9 +134,9 @@ def holm(p_values: ArrayLike) -> np.ndarray:
     return adjusted
 
 
-def t_interval(values: np.ndarray, *, confidence: float = 0.95) -> tuple[float, float]:
+def t_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
     """Student's t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than two."""
-    n = len(values)
+    values, n = np.asarray(values, dtype=float), len(values)
     if n < 2:
         return float("nan"), float("nan")
     half = stats.t.ppf((1 + confidence) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
@@ -182,11 +162,7 @@ def _sampled(differences: np.ndarray, reached: np.ndarray, samples: int, seed: i
     return (1 + hits) / (1 + samples)
 
 
-def _constant(values: np.ndarray) -> bool:
-    return bool((values == values[0]).all())
-
-
-def _estimates(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
+def _estimates(x: np.ndarray, y: np.ndarray, method: str = "pearson") -> np.ndarray:
     """The correlation of each row of x with the same row of y, [resamples, n] -> [resamples]; NaN if constant."""
     if method == "spearman":
         x, y = stats.rankdata(x, axis=-1), stats.rankdata(y, axis=-1)

@@ -1,6 +1,6 @@
 """Any table as CSV, LaTeX and HTML, and published numbers beside ours."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import jinja2
@@ -62,17 +62,32 @@ td.number, td.short { white-space: nowrap; }
 def merge_published(
     frame: pd.DataFrame, published: pd.DataFrame, *, on: Sequence[str], values: Sequence[str]
 ) -> pd.DataFrame:
-    """Put `<value>_published` and `<value>_difference` (ours minus published) right after each of `values`.
+    """Put `<value>_published` and, of numbers, `<value>_difference` (ours minus published) right after each of `values`.
 
     The tables are joined on `on`; rows keep their order, a row that is not printed gets NaN."""
     printed = published[[*on, *values]].rename(columns={value: value + PUBLISHED for value in values})
     merged = frame.merge(printed, on=list(on), how="left", validate="many_to_one")
     for value in values:
-        merged[value + DIFFERENCE] = merged[value] - merged[value + PUBLISHED]
-    order = []
-    for column in frame.columns:
-        order += [column, column + PUBLISHED, column + DIFFERENCE] if column in values else [column]
-    return merged[order]
+        if is_numeric_dtype(published[value]):
+            merged[value + DIFFERENCE] = merged[value] - merged[value + PUBLISHED]
+    order = [column + end for column in frame for end in ("", *([PUBLISHED, DIFFERENCE] if column in values else []))]
+    return merged[[column for column in order if column in merged]]
+
+
+def arranged(table: pd.DataFrame, **orders: Iterable[object] | None) -> pd.DataFrame:
+    """The table sorted by these columns, each in the order in which its values are first given, others last; None: in
+    their own order."""
+    places = {
+        column: {value: place for place, value in enumerate(dict.fromkeys(order))}
+        for column, order in orders.items()
+        if order is not None
+    }
+
+    def key(column: pd.Series) -> pd.Series:
+        own = places.get(column.name)
+        return column if own is None else column.map(lambda value: own.get(value, len(own)))
+
+    return table.sort_values([*orders], key=key, kind="stable", ignore_index=True)
 
 
 def write_table(

@@ -5,7 +5,6 @@ import inspect
 import logging
 import math
 import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,15 +20,16 @@ from transformers import (
     PrinterCallback,
     Trainer,
     TrainerCallback,
-    TrainingArguments,
 )
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import batches, edit, load
+from scripts.biasflow.encoders import training_arguments as arguments_of
 from scripts.biasflow.encoders.batches import grouped_by_length, shortened
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import new_classifier
+from scripts.biasflow.encoders.training_arguments import training_arguments
 from scripts.biasflow.erasers import eraser
 from scripts.biasflow.tasks import training
 from scripts.biasflow.tasks.examples import check_labels
@@ -39,7 +39,10 @@ BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
 COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk
 LOSSES = ("loss", "eval_loss", "train_loss")
-CODE = (__file__, *(module.__file__ for module in (training, batches, load, edit, eraser)))  # what decides the weights
+CODE = (
+    __file__,
+    *(module.__file__ for module in (training, batches, load, edit, eraser, arguments_of)),
+)  # what decides the weights
 
 
 class DivergedError(BiasflowError):
@@ -236,8 +239,10 @@ def _trainer(
 ) -> Trainer:
     on_gpu = model.device.type == "cuda"
     steps = recipe.epochs * math.ceil(len(data["train"]) / recipe.batch_size)
-    arguments = TrainingArguments(
-        output_dir=str(work),
+    arguments = training_arguments(
+        work,
+        seed=seed,
+        on_gpu=on_gpu,
         num_train_epochs=recipe.epochs,
         per_device_train_batch_size=recipe.batch_size,
         per_device_eval_batch_size=EVALUATION_BATCH,
@@ -248,23 +253,15 @@ def _trainer(
         max_grad_norm=recipe.clip,
         lr_scheduler_type="linear" if recipe.schedule == "linear" else "constant_with_warmup",
         bf16=on_gpu,
-        seed=seed,
-        full_determinism=on_gpu,  # on the processor torch is deterministic as it is
-        use_cpu=not on_gpu,
         eval_strategy="epoch",
         save_strategy="epoch",
         save_total_limit=2,  # the best and the latest
         load_best_model_at_end=recipe.keep == BEST,
         metric_for_best_model="score",
         greater_is_better=True,
-        report_to="none",
         logging_steps=max(1, steps // 20),
         logging_nan_inf_filter=False,
-        disable_tqdm=not sys.stderr.isatty(),
-        dataloader_num_workers=0,
-        dataloader_pin_memory=on_gpu,
     )
-    arguments._n_gpu = min(arguments.n_gpu, 1)  # two visible GPUs would each get a part of every batch
     trainer = FineTuner(
         model=model,
         args=arguments,

@@ -73,7 +73,7 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
     None for no method. BiasflowError for a method of several settings: a training has one."""
     if method is None:
         return Carried()
-    fitted = fit_block(model, tokenizer, **method, origin=model, device=model.device)
+    fitted = fit_block(model, tokenizer, **method, origin=model)
     for reason in fitted.reasons.values():
         raise BiasflowError(f"{reason}; ask for another method in training")
     if len(fitted.axis) != 1:

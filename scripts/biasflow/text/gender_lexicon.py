@@ -18,31 +18,29 @@ COLUMNS = {
     "cues.csv": ("cue", "word"),
 }
 DIRECTIONS = ("both", "to_feminine", "to_masculine")
-# In which spelling a word counts: "title" is Capitalised before another Capitalised word (Miss Smith, not: I miss her).
-WHENS = ("title", "capitalised", "lower", "any")
+# When a word counts: "title" is Capitalised before another Capitalised word (Miss Smith, not: I miss her), "noun" not a
+# verb (the groom, not: to groom).
+WHENS = ("title", "capitalised", "lower", "noun", "any")
 ORDINARY = ("", "masculine", "feminine", "both")
 # The lists of words that the rules look up. "her x": x stands right after her; "v her": v stands right before it.
 CUES = {
     "not_possessed": "her x: x cannot follow a possessive, so her is him, and his is hers (prepositions, articles ...)",
-    "rarely_possessed": "her x: x seldom follows a possessive her; of a given his it says nothing (adverbs, doing ...)",
-    "noun_too": "her x: in not_possessed, but after a preposition a noun (in her past)",
+    "adverb": "her x: x seldom follows a possessive her; of a given his it says nothing (never, soon, twice ...)",
     "predicate": "her x: said of an object where no noun follows (made her happy)",
     "not_adverb": "her x: ends in -ly, but is no adverb (family)",
-    "bare_verb": "her x: an infinitive after lets and makes (let her sleep)",
-    "made_thing": "her x: what one makes, in spite of bare_verb (made her move)",
+    "bare_verb": "her x: an infinitive after lets (let her sleep)",
     "gift": "her x: what one is given without an article (gives her advice)",
     "possessed": "her x: what nearly always is somebody's own (gave her hand)",
     "gives": "v her: takes two objects (told her lies)",
     "gives_freely": "v her: so often takes two objects that any noun may be the second (gave her flowers)",
     "lets": "v her: takes an object and an infinitive (saw her leave)",
-    "makes": "v her: as lets, and takes a plain object often",
-    "sees": "v her: takes an object and an -ing form (saw her crying)",
+    "sees": "v her: takes an object and an -ing or -ed form (saw her crying)",
     "moves": "v her: takes an object and back or home (called her back)",
     "calls": "v her: takes an object and a name (called her Mary)",
-    "participle_after": "v her: takes an object and an -ed form (had her killed)",
-    "preposition": "v her: v is a preposition",
     "after_name": "Mark x: at the start of a sentence x tells that Mark is a name (Mark is, not: Mark my words)",
+    "verb_before": "x groom: x tells that groom is a verb (to, will, they ...)",
     "place_before": "x Mary: the name of a place or a storm (St. Mary's)",
+    "place_after": "Madison x: the name of a place, prize or company (Madison Avenue)",
     "surname_before": "x James: a surname, unless another one follows (Mr. James, not: Mr. James Smith)",
     "also_surname": "Stephen x: a surname where it is Capitalised right after a first name (King)",
 }
@@ -107,7 +105,7 @@ def default_lexicon() -> Lexicon:
 def load_lexicon(folder: str | Path) -> Lexicon:
     """Read a lexicon from the four files of `folder`; every column named here must be there.
 
-    words.csv          masculine, feminine, direction (both | to_feminine | to_masculine), when (any | lower |
+    words.csv          masculine, feminine, direction (both | to_feminine | to_masculine), when (any | noun | lower |
                        capitalised | title), and any further columns, such as a note. A word or a phrase is the source
                        of at most one row for each `when`. her and his are swapped by rule: targets only here.
     names.csv          masculine, feminine, ordinary_word (which of the two is an ordinary word as well: empty |

@@ -15,7 +15,10 @@ Cues = Mapping[str, frozenset[str]]
 
 # An opening quote, bracket or currency sign does not end the clause: her "friend", paid her $20.
 OPENING = re.compile(r"\s+[\"“‘«([{*$£€#'`]+")
+JOINTS = ("and", "or", "but")
+ADJECTIVE_ENDS = ("able", "ible", "ful", "ish", "less", "ous")
 CLAUSE_END = ""  # stands for the word that is not there
+OBJECT_STARTS = frozenset("a an the her his my your our their its him it them me us".split())
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,11 @@ def _surroundings(parts: Sequence[str], at: int) -> Surroundings:
     opening = bool(OPENING.fullmatch(parts[at + 1]))
     if at + 2 >= len(parts) or not (opening or parts[at + 1].isspace()):
         return Surroundings(before, False, CLAUSE_END, False, False, CLAUSE_END)
-    word, gap = parts[at + 2], parts[at + 3]
+    word, gap, end = parts[at + 2], parts[at + 3], at + 4
+    if gap in ("'", "’") and end < len(parts) and parts[end].lower() != "s":  # ma'am, don't
+        word, gap, end = f"{word}'{parts[end]}", parts[end + 1], end + 2
     goes_on = gap.isspace() or gap.strip() == ","  # her sexy, big eyes: a comma does not end the noun phrase for sure
-    after = parts[at + 4].lower() if goes_on and at + 4 < len(parts) else CLAUSE_END
+    after = parts[end].lower() if goes_on and end < len(parts) else CLAUSE_END
     return Surroundings(before, opening, word.lower(), word[0].isupper(), gap == "-", after)
 
 
@@ -71,8 +76,12 @@ def swap_his(parts: Sequence[str], at: int, cues: Cues) -> str:
     around = _surroundings(parts, at)
     if around.hyphen or around.opening:
         return "her"
-    stands_alone = around.next == CLAUSE_END or around.next in cues["not_possessed"] - cues["noun_too"]
-    return "hers" if stands_alone else "her"
+    return "hers" if around.next == CLAUSE_END or _cannot_follow(around.next, cues) else "her"
+
+
+def _cannot_follow(word: str, cues: Cues) -> bool:
+    """Is `word` a function word that cannot start the noun phrase of a possessive?"""
+    return word in cues["not_possessed"] or word.endswith("n't")
 
 
 def _is_object(around: Surroundings, cues: Cues) -> bool:
@@ -83,46 +92,56 @@ def _is_object(around: Surroundings, cues: Cues) -> bool:
         return False
     if around.opening:  # called her "love", told her "no", paid her $20; but: her "friend"
         return before in cues["calls"] | cues["gives"]
-    after_preposition = before in cues["preposition"]
-    if word in cues["not_possessed"]:  # all of her will, against her will: a noun after all
-        return not (word in cues["noun_too"] and after_preposition)
-    if word in cues["rarely_possessed"]:
+    if _cannot_follow(word, cues) or word in cues["adverb"]:
         return True
+    if word == "all":  # with her all day, but: gave her all
+        return around.after != CLAUSE_END
+    if word == "very":  # loved her very much, made her very happy; but: her very first day
+        return around.after in cues["adverb"] | cues["predicate"] or _is_adverb(around.after, cues)
     if before == CLAUSE_END:  # Her crying ...: there is nothing whose object it could be
         return False
     if word.isdigit():
         return before in cues["gives"]
-    clause_ends = around.after == CLAUSE_END or around.after in cues["not_possessed"] | cues["rarely_possessed"]
+    clause_ends = around.after == CLAUSE_END or _cannot_follow(around.after, cues) or around.after in cues["adverb"]
     if word == "back" or (word == "home" and clause_ends):  # took her home; but: kept her home clean
         return before in cues["moves"]
-    if clause_ends and _is_complement(word, before, after_preposition, cues):
+    takes_complement = before in cues["lets"] | cues["sees"]
+    if takes_complement and _is_complement(around, clause_ends, cues):
         return True
-    return _takes_two_objects(around, cues)
-
-
-def _is_complement(word: str, before: str, after_preposition: bool, cues: Cues) -> bool:
-    """Does `word`, no noun behind it, say something of the object: made her happy, held her gently, saw her crying?"""
-    if word in cues["predicate"]:
-        return not after_preposition
-    if word.endswith("ly") and word not in cues["not_adverb"]:
+    if clause_ends and _is_adverb(word, cues):  # held her gently
         return True
-    if word.endswith("ing"):
-        return before in cues["sees"]
-    return word.endswith("ed") and before in cues["participle_after"]
+    if clause_ends and word in cues["predicate"]:  # told her late, but: her happy and healthy family
+        return takes_complement or around.after not in JOINTS
+    return _is_second_object(around, clause_ends, cues)
 
 
-def _takes_two_objects(around: Surroundings, cues: Cues) -> bool:
-    """Is `next` what the verb before the pronoun asks for beside its object: let her sleep, gave her hope?"""
+def _is_adverb(word: str, cues: Cues) -> bool:
+    return word.endswith("ly") and word not in cues["not_adverb"]
+
+
+def _is_complement(around: Surroundings, clause_ends: bool, cues: Cues) -> bool:
+    """Does what follows say what the object is or does: made her famous, saw her crying, let her sleep?"""
+    word, lets = around.next, around.before in cues["lets"]
+    if _is_adverb(word, cues):  # makes her uniquely qualified
+        return True
+    # No noun stands right before an article or a pronoun: help her load the truck.
+    if lets and (word in cues["bare_verb"] or around.after in OBJECT_STARTS):
+        return True
+    if not clause_ends:
+        return False
+    if word.endswith(ADJECTIVE_ENDS) and len(word) > 5:  # kept her comfortable, but: kept her table
+        return True
+    return around.before in cues["sees"] and word.endswith(("ing", "ed"))
+
+
+def _is_second_object(around: Surroundings, clause_ends: bool, cues: Cues) -> bool:
+    """Is `next` what is given: gave her hope, told her lies? gave her flowers, but: gave her dog a bone"""
     word, before = around.next, around.before
-    if word in cues["bare_verb"] and (
-        before in cues["lets"] or (before in cues["makes"] and word not in cues["made_thing"])
-    ):
-        return True
     if before in cues["calls"] and around.capital:
         return True
     if cues["possessed"] & {word, around.after}:  # gave her son a book, gave her two sons ...
         return False
     if word in cues["gift"] and before in cues["gives"]:
         return True
-    # gave her flowers, but: gave her dog a bone, gave her book to, gave her description of
-    return before in cues["gives_freely"] and around.after not in ("a", "an", "the", "some", "to", "of")
+    # but: gave her opening speech, gave her book to, gave her description of
+    return before in cues["gives_freely"] and clause_ends and around.after not in OBJECT_STARTS | {"some", "to", "of"}

@@ -25,10 +25,12 @@ from scripts.biasflow.text.gender_lexicon import (
     load_lexicon,
     plain_gap,
 )
-from scripts.biasflow.text.gender_pronouns import Cues, swap_her, swap_his
+from scripts.biasflow.text.gender_pronouns import OBJECT_STARTS, Cues, swap_her, swap_his
 
 __all__ = ["Lexicon", "gender_of", "load_lexicon", "swap_gender", "swap_stimuli", "swap_triple"]
 
+APOSTROPHES = ("'", "’")
+SEXES = ("male", "males", "female", "females")  # male actors are female actors, not female actresses
 TRIPLE_COLUMNS = ["triple", "label", "context", "next_sentence"]
 STIMULI_COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
 
@@ -118,8 +120,18 @@ def _swap(sentence: str, lexicon: Lexicon, known: frozenset[str]) -> str:
     parts = WORD.split(sentence)
     edits = list(_edits(parts, lexicon, known))
     for edit in reversed(edits):
+        _fit_possessive(parts, edit)
         parts[edit.start : edit.stop] = [edit.text]
     return "".join(parts)
+
+
+def _fit_possessive(parts: list[str], edit: Edit) -> None:
+    """Make the sign of the possessive behind a swapped word fit its new end: ladies' room, gentlemen's room."""
+    word, gap, plural = parts[edit.stop - 1], parts[edit.stop], edit.text.lower().endswith("s")
+    if word.lower().endswith("s") and not plural and gap[:1] in APOSTROPHES and gap[1:2].isspace():
+        parts[edit.stop] = f"{gap[0]}{'S' if word.isupper() else 's'}{gap[1:]}"
+    elif word.lower().endswith("men") and plural and gap in APOSTROPHES and parts[edit.stop + 1].lower() == "s":
+        parts[edit.stop + 1] = ""
 
 
 def _known_names(sentences: Sequence[str], lexicon: Lexicon) -> frozenset[str]:
@@ -157,10 +169,9 @@ def _edits(parts: Sequence[str], lexicon: Lexicon, known: frozenset[str]) -> Ite
         if head.name and _is_name(parts, at, head.name, cues, known):
             after_name = at + 2
             yield Edit(at, at + 1, _like(parts[at], head.name.partner), head.name.gender, is_name=True)
-        for entry in head.entries:
-            if _counts(entry, parts, at):
-                yield Edit(at, at + 1, _like(parts[at], entry.target), entry.gender)
-                break
+        entry = next((entry for entry in head.entries if _counts(entry, parts, at, cues)), None)
+        if entry and not (entry.target.endswith(("ess", "esses")) and _before(parts, at) in SEXES):
+            yield Edit(at, at + 1, _like(parts[at], entry.target), entry.gender)
 
 
 def _phrase(head: Head, parts: Sequence[str], at: int) -> Phrase | None:
@@ -180,16 +191,24 @@ def _piece_matches(piece: str, found: str) -> bool:
     return piece == plain_gap(found)
 
 
-def _counts(entry: Entry, parts: Sequence[str], at: int) -> bool:
-    """Is the word spelt as its entry asks?"""
+def _counts(entry: Entry, parts: Sequence[str], at: int, cues: Cues) -> bool:
+    """Is the word spelt, or used, as its entry asks?"""
     word = parts[at]
     if entry.when == "any":
         return True
+    if entry.when == "noun":
+        return not _is_verb(parts, at, cues)
     if entry.when == "lower":
         return word.islower()
     if entry.when == "capitalised":
         return _is_capitalised(word)
     return _is_title(parts, at)
+
+
+def _is_verb(parts: Sequence[str], at: int, cues: Cues) -> bool:
+    """to groom, they groom; groom the dog, groom her hair"""
+    is_followed = at + 2 < len(parts) and parts[at + 1].isspace()
+    return _before(parts, at) in cues["verb_before"] or (is_followed and parts[at + 2].lower() in OBJECT_STARTS)
 
 
 def _is_title(parts: Sequence[str], at: int) -> bool:
@@ -202,6 +221,8 @@ def _is_name(parts: Sequence[str], at: int, name: Name, cues: Cues, known: froze
     word, gap = parts[at], parts[at - 1]
     if not word[0].isupper() or _before(parts, at) in cues["place_before"]:  # mary; St. Mary, Hurricane Harvey
         return False
+    if _is_title(parts, at) and parts[at + 2].lower() in cues["place_after"]:  # Madison Avenue
+        return False
     if not name.ordinary:
         return True
     if not _is_capitalised(word):  # MARK: anything in capitals
@@ -210,7 +231,9 @@ def _is_name(parts: Sequence[str], at: int, name: Name, cues: Cues, known: froze
     if inside or word.lower() in known:
         return True
     follower = parts[at + 2].lower() if at + 2 < len(parts) else ""
-    return follower in cues["after_name"] and (parts[at + 1].isspace() or (follower == "s" and parts[at + 1] in "'’"))
+    if parts[at + 1].isspace():
+        return follower in cues["after_name"] or follower.endswith("ed")  # Bob is, Bob called; but: Mark my words
+    return follower == "s" and parts[at + 1] in APOSTROPHES
 
 
 def _is_surname(parts: Sequence[str], at: int, after_name: int, cues: Cues) -> bool:

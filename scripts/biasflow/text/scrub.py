@@ -3,6 +3,7 @@
 import functools
 import re
 from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -13,13 +14,23 @@ from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.corpora.bios import name_parts
 from scripts.biasflow.text.gender_lexicon import WORD, default_lexicon
 
-Terms = Literal["pronouns", "gendered"]
-TERMS = ("pronouns", "gendered")
+Terms = Literal["released", "pronouns", "gendered"]
+TERMS = ("released", "pronouns", "gendered")
 BLANK = "_"
 NOTHING = "(?!)"  # an expression that nothing matches
 WORDS = Path(__file__).resolve().parents[3] / "config" / "scrubbing.csv"
-KINDS = ("relation", "person", "title")
-PRONOUNS_AND_TITLES = re.compile(r"\b(?:[Hh](?:e|er|ers|erself|im|imself|is)|[Ss]he|(?i:mr|mrs|ms))\b")
+KINDS = ("relation", "person", "alone", "lower", "title")
+RELEASED = re.compile(r"\b(?:[Hh](?:e|er|ers|erself|im|imself|is)|[Ss]he|(?i:mr|mrs|ms))\b")
+PRONOUNS = re.compile(r"\b(?:s?he|her|hers|herself|him|himself|his|mr|mrs|ms)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class GenderedNouns:
+    """Words in lower case that are scrubbed in any case, or in lower case only, and an expression that finds titles."""
+
+    any_case: frozenset[str]
+    lower_case: frozenset[str]
+    titles: re.Pattern
 
 
 def scrub(text: str, names: Sequence[str] = (), *, terms: Terms = "pronouns") -> str:
@@ -27,13 +38,15 @@ def scrub(text: str, names: Sequence[str] = (), *, terms: Terms = "pronouns") ->
 
     names  parts of the name, each as it is spelt; a part may hold blanks, empty ones count for nothing. They are
            replaced first, the longest first, where no letter or digit adjoins them ("Ann" is not in "Annual").
-    terms  "pronouns": he, she, her, his, him, hers, himself, herself with or without a capital, and mr, mrs, ms in any
+    terms  "released": he, she, her, his, him, hers, himself, herself with or without a capital, and mr, mrs, ms in any
            case: the expression of the released crawler (De-Arteaga et al. 2019), which Orgad, Goldfarb-Tarrant &
-           Belinkov (2022) use. Capitals all through (HE) stay, and so do nouns, although the paper's section 2.2 says
-           otherwise: "husband" is still there to head its table 9.
-           "gendered": these, and the nouns of config/scrubbing.csv in any case: spouses and kin, nouns for a person
-           that tell the gender, and titles (Miss, Sir, Dame) before a capital or a "_". Words that in a biography are
-           rather a field, a degree or a name are not in the list (maternity, bachelor, King, Duke).
+           Belinkov (2022) use. It leaves SHe and HE, Miss, Sir and Dame, and nouns, although the paper's section 2.2
+           says otherwise: "husband" is still there to head its table 9.
+           "pronouns": the same in any case, and the titles of config/scrubbing.csv (Miss, Sir, Dame) before a capital
+           or a "_".
+           "gendered": these, and the nouns of config/scrubbing.csv: spouses and kin, nouns for a person that tell the
+           gender; king and queen in lower case only, since King is a name. Words that in a biography are rather a field
+           or a degree are not in the list (maternity, bachelor).
 
     Scrubbing twice is scrubbing once, if no name part holds "_". BiasflowError: other terms."""
     return scrub_all([text], [names], terms=terms)[0]
@@ -46,35 +59,38 @@ def scrub_all(
     if terms not in TERMS:
         raise BiasflowError(f"scrubbing: terms {terms!r} is none of {', '.join(TERMS)}.")
     scrubbed = list(texts) if names is None else [_without(*pair) for pair in zip(texts, names, strict=True)]
-    scrubbed = [PRONOUNS_AND_TITLES.sub(BLANK, text) for text in scrubbed]
+    if terms == "released":
+        return [RELEASED.sub(BLANK, text) for text in scrubbed]
+    scrubbed, nouns = [PRONOUNS.sub(BLANK, text) for text in scrubbed], gendered_nouns()
     if terms == "gendered":
-        nouns, titles = gendered_nouns()
-        scrubbed = [titles.sub(BLANK, _without_words(text, nouns, str.lower)) for text in scrubbed]
-    return scrubbed
+        scrubbed = [_without_words(text, nouns.any_case, str.lower) for text in scrubbed]
+        scrubbed = [_without_words(text, nouns.lower_case, str) for text in scrubbed]
+    return [nouns.titles.sub(BLANK, text) for text in scrubbed]
 
 
 def scrubbed_texts(bios: pd.DataFrame, *, terms: Terms = "pronouns") -> pd.Series:
     """The scrubbed text of every biography (columns text, name, scrubbed of corpora.bios), outer blanks removed.
 
-    Where the source has a scrubbed text of its own, that is taken, and "gendered" scrubs what it leaves; elsewhere the
-    text is scrubbed of its name parts and of `terms`."""
+    Where the source has a scrubbed text of its own, that is taken: "released" leaves it as it is, the other terms scrub
+    what it leaves; elsewhere the text is scrubbed of its name parts and of `terms`."""
     own = bios["scrubbed"] != ""
-    if terms == "pronouns" and own.all():
+    if terms == "released" and own.all():
         return bios["scrubbed"]
     texts = bios["scrubbed"].where(own, bios["text"]).str.strip()
     scrubbed = pd.Series(
         scrub_all(list(texts), [name_parts(name) for name in bios["name"]], terms=terms), index=bios.index, dtype="str"
     )
-    return scrubbed.rename("scrubbed") if terms == "gendered" else bios["scrubbed"].where(own, scrubbed)
+    return bios["scrubbed"].where(own, scrubbed) if terms == "released" else scrubbed.rename("scrubbed")
 
 
 @functools.cache
-def gendered_nouns(path: str | Path = WORDS) -> tuple[frozenset[str], re.Pattern]:
-    """The nouns of a list (columns word, kind) in lower case, and an expression that finds its titles.
+def gendered_nouns(path: str | Path = WORDS) -> GenderedNouns:
+    """The nouns and titles of a list (columns word, kind).
 
-    kind: relation (somebody of the person's family), person (tells the person's own gender) or title (counts with a
-    capital, before another one or "_"). BiasflowError names the word that has another kind, is given twice, or is not
-    known as gendered to the lexicon of config/gender."""
+    kind: relation (somebody of the person's family), person (tells the person's own gender), alone (tells it, but has
+    no counterpart: midwife), lower (counts in lower case only, being a name with a capital) or title (counts with a
+    capital, before another one or "_"). BiasflowError names the word that has another kind, is given twice, or, but
+    for "alone", is not known as gendered to the lexicon of config/gender."""
     table = read_text_csv(path)
     if list(table.columns) != ["word", "kind"] or table.empty:
         raise BiasflowError(f"{path}: the columns must be word, kind, and there must be words.")
@@ -82,13 +98,18 @@ def gendered_nouns(path: str | Path = WORDS) -> tuple[frozenset[str], re.Pattern
     for row, (word, kind) in enumerate(table.itertuples(index=False), start=2):
         if kind not in KINDS:
             raise BiasflowError(f"{path}: row {row}: kind {kind!r} of '{word}' is none of {', '.join(KINDS)}.")
-        if word not in heads or not heads[word].entries:
+        if kind != "alone" and (word not in heads or not heads[word].entries):
             raise BiasflowError(f"{path}: row {row}: '{word}' is no gendered word of config/gender/words.csv.")
     twice = table["word"][table["word"].duplicated()]
     if len(twice):
         raise BiasflowError(f"{path}: '{twice.iloc[0]}' is given twice; keep one of the two.")
-    titles = "|".join(table["word"][table["kind"] == "title"].str.capitalize()) or NOTHING
-    return frozenset(table["word"][table["kind"] != "title"]), re.compile(rf"\b(?:{titles})\b(?=\s+[A-Z_])")
+    of_kind = {kind: frozenset(words) for kind, words in table.groupby("kind")["word"]}
+    titles = "|".join(sorted(map(str.capitalize, of_kind.get("title", ())))) or NOTHING
+    return GenderedNouns(
+        any_case=frozenset().union(*(of_kind.get(kind, ()) for kind in ("relation", "person", "alone"))),
+        lower_case=of_kind.get("lower", frozenset()),
+        titles=re.compile(rf"\b(?:{titles})\b(?=\s+[A-Z_])"),
+    )
 
 
 def _without(text: str, names: Sequence[str]) -> str:

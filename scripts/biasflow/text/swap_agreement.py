@@ -7,15 +7,20 @@ Sentences that no swapper could be expected to give as the authors do are set as
 set_aside.csv): triple, label ("all" for a context, which the rows of a triple share), part (context | next_sentence),
 digest (of the sentence and the authors' swap, so that an entry holds for that text in that file only), reason
 (one of REASONS) and a justification.
+
+The swapper was tuned on the authors' development file and on half of StereoSet's other sentences: `is_held_out` tells
+the other half, of which no sentence was looked at. Figures of tuned and of untuned text belong side by side. Where
+nobody has swapped a text, `round_trips` measures without a judge: what was swapped twice must be what it was.
 """
 
 import hashlib
+from collections.abc import Sequence
 
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.text.gender_lexicon import WORD, Lexicon, default_lexicon
-from scripts.biasflow.text.gender_swap import swap_stimuli
+from scripts.biasflow.text.gender_swap import swap_gender, swap_stimuli
 
 # Why a sentence may be set aside: a word swapped wrongly, by half or not at all; another wording chosen on purpose;
 # spaces, signs or spelling altered that have nothing to do with gender.
@@ -23,8 +28,19 @@ REASONS = ("authors' mistake", "free rewording", "characters changed")
 PARTS = ("context", "next_sentence")
 SET_ASIDE_COLUMNS = ["triple", "label", "part", "digest", "reason", "justification"]
 DISAGREEMENT_COLUMNS = [
-    "triple", "label", "part", "digest", "status", "reason", "justification", "original", "authors", "ours",
+    "triple", "label", "part", "digest", "status", "kind", "reason", "justification", "original", "authors", "ours",
 ]  # fmt: skip
+# What two swaps of a sentence differ in, told from the texts; where they differ in several things, the first of these.
+KINDS = (
+    "case of a pronoun",  # his and him, her and hers
+    "left by the authors",  # a word that the authors have as it was
+    "left by us",
+    "another word",  # girl and gal; another number of words
+    "name or unknown word",  # a first name that is not in the lexicon, a word with no gender that was altered
+    "characters",  # capitals, spaces and signs only: NBA and Nba, high-fived and high fived
+)
+CASES = ({"his", "him"}, {"her", "hers"})
+PRONOUNS = ("him", "his")
 AGREES, NOT_THERE = "stale: now equal", "stale: not in the stimuli"
 
 
@@ -41,7 +57,8 @@ def compare(
     stimuli: a stimuli table of the authors' file (corpora.stereoset.read_gender_swapped). set_aside: see the module.
     Returns (disagreements, summary).
 
-    disagreements: one row per distinct sentence that differs, with `status` "counted" or "set aside", the reason and
+    disagreements: one row per distinct sentence that differs, with `status` "counted" or "set aside", its kind (one
+    of KINDS), the reason and
     justification of those set aside, and the three texts. Its digest is what an entry of the list needs. After them
     every entry of the list that has gone stale: "stale: now equal" or "stale: not in the stimuli" (no texts).
 
@@ -54,7 +71,8 @@ def compare(
     Raises BiasflowError for an entry with an unknown part or reason, an empty cell, or given twice.
     """
     _check(set_aside)
-    sentences = _sentences(stimuli, lexicon or default_lexicon())
+    lexicon = lexicon or default_lexicon()
+    sentences = _sentences(stimuli, lexicon)
     entries = set_aside[SET_ASIDE_COLUMNS].set_index(["triple", "label", "part", "digest"])
     keys = pd.MultiIndex.from_frame(sentences[["triple", "entry_label", "part", "digest"]])
     sentences["status"] = "equal"
@@ -65,10 +83,71 @@ def compare(
     distinct = sentences.drop_duplicates(["triple", "part", "digest"])
     listed = distinct[distinct["status"] != "equal"].drop(columns="label").rename(columns={"entry_label": "label"})
     listed = listed.join(entries, on=["triple", "label", "part", "digest"])
+    texts = listed[["original", "authors", "ours"]].itertuples(index=False)
+    listed["kind"] = [kind_of_difference(*three, lexicon) for three in texts]
     shown = pd.concat([listed, stale], ignore_index=True)[DISAGREEMENT_COLUMNS].fillna("")
     units = {"distinct sentences": distinct, "sentences": sentences, "rows": _rows(sentences)}
     summary = pd.DataFrame([_summarise(unit, table, len(stale)) for unit, table in units.items()])
     return shown, summary
+
+
+def by_kind(disagreements: pd.DataFrame) -> pd.DataFrame:
+    """How many of the disagreements that `compare` lists are of each kind: kind (all of KINDS, in order), n."""
+    counts = disagreements["kind"].value_counts()
+    return pd.DataFrame({"kind": KINDS, "n": [int(counts.get(kind, 0)) for kind in KINDS]})
+
+
+def kind_of_difference(original: str, authors: str, ours: str, lexicon: Lexicon) -> str:
+    """In which of KINDS two swaps of a sentence differ that are not equal."""
+    theirs, mine, before = (WORD.findall(text.casefold()) for text in (authors, ours, original))
+    if "".join(theirs) == "".join(mine):
+        return "characters"
+    if not len(theirs) == len(mine) == len(before):
+        return "another word"
+    found = {
+        _kind_of_words(*words, lexicon)
+        for words in zip(before, theirs, mine, strict=True)
+        if words[1] != words[2] and not _same_gender(words[1], words[2], lexicon)
+    }
+    return min(found, key=KINDS.index, default="characters")
+
+
+def _kind_of_words(original: str, authors: str, ours: str, lexicon: Lexicon) -> str:
+    if any({authors, ours} <= case for case in CASES):
+        return "case of a pronoun"
+    if original not in (*PRONOUNS, "her") and not (original in lexicon.heads and lexicon.heads[original].entries):
+        return "name or unknown word"
+    if original in (authors, ours):
+        return "left by the authors" if original == authors else "left by us"
+    return "another word"
+
+
+def is_held_out(id: str) -> bool:
+    """Is the StereoSet item `id` of the half that was not looked at when the swapper was made (an odd SHA-256)?"""
+    return hashlib.sha256(id.encode()).digest()[-1] % 2 == 1
+
+
+def round_trips(sentences: Sequence[str], lexicon: Lexicon | None = None) -> dict[str, int]:
+    """How many sentences come back when they are swapped twice.
+
+    Returns counts: n, the sentences; n_swapped, those in which anything is swapped; n_back, of these, the ones that
+    are what they were; n_pronouns, every him and his in sentences without she, her and hers; n_pronouns_back, of
+    these, the ones that are what they were: him is her and his is her, so that each tells whether her was read right.
+    """
+    lexicon = lexicon or default_lexicon()
+    counts = dict.fromkeys(("n", "n_swapped", "n_back", "n_pronouns", "n_pronouns_back"), 0)
+    for sentence in sentences:
+        swapped = swap_gender(sentence, lexicon)
+        back = swap_gender(swapped, lexicon)
+        words, again = WORD.findall(sentence.lower()), WORD.findall(back.lower())
+        counts["n"] += 1
+        counts["n_swapped"] += swapped != sentence
+        counts["n_back"] += swapped != sentence == back
+        if not {"she", "her", "hers"} & {*words}:
+            before, after = ([word for word in found if word in PRONOUNS] for found in (words, again))
+            counts["n_pronouns"] += len(before)
+            counts["n_pronouns_back"] += sum(a == b for a, b in zip(before, after, strict=False))
+    return counts
 
 
 def equal_but_names(ours: str, authors: str, lexicon: Lexicon) -> bool:

@@ -86,15 +86,15 @@ def test_the_hubs_numbers(write):
 def test_other_files_have_no_numbers(write):
     """1 means a woman on the hub, and may mean a man elsewhere."""
     rows = [{**row, "gender": number} for number, row in enumerate(ROWS)]
-    with pytest.raises(BiasflowError, match=r"line 1: gender: 0"):
+    with pytest.raises(BiasflowError, match=r"line 1: column gender: 0"):
         read_bios(write(rows))
-    with pytest.raises(BiasflowError, match=r"row 1: gender: '0'"):
+    with pytest.raises(BiasflowError, match=r"line 2: column gender: '0'"):
         read_bios(write(rows, as_csv))
 
 
 def test_a_number_beyond_the_hubs_is_refused(write):
     rows = [{"hard_text": "She heals.", "profession": 28, "gender": 1}]
-    with pytest.raises(BiasflowError, match="row 1: profession: 28"):
+    with pytest.raises(BiasflowError, match="row 1: column profession: 28"):
         read_bios(write(rows, as_parquet))
 
 
@@ -106,7 +106,7 @@ def test_spellings_of_gender(write, gender):
 @pytest.mark.parametrize("gender", ["x", "", None, "woman", 1])
 def test_any_other_gender_is_named_with_file_and_row(write, gender):
     path = write([ROWS[1], {**ROWS[0], "gender": gender}])
-    with pytest.raises(BiasflowError, match="line 2: gender") as error:
+    with pytest.raises(BiasflowError, match="line 2: column gender") as error:
         read_bios(path)
     assert str(path) in str(error.value) and repr(gender) in str(error.value)
 
@@ -225,13 +225,13 @@ def test_a_pickle_of_something_else_is_named(tmp_path, records):
 @pytest.mark.parametrize("start", [None, -1, 2.5, "3"])
 def test_a_wrong_start_is_named(tmp_path, start):
     as_pickle([BIOS_PKL, {**BIOS_PKL, "start_pos": start}], tmp_path / "BIOS.pkl")
-    with pytest.raises(BiasflowError, match="record 2: start_pos"):
+    with pytest.raises(BiasflowError, match="record 2: column start_pos"):
         read_bios(tmp_path / "BIOS.pkl")
 
 
 @pytest.mark.parametrize("text", ["", "  ", None, 3])
 def test_an_empty_text_is_named(write, text):
-    with pytest.raises(BiasflowError, match="line 2: text"):
+    with pytest.raises(BiasflowError, match="line 2: column text"):
         read_bios(write([ROWS[0], {**ROWS[1], "text": text}]))
 
 
@@ -278,17 +278,17 @@ HUGE, LONG = pytest.param(10**400, id="huge"), pytest.param("x" * 10**5, id="lon
 
 
 @pytest.mark.parametrize(
-    ("rows", "row"),
-    [(BARE, 1), (BARE * 3, 1), (BARE + QUOTED, 1), (QUOTED + BARE, 2), (QUOTED + "\n" + QUOTED + BARE, 3)],
+    ("rows", "line"),
+    [(BARE, 2), (BARE * 3, 2), (BARE + QUOTED, 2), (QUOTED + BARE, 3), (QUOTED + "\n" + QUOTED + BARE, 5)],
 )
-def test_a_text_with_a_comma_that_is_not_quoted_is_refused(tmp_path, rows, row):
+def test_a_text_with_a_comma_that_is_not_quoted_is_refused(tmp_path, rows, line):
     (tmp_path / "bios.csv").write_text(HEADER + rows)
-    assert f"row {row} has more fields" in refused(tmp_path / "bios.csv")
+    assert f"line {line}: more fields" in refused(tmp_path / "bios.csv")
 
 
 def test_a_text_with_a_line_break_that_is_not_quoted_is_refused(tmp_path):
     (tmp_path / "bios.csv").write_text(HEADER + QUOTED + "He was born\nin Rome,nurse,M\n")
-    assert "row 2 has fewer fields" in refused(tmp_path / "bios.csv")
+    assert "line 3: fewer fields" in refused(tmp_path / "bios.csv")
     (tmp_path / "bios.csv").write_text(HEADER + '"He was born\nin ""Rome""",nurse,M\n')
     assert read_bios(tmp_path / "bios.csv")["text"].tolist() == ['He was born\nin "Rome"']
 
@@ -296,26 +296,26 @@ def test_a_text_with_a_line_break_that_is_not_quoted_is_refused(tmp_path):
 @pytest.mark.parametrize("row", ['"She said "no", always.",nurse,F\n', '"She was born,nurse,F\n'])
 def test_quotes_that_do_not_match_are_refused(tmp_path, row):
     (tmp_path / "bios.csv").write_text(HEADER + QUOTED + row + QUOTED)
-    assert "row 2" in refused(tmp_path / "bios.csv")
+    assert "line 3" in refused(tmp_path / "bios.csv")
 
 
 def test_a_tab_in_a_tab_separated_text_is_refused(tmp_path):
     (tmp_path / "bios.tsv").write_text("text\tprofession\tgender\nShe\twas born\tnurse\tF\n")
-    assert "row 1 has more fields" in refused(tmp_path / "bios.tsv")
+    assert "line 2: more fields" in refused(tmp_path / "bios.tsv")
 
 
 @pytest.mark.parametrize("column", ["profession", "gender"])
 @pytest.mark.parametrize("value", [["F"], {"F": 1}, [["a"] * 50] * 50, True, 1.5, HUGE, LONG])
 def test_a_label_of_any_kind_is_refused_in_one_line(write, column, value):
     path = write([{"hard_text": "A.", **ROWS[0]}, {"hard_text": "B.", **ROWS[1], column: value}])
-    assert f"line 2: {column}" in refused(path)
+    assert f"line 2: column {column}" in refused(path)
 
 
 @pytest.mark.parametrize("column", ["text", "profession", "gender", "name", "scrubbed"])
 def test_half_a_character_is_refused(write, column):
     path = write([ROWS[0], {**ROWS[1], column: "Dr \ud83d who"}])  # JSON can write it, UTF-8 cannot
-    assert f"line 2: {column}" in refused(path)
-    with pytest.raises(BiasflowError, match=f"line 2: {column}"):
+    assert f"line 2: column {column}" in refused(path)
+    with pytest.raises(BiasflowError, match=f"line 2: column {column}"):
         read_bios(path, professions=None)
 
 
@@ -326,7 +326,7 @@ def test_half_a_character_in_the_name_of_a_column(tmp_path):
 
 @pytest.mark.parametrize("name", [5, ["Ada", 5], {"first": "Ada"}, [[["Ada"]]]])
 def test_a_name_that_is_no_text_is_refused(write, name):
-    assert "line 2: name" in refused(write([ROWS[0], {**ROWS[1], "name": name}]))
+    assert "line 2: column name" in refused(write([ROWS[0], {**ROWS[1], "name": name}]))
 
 
 @pytest.mark.parametrize("depth", [500, 100_000])
@@ -394,7 +394,7 @@ def test_a_missing_number_is_named(tmp_path, kind, row):
         "csv": lambda: table.to_csv(path, index=False),
         "json": lambda: table.to_json(path, orient="records", lines=True),
     }[kind]()
-    assert f"{row + 1}: gender: None" in refused(path)
+    assert f"{row + 1 + (kind == 'csv')}: column gender: None" in refused(path)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
@@ -412,13 +412,13 @@ def test_a_missing_profession_of_the_hubs_is_counted(tmp_path, kind):
 )
 def test_all_values_of_a_column_are_numbers(write, column, value):
     table = [dict(zip(("hard_text", "profession", "gender"), row, strict=True)) for row in HUB]
-    assert f"line 3: {column}: {value!r}" in refused(write([*table[:2], {**table[2], column: value}]))
+    assert f"line 3: column {column}: {value!r}" in refused(write([*table[:2], {**table[2], column: value}]))
 
 
 def test_the_hubs_numbers_where_the_run_takes_other_professions(write):
     path = write([dict(zip(("hard_text", "profession", "gender"), row, strict=True)) for row in HUB])
     assert labels(read_bios(path, professions=None)) == [("nurse", "F"), ("professor", "M"), ("surgeon", "M")]
-    with pytest.raises(BiasflowError, match="line 2: profession: 'professor'"):
+    with pytest.raises(BiasflowError, match="line 2: column profession: 'professor'"):
         read_bios(path, professions=["nurse", "surgeon"])
 
 

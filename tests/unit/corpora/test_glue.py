@@ -115,9 +115,9 @@ def test_a_part_can_have_one_empty_text_but_not_all(tmp_path):
         ("sentence1\tsentence2\tlabel\nA\tB\t-1\n", "gold label"),
         ("sentence1\tsentence2\tlabel\n", "gold label"),
         ("sentence1\tsentence2\tlabel\nA\tB\t1\n\nA\tB\tmaybe\n", "line 4: column label: 'maybe'"),
-        ("", "cannot be read"),
-        ("\n\n", "cannot be read"),
-        ("\t\t\n", "blank"),
+        ("", "column sentence1"),
+        ("\n\n", "column sentence1"),
+        ("\t\t\n", "column sentence1"),
         ("PAR1 of something else", "cannot be read"),
     ],
 )

@@ -69,8 +69,8 @@ def test_what_is_no_share_is_named(write, share):
         (TEXT.replace("share_of_women", "share", 1), "share_of_women"),
         (TEXT.replace("profession", "job", 1), "profession"),
         (TEXT.replace("note", "profession", 1), "'profession' is there twice"),
-        (TEXT.replace("dj,", "nurse,"), "row 2: nurse"),
-        (TEXT.replace("dj,", " ,"), "row 2"),
+        (TEXT.replace("dj,", "nurse,"), "line 3: nurse"),
+        (TEXT.replace("dj,", " ,"), "line 3"),
         (TEXT.replace("2020", ""), "nurse.*year"),
         (TEXT.replace("Registered nurses", ""), "nurse.*bls_occupation"),
         (TEXT.replace("no share published", ""), "dj"),
@@ -99,7 +99,7 @@ def test_columns_of_ones_own_are_left_out(write):
 @pytest.mark.parametrize("row", ["nurse,0.87,0.5", "nurse, registered,0.87", "nurse"])
 def test_a_row_of_another_length_is_named(write, row):
     """With one cell more, pandas reads the profession as a label of the row, and 0.87 as a profession."""
-    with pytest.raises(BiasflowError, match=r"labour\.csv.*row 1"):
+    with pytest.raises(BiasflowError, match=r"labour\.csv: line 2"):
         read_labour(write(f"profession,share_of_women\n{row}\n"))
 
 

@@ -8,7 +8,14 @@ import json
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
+from scripts.biasflow.corpora.stereoset import (
+    LABELS,
+    align,
+    changes,
+    read_gender_swapped,
+    read_other_sentences,
+    read_stereoset,
+)
 
 
 def item(id, noun, *, bias_type="gender"):
@@ -146,6 +153,32 @@ def test_a_file_that_is_not_there(tmp_path):
         read_stereoset(tmp_path / "none.json")
 
 
+def test_other_sentences_are_those_of_no_gender_triple(tmp_path):
+    def items(*kinds):
+        return [
+            {
+                "id": f"{kind}{n}", "bias_type": kind, "context": f"On {kind}.",
+                "sentences": [{"sentence": f"About {kind}."}, {"sentence": "It rains."}],
+            }
+            for n, kind in enumerate(kinds)
+        ]  # fmt: skip
+
+    data = {"intersentence": items("gender", "race"), "intrasentence": items("gender", "religion")}
+    path = tmp_path / "dev.json"
+    path.write_text(json.dumps({"data": data}), encoding="utf-8")
+    assert read_other_sentences(path).values.tolist() == [
+        ["race1", "intersentence", "race", "On race."],
+        ["race1", "intersentence", "race", "About race."],
+        ["race1", "intersentence", "race", "It rains."],
+        ["gender0", "intrasentence", "gender", "About gender."],
+        ["religion1", "intrasentence", "religion", "About religion."],
+    ]
+    del data["intrasentence"][1]["sentences"][0]["sentence"]
+    path.write_text(json.dumps({"data": data}), encoding="utf-8")
+    with pytest.raises(BiasflowError, match=r"dev\.json: intra-sentence item 2: field sentence"):
+        read_other_sentences(path)
+
+
 # The gender-swapped version
 
 
@@ -232,26 +265,26 @@ def test_a_swapped_context_that_differs_within_a_triple_is_kept_with_a_warning(r
 
 
 @pytest.mark.parametrize(
-    ("header", "column"),
+    ("header", "named"),
     [
-        (HEADER.replace("gender,", "sex,"), "gender"),
-        (HEADER.replace("gender,", ""), "gender"),
-        (HEADER + ",more", "more"),
-        (HEADER + ",label", "label"),
+        (HEADER.replace("gender,", "sex,"), "line 1: column gender"),
+        (HEADER.replace("gender,", ""), "line 2: more fields than the header"),
+        (HEADER + ",more", "line 2: fewer fields than the header"),
+        (HEADER + ",label", "'label' is there twice"),
     ],
 )
-def test_a_wrong_header(read_csv, header, column):
-    with pytest.raises(BiasflowError, match=rf"dev\.csv: line 1: column {column}"):
+def test_a_wrong_header(read_csv, header, named):
+    with pytest.raises(BiasflowError, match=rf"dev\.csv: .*{named}"):
         read_csv(ROWS, header=header)
 
 
 @pytest.mark.parametrize(
     ("content", "place"),
     [
-        (b"", "empty"),
+        (b"", "column context"),
         (HEADER.encode(), "line 2"),
-        (HEADER.encode() + b"\n1,a,b\n", "line 2: 3 columns"),
-        (HEADER.encode() + b'\n1,"a', "line 2: not valid CSV"),
+        (HEADER.encode() + b"\n1,a,b\n", "line 2: fewer fields"),
+        (HEADER.encode() + b'\n1,"a', "line 2: unexpected end"),
         (HEADER.encode() + b"\n1,\xff", "UTF-8"),
     ],
 )

@@ -7,11 +7,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import BertTokenizer
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders.examples import IGNORED, Sentences, by_length, draw_pairs, mask_tokens, pack
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.pretrain import losses, pretrain, train_vocabulary
+from scripts.biasflow.encoders.pretrain import SPECIAL_TOKENS, losses, pretrain, train_vocabulary
 from scripts.biasflow.planted.corpus import discourses
 
 DOCUMENTS = discourses(bias=1.0, seed=0, n=400)
@@ -92,9 +93,8 @@ def test_packing():
 def test_masking_80_10_10():
     ids = np.random.default_rng(0).integers(5, 100, (200, 60))
     ids[:, 0] = 2
-    masked, labels = mask_tokens(
-        ids, special=[0, 1, 2, 3, 4], mask=4, vocabulary=100, share=0.3, rng=np.random.default_rng(1)
-    )
+    tokenizer = BertTokenizer(vocab={piece: i for i, piece in enumerate([*SPECIAL_TOKENS, *map(str, range(95))])})
+    masked, labels = mask_tokens(ids, tokenizer, share=0.3, rng=np.random.default_rng(1))
     chosen = labels != IGNORED
     assert 0.28 < chosen[:, 1:].mean() < 0.32
     assert not chosen[:, 0].any()  # special tokens are never masked

@@ -6,20 +6,30 @@ from transformers import BertConfig, DebertaConfig, DebertaModel, DistilBertMode
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.edit import collect, edited
+from scripts.biasflow.encoders.edit import edited, watched
+from scripts.biasflow.encoders.places import has_tokens
 from scripts.biasflow.erasers.eraser import Eraser
 from tests.unit.conftest import DISTILBERT, HEADS, HIDDEN, SIZES, logits_of, random_batch, random_eraser
 
 PLACES = ["layer[0]", "layer[-1].cls", "layer[-2].attention.query", "layer[1].attention.value", "pooled"]
 
 
+@torch.inference_mode()
+def collect(model, batch, places):
+    """The states at `places`, a row for every token that is no padding, or for every sentence."""
+    with watched(model, places) as seen:
+        model(**batch)
+    keep = batch["attention_mask"].bool()
+    return {place: h[keep] if has_tokens(place) else h for place, h in seen.items()}
+
+
 def test_states_have_the_stated_shapes(model):
     batch = random_batch(model)
     tokens = int(batch["attention_mask"].sum())
-    states = collect(model, [batch, batch], PLACES)
+    states = collect(model, batch, PLACES)
     shapes = [tuple(states[place].shape) for place in PLACES]
-    head = (2 * tokens, HEADS, HIDDEN // HEADS)
-    assert shapes == [(2 * tokens, HIDDEN), (10, HIDDEN), head, head, (10, HIDDEN)]
+    head = (tokens, HEADS, HIDDEN // HEADS)
+    assert shapes == [(tokens, HIDDEN), (5, HIDDEN), head, head, (5, HIDDEN)]
 
 
 def test_layers_are_the_models_own_hidden_states(bert):
@@ -27,7 +37,7 @@ def test_layers_are_the_models_own_hidden_states(bert):
     with torch.inference_mode():
         expected = bert(**batch, output_hidden_states=True).hidden_states
     keep = batch["attention_mask"].bool()
-    states = collect(bert, [batch], ["layer[0]", "layer[-1]", "layer[2].cls"])
+    states = collect(bert, batch, ["layer[0]", "layer[-1]", "layer[2].cls"])
     assert torch.equal(states["layer[0]"], expected[1][keep])
     assert torch.equal(states["layer[-1]"], expected[3][keep])
     assert torch.equal(states["layer[2].cls"], expected[3][:, 0])
@@ -46,9 +56,9 @@ def test_a_hard_edit_leaves_nothing_along_its_directions(model):
 
 def test_an_edit_of_cls_leaves_the_other_tokens(bert):
     batch = random_batch(bert)
-    plain = collect(bert, [batch], ["layer[1]"])["layer[1]"]
+    plain = collect(bert, batch, ["layer[1]"])["layer[1]"]
     with edited(bert, [("layer[1].cls", random_eraser(2, HIDDEN))]):
-        changed = collect(bert, [batch], ["layer[1]"])["layer[1]"]
+        changed = collect(bert, batch, ["layer[1]"])["layer[1]"]
     starts = torch.cumsum(batch["attention_mask"].sum(1), 0) - batch["attention_mask"].sum(1)
     moved = (plain - changed).abs().sum(1) > 0
     assert moved.nonzero().flatten().tolist() == starts.tolist()
@@ -100,7 +110,7 @@ def test_the_first_tokens_classifier_reads_the_first_token():
 
     model = FirstTokenClassifier(BertModel(BertConfig(**SIZES)), 4).eval()
     batch = random_batch(model)
-    states = collect(model, [batch], ["pooled", "layer[-1].cls"])
+    states = collect(model, batch, ["pooled", "layer[-1].cls"])
     assert torch.equal(states["pooled"], states["layer[-1].cls"])
     with torch.inference_mode():
         assert torch.equal(taps.classify(model, taps.pool(model, states["layer[-1].cls"])), model(**batch)["logits"])
@@ -142,7 +152,7 @@ def test_missing_places_name_model_and_place():
 
 def test_deberta_has_layers_but_no_queries():
     deberta = DebertaModel(DebertaConfig(**SIZES, relative_attention=True, pos_att_type=["c2p", "p2c"])).eval()
-    states = collect(deberta, [random_batch(deberta, rows=2)], ["layer[-2]", "layer[-1].cls"])
+    states = collect(deberta, random_batch(deberta, rows=2), ["layer[-2]", "layer[-1].cls"])
     assert states["layer[-1].cls"].shape == (2, HIDDEN)
     with pytest.raises(BiasflowError, match=r"DebertaModel.*attention.query"):
         taps.tap(deberta, "layer[0].attention.query")

@@ -1,5 +1,7 @@
 """Gendered words in context: where they are found, and their states."""
 
+import tempfile
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,8 +11,8 @@ from transformers import BertTokenizer
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import taps
 from scripts.biasflow.methods import arrays
-from scripts.biasflow.methods.contexts.extraction import hidden_states
-from scripts.biasflow.methods.contexts.occurrences import find_occurrences, find_occurrences_for
+from scripts.biasflow.methods.occurrences import find_occurrences, find_occurrences_for
+from scripts.biasflow.methods.states import WordStates
 from tests.unit.conftest import HEADS, HIDDEN
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -137,6 +139,10 @@ def test_what_is_wrong_is_named(find, options, named):
         find(**options)
 
 
+def hidden_states(model, tokenizer, sentences, occurrences, *, places=PLACES, batch_size=2):
+    return WordStates(model, tokenizer, batch_size, sentences, occurrences).at(places)
+
+
 def expected_states(bert, tokenizer, occurrences, place_output):
     rows = []
     for row in occurrences.table.itertuples():
@@ -173,8 +179,8 @@ def test_states_of_every_family(model, tokenizer, find):
 
 def test_large_states_go_into_files_and_are_the_same(bert, tokenizer, find, tmp_path, monkeypatch):
     def states(folder):
-        options = {"places": PLACES, "batch_size": 2, "folder": folder}
-        return hidden_states(bert, tokenizer, SENTENCES, find(n=8), **options)
+        monkeypatch.setattr(tempfile, "tempdir", str(folder))
+        return hidden_states(bert, tokenizer, SENTENCES, find(n=8))
 
     small = states(tmp_path / "nowhere")  # no file is needed
     monkeypatch.setattr(arrays, "IN_MEMORY", 100)
@@ -196,4 +202,4 @@ def test_other_sentences_and_another_tokenizer_are_refused(bert, tokenizer, find
     other = BertTokenizer(vocab={word: i for i, word in enumerate(reversed(list(tokenizer.get_vocab())))})
     for arguments in [(tokenizer, SENTENCES[1:]), (tokenizer, SENTENCES[:2]), (tokenizer, []), (other, SENTENCES)]:
         with pytest.raises(BiasflowError):
-            hidden_states(bert, *arguments, occurrences, places=PLACES, batch_size=2)
+            hidden_states(bert, *arguments, occurrences)

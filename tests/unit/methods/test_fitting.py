@@ -9,12 +9,11 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.erasers import densray, hard, leace, pca
 from scripts.biasflow.methods import arrays
-from scripts.biasflow.methods.contexts.extraction import hidden_states
-from scripts.biasflow.methods.contexts.occurrences import find_occurrences
 from scripts.biasflow.methods.fitted import load, save
 from scripts.biasflow.methods.fitting import fit_block
 from scripts.biasflow.methods.grid import PLACES, all_settings, edits_of
-from scripts.biasflow.methods.states import pair_states
+from scripts.biasflow.methods.occurrences import find_occurrences
+from scripts.biasflow.methods.states import WordStates, pair_states
 from scripts.biasflow.registry import ERASERS, module_of
 from tests.unit.conftest import HEADS, HIDDEN, MODELS, SIZES, random_batch
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -73,7 +72,7 @@ def erasers_of(fitted, method, setting="-"):
 def states_of_words(model, tokenizer, places):
     occurrences = find_occurrences(tokenizer, SENTENCES, *WORDS, n=8, max_length=64)
     z = (occurrences.table["gender"] == "feminine").to_numpy(copy=True)
-    return hidden_states(model, tokenizer, SENTENCES, occurrences, places=places, batch_size=8), z
+    return WordStates(model, tokenizer, 8, SENTENCES, occurrences).at(places), z
 
 
 def test_a_method_whose_place_the_model_lacks_is_left_out_with_the_reason(bert, tokenizer):
@@ -248,7 +247,7 @@ def test_states_in_files_give_the_same_methods(bert, tokenizer, tmp_path, monkey
     methods = {"words": [at("all")], "pairs": [at("all", fitted_to="pairs")], "grid": grid()}
     small = fit(bert, tokenizer, methods)
     monkeypatch.setattr(arrays, "IN_MEMORY", 100)
-    large = fit(bert, tokenizer, methods, scratch=tmp_path)
+    large = fit(bert, tokenizer, methods)
     for one, other in zip(small.each(), large.each(), strict=True):
         assert all(torch.equal(a.left, b.left) for (_, a), (_, b) in zip(one.edits, other.edits, strict=True))
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.codelength import CHECKPOINTS, Codelengths, codelengths, online_codelength
-from scripts.biasflow.readouts.probe import FRACTIONS, control_labels, probe_split
+from scripts.biasflow.metrics.codelength import CHECKPOINTS, online_codelength, online_codelength_of
+from scripts.biasflow.readouts.probe import FRACTIONS, Code, control_labels, probe_split, send, stacked
 from tests.unit.reference_probe import codelength_one_by_one
 
 
@@ -23,69 +23,72 @@ def synthetic(n, d, *, signal, seed=0, held_out=80):
     return data | {"X_test": X[-held_out:], "z_test": z[-held_out:]}
 
 
-def sent(losses, n=10_000, first=200):
-    """Codelengths of one seed whose ten portions cost `losses` nats together, for both checkpoints."""
-    return Codelengths(
-        n, first, np.full((2, 1, 10), losses / 10), np.full((2, 1), np.nan), np.ones((2, 1, 10), dtype=int)
-    )
+def compression(losses, units="bits"):
+    """Of 10,000 labels, of which 200 are sent before any probe, and whose others cost `losses` nats together."""
+    return 10_000 / online_codelength_of(200, losses, units=units)
+
+
+def sent(X, z, *, X_dev, z_dev, X_test=None, z_test=None, **options):
+    """What `probe.send` says of one code by one matrix: n [portions], nats and epochs [checkpoint, seeds, portions]."""
+    sets = {"X": (X, z), "X_dev": (X_dev, z_dev)} | ({} if X_test is None else {"X_test": (X_test, z_test)})
+    matrix, labels, parts = stacked(sets)
+    code = Code(labels, parts["X"], parts["X_dev"], parts.get("X_test", np.empty(0, dtype=int)))
+    found = send(matrix, [code], **options)
+    return found.n[0], found.nats[:, 0, 0], found.epochs[:, 0, 0]
 
 
 def test_known_answers_at_chance_and_for_a_perfect_probe():
-    chance = sent(9800 * math.log(2))
-    assert chance.compression() == pytest.approx([1])
-    assert chance.compression(units="mixed") == pytest.approx([1 / (0.02 + 0.98 * math.log(2))])
-    assert chance.compression(units="mixed") == pytest.approx([1.430], abs=5e-4)
-    for units in ("bits", "mixed"):
-        assert sent(0).compression(units=units) == pytest.approx([50])
-        assert sent(0).online(units=units) == [200]
+    chance = 9800 * math.log(2)
+    assert compression(chance) == pytest.approx(1)
+    assert compression(chance, "mixed") == pytest.approx(1 / (0.02 + 0.98 * math.log(2)))
+    assert compression(chance, "mixed") == pytest.approx(1.430, abs=5e-4)
+    assert compression(0) == compression(0, "mixed") == 50
 
 
 @given(st.floats(0, 1e5))
 def test_mixed_units_convert_to_bits(losses):
-    found = sent(losses)
-    mixed = found.compression(units="mixed")
-    assert found.compression() == pytest.approx(1 / (0.02 + (1 / mixed - 0.02) / math.log(2)))
-    assert (found.compression() <= mixed).all()
+    mixed = compression(losses, "mixed")
+    assert compression(losses) == pytest.approx(1 / (0.02 + (1 / mixed - 0.02) / math.log(2)))
+    assert compression(losses) <= mixed
 
 
 def test_equal_to_one_probe_after_the_other():
     data = synthetic(330, 12, signal=0.7)
     training = {"epochs": 12, "patience": 1, "learning_rate": 0.01}
-    found = codelengths(**data, seeds=[3, 8], **training)
-    assert len(np.unique(found.epochs)) > 3  # the probes stop at different times
-    assert (found.epochs[0] < found.epochs[1]).any()
+    _, _, epochs = sent(**data, seeds=[3, 8], **training)
+    assert len(np.unique(epochs)) > 3  # the probes stop at different times
+    assert (epochs[0] < epochs[1]).any()
+    found = {keep: online_codelength(**data, seeds=[3, 8], keep=keep, **training) for keep in CHECKPOINTS}
     for number, seed in enumerate([3, 8]):
         expected = codelength_one_by_one(**data, seed=seed, **training)
         for keep in CHECKPOINTS:
             bits, accuracy = expected[keep]
-            assert found.online(keep=keep)[number] / found.n == pytest.approx(bits / found.n, abs=1e-5)
-            assert found.accuracy(keep=keep)[number] == pytest.approx(accuracy)
+            assert found[keep].online[number] / 330 == pytest.approx(bits / 330, abs=1e-5)
+            assert found[keep].accuracy[number] == pytest.approx(accuracy)
 
 
 def test_a_seed_gives_the_same_alone_and_among_others():
     data = synthetic(200, 6, signal=1)
-    together = codelengths(**data, seeds=[0, 1, 2], epochs=6)
+    _, together, epochs = sent(**data, seeds=[0, 1, 2], epochs=6)
     for number in range(3):
-        alone = codelengths(**data, seeds=[number], epochs=6)
-        assert together.losses[:, number] == pytest.approx(alone.losses[:, 0], abs=1e-4)
-        assert (together.epochs[:, number] == alone.epochs[:, 0]).all()
-    assert len(np.unique(together.compression())) == 3
+        _, alone, its_epochs = sent(**data, seeds=[number], epochs=6)
+        assert together[:, number] == pytest.approx(alone[:, 0], abs=1e-4)
+        assert (epochs[:, number] == its_epochs[:, 0]).all()
+    assert len(np.unique(together[0, :, 1:-1].sum(axis=1))) == 3
 
 
 def test_same_input_same_numbers():
     data = synthetic(200, 6, signal=1)
-    first, second = (codelengths(**data, seeds=[5], epochs=5) for _ in range(2))
-    assert first.losses.tobytes() == second.losses.tobytes()
+    (_, first, _), (_, second, _) = (sent(**data, seeds=[5], epochs=5) for _ in range(2))
+    assert first.tobytes() == second.tobytes()
 
 
-def test_front_gives_one_reading():
+def test_readings_are_of_one_training():
     data = synthetic(200, 6, signal=1)
-    every = codelengths(**data, seeds=[5], epochs=5)
+    n, nats, _ = sent(**data, seeds=[5], epochs=5)
     one = online_codelength(**data, seeds=[5], epochs=5, units="mixed", keep="last")
-    assert one.compression == every.compression(units="mixed", keep="last")
-    assert one.online == every.online(units="mixed", keep="last")
-    assert one.accuracy == every.accuracy(keep="last")
-    assert one.uniform == 200
+    assert one.online == n[0] + nats[1, :, 1:-1].sum()
+    assert one.uniform == n[:-1].sum() == 200
     assert one.compression == one.uniform / one.online
 
 
@@ -102,10 +105,9 @@ def test_control_labels_do_not_compress():
     data = synthetic(2400, 8, signal=2, held_out=300)
     for part in ("z", "z_dev", "z_test"):
         data[part] = control_labels(data[part], 1)
-    control = codelengths(**data, seeds=[0, 1])
-    assert control.compression() == pytest.approx([1, 1], abs=0.05)
-    assert control.compression(units="mixed") == pytest.approx([1.43, 1.43], abs=0.07)
-    assert control.accuracy() == pytest.approx([0.5, 0.5], abs=0.1)
+    control = online_codelength(**data, seeds=[0, 1])
+    assert control.compression == pytest.approx([1, 1], abs=0.05)
+    assert control.accuracy == pytest.approx([0.5, 0.5], abs=0.1)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
@@ -113,27 +115,28 @@ def test_a_constant_representation_is_at_chance(value):
     data = synthetic(1000, 5, signal=0)
     for part in ("X", "X_dev", "X_test"):
         data[part] = np.full_like(data[part], value)
-    found = codelengths(**data, seeds=[0])
     for keep in CHECKPOINTS:
-        assert found.compression(keep=keep) == pytest.approx([1], abs=0.08)
+        assert online_codelength(**data, seeds=[0], keep=keep).compression == pytest.approx([1], abs=0.08)
 
 
 def test_without_a_test_set_only_the_accuracy_is_missing():
     data = synthetic(200, 6, signal=1)
-    whole = codelengths(**data, seeds=[5], epochs=5)
+    whole = online_codelength(**data, seeds=[5], epochs=5)
+    _, _, epochs = sent(**data, seeds=[5], epochs=5)
     del data["X_test"], data["z_test"]
-    found = codelengths(**data, seeds=[5], epochs=5)
-    assert found.losses == pytest.approx(whole.losses, abs=1e-4)
-    assert np.isnan(found.accuracy()).all()
-    assert found.epochs.shape == (2, 1, 10) and whole.epochs.shape == (2, 1, 11)
+    found = online_codelength(**data, seeds=[5], epochs=5)
+    assert found.online == pytest.approx(whole.online, abs=1e-4)
+    assert np.isnan(found.accuracy).all()
+    _, _, without = sent(**data, seeds=[5], epochs=5)
+    assert (epochs > 0).sum(axis=-1).tolist() == [[11]] * 2 and (without > 0).sum(axis=-1).tolist() == [[10]] * 2
 
 
 def test_half_precision_is_read_as_it_is():
     data = synthetic(200, 6, signal=1)
     half = {name: values.astype(np.float16) if name[0] == "X" else values for name, values in data.items()}
     single = {name: values.astype(np.float32) if name[0] == "X" else values for name, values in half.items()}
-    found, expected = (codelengths(**given, seeds=[5], epochs=5) for given in (half, single))
-    assert found.losses == pytest.approx(expected.losses, abs=1e-4)
+    (_, found, _), (_, expected, _) = (sent(**given, seeds=[5], epochs=5) for given in (half, single))
+    assert found == pytest.approx(expected, abs=1e-4)
 
 
 def test_rows_in_their_order_without_shuffling():
@@ -147,9 +150,9 @@ def test_rows_in_their_order_without_shuffling():
 
 
 def test_own_fractions():
-    found = codelengths(**synthetic(200, 6, signal=1), seeds=[0], fractions=(0.1, 0.5, 1), epochs=3)
-    assert found.first == 20
-    assert found.losses.shape == (2, 1, 2)
+    n, nats, _ = sent(**synthetic(200, 6, signal=1), seeds=[0], fractions=(0.1, 0.5, 1), epochs=3)
+    assert n.tolist() == [20, 80, 100, 80]
+    assert nats.shape == (2, 1, 4)
     assert FRACTIONS[0] == 0.02 and len(FRACTIONS) == 11
 
 
@@ -201,7 +204,7 @@ def one_bad_number():
 )
 def test_bad_input_is_named(data, options, named):
     with pytest.raises(BiasflowError, match=named) as error:
-        codelengths(**data, **({"seeds": [7]} | options))
+        online_codelength(**data, **({"seeds": [7]} | options))
     assert "\n" not in str(error.value)
 
 

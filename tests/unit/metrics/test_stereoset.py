@@ -31,10 +31,6 @@ def test_a_tie_is_no_stereotype():
     assert stereoset.stereotype_score([0.9, 0.5, 0.1], [0.1, 0.5, 0.2]) == pytest.approx(1 / 3)
 
 
-def test_language_model_score_counts_related_above_unrelated():
-    assert stereoset.language_model_score([0.9, 0.2, 0.7, 0.1], [0.1, 0.3, 0.6, 0.1]) == 0.5
-
-
 @pytest.mark.parametrize(
     ("n", "top", "kept"), [(242, 0.1, 25), (234, 0.1, 24), (30, 0.1, 3), (10, 0.05, 1), (7, 1.0, 7), (100, 0.07, 7)]
 )
@@ -119,7 +115,7 @@ def test_every_setting_scores_as_one_by_one(tmp_path):
         expected = {
             ("stereotype_score", "-", "original"): stereoset.stereotype_score(stereotype, anti),
             ("stereotype_score", "-", "both"): stereoset.stereotype_score(*both),
-            ("language_model_score", "-", "both"): stereoset.language_model_score(related, np.concatenate(unrelated)),
+            ("language_model_score", "-", "both"): (related > np.concatenate(unrelated)).mean(),
         }
         for name, top in (("top=5%", 0.05), ("top=10%", 0.1), ("top=20%", 0.2), ("top=100%", 1.0)):
             expected["strength", name, "-"] = stereoset.strength(*four, top=top)
@@ -158,10 +154,7 @@ def test_a_damaged_table_is_refused_by_triple_and_setting(damage):
 
 def test_a_column_or_every_row_missing_is_refused(tmp_path):
     frame = probabilities(["a"])
-    with pytest.raises(BiasflowError, match="swapped"):
-        stereoset.score_settings(frame.drop(columns="swapped"))
-    with pytest.raises(BiasflowError, match="empty"):
-        stereoset.score_settings(frame.head(0))
-    frame.drop(columns="p").to_parquet(tmp_path / "p.parquet")
-    with pytest.raises(BiasflowError, match=r"p\.parquet.* p;"):
-        stereoset.score(tmp_path / "p.parquet")
+    for damaged, named in ((frame.drop(columns="p"), " p;"), (frame.head(0), "empty")):
+        damaged.to_parquet(tmp_path / "p.parquet")
+        with pytest.raises(BiasflowError, match=rf"p\.parquet.*{named}"):
+            stereoset.score(tmp_path / "p.parquet")

@@ -12,7 +12,7 @@ from scripts.biasflow.plan.configuration import load_schema, resolve
 from scripts.biasflow.plan.facts import Facts
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = load_schema(ROOT / "config/schema/config.schema.yaml")
+SCHEMA = load_schema()
 RUNS = sorted(path.stem for path in (ROOT / "config").glob("*.yaml") if "\nrun:" in "\n" + path.read_text())
 BERT = {"architectures": ["BertForPreTraining"], "num_hidden_layers": 4, "hidden_size": 256}
 SMALL = {

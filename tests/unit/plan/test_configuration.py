@@ -4,8 +4,8 @@ import pytest
 import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.registry import ERASERS
+from scripts.biasflow.plan.configuration import load_schema, resolve
+from scripts.biasflow.registry import ERASERS, TASKS
 from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, SMALL, asking, changed, of_file, planned
 
 
@@ -26,6 +26,19 @@ def test_defaults_are_filled_in_at_every_depth():
     assert config["metrics"]["strength"]["tops"] == [0.05, 0.1, 0.2, 1.0]
     assert config["ask"]["inside"]["methods"] == ["none"]
     assert "device" not in SMALL and "methods" not in SMALL["ask"]["inside"]
+
+
+def test_a_default_beside_a_reference_comes_before_those_of_what_is_shared():
+    tasks = resolve(changed(("tasks.cola.finetuning", {"epochs": 1})), SCHEMA)["tasks"]
+    assert (tasks["cola"]["finetuning"]["keep"], tasks["nli"]["finetuning"]["keep"]) == ("last", "best")
+    assert tasks["bios"]["frozen"]["epochs"] > tasks["bios"]["heads"]["epochs"]
+    assert tasks["bios"]["frozen"]["batch_size"] == tasks["bios"]["heads"]["batch_size"]
+
+
+def test_kinds_of_task_do_not_define_the_same(monkeypatch):
+    monkeypatch.setitem(TASKS, "other", TASKS["nli"])
+    with pytest.raises(BiasflowError, match=r"tasks\.nli: schema\.yaml: head_training"):
+        load_schema()
 
 
 def test_every_eraser_has_a_method_of_its_name_and_each_method_one_that_is_fitted_before_training():
@@ -164,9 +177,9 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("ask.liang2020", {"encoders": ["own"], "metrics": ["weat"]})), "ask.liang2020"),
         # papers
         (paper("liang2021"), "papers.liang2021'.*'liang2020'"),
-        (paper("liang2020", encoders=["owm"]), "papers.liang2020.encoders.0.*owm.*'own'"),
-        (paper("liang2020", methods=["none", "leece"]), "papers.liang2020.methods.1.*'leace'"),
-        (paper("liang2020", tasks=["colla"]), "papers.liang2020.tasks.0.*'cola'"),
+        (paper("liang2020", encoders=["owm"]), "papers.liang2020.encoders.*owm.*'own'"),
+        (paper("liang2020", methods=["none", "leece"]), "papers.liang2020.methods.*'leace'"),
+        (paper("liang2020", tasks=["colla"]), "papers.liang2020.tasks.*'cola'"),
         (paper("liang2020", tasks=["nli"]), "papers.liang2020.tasks.*nli.*glue"),
         (paper("dawkins2024", topz=[1]), "papers.dawkins2024.topz"),
         (paper("dawkins2024", task="bios"), "papers.dawkins2024.task.*nli"),

@@ -12,29 +12,28 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.plan.datasets import DATASETS, Asked, text_file
+from scripts.biasflow.plan.datasets import DATASETS, text_file
+from scripts.biasflow.plan.external import external_files
 from scripts.biasflow.plan.facts import gather
-from scripts.biasflow.plan.inputs import Inputs, external_files
+from scripts.biasflow.plan.inputs import Inputs
 from scripts.biasflow.plan.items import items_of
+from scripts.biasflow.plan.jobs import Model
 from scripts.biasflow.plan.paths import CORPORA
+from scripts.biasflow.plan.readings import reading_output, reading_path
+from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
 from scripts.biasflow.registry import PAPERS, TASKS, TRAINING, module_of
 from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, changed, of_file
 from tests.unit.plan.test_cells import ALL
 
 CATALOGUE = read_catalogue()
-# What rules/data.smk makes, by the kind of task that it is made for ("": for any run).
-DATA = {
-    "": [
-        r"texts/(wikitext-2(-test)?(\.sentences)?|wikitext-2-whole-sentences(-test)?|{pretrain}(\.held-out)?)\.txt",
-        r"texts/chinese-wikipedia\.txt",
-        r"stimuli/(planted|stereoset-authors|stereoset-swapped)\.csv",
-        r"stereoset-changes\.csv",
-        r"contexts/{encoder}/(ceat\.parquet|ceat_counts\.csv)",
-    ],
-    "nli": [r"{task}/(train|validation|test|sources)\.csv", r"{task}/occupation_pairs\.json"],
-    "glue": [r"{task}/(train|validation)\.csv"],
-    "occupation": [r"{task}/biographies\.parquet", r"{task}/(professions|sources|splits|top_words)\.csv"],
-}
+# What rules/data.smk makes for any run.
+DATA = [
+    r"texts/(wikitext-2(-test)?(\.sentences)?|wikitext-2-whole-sentences(-test)?|{pretrain}(\.held-out)?)\.txt",
+    r"texts/chinese-wikipedia\.txt",
+    r"stimuli/(planted|stereoset-authors|stereoset-authors-test|stereoset-swapped)\.csv",
+    r"stereoset-changes\.csv",
+    r"contexts/{encoder}/(ceat\.parquet|ceat_counts\.csv)",
+]
 SMALL = [*RUNS, "everything"]
 
 
@@ -58,11 +57,9 @@ def find(request, tmp_path) -> Inputs:
 
 
 def made(find: Inputs) -> set[str]:
-    """The outputs of all rules of dear work and of scoring, as far as the plan has jobs for them."""
-    paths, files = (
-        find.paths,
-        {f"{find.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "matrix")},
-    )
+    """The outputs of all rules of dear work and of scoring, as far as the plan has jobs for them, and tasks' data."""
+    paths, tables = find.paths, ("scores", "reasons", "plan", "names", "matrix")
+    files = {f"{paths.root}/{name}.csv" for name in tables}
     for name, encoder in find.config["encoders"].items():
         if encoder["source"] != "local":
             files |= {f"{paths.encoder(name)}/{file}" for file in ("config.json", "model.safetensors")}
@@ -71,7 +68,9 @@ def made(find: Inputs) -> set[str]:
         names = ("config.json", "model.safetensors", "training.json", *kind.files)
         files |= {f"{paths.model(encoder, training)}/{name}" for name in names}
     files |= {path(*key) for key in find.plan.fits for path in (paths.methods, paths.about_methods)}
-    files |= {find.reading_output(key) for key in find.plan.readings}
+    files |= {reading_output(paths, key) for key in find.plan.readings}
+    for task in (TaskPlan(find.config, name) for name in find.config["tasks"]):
+        files |= {task.file(name) for step in task.kind.steps for name in step.outputs.values()}
     return files | {paths.scores(*key) for key in find.plan.scored}
 
 
@@ -79,18 +78,16 @@ def is_there(path: str, find: Inputs, known: set[str]) -> bool:
     """Whether some rule makes the file, the catalogue has it, or it is the project's or the user's own."""
     if path in known or path.removeprefix(f"{CORPORA}/") in CATALOGUE.files or (ROOT / path).is_file():
         return True
-    encoders, tasks = find.config["encoders"], find.config["tasks"]
+    encoders = find.config["encoders"]
     names = {
         "encoder": "|".join(map(re.escape, encoders)),
         "pretrain": "|".join(re.escape(name) for name, about in encoders.items() if about["source"] == "pretrain"),
     }
-    for kind, patterns in DATA.items():
-        names["task"] = "|".join(re.escape(name) for name, about in tasks.items() if about["kind"] == kind)
-        for pattern in patterns:
-            for name, value in names.items():
-                pattern = pattern.replace(f"{{{name}}}", f"({value or '(?!)'})")
-            if re.fullmatch(f"{re.escape(find.paths.data(''))}{pattern}", path):
-                return True
+    for pattern in DATA:
+        for name, value in names.items():
+            pattern = pattern.replace(f"{{{name}}}", f"({value or '(?!)'})")
+        if re.fullmatch(f"{re.escape(find.paths.data(''))}{pattern}", path):
+            return True
     return False
 
 
@@ -106,19 +103,33 @@ def jobs(find: Inputs):
     for (encoder, training), model in find.plan.trained.items():
         task, strategy, seed = model.task, model.strategy, model.seed
         wildcards = SimpleNamespace(encoder=encoder, task=task, strategy=strategy, seed=seed)
-        yield ("finetune", encoder, training), find.training_inputs(wildcards)
+        yield ("finetune", encoder, training), find.trainings.inputs(wildcards)
+    for name, about in find.config["tasks"].items():
+        for step in kind_of(about["kind"]).steps:
+            yield ("prepare", name, step.rule), find.step_inputs(step)(SimpleNamespace(task=name))
     for encoder, training, group in find.plan.fits:
         wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
-        yield ("fit", encoder, training, group), find.fit_inputs(wildcards)
+        yield ("fit", encoder, training, group), find.fits.inputs(wildcards)
     for key in dict.fromkeys(key[:4] for key in find.plan.readings):
-        yield ("read", *key), find.reading_inputs(key[3])(of_reading(key))
+        yield ("read", *key), find.readings.inputs(key[3])(of_reading(key))
     for encoder, training, block in find.plan.scored:
         wildcards = SimpleNamespace(encoder=encoder, training=training, block=block)
-        yield ("score", encoder, training, block), find.score_inputs(wildcards)
+        yield ("score", encoder, training, block), find.scores.inputs(wildcards)
     for paper in find.config["papers"]:
         yield ("paper", paper), find.paper_inputs(paper)
-        items = items_of(find, paper)
+        items = items_of(find.config, find.plan, paper)
         yield ("items", paper), [path for path in items.inputs if not path.endswith(".about")]
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_a_kind_of_task_names_what_its_steps_make(kind):
+    entry = kind_of(kind)
+    outputs = [file for step in entry.steps for file in step.outputs.values()]
+    assert len(set(outputs)) == len(outputs)
+    gendered = entry.gendered.data.values() if entry.gendered else ()
+    assert {*entry.first, *entry.trained_on.values(), *entry.printed.values(), *gendered} <= set(outputs)
+    modules = {module_of(each) for each in (TASKS[kind], *entry.steps, *filter(None, [entry.gendered]))}
+    assert all((ROOT / f"{name.replace('.', '/')}.py").is_file() for name in modules)
 
 
 def of_reading(key: tuple) -> SimpleNamespace:
@@ -146,53 +157,55 @@ def test_every_input_is_some_rules_output_or_in_the_catalogue(find):
 
 def test_whoever_reads_under_methods_waits_for_their_fit(find):
     for key, readings in readings_of(find).items():
-        inputs = find.reading_inputs(key[3])(of_reading(key))
+        inputs = find.readings.inputs(key[3])(of_reading(key))
         methods = {name for reading in readings for name in reading.methods}
         assert ("methods" in inputs) == bool(methods - {"none", readings[0].model.carried}), key
 
 
 def test_a_job_reads_every_dataset_of_its_readout_under_its_methods(find):
     for key, readings in readings_of(find).items():
-        params = find.reading_params(key[3])(of_reading(key))["datasets"]
+        params = find.readings.params(key[3])(of_reading(key))["datasets"]
         assert [(each["dataset"], each["methods"]) for each in params] == [
             (reading.dataset.name, list(reading.methods)) for reading in readings
         ]
-        folder = find.reading_output(readings[0].key)
-        assert [f"{folder}/{each['file']}" for each in params] == [find.reading_path(each.key) for each in readings]
+        folder = reading_output(find.paths, readings[0].key)
+        assert [f"{folder}/{each['file']}" for each in params] == [
+            reading_path(find.paths, each.key) for each in readings
+        ]
 
 
 def test_the_parameters_of_jobs_are_plain_values(find):
     """They go into provenance and decide whether a job is run again."""
     for (encoder, _), model in find.plan.trained.items():
         wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
-        params = find.training_params(wildcards)
+        params, task = find.trainings.params(wildcards), TaskPlan(find.config, model.task)
         assert json.loads(json.dumps(params)) == params
         assert (params["fit"] is None) == (model.carried is None)
-        assert set(find.training_data(model)) == set(params["roles"]) <= set(find.training_inputs(wildcards))
+        assert set(task.kind.trained_on) == set(params["roles"]) <= set(find.trainings.inputs(wildcards))
     for key in readings_of(find):
-        params, inputs = (of(key[3])(of_reading(key)) for of in (find.reading_params, find.reading_inputs))
+        params, inputs = (of(key[3])(of_reading(key)) for of in (find.readings.params, find.readings.inputs))
         assert json.loads(json.dumps(params)) == params
         for each in params["datasets"]:  # a readout's folder is waited for, and its files are named
             for path in flat(each["data"]):
                 assert path in inputs["data"] or path.rpartition("/")[0] in inputs["data"], (key, path)
     for encoder, training, group in find.plan.fits:
         wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
-        params = find.fit_params(wildcards)
+        params = find.fits.params(wildcards)
         assert json.loads(json.dumps(params)) == params
-        assert {*params["roles"], "model"} <= set(find.fit_inputs(wildcards))
+        assert {*params["roles"], "model"} <= set(find.fits.inputs(wildcards))
 
 
 def test_modules_that_jobs_import_by_name_are_there(find):
     modules = set()
     for (encoder, _), model in find.plan.trained.items():
         wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
-        own = find.training_modules(wildcards)
+        own = find.trainings.modules(wildcards)
         assert module_of(TASKS[find.config["tasks"][model.task]["kind"]]) in own
         modules |= set(own)
     for encoder, training, group in find.plan.fits:
-        modules |= set(find.fit_modules(SimpleNamespace(encoder=encoder, training=training, group=group)))
+        modules |= set(find.fits.modules(SimpleNamespace(encoder=encoder, training=training, group=group)))
     for encoder, training, block in find.plan.scored:
-        modules |= set(find.score_modules(SimpleNamespace(encoder=encoder, training=training, block=block)))
+        modules |= set(find.scores.modules(SimpleNamespace(encoder=encoder, training=training, block=block)))
     assert all((ROOT / f"{name.replace('.', '/')}.py").is_file() for name in modules)
 
 
@@ -210,10 +223,10 @@ def test_adding_a_block_changes_nothing_that_the_others_take(name, tmp_path):
         if job[0] not in ("paper", "items"):
             assert later[job] == inputs
     for key in readings_of(before):
-        assert after.reading_params(key[3])(of_reading(key)) == before.reading_params(key[3])(of_reading(key))
+        assert after.readings.params(key[3])(of_reading(key)) == before.readings.params(key[3])(of_reading(key))
     for encoder, training, group in before.plan.fits:
         wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
-        assert after.fit_params(wildcards) == before.fit_params(wildcards)
+        assert after.fits.params(wildcards) == before.fits.params(wildcards)
 
 
 def test_what_is_fitted_before_training_takes_the_encoder_before_training(tmp_path):
@@ -222,14 +235,14 @@ def test_what_is_fitted_before_training_takes_the_encoder_before_training(tmp_pa
         "encoders": ["own"], "task": "nli", "methods": ["hard-pretrained"], "metrics": ["accuracy"],
     }), config=find.config), SCHEMA)  # fmt: skip
     find = Inputs(config, find.facts, plan(config, find.facts), CATALOGUE)
-    inputs = find.fit_inputs(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="more"))
-    assert inputs["origin"] == find.encoder_files("own") != inputs["model"]
-    assert "origin" not in find.fit_inputs(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="of-nli"))
+    inputs = find.fits.inputs(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="more"))
+    assert inputs["origin"] == find.encoders.files("own") != inputs["model"]
+    assert "origin" not in find.fits.inputs(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="of-nli"))
 
 
 def test_the_digest_follows_what_the_plan_shows(tmp_path):
     find = found("config", tmp_path)
-    other = resolve(changed(("ask.nli-methods.seeds", [0]), config=find.config), SCHEMA)
+    other = resolve(changed(("ask.nli-methods.seeds", [1]), config=find.config), SCHEMA)
     assert find.digest() == found("config", tmp_path).digest()
     assert find.digest() != Inputs(other, find.facts, plan(other, find.facts), CATALOGUE).digest()
 
@@ -238,11 +251,10 @@ def test_the_digest_follows_what_the_plan_shows(tmp_path):
 def test_what_a_model_reads_is_cut_as_in_its_training(name, tmp_path):
     find = found(name, tmp_path)
     lengths = {task: about["finetuning"]["max_length"] for task, about in find.config["tasks"].items()}
-    for key, reading in find.plan.readings.items():
-        if reading.readout in ("predictions", "nli_heads"):
-            place = SimpleNamespace(encoder=key[0], training=key[1], block=key[2])
-            options = [each["options"] for each in find.reading_params(reading.readout)(place)["datasets"]]
-            assert {each["max_length"] for each in options} == {lengths[reading.task]}
+    for key, readings in readings_of(find).items():
+        if key[3] in ("predictions", "nli_heads"):
+            options = [each["options"] for each in find.readings.params(key[3])(of_reading(key))["datasets"]]
+            assert {each["max_length"] for each in options} == {lengths[readings[0].block.task]}
 
 
 # External files
@@ -269,6 +281,8 @@ def test_the_external_files_of_stimuli():
     own = ("encoders.own.corpus", "mine.txt")
     assert files_of(asked("strength"), own) == ["gender-swapped-dev"]
     assert set(files_of(asked("strength", methods=["none", "leace"]), own)) == {"gender-swapped-dev"} | corpus
+    test = ("metrics.strength.stimuli", ["stereoset-authors-test"])
+    assert files_of(asked("strength"), own, test) == ["gender-swapped-test"]
 
 
 def test_the_external_files_of_texts():
@@ -286,8 +300,9 @@ def test_the_external_files_of_texts():
 def test_an_encoder_is_pre_trained_on_all_its_texts(tmp_path):
     find = found("small", tmp_path)
     texts = [f"results/small/data/texts/{name}.txt" for name in ("wikitext-2.sentences", "chinese-wikipedia")]
-    assert find.pretraining_texts("bilingual-bert") == texts and find.pretraining_texts("wikitext-bert") == texts[:1]
-    assert "corpus" not in find.pretraining("bilingual-bert")
+    assert find.encoders.pretraining_texts("bilingual-bert") == texts
+    assert find.encoders.pretraining_texts("wikitext-bert") == texts[:1]
+    assert "corpus" not in find.encoders.pretraining("bilingual-bert")
     both = ("encoders.own.corpus", ["planted", "chinese-wikipedia"])
     assert files_of(both, asked("strength")) == ["chinese-wikipedia", "chinese-wikipedia-rest"]  # stimuli are embedded
 
@@ -312,7 +327,7 @@ def test_a_text_is_read_as_released_or_by_sentence(text, held_out, running, file
 
 def test_perplexity_reads_the_text_as_released_and_pseudo_perplexity_its_sentences():
     config = resolve(changed(("metrics.perplexity.text", "wikitext-2")), SCHEMA)
-    asked = Asked(config, "real", None, "pretrained", [0], [])
+    asked = Asked(config, Model("real"))
     ((running,), (sentences,)) = (DATASETS[name](asked) for name in ("running_text", "sample_of_text"))
     assert running.name == sentences.name == "wikitext-2"
     assert running.files["text"] == ("results/test/data/texts/wikitext-2-test.txt",)
@@ -357,7 +372,9 @@ def test_a_local_encoder_that_is_not_there_ends_the_download_of_files():
 
 def test_every_paper_has_items_of_its_own_blocks(tmp_path):
     find = found("config", tmp_path)
-    roles = {paper: set(items_of(find, paper).files) for paper in PAPERS if paper in find.config["papers"]}
+    roles = {
+        paper: set(items_of(find.config, find.plan, paper).files) for paper in PAPERS if paper in find.config["papers"]
+    }
     assert {"stimuli", "next_sentence", "explained_variance", "sentence_pairs", TRAINING} <= roles["dawkins2024"]
     assert "token_scores" in roles["liang2020"] and "token_scores" not in roles["orgad2022"]
     assert {"professions", "top_words", "ceat_counts", "ceat_words"} <= roles["orgad2022"]

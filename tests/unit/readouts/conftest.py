@@ -66,10 +66,10 @@ def fitted() -> Fitted:
     return Fitted(methods, {name: [] for name in methods})
 
 
-def reader(model, tokenizer, **methods) -> Reader:
+def reader(model, tokenizer, *, batch_size=64, **methods) -> Reader:
     """The model read under edits (place, eraser) by method; untouched where there is none."""
     active = {name: (Active(name, edits=tuple(edits)),) for name, edits in (methods or {"none": ()}).items()}
-    return Reader(model, tokenizer, Fitted(active, {name: [] for name in active}))
+    return Reader(model, tokenizer, Fitted(active, {name: [] for name in active}), batch_size)
 
 
 @pytest.fixture(scope="session")

@@ -12,10 +12,11 @@ from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.metrics.combined_effect import ceat, score
 from scripts.biasflow.readouts import associations
-from scripts.biasflow.readouts.word_contexts import find_word_contexts, word_vectors
+from scripts.biasflow.readouts.word_contexts import find_word_contexts
 from scripts.biasflow.results.scores import tidy
 from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.reference_ceat import word_vectors
 from tests.unit.synthetic_bios import METHODS, source
 
 SETS = {"X": ("rose", "lily"), "Y": ("ant", "wasp"), "A": ("love", "peace"), "B": ("hate", "war")}

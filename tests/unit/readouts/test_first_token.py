@@ -10,7 +10,7 @@ from scripts.biasflow.encoders.first_token import first_token_vectors
 from scripts.biasflow.encoders.load import load_encoder, random_encoder
 from scripts.biasflow.methods.fitted import Active, Fitted
 from scripts.biasflow.readouts import first_token, states
-from scripts.biasflow.readouts.mapped import open_arrays
+from scripts.biasflow.readouts.files import load_arrays
 from scripts.biasflow.readouts.states import States
 from tests.unit.synthetic_bios import METHODS, fitted, projection, readable, save_model, save_states, source
 
@@ -41,7 +41,7 @@ def by_hand(folder, edits=(), text="text"):
 def test_vectors_under_every_method_are_those_of_the_edited_model(folder):
     names = ("none", "last", "cls", "deep", "both")
     path, _ = read(folder, names)
-    stored = open_arrays(path)
+    stored = load_arrays(path)
     assert stored.axis == (PLAIN, ("deep", "layer[0]"), ("both", "-")) and stored.meta["layers"] == 3
     found = {(method, setting): X for method, setting, X in States(path, fitted(*names)).under_each()}
     assert list(found) == list(fitted(*names).axis)
@@ -72,7 +72,7 @@ def test_rows_are_those_that_were_asked_for(folder):
 )
 def test_the_untouched_model_is_stored_where_it_is_of_use(folder, names, stored):
     path, _ = read(folder, names)
-    assert sorted(open_arrays(path).axis) == sorted(stored)
+    assert sorted(load_arrays(path).axis) == sorted(stored)
     assert [pair[:2] for pair in States(path, fitted(*names)).under_each()] == list(fitted(*names).axis)
 
 
@@ -113,12 +113,12 @@ def test_groups_hold_all_methods_in_their_order(tmp_path, monkeypatch):
 
 def test_scrubbed_texts_and_random_encoders(folder):
     path, _ = read(folder, ("none",), text="scrubbed")
-    assert np.array_equal(open_arrays(path).arrays["vectors"][0], by_hand(folder, text="scrubbed"))
+    assert np.array_equal(load_arrays(path).arrays["vectors"][0], by_hand(folder, text="scrubbed"))
     drawn = source(folder)
     drawn = type(drawn)(**vars(drawn) | {"training": "random/seed4"})
     first_token.read(drawn, folder / "drawn", text="raw", max_length=32)
     expected = first_token_vectors(*random_encoder(folder / "model", seed=4), BIOS["text"].tolist(), max_length=32)[0]
-    assert np.array_equal(open_arrays(folder / "drawn").arrays["vectors"][0], expected)
+    assert np.array_equal(load_arrays(folder / "drawn").arrays["vectors"][0], expected)
 
 
 def test_cut_texts_are_counted(folder):

@@ -12,10 +12,9 @@ from scripts.biasflow.methods.fitted import Active, Fitted, save
 from scripts.biasflow.metrics import fairness
 from scripts.biasflow.metrics.occupation import occupation_rows, score
 from scripts.biasflow.readouts import heads, states
-from scripts.biasflow.readouts.linear_heads import load_linear_heads
 from scripts.biasflow.results.scores import tidy
 from scripts.biasflow.tasks.occupation.data import classes_of, held_out, rows_of, split, women
-from tests.unit.reference_probe import train_head
+from tests.unit.reference_probe import load_linear_heads, train_head
 from tests.unit.synthetic_bios import STRATEGIES, biographies, save_states, source, vectors_of
 
 BIOS = biographies(900)

@@ -23,7 +23,7 @@ def test_they_are_the_models_own_for_any_batch_size(encoder):
     model, tokenizer = encoder
     sentences = ["[MASK] said that the nurse was late .", "the baker said [MASK] ."]
     found = log_probabilities(reader(model, tokenizer), sentences, ["he", "she"])
-    alone = log_probabilities(reader(model, tokenizer), sentences, ["he", "she"], batch_size=1)
+    alone = log_probabilities(reader(model, tokenizer, batch_size=1), sentences, ["he", "she"])
     assert found.shape == (1, 2, 2) and np.allclose(found, alone, atol=1e-5)
     for sentence, row in zip(sentences, found[0], strict=True):
         batch = tokenizer(sentence, return_tensors="pt")
@@ -70,7 +70,7 @@ def test_a_phrase_of_two_pieces_gets_two_masks(encoder, batch_size):
         ["[MASK] was late .", "the baker said that [MASK] was late ."],
         ["the nurse", "he", "the baker"],
     )
-    (found,) = log_probabilities(reader(*encoder), sentences, phrases, pieces=True, batch_size=batch_size)
+    (found,) = log_probabilities(reader(*encoder, batch_size=batch_size), sentences, phrases, pieces=True)
     for sentence, row in zip(sentences, found, strict=True):
         before, after = (part.split() for part in sentence.split("[MASK]"))
         at = len(before) + 1

@@ -22,6 +22,7 @@ from scripts.biasflow.methods.grid import chosen_settings
 from scripts.biasflow.metrics import glue, nli
 from scripts.biasflow.readouts import predictions, sweep_heads
 from scripts.biasflow.readouts.files import load_arrays
+from scripts.biasflow.readouts.reader import Reader
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.conftest import HIDDEN, MODELS, SIZES, random_subspaces
@@ -158,8 +159,8 @@ def test_a_classifier_of_other_classes_is_refused(source):
 
 
 def test_weights_that_give_nan_are_refused(source, monkeypatch):
-    vectors = predictions.sentence_vectors
-    monkeypatch.setattr(predictions, "sentence_vectors", lambda *a, **k: vectors(*a, **k) * float("nan"))
+    vectors = Reader.sentence_vectors
+    monkeypatch.setattr(Reader, "sentence_vectors", lambda *a: vectors(*a) * float("nan"))
     with pytest.raises(BiasflowError, match="NaN"):
         read(source)
 

@@ -7,7 +7,7 @@ import torch
 
 from scripts.biasflow.erasers.eraser import Eraser
 from scripts.biasflow.methods.fitted import Active, Fitted, save
-from scripts.biasflow.metrics.codelength import codelengths, score
+from scripts.biasflow.metrics.codelength import online_codelength, score
 from scripts.biasflow.readouts import probes, states
 from scripts.biasflow.readouts.probe import control_labels, probe_split
 from scripts.biasflow.results.scores import tidy
@@ -63,20 +63,18 @@ def test_equal_to_one_probe_after_the_other_under_every_method_and_on_every_spli
                         assert value(scores, "probe_accuracy", keep, **keys) == pytest.approx([accuracy])
 
 
-def test_all_readings_are_those_of_codelengths(tmp_path):
+def test_all_readings_are_those_of_online_codelength(tmp_path):
     X = vectors_of(BIOS, gender=1)
     scores = score(read(tmp_path, X))
     z, rows = (BIOS["gender"] == "F").to_numpy().astype(int), held_out(BIOS, 0)
     train, dev, test = (rows[part] for part in probe_split(len(rows), 0))
-    expected = codelengths(
-        X[train], z[train], X_dev=X[dev], z_dev=z[dev], X_test=X[test], z_test=z[test], seeds=[0, 1],
-        fractions=(0.1, 0.3, 0.6, 1.0), epochs=20,
-    )  # fmt: skip
+    sets = {"X_dev": X[dev], "z_dev": z[dev], "X_test": X[test], "z_test": z[test]}
+    training = {"seeds": [0, 1], "fractions": (0.1, 0.3, 0.6, 1.0), "epochs": 20}
     for keep in ("best", "last"):
         for units in ("bits", "mixed"):
-            found = value(scores, "compression", f"{units}-{keep}")
-            assert found == pytest.approx(expected.compression(units=units, keep=keep), rel=1e-5)
-        assert value(scores, "probe_accuracy", keep) == pytest.approx(expected.accuracy(keep=keep))
+            expected = online_codelength(X[train], z[train], **sets, **training, units=units, keep=keep)
+            assert value(scores, "compression", f"{units}-{keep}") == pytest.approx(expected.compression, rel=1e-5)
+        assert value(scores, "probe_accuracy", keep) == pytest.approx(expected.accuracy)
     assert set(scores.loc[scores["metric"] != "probe_accuracy", "n"]) == {len(train)}
     assert set(scores.loc[scores["metric"] == "probe_accuracy", "n"]) == {len(test)}
     assert len(tidy(scores, encoder="e")) == 2 * (4 + 4 + 2)

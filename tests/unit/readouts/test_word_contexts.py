@@ -17,9 +17,9 @@ from scripts.biasflow.readouts.word_contexts import (
     find_word_contexts,
     lower_cases,
     read_word_contexts,
-    word_vectors,
 )
 from tests.unit.conftest import MODELS
+from tests.unit.reference_ceat import word_vectors
 
 SENTENCES = [
     "The nurse said that he's tired, and (He) left.",
@@ -98,9 +98,8 @@ def test_case_is_the_tokenizers(kind, lower):
     assert lower_cases(TOKENIZERS[kind]) == lower
     names = found_in(contexts_of(kind, ["Bill", "NASA"]))
     assert names == (["Bill", "bill", "Bill", "NASA", "nasa", "NASA"] if lower else ["Bill", "Bill", "NASA", "NASA"])
-    assert found_in(contexts_of(kind, ["Bill", "NASA"], ignore_case=False)) == ["Bill", "Bill", "NASA", "NASA"]
-    assert found_in(contexts_of(kind, ["bill"], ignore_case=False)) == ["Bill", "bill", "Bill"]
-    assert found_in(contexts_of(kind, ["nasa"], ignore_case=True)) == ["NASA", "nasa", "NASA"]
+    assert found_in(contexts_of(kind, ["bill"])) == ["Bill", "bill", "Bill"]
+    assert found_in(contexts_of(kind, ["nasa"])) == (["NASA", "nasa", "NASA"] if lower else ["nasa"])
 
 
 def test_a_word_of_two_spellings_counts_for_both():
@@ -130,17 +129,15 @@ def test_the_sample_of_a_word_depends_on_the_seed_and_not_on_other_words():
 
 
 @pytest.mark.parametrize(
-    ("text", "window", "cut"),
+    ("text", "max_length", "cut"),
     [
-        ("a b c (he), d e f", 2, " b c (he), d e"),
-        ("a b c (he), d e f", 0, " (he),"),
-        ("he's here to stay", 1, "he's here"),
-        ("  a\n\nb  he  c", 1, "\nb  he  c"),
+        ("a b c (he), d e f", 9, " c (he), d"),
+        ("a b c (he), d e f", 6, " (he),"),
         ("a b he", 9, "a b he"),
     ],
 )
-def test_windows_of_words(text, window, cut):
-    (row,) = contexts_of("cased", ["he"], [text], window=window).table.itertuples()
+def test_texts_are_cut_between_words(text, max_length, cut):
+    (row,) = contexts_of("cased", ["he"], [text], max_length=max_length).table.itertuples()
     assert row.text == cut and cut[row.start : row.end] == "he"
 
 
@@ -170,12 +167,11 @@ def test_what_is_joined_to_the_word_goes_if_it_is_too_long():
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
-@pytest.mark.parametrize("pieces", ["last", "mean"])
-def test_vectors_are_those_of_the_words_own_pieces(kind, pieces):
+def test_vectors_are_those_of_the_words_last_pieces(kind):
     """The pieces by hand: those between the token counts of the text up to the word and up to its end."""
     model, tokenizer = small_model(kind), TOKENIZERS[kind]
     contexts = contexts_of(kind, ["he", "nurse", "theatre", "Bill"]).table
-    found = word_vectors(model, tokenizer, contexts, batch_size=2, pieces=pieces)
+    found = word_vectors(model, tokenizer, contexts, batch_size=2)
     assert list(found) == ["he", "nurse", "theatre", "Bill"]
     several = 0
     for word, rows in contexts.groupby("word"):
@@ -186,8 +182,7 @@ def test_vectors_are_those_of_the_words_own_pieces(kind, pieces):
             first += tokenizer.tokenize(row.text)[first - 1] == "Ġ"  # a blank that is a token of its own
             with torch.inference_mode():
                 states = model.base_model(**tokenizer(row.text, return_tensors="pt")).last_hidden_state[0]
-            wanted = states[last - 1] if pieces == "last" else states[first:last].mean(0)
-            assert vector == pytest.approx(wanted.numpy(), abs=1e-5)
+            assert vector == pytest.approx(states[last - 1].numpy(), abs=1e-5)
             several += last - first > 1
     assert several >= 2
 
@@ -241,7 +236,6 @@ def test_words_that_do_not_occur_are_errors_or_dropped():
         (["he", "she", "he"], {}, "'he'"),
         (["he"], {"per_word": 0}, "per_word"),
         (["he"], {"max_length": 2}, "max_length"),
-        (["he"], {"window": -1}, "window"),
         (["he"], {"missing": "ignore"}, "missing"),
         (["he"], {"texts": []}, "no text"),
     ],
@@ -256,8 +250,6 @@ def test_contexts_that_do_not_fit_the_encoder_are_named():
     table = contexts_of("pieces", ["he"]).table
     with pytest.raises(BiasflowError, match="no contexts"):
         word_vectors(model, tokenizer, table.head(0))
-    with pytest.raises(BiasflowError, match="pieces"):
-        word_vectors(model, tokenizer, table, pieces="first")
     with pytest.raises(BiasflowError, match=r"'he'.*64"):
         word_vectors(model, tokenizer, table.assign(text=table["text"] + " a" * 70))
     with pytest.raises(BiasflowError, match="'he'"):

@@ -218,21 +218,6 @@ def test_checkpoints_of_another_machine_or_code_are_refused(tmp_path, monkeypatc
             run(tmp_path, "model")
 
 
-def test_two_visible_gpus_do_not_share_the_batches(tmp_path, monkeypatch):
-    """Beside the GPU of a training a second one may be visible: it would make other batches and another result."""
-    seen = []
-    make = module.FineTuner.__init__
-    monkeypatch.setattr(
-        module.FineTuner, "__init__", lambda self, **options: (seen.append(options["args"]), make(self, **options))[1]
-    )
-    setup = module.TrainingArguments.__post_init__
-    monkeypatch.setattr(
-        module.TrainingArguments, "__post_init__", lambda self: (setup(self), setattr(self, "_n_gpu", 2))[0]
-    )
-    assert run(tmp_path, "model")["steps"] == 24
-    assert [arguments.n_gpu for arguments in seen] == [1]
-
-
 def test_same_seed_same_weights_and_another_seed_others(tmp_path):
     run(tmp_path, "a"), run(tmp_path, "b"), run(tmp_path, "c", seed=4)
     assert same(weights(tmp_path, "a"), weights(tmp_path, "b"))
@@ -245,9 +230,9 @@ def test_last_keeps_the_last_epoch(tmp_path):
     assert facts["validation_score"] == facts["validation_scores"][-1]
 
 
-def fit_a_dimension(model, tokenizer, methods, *, n, origin, device):
+def fit_a_dimension(model, tokenizer, methods, *, n, origin):
     """In the place of `fit_block`: takes dimension n out of the last layer but one."""
-    assert origin is model and not model.training and device == model.device
+    assert origin is model and not model.training
     eraser = Eraser.projection(torch.eye(SIZES["hidden_size"])[n : n + 1])
     return Fitted({name: (Active(name, "-", (("layer[-2]", eraser),)),) for name in methods}, methods)
 

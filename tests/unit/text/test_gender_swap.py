@@ -26,6 +26,7 @@ her book | Her book is red | of her own | her very first day | her up-to-date li
 her best, oldest friend | in her back yard | on her back | hurt her back | kept her home clean | at her home
 her "friend" left | her three sons | gave her son a ball | gave her book to them | made her debut | her running shoes
 see her sexy, big eyes | made her first move | her oldest friend's car | her will | in her will | against her will
+her happy and healthy family | gave her all | her later work | her vegetable garden | found her work
 her left hand | let her hair down | find her keys | loves her daily walk | her only child | her many friends"""
 OBJECTIVE = """
 saw her | saw her. | with her, | told her that | told her to go | told her a joke | all of her, | is with her in town
@@ -33,6 +34,8 @@ gave her a book | gave her flowers | gave her two books | bought her some | paid
 let her sleep | saw her crying | held her tightly | called her back | took her home | call her Kim | follow her?
 asked her if they knew | love her and the dog | picked her up | help her relax | there for her when | a man like her was
 something wrong with her if | grope her, but | loved her so much | for her because | took her out | told her "no"
+called her ma'am | loved her very much | made her very happy | left her money | with her all day
+help her load the truck | kept her comfortable | makes her uniquely qualified to | stop her leaving
 watched her cook in the kitchen | want her back | gave her all the information"""
 BEFORE_NOUN = """
 his book | his own | his old car | in his up-to-date list | his "friend" | his not knowing | his often quoted words"""
@@ -118,6 +121,11 @@ def test_two_pronouns_of_both_genders(sentence, swapped):
         ("a bachelor's degree for a bachelor", "a bachelor's degree for a bachelorette"),
         ("The king met King Kong and the lion king.", "The queen met King Kong and the lion king."),
         ("George Washington and George", "George Washington and Ruth"),
+        ("The ladies' room, LADIES’ wear", "The gentlemen's room, GENTLEMEN’S wear"),
+        ("The gentlemen's room; James' car", "The ladies' room; Mary's car"),
+        ("They groom dogs. The groom will groom his hair.", "They groom dogs. The bride will groom her hair."),
+        ("male actors, a female actress, two actors", "female actors, a male actor, two actresses"),
+        ("Lincoln Avenue, Victoria Falls, Victoria", "Lincoln Avenue, Victoria Falls, Sebastian"),
         ("HER2 and her_name and @women_1", "HER2 and her_name and @women_1"),
         ("", ""),
         (" \t\n", " \t\n"),

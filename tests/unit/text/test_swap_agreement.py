@@ -6,7 +6,17 @@ from hypothesis import strategies as st
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.text.gender_lexicon import DEFAULT_FOLDER, default_lexicon
 from scripts.biasflow.text.gender_swap import swap_gender
-from scripts.biasflow.text.swap_agreement import SET_ASIDE_COLUMNS, compare, digest, equal_but_names
+from scripts.biasflow.text.swap_agreement import (
+    KINDS,
+    SET_ASIDE_COLUMNS,
+    by_kind,
+    compare,
+    digest,
+    equal_but_names,
+    is_held_out,
+    kind_of_difference,
+    round_trips,
+)
 
 CONTEXT, SWAPPED = "My sister is here.", "My brother is here."
 ROWS = [  # label, next sentence, the authors' swap of it
@@ -133,6 +143,49 @@ def test_our_own_swap_agrees_with_itself(sentences):
     disagreements, summary = compare(stimuli(rows=rows), set_aside())
     assert disagreements.empty
     assert (summary["share_equal"] == 1).all() and (summary["n_equal_but_names"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("original", "authors", "ours", "kind"),
+    [
+        ("her own", "him own", "his own", "case of a pronoun"),
+        ("his own", "hers own", "her own", "case of a pronoun"),
+        ("the woman left", "the woman left", "the man left", "left by the authors"),
+        ("the housewife left", "the homemaker left", "the housewife left", "left by us"),
+        ("a nice guy", "a nice girl", "a nice gal", "another word"),
+        ("his wife left", "a man left him", "her husband left", "another word"),
+        ("Xanthippa left", "Xaver left", "Xanthippa left", "name or unknown word"),
+        ("She saw the NBA", "He saw the Nba", "He saw the NBA", "characters"),
+        ("a high-fived  girl", "a high fived boy", "a high-fived  boy", "characters"),
+        ("Jane and her SUV", "Tom and his Suv", "Bob and his SUV", "characters"),
+        ("Xanthippa and her mom", "Xaver and him mom", "Xanthippa and his dad", "case of a pronoun"),
+    ],
+)
+def test_the_kind_of_a_difference_is_told_from_the_texts(original, authors, ours, kind):
+    assert kind_of_difference(original, authors, ours, default_lexicon()) == kind
+
+
+def test_kinds_are_counted_in_their_order():
+    disagreements, _ = compare(stimuli(), set_aside())
+    counts = by_kind(disagreements)
+    assert counts["kind"].tolist() == list(KINDS) and counts["n"].tolist() == [1, 0, 0, 0, 0, 0]
+    assert by_kind(disagreements.head(0))["n"].sum() == 0
+
+
+def test_round_trips_count_what_comes_back():
+    sentences = ["He saw his dog.", "It rains.", "A blonde left.", "I told him lies.", "She saw him."]
+    assert round_trips(sentences) == {"n": 5, "n_swapped": 4, "n_back": 3, "n_pronouns": 2, "n_pronouns_back": 2}
+
+
+def test_a_pronoun_that_is_read_wrongly_does_not_come_back():
+    assert round_trips(["We stop him sneezing."])["n_pronouns_back"] == 1
+    assert round_trips(["We fear him sneezing."]) == {
+        "n": 1, "n_swapped": 1, "n_back": 0, "n_pronouns": 1, "n_pronouns_back": 0,
+    }  # fmt: skip
+
+
+def test_half_of_the_items_are_held_out():
+    assert 400 < sum(is_held_out(str(number)) for number in range(1000)) < 600
 
 
 def test_the_own_list_holds_no_sentences():

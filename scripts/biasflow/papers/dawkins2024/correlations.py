@@ -1,6 +1,7 @@
 """Does less bias inside mean less bias outside? Dawkins et al. (2024, sec. 5): no (rho 0.040, p 0.73, 76 models)."""
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -47,17 +48,16 @@ def correlations(run: Run, *, resamples: int = 1000, seed: int = 0) -> pd.DataFr
     and fairness over all models. Where a correlation cannot be computed `note` says why."""
     found = []
     for keys, block in with_printed(run).groupby(_MODELS, sort=False):
-        for models, own in _groups(block):
-            for measure in MEASURES:
-                for parity, fairness in PARITY.items():
-                    both = own[[measure, fairness]].dropna()
-                    if both.empty and keys[0] == PRINTED:  # the paper has one reading of parity
-                        continue
-                    named = dict(zip(_MODELS, keys, strict=True)) | {"models": models, "measure": measure}
-                    for method in METHODS:
-                        one = correlation(both[measure], both[fairness], method, resamples=resamples, seed=seed)
-                        values = {name: getattr(one, name) for name in ("estimate", "p", "low", "high", "n")}
-                        found.append(named | {"parity": parity, "method": method} | values | {"note": one.reason})
+        for (models, own), measure, (parity, fairness) in product(_groups(block), MEASURES, PARITY.items()):
+            both = own[[measure, fairness]].dropna()
+            if both.empty and keys[0] == PRINTED:  # the paper has one reading of parity
+                continue
+            named = {"models": models, "measure": measure, "parity": parity}
+            for method in METHODS:
+                one = correlation(both[measure], both[fairness], method, resamples=resamples, seed=seed)
+                row = dict(zip(_MODELS, keys, strict=True)) | named | {"method": method}
+                row |= {name: getattr(one, name) for name in ("estimate", "p", "low", "high", "n")}
+                found.append(row | {"note": one.reason})
     table = merge_published(pd.DataFrame(found), _of_text(run.published("text")), on=_KEYS, values=["estimate", "p"])
     return table.drop(columns="p_difference")
 

@@ -6,16 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_of_nli
-from scripts.biasflow.papers.dawkins2024.rows import (
-    AFTER,
-    READING,
-    SCORES,
-    SETTING,
-    encoders,
-    nli,
-    why_not_in_nli,
-)
-from scripts.biasflow.papers.dawkins2024.table7 import against_base, in_printed_order, nli_by_setting, status_of
+from scripts.biasflow.papers.dawkins2024.rows import AFTER, NLI, READING, SCORES, SETTING, encoders, nli, not_run
+from scripts.biasflow.papers.dawkins2024.table7 import against_base, in_printed_order, nli_by_setting
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results.statistics import t_interval
 from scripts.biasflow.results.tables import merge_published
@@ -28,16 +20,8 @@ def weighting_pairs(snli_accuracy: pd.Series) -> pd.DataFrame:
     """Settings that differ in n_p only: columns np0 and np1, index level and `rest`, the settings without n_p.
 
     `snli_accuracy`: index level and settings. Pairs of which one side is absent are left out."""
-    levels, settings = (snli_accuracy.index.get_level_values(name) for name in SETTING)
-    split = [text.rpartition(",") for text in settings]  # n_p is the last of the settings
-    frame = pd.DataFrame(
-        {
-            "level": levels,
-            "rest": [rest for rest, _, _ in split],
-            "n_p": [n_p for _, _, n_p in split],
-            "value": snli_accuracy.to_numpy(),
-        }
-    )
+    frame = snli_accuracy.rename("value").reset_index()
+    frame[["rest", "comma", "n_p"]] = frame["settings"].str.rpartition(",")  # n_p is the last of the settings
     pairs = frame[frame["n_p"] != ""].pivot(index=["level", "rest"], columns="n_p", values="value")
     return pairs.reindex(columns=["0", "1"]).set_axis(["np0", "np1"], axis=1).dropna()
 
@@ -56,7 +40,7 @@ def table6(run: Run) -> pd.DataFrame:
             effect = weighting_effect(block.set_index(SETTING)["snli_accuracy"], levels=published["level"])
             blocks.append(effect.assign(encoder=encoder, interventions=interventions, status=RUN))
         if own.empty:
-            status = status_of(why_not_in_nli(run, encoder))
+            status = not_run(run, encoder, NLI)
             blocks.append(published[["level"]].assign(encoder=encoder, interventions=AFTER, status=status))
     values = [column for column in published if column != "level"]
     table = pd.concat(blocks).reindex(columns=[*READING, "level", *values, "status"])
@@ -76,17 +60,10 @@ def weighting_effect(snli_accuracy: pd.Series, *, levels: pd.Series) -> pd.DataF
     rows = []
     for level in levels:
         own = pairs if level == _ALL else pairs[pairs.index.get_level_values("level") == level]
+        means = {f"snli_accuracy_{name}": own[name].mean() for name in own}
         increase = own["np1"] - own["np0"]
-        rows.append(
-            {
-                "level": level,
-                "model_pairs": len(own),
-                "snli_accuracy_np0": own["np0"].mean(),
-                "snli_accuracy_np1": own["np1"].mean(),
-                "increase": increase.mean(),
-                "increase_sd": increase.std(ddof=1),
-            }
-        )
+        increases = {"increase": increase.mean(), "increase_sd": increase.std(ddof=1)}
+        rows.append({"level": level, "model_pairs": len(own)} | means | increases)
     return pd.DataFrame(rows)
 
 
@@ -97,15 +74,14 @@ def nli_intervals(run: Run) -> pd.DataFrame:
     and `_high` (NaN for one seed), and `viable_share`: each seed's SNLI accuracy against Base of the same seed."""
     seeds = nli(run)
     seeds["viable"] = against_base(seeds, ["encoder", "seed"], **run.options["viability"]) == "yes"
-    rows = []
-    for keys, block in seeds.groupby([*READING, *SETTING]):
-        row = dict(zip([*READING, *SETTING], keys, strict=True)) | {"seeds": len(block)}
-        for column in SCORES:
-            low, high = t_interval(block[column].to_numpy())
-            row |= {column: block[column].mean(), f"{column}_low": low, f"{column}_high": high}
-        rows.append(row | {"viable_share": block["viable"].mean()})
-    columns = [*READING, *SETTING, "seeds", *(c + end for c in SCORES for end in ("", "_low", "_high")), "viable_share"]
-    return in_printed_order(pd.DataFrame(rows, columns=columns), run.published("table7"))
+    scores = {}
+    for column in SCORES:
+        scores[column] = (column, pd.Series.mean)
+        scores[f"{column}_low"] = (column, lambda values: t_interval(values)[0])
+        scores[f"{column}_high"] = (column, lambda values: t_interval(values)[1])
+    groups = seeds.groupby([*READING, *SETTING], as_index=False)
+    table = groups.agg(seeds=("seed", "size"), **scores, viable_share=("viable", "mean"))
+    return in_printed_order(table, run.published("table7"))
 
 
 def finetuning(run: Run) -> pd.DataFrame:
@@ -125,7 +101,7 @@ def finetuning(run: Run) -> pd.DataFrame:
     tuned = {row["encoder"] for row in rows}
     for encoder in encoders_of_nli(run.options):
         if encoder not in tuned:
-            rows.append({"encoder": encoder, "status": status_of(why_not_in_nli(run, encoder))})
+            rows.append({"encoder": encoder, "status": not_run(run, encoder, NLI)})
     parts = [f"{part}_{what}" for part in ("train", "validation", "test") for what in ("source", "pairs")]
     columns = ["encoder", "strategy", "seed", *parts, "dropped", "occupation_selection", "occupation_pairs"]
     return pd.DataFrame(rows).reindex(columns=[*columns, "cut", "epoch", "epochs", "validation_accuracy", "status"])
@@ -138,10 +114,8 @@ def _data(run: Run) -> dict[str, object]:
     for part, block in sources.groupby("part", sort=False):
         data[f"{part}_source"] = " and ".join(block["source"])
         data[f"{part}_pairs"] = block["pairs"].sum()
-    pairs = len(load_pairs(run.files["occupation_pairs"][task]))
-    dropped = sources["dropped"].sum()
     return data | {
-        "dropped": dropped,
+        "dropped": sources["dropped"].sum(),
         "occupation_selection": run.options["selection"],
-        "occupation_pairs": pairs,
+        "occupation_pairs": len(load_pairs(run.files["occupation_pairs"][task])),
     }

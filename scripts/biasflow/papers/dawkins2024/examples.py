@@ -9,8 +9,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_parquet, read_text_csv
 from scripts.biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside
-from scripts.biasflow.papers.dawkins2024.rows import BLOCK, why_not_inside
-from scripts.biasflow.papers.dawkins2024.table7 import status_of
+from scripts.biasflow.papers.dawkins2024.rows import BLOCK, INSIDE, not_run
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.papers.make import NOTE
 from scripts.biasflow.results.scores import NONE
@@ -28,17 +27,19 @@ _CHANGES = "stereoset-changes"
 
 def examples_of(number: int, run: Run) -> pd.DataFrame:
     """Table 1, 3 or 4 for every encoder and stimuli set that was read, see `examples`. A note names the others."""
-    published, tables, missing = run.published("tables1_3_4"), [], []
+    published, tables, missing = run.published("tables1_3_4"), {}, []
     stimuli = {name: read_text_csv(path) for name, path in run.files.get("stimuli", {}).items()}
     for encoder in encoders_inside(run.options):
         read = {name: _untouched(run, encoder, name) for name in stimuli}
-        found = {name: probabilities for name, probabilities in read.items() if probabilities is not None}
-        for name, probabilities in found.items():
-            table = examples(number, stimuli[name], probabilities, published, ids=IDS.get(name))
-            tables.append(pd.concat({(encoder, name): table}, names=BLOCK))
-        if not found:
-            missing.append(f"Encoder {encoder} {status_of(why_not_inside(run, encoder))}.")
-    table = pd.concat(tables).reset_index(BLOCK).reset_index(drop=True) if tables else pd.DataFrame(columns=_EXAMPLE)
+        own = {
+            (encoder, name): examples(number, stimuli[name], probabilities, published, ids=IDS.get(name))
+            for name, probabilities in read.items()
+            if probabilities is not None
+        }
+        tables |= own
+        missing += [] if own else [f"Encoder {encoder} {not_run(run, encoder, INSIDE)}."]
+    empty = pd.DataFrame(columns=_EXAMPLE)
+    table = pd.concat(tables, names=BLOCK).reset_index(BLOCK).reset_index(drop=True) if tables else empty
     table.attrs[NOTE] = " ".join(missing)
     return table
 
@@ -88,8 +89,8 @@ def table2(run: Run) -> pd.DataFrame:
         if changes is not None and before is not None and after is not None:
             tables.append(mended(read_text_csv(changes), before, after).assign(encoder=encoder, status=RUN))
         else:
-            why = why_not_inside(run, encoder) or f"it needs the stimuli {AUTHORS} and {SWAPPED}"
-            tables.append(pd.DataFrame({"encoder": [encoder], "status": [status_of(why)]}))
+            status = not_run(run, encoder, INSIDE, f"it needs the stimuli {AUTHORS} and {SWAPPED}")
+            tables.append(pd.DataFrame({"encoder": [encoder], "status": [status]}))
     return pd.concat(tables, ignore_index=True).reindex(columns=["encoder", *_MENDED, "status"])
 
 

@@ -8,11 +8,13 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.methods.grid import LEVELS
 from scripts.biasflow.metrics.stereoset import part_of
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside, encoders_of_nli
-from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status
 from scripts.biasflow.registry import METRICS, WITH
 from scripts.biasflow.results.scores import NA, NONE
 
 BASE, DEBIAS, SENT, LAYER_12, LAYER_11, ATTENTION = LEVELS
+OWN_LEVELS = list(LEVELS[2:])  # the paper's own levels: neither Base nor the baseline
+INSIDE, NLI = "strength", "nli_fairness"  # the metrics that tables on stimuli, and on NLI, need
 SETTING = ["level", "settings"]  # as printed: settings are (n_11, c_11, n_12, c_12, n_p) as far as the level goes
 BLOCK = ["encoder", "stimuli"]
 READING = ["encoder", "interventions"]
@@ -22,14 +24,7 @@ AFTER = "after fine-tuning"  # the paper's reading: its introduction applies the
 DURING = "during fine-tuning"
 HEADS = {"own": AFTER, "retrained": f"{AFTER}, head retrained"}  # head of a plainly fine-tuned model -> reading
 INTERVENTIONS = (*HEADS.values(), DURING)  # the readings, the main one first
-SCORES = {  # column of the tables -> metric, dataset, variant
-    "parity": ("nli_parity", "occupation-pairs", "majority"),
-    "parity_templates": ("nli_parity", "occupation-pairs", "templates"),
-    "accuracy": ("nli_accuracy", "occupation-pairs", NA),
-    "fairness": ("nli_fairness", "occupation-pairs", "majority"),
-    "fairness_templates": ("nli_fairness", "occupation-pairs", "templates"),
-    "snli_accuracy": ("accuracy", "test", NA),
-}
+SCORES = NLI_SCORES
 PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the paper's table 7 prints of these
 
 
@@ -38,14 +33,15 @@ def encoders(run: Run) -> list[str]:
     return list(dict.fromkeys([*encoders_inside(run.options), *encoders_of_nli(run.options)]))
 
 
-def why_not_inside(run: Run, encoder: str) -> str:
-    """Why an encoder has no Strength and Distance under the grid."""
-    return run.reason(encoder=encoder, method=run.options["method"], metric="strength")
+def model_name(level: str, settings: str) -> str:
+    """A row of table 7: "layer-12 (0,1,1)", "base"."""
+    return f"{level} ({settings})" if settings else level
 
 
-def why_not_in_nli(run: Run, encoder: str) -> str:
-    """Why an encoder has no NLI scores under the grid."""
-    return run.reason(encoder=encoder, method=run.options["method"], metric="nli_fairness")
+def not_run(run: Run, encoder: str, metric: str, otherwise: str = "no scores") -> str:
+    """The status of an encoder without a metric under the grid, such as "not run: no NSP head"; `otherwise`: the reason
+    of one that was planned to run."""
+    return status(run.reason(encoder=encoder, method=run.options["method"], metric=metric) or otherwise)
 
 
 def key_of(measure: str) -> tuple[str, str, str]:
@@ -85,14 +81,11 @@ def nli(run: Run) -> pd.DataFrame:
     Encoders whose NLI was not measured under the grid are left out. BiasflowError names the first setting that lacks a
     score."""
     scores, options = run.scores, run.options
-    own = scores[(scores["task"] == options["task"]) & scores["encoder"].isin(encoders_of_nli(options))]
-    columns = {key: column for column, key in SCORES.items()}
-    keys = zip(own["metric"], own["dataset"], own["variant"], strict=True)
-    own = own.assign(column=[columns.get(key) for key in keys]).dropna(subset="column")
+    own = nli_rows(scores[(scores["task"] == options["task"]) & scores["encoder"].isin(encoders_of_nli(options))])
     after = _of_grid(own[own["strategy"] == "plain"], options["method"], per=["encoder"])
     rows = pd.concat([after.assign(interventions=after["head"].map(HEADS)), _in_training(own, run)])
     rows = rows.dropna(subset="interventions")
-    wide = rows.pivot(index=[*READING, *SETTING, "seed"], columns="column", values="value").reindex(
+    wide = rows.pivot(index=[*READING, *SETTING, "seed"], columns="metric", values="value").reindex(
         columns=list(SCORES)
     )
     for column in SCORES:

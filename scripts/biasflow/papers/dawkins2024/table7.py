@@ -11,8 +11,10 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     BASE,
     BLOCK,
     CONTROLS,
+    INSIDE,
     INTERVENTIONS,
     MEASURES,
+    NLI,
     PRINTED_SCORES,
     READING,
     SCORES,
@@ -21,12 +23,11 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     inside,
     key_of,
     nli,
-    why_not_in_nli,
-    why_not_inside,
+    not_run,
 )
-from scripts.biasflow.papers.frames import RUN, Run, status
+from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.papers.make import NOTE
-from scripts.biasflow.results.tables import merge_published
+from scripts.biasflow.results.tables import arranged, merge_published
 from scripts.biasflow.results.viability import viable
 
 
@@ -44,8 +45,8 @@ def table7(run: Run) -> pd.DataFrame:
         sets = measured.loc[measured["encoder"] == encoder, "stimuli"].unique()
         own = judged[judged["encoder"] == encoder]
         statuses = {
-            "status": RUN if len(sets) else status_of(why_not_inside(run, encoder)),
-            "nli_status": status_of(why_not_in_nli(run, encoder)) if own.empty else RUN,
+            "status": RUN if len(sets) else not_run(run, encoder, INSIDE),
+            "nli_status": not_run(run, encoder, NLI) if own.empty else RUN,
         }
         further = [name for name in own["interventions"].unique() if name != AFTER]
         for stimuli, interventions in product(sets if len(sets) else [""], [AFTER, *further]):
@@ -74,14 +75,8 @@ def nli_by_setting(run: Run, published: pd.DataFrame) -> pd.DataFrame:
     keys = [*READING, *SETTING]
     table = nli(run).groupby(keys, sort=False).agg(**{c: (c, "mean") for c in SCORES}, nli_seeds=("seed", "nunique"))
     table = table.reset_index()
-    printed = pd.MultiIndex.from_frame(published[SETTING])
     for (encoder, interventions), block in table.groupby(READING):
-        for level, settings in pd.MultiIndex.from_frame(block[SETTING]).difference(printed)[:1]:
-            raise BiasflowError(f"encoder {encoder}, NLI {interventions}: {level} ({settings}) is not in table 7")
-    for encoder, block in table.groupby("encoder"):
-        main = block[block["interventions"] == AFTER]
-        for level, settings in printed.difference(pd.MultiIndex.from_frame(main[SETTING]))[:1]:
-            raise BiasflowError(f"encoder {encoder}, NLI {AFTER}: setting {level} ({settings}) has no scores")
+        _check_settings(block, published, f"encoder {encoder}, NLI {interventions}", complete=interventions == AFTER)
     return table.assign(viable=against_base(table, ["encoder"], **run.options["viability"]))
 
 
@@ -105,11 +100,9 @@ def viable_settings(table: pd.DataFrame, **viability: float | str) -> np.ndarray
 
 def in_printed_order(table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Rows by encoder and reading (in the order of INTERVENTIONS), within each in the order of the printed table 7."""
-    order = pd.Series(range(len(published)), pd.MultiIndex.from_frame(published[SETTING]))
-    places = order.reindex(pd.MultiIndex.from_frame(table[SETTING])).to_numpy()
-    ranks = table["interventions"].map(INTERVENTIONS.index)
-    sorting = table.assign(_place=places, _rank=ranks)
-    return sorting.sort_values(["encoder", "_rank", "_place"], kind="stable", ignore_index=True)[list(table)]
+    model = [*zip(table["level"], table["settings"], strict=True)]
+    printed = published[SETTING].itertuples(index=False, name=None)
+    return arranged(table.assign(_model=model), encoder=None, interventions=INTERVENTIONS, _model=printed)[list(table)]
 
 
 def _note(run: Run) -> str:
@@ -121,11 +114,6 @@ def _note(run: Run) -> str:
     return f"{subspaces}The threshold is {viability['threshold']:g} ({viability['reading']})."
 
 
-def status_of(reason: str) -> str:
-    """The status of an encoder without scores, e.g. "not run: no NSP head"."""
-    return status(reason or "no scores")  # planned to run, but there are none
-
-
 def _base_accuracy(table: pd.DataFrame) -> float:
     base = table.loc[table["level"] == BASE, "snli_accuracy"]
     if len(base) != 1:
@@ -135,15 +123,18 @@ def _base_accuracy(table: pd.DataFrame) -> float:
 
 def _inside(run: Run, published: pd.DataFrame) -> pd.DataFrame:
     """encoder, stimuli, level, settings and the columns on stimuli; every setting is there."""
-    wide = inside(run)
     measures = [*MEASURES, *CONTROLS]
-    blocks = wide.index.to_frame(index=False)[BLOCK].drop_duplicates()
-    _same_settings(wide.index, pd.MultiIndex.from_frame(blocks.merge(published[SETTING], how="cross")))
-    columns = pd.MultiIndex.from_tuples(map(key_of, measures))
-    return wide.reindex(columns=columns).set_axis(measures, axis=1).reset_index()
+    wide = inside(run).reindex(columns=pd.MultiIndex.from_tuples(map(key_of, measures)))
+    table = wide.set_axis(measures, axis=1).reset_index()
+    for (encoder, stimuli), block in table.groupby(BLOCK):
+        _check_settings(block, published, f"encoder {encoder}, stimuli {stimuli}")
+    return table
 
 
-def _same_settings(ours: pd.MultiIndex, expected: pd.MultiIndex) -> None:
-    for left, right, what in ((expected, ours, "has no scores"), (ours, expected, "is not in the printed table 7")):
-        for encoder, stimuli, level, settings in left.difference(right)[:1]:
-            raise BiasflowError(f"encoder {encoder}, stimuli {stimuli}: setting {level} ({settings}) {what}")
+def _check_settings(rows: pd.DataFrame, published: pd.DataFrame, where: str, *, complete: bool = True) -> None:
+    """BiasflowError for the first setting that is not printed, or that the `rows` lack although they are complete."""
+    ours, printed = (pd.MultiIndex.from_frame(frame[SETTING]) for frame in (rows, published))
+    for level, settings in ours.difference(printed)[:1]:
+        raise BiasflowError(f"{where}: setting {level} ({settings}) is not in the printed table 7")
+    for level, settings in printed.difference(ours)[:1] if complete else ():
+        raise BiasflowError(f"{where}: setting {level} ({settings}) has no scores")

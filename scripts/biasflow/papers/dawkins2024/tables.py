@@ -8,12 +8,12 @@ import pandas as pd
 
 from scripts.biasflow.methods.grid import SENTENCE_DEBIAS
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside
-from scripts.biasflow.papers.dawkins2024.rows import AFTER, BLOCK, MEASURES, inside, key_of, shares, why_not_inside
-from scripts.biasflow.papers.dawkins2024.table7 import status_of, table7
+from scripts.biasflow.papers.dawkins2024.rows import AFTER, BLOCK, INSIDE, MEASURES, inside, key_of, not_run, shares
+from scripts.biasflow.papers.dawkins2024.table7 import table7
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results.scores import NA
 from scripts.biasflow.results.statistics import correlation
-from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, merge_published
+from scripts.biasflow.results.tables import merge_published
 
 PLAIN = "plain"  # a subspace that was fitted with no other intervention active
 
@@ -41,17 +41,8 @@ def best_of_levels(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
         statuses = block[["status", "nli_status"]].iloc[0].to_dict()
         none_left = viable.empty and statuses["nli_status"] == RUN
         best.append(row | {"note": "no viable model" if none_left else ""} | statuses)
-    values = [*MEASURES, "fairness", "snli_accuracy"]
-    table = merge_published(pd.DataFrame(best), published, on=["level"], values=values)
-    settings = [f"{measure}_settings" for measure in (*MEASURES, "fairness")]
-    renamed = published[["level", *settings]].rename(columns={name: name + PUBLISHED for name in settings})
-    table = table.merge(renamed, on="level", how="left")
-    order = [*BLOCK, "interventions", "level"]
-    for value in values:
-        order += [value, value + PUBLISHED, value + DIFFERENCE]
-        if f"{value}_settings" in settings:
-            order += [f"{value}_settings", f"{value}_settings{PUBLISHED}"]
-    return table[[*order, "note", "status", "nli_status"]]
+    values = [name for name in published if name != "level"]
+    return merge_published(pd.DataFrame(best), published, on=["level"], values=values)
 
 
 def rank_agreement(run: Run, *, seed: int = 0) -> pd.DataFrame:
@@ -60,17 +51,19 @@ def rank_agreement(run: Run, *, seed: int = 0) -> pd.DataFrame:
     Per encoder and for Strength and Distance; `comparison` is `share` or `stimuli`, `a` and `b` are what is compared,
     [low, high] is a seeded bootstrap interval, `verdict` counts the pairs of settings that change order."""
     wide, rows = inside(run), []
-    for measure in MEASURES:
-        for (encoder, stimuli), block in wide.groupby(level=BLOCK):
-            for a, b in combinations(shares(run), 2):
-                keys = {"encoder": encoder, "stimuli": stimuli, "metric": measure, "comparison": "share"}
-                found = _agreement(block[measure, a, NA], block[measure, b, NA], seed)
-                rows.append(keys | {"a": a, "b": b} | found)
-        for encoder, block in wide.groupby(level="encoder"):
-            sets = block[key_of(measure)].unstack("stimuli")
-            for a, b in combinations(sets, 2):
-                keys = {"encoder": encoder, "stimuli": "", "metric": measure, "comparison": "stimuli"}
-                rows.append(keys | {"a": a, "b": b} | _agreement(sets[a], sets[b], seed))
+
+    def compare(values: pd.DataFrame, **keys: str) -> None:
+        for a, b in combinations(values, 2):
+            rows.append(keys | {"a": a, "b": b} | _agreement(values[a], values[b], seed))
+
+    for (encoder, stimuli), block in wide.groupby(level=BLOCK):
+        for measure in MEASURES:
+            values = block[measure].xs(NA, axis=1, level="variant")[shares(run)]
+            compare(values, encoder=encoder, stimuli=stimuli, metric=measure, comparison="share")
+    for encoder, block in wide.groupby(level="encoder"):
+        for measure in MEASURES:
+            values = block[key_of(measure)].unstack("stimuli")
+            compare(values, encoder=encoder, stimuli="", metric=measure, comparison="stimuli")
     columns = [*BLOCK, "metric", "comparison", "a", "b", "spearman", "p", "low", "high", "n", "verdict"]
     return pd.DataFrame(rows, columns=columns).sort_values(BLOCK, kind="stable", ignore_index=True)
 
@@ -84,7 +77,7 @@ def subspaces(run: Run) -> pd.DataFrame:
     for encoder in encoders_inside(run.options):
         path = run.files.get("explained_variance", {}).get(encoder)
         if path is None:
-            blocks.append(pd.DataFrame({"encoder": [encoder], "status": [status_of(why_not_inside(run, encoder))]}))
+            blocks.append(pd.DataFrame({"encoder": [encoder], "status": [not_run(run, encoder, INSIDE)]}))
             continue
         variance, pairs = pd.read_csv(path), pd.read_csv(run.files["sentence_pairs"][encoder])
         plain = variance[(variance["method"] == run.options["method"]) & (variance["upstream"] == PLAIN)]
@@ -100,19 +93,19 @@ def subspaces(run: Run) -> pd.DataFrame:
 
 def _agreement(a: pd.Series, b: pd.Series, seed: int) -> dict:
     found = correlation(a, b, "spearman", seed=seed)
-    first, second = np.triu_indices(len(a), k=1)
-    a, b = a.to_numpy(), b.to_numpy()
-    changed = int((np.sign(a[first] - a[second]) != np.sign(b[first] - b[second])).sum())
-    verdict = found.reason or (
-        f"{changed} of {len(first)} pairs of settings change order" if changed else "ranks unchanged"
-    )
-    return {"spearman": found.estimate, **{k: getattr(found, k) for k in ("p", "low", "high", "n")}, "verdict": verdict}
+    pairs = np.triu_indices(len(a), k=1)
+    of_a, of_b = (np.sign(np.subtract(*side.to_numpy()[np.array(pairs)])) for side in (a, b))
+    changed = int((of_a != of_b).sum())
+    verdict = f"{changed} of {len(of_a)} pairs of settings change order" if changed else "ranks unchanged"
+    numbers = {"p": found.p, "low": found.low, "high": found.high, "n": found.n}
+    return {"spearman": found.estimate, **numbers, "verdict": found.reason or verdict}
 
 
 def _best(block: pd.DataFrame, measure: str, *, ascending: bool, also: Sequence[str] = ()) -> dict:
     """The best value of a measure, its settings and other columns of that row; NaN and "" where there is none."""
-    known = block.dropna(subset=measure)
+    known, columns = block.dropna(subset=measure), [measure, "settings", *also]
     if known.empty:
-        return dict.fromkeys([measure, *also], np.nan) | {f"{measure}_settings": ""}
-    best = known.loc[known[measure].idxmin() if ascending else known[measure].idxmax()]
-    return {name: best[name] for name in (measure, *also)} | {f"{measure}_settings": best["settings"]}
+        best = dict.fromkeys(columns, np.nan) | {"settings": ""}
+    else:
+        best = known.loc[known[measure].idxmin() if ascending else known[measure].idxmax(), columns].to_dict()
+    return {f"{measure}_settings" if name == "settings" else name: value for name, value in best.items()}

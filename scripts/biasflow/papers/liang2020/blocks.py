@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-from scripts.biasflow.base.errors import BiasflowError
-
 NAME, NONE, WITH, PLAIN = "liang2020", "none", "with-", "plain"
 # The paper's methods -> where each acts; the conceptor in all layers ruins the language model.
 METHODS = {NONE: "", "hard": "all", "conceptor": "last", "densray": "all"}
@@ -44,7 +42,7 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
     `options`: encoders; methods that get a row (`none` always has one); by_layer: OCCTMP under `densray-each`;
     finetuned_perplexity: of the encoders `<encoder>-mlm` too; tasks: names of tasks of kind glue, with their seeds, and
     `when` a method is active in them: from training on, or at evaluation only. `config`: the whole configuration, of
-    which are read: `tasks`, and the encoders that know Chinese. BiasflowError for a task that is none of kind glue."""
+    which the encoders that know Chinese are read."""
     options = with_defaults(options)
     encoders, methods = options["encoders"], options["methods"]
     if not encoders:
@@ -68,7 +66,6 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
             "metrics": _PERPLEXITY,
         }
     for task in options["tasks"]:
-        _check(task, config)
         models = {"encoders": encoders, "task": task, "seeds": options["seeds"], "metrics": ["accuracy"]}
         at_evaluation = methods if AT_EVALUATION in options["when"] else [NONE]
         found[f"{NAME}-{task}"] = {**models, "strategies": [PLAIN], "methods": at_evaluation}
@@ -76,10 +73,3 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
         if carried:
             found[f"{NAME}-{task}-in-training"] = {**models, "strategies": carried, "methods": [NONE]}
     return found
-
-
-def _check(task: str, config: Mapping) -> None:
-    kinds = {name: about["kind"] for name, about in config["tasks"].items()}
-    if kinds.get(task) != "glue":
-        known = ", ".join(name for name, kind in kinds.items() if kind == "glue") or "none"
-        raise BiasflowError(f"config: key 'papers.{NAME}.tasks': {task!r} is no task of kind glue; there are: {known}")

@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_parquet
@@ -19,11 +18,11 @@ from scripts.biasflow.papers.liang2020.blocks import EACH, METHODS
 from scripts.biasflow.papers.liang2020.performance import gender_shares as read_gender_shares
 from scripts.biasflow.papers.liang2020.rows import KEY, Rows, not_run, of_metrics, of_paper, wide
 from scripts.biasflow.papers.liang2020.tables import readings
-from scripts.biasflow.results.figures import BLACK, BLUE, GREY, LIGHT_GREY, VERMILION, empty_figure, style
+from scripts.biasflow.results import figures as draw
 from scripts.biasflow.results.scores import NA, NONE
 
 _MEASURES = {"diff": "mean |log p(he) - log p(she)|", "signed_diff": "mean log p(he) - log p(she)"}
-_LINES = {NONE: ("--", BLACK, "no layer (untouched)"), "densray": ("-", VERMILION, "all layers")}
+_LINES = {NONE: ("--", draw.BLACK, "no layer (untouched)"), "densray": ("-", draw.VERMILION, "all layers")}
 _VALUES, _OUTPUT = "attention.value", ""
 _MIXED = 0.75  # the most of a colour in a background: dark text on it keeps a contrast above 4.5 to 1
 
@@ -93,6 +92,7 @@ class ScoredSentence:
     score: float
 
 
+@draw.style()
 def occtmp_by_layer(run: Run) -> Figure:
     """OCCTMP's diff and signed diff with DensRay active in one layer only, against that layer; a row per encoder.
 
@@ -107,29 +107,21 @@ def occtmp_by_layer(run: Run) -> Figure:
     blocks = {name: block for name, block in table.groupby("encoder") if block["layer"].notna().any()}
     if not blocks:
         return _nothing(ours, "occtmp", EACH)
-    with style():
-        figure = Figure(figsize=(7.2, 0.9 + 2.3 * len(blocks)), layout="constrained")
-        grid = figure.subplots(len(blocks), len(_MEASURES), squeeze=False)
-        for panels, (name, block) in zip(grid, blocks.items(), strict=True):
-            for axes, measure in zip(panels, _MEASURES, strict=True):
-                _draw_layers(axes, block, measure)
-            panels[0].annotate(
-                f"{name}, occupations: {occupations}",
-                (0, 1),
-                (0, 6),
-                "axes fraction",
-                "offset points",
-                fontsize=8,
-                weight="bold",
-            )
-        for axes in grid[-1]:
-            axes.set_xlabel("the layer that DensRay is active in (from 0)")
-        lines = [Line2D([], [], linestyle=s, color=c, label=label) for s, c, label in _LINES.values()]
-        single = Line2D([], [], marker="o", markersize=4, color=BLUE, label="one layer")
-        figure.legend(handles=[single, *lines], loc="outside lower center", ncols=3, frameon=False)
+    figure, grid = draw.panels(len(blocks), len(_MEASURES), (7.2, 0.9 + 2.3 * len(blocks)))
+    for row, (name, block) in zip(grid, blocks.items(), strict=True):
+        for axes, measure in zip(row, _MEASURES, strict=True):
+            _draw_layers(axes, block, measure)
+        draw.name_row(row[0], f"{name}, occupations: {occupations}", 6)
+    for axes in grid[-1]:
+        axes.set_xlabel("the layer that DensRay is active in (from 0)")
+    lines = [draw.legend_entry(label, linestyle=dashes, color=color) for dashes, color, label in _LINES.values()]
+    draw.legend_below(
+        figure, [draw.legend_entry("one layer", linestyle="-", marker="o", markersize=4, color=draw.BLUE), *lines], 3
+    )
     return figure
 
 
+@draw.style()
 def gender_shares(run: Run) -> Figure:
     """Where gender is in the untouched encoders: heads by layers of the attention values, and the layers' outputs.
 
@@ -142,25 +134,22 @@ def gender_shares(run: Run) -> Figure:
     if shares.empty:
         return _nothing(ours, "gender_share", NONE)
     blocks = dict(list(shares.groupby("encoder")))
-    heights = [block["layer"].max() + 1 for block in blocks.values()]
-    with style():
-        size = (6.4, sum(max(1.9, 0.22 * height + 0.7) for height in heights))
-        figure = Figure(figsize=size, layout="constrained")
-        grid = figure.subplots(len(blocks), 2, width_ratios=[5, 1], squeeze=False)
-        for column, (part, name) in enumerate(((_VALUES, "attention values by head"), (_OUTPUT, "outputs"))):
-            highest, mesh = shares.loc[shares["part"] == part, "value"].max(), None
-            for axes, (encoder, block) in zip(grid[:, column], blocks.items(), strict=True):
-                own = block[block["part"] == part]
-                axes.set_title(f"{encoder}: {name}" if part == _VALUES else name, loc="left")
-                if own.empty:
-                    axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=GREY)
-                    axes.set_axis_off()
-                    continue
-                mesh = _draw_shares(axes, own, highest)
-                axes.set_ylabel("layer (from 0)" if part == _VALUES else "")
-                axes.set_xlabel("head (from 0)" if part == _VALUES else "")
-            if mesh:
-                figure.colorbar(mesh, ax=list(grid[:, column]), label="gender share", aspect=30)
+    height = sum(max(1.9, 0.22 * (block["layer"].max() + 1) + 0.7) for block in blocks.values())
+    figure, grid = draw.panels(len(blocks), 2, (6.4, height), width_ratios=[5, 1])
+    for column, (part, name) in zip(grid.T, ((_VALUES, "attention values by head"), (_OUTPUT, "outputs")), strict=True):
+        highest, mesh = shares.loc[shares["part"] == part, "value"].max(), None
+        for axes, (encoder, block) in zip(column, blocks.items(), strict=True):
+            own = block[block["part"] == part]
+            axes.set_title(f"{encoder}: {name}" if part == _VALUES else name, loc="left")
+            if own.empty:
+                axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=draw.GREY)
+                axes.set_axis_off()
+                continue
+            mesh = _draw_shares(axes, own, highest)
+            axes.set_ylabel("layer (from 0)" if part == _VALUES else "")
+            axes.set_xlabel("head (from 0)" if part == _VALUES else "")
+        if mesh:
+            figure.colorbar(mesh, ax=list(column), label="gender share", aspect=30)
     return figure
 
 
@@ -221,17 +210,10 @@ def _section(name: str, sentences: Sequence[ScoredSentence], quantile: float) ->
     middle = float(np.median(values))
     width = float(np.quantile(np.abs(values - middle), quantile))
 
-    def color(value: float) -> str:
-        return _background((value - middle) / width if width else np.sign(value - middle))
+    def shown(value: float) -> tuple[str, str]:
+        return f"{value:.3f}", _background((value - middle) / width if width else np.sign(value - middle))
 
-    rows = [
-        (
-            f"{sentence.score:.3f}",
-            color(sentence.score),
-            [(token, f"{value:.3f}", color(value)) for token, value in sentence.tokens],
-        )
-        for sentence in sentences
-    ]
+    rows = [(*shown(own.score), [(token, *shown(value)) for token, value in own.tokens]) for own in sentences]
     beyond = int((np.abs(values - middle) > width).sum())
     legend = (
         f"White is the median of the {len(values)} tokens. Colours are full at the {quantile:g} quantile of the "
@@ -243,13 +225,13 @@ def _section(name: str, sentences: Sequence[ScoredSentence], quantile: float) ->
 
 def _nothing(ours: Rows, measure: str, method: str) -> Figure:
     """A figure that says of every encoder why it is not drawn."""
-    return empty_figure("; ".join(f"{name}: {not_run(ours, name, measure, method)}" for name in ours.encoders))
+    return draw.empty_figure("; ".join(f"{name}: {not_run(ours, name, measure, method)}" for name in ours.encoders))
 
 
 def _draw_layers(axes: Axes, block: pd.DataFrame, measure: str) -> None:
     layers = block.dropna(subset="layer").sort_values("layer")
     if measure == "signed_diff":
-        axes.axhline(0, color=GREY, linewidth=0.5)
+        axes.axhline(0, color=draw.GREY, linewidth=0.5)
     for method, (dashes, color, _) in _LINES.items():
         own = block.loc[(block["method"] == method) & (block["setting"] == METHODS[method]), measure]
         if own.empty and method == NONE:
@@ -258,11 +240,10 @@ def _draw_layers(axes: Axes, block: pd.DataFrame, measure: str) -> None:
             )
         for value in own:
             axes.axhline(value, color=color, linestyle=dashes, linewidth=1)
-    axes.plot(layers["layer"], layers[measure], color=BLUE, marker="o", markersize=4, linewidth=1)
+    axes.plot(layers["layer"], layers[measure], color=draw.BLUE, marker="o", markersize=4, linewidth=1)
     axes.set_xticks(layers["layer"], [f"{layer:.0f}" for layer in layers["layer"]])
     axes.set_ylabel(_MEASURES[measure])
-    axes.grid(axis="y", color=LIGHT_GREY, linewidth=0.5)
-    axes.set_axisbelow(True)
+    draw.light_grid(axes, "y")
 
 
 def _draw_shares(axes: Axes, own: pd.DataFrame, highest: float) -> QuadMesh:
@@ -280,7 +261,7 @@ def _draw_shares(axes: Axes, own: pd.DataFrame, highest: float) -> QuadMesh:
         spine.set_visible(False)
     if len(matrix.columns) == 1:
         for layer, value in matrix[0].dropna().items():
-            shade = "white" if value < 0.6 * highest else BLACK
+            shade = "white" if value < 0.6 * highest else draw.BLACK
             axes.text(0, layer, f"{value:.2f}", ha="center", va="center", fontsize=7, color=shade)
     return mesh
 
@@ -288,5 +269,5 @@ def _draw_shares(axes: Axes, own: pd.DataFrame, highest: float) -> QuadMesh:
 def _background(share: float) -> str:
     """Blue (-1) through white (0) to vermilion (1), as a CSS colour; beyond, the same as at the ends."""
     share = float(np.clip(share, -1, 1))
-    full = np.array(matplotlib.colors.to_rgb(VERMILION if share > 0 else BLUE))
+    full = np.array(matplotlib.colors.to_rgb(draw.VERMILION if share > 0 else draw.BLUE))
     return matplotlib.colors.to_hex(1 - abs(share) * _MIXED * (1 - full))

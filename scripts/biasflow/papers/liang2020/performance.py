@@ -4,13 +4,14 @@ how much gender is where in the untouched encoder."""
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.frames import RUN, Run
+from scripts.biasflow.papers.frames import NLI_SCORES, RUN, Run, nli_rows
 from scripts.biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING, PLAIN, WITH
 from scripts.biasflow.papers.liang2020.rows import (
     KEY,
     Rows,
     change_from_none,
     check_methods,
+    first,
     not_run,
     of_paper,
     ordered,
@@ -25,14 +26,6 @@ from scripts.biasflow.results.statistics import t_interval
 from scripts.biasflow.results.tables import merge_published
 
 _INTRINSIC = METRICS["strength"].measures  # column -> part and variant of its rows
-_NLI = {  # column -> metric and variant of its rows
-    "parity": ("nli_parity", "majority"),
-    "parity_templates": ("nli_parity", "templates"),
-    "accuracy": ("nli_accuracy", NA),
-    "fairness": ("nli_fairness", "majority"),
-    "fairness_templates": ("nli_fairness", "templates"),
-    "snli_accuracy": ("accuracy", NA),
-}
 _PLACE = r"^(?P<place>layer\[(?P<layer>\d+)\](?:\.(?P<part>[a-z_.]+))?)(?:\[(?P<head>\d+)\])?$"
 
 
@@ -76,8 +69,7 @@ def perplexity(run: Run) -> pd.DataFrame:
     names, keys = {"set": "text"}, [*KEY, "text", "stage"]
     table = ordered(perplexities(ours).rename(columns=names), ["encoder", "text", "stage"], ours)
     table = change_from_none(table, ["text", "stage"], ["perplexity", "batch_perplexity", "pseudo_perplexity"])
-    order = ["encoder", "text", "stage", "method", "setting"]
-    table = table[[*order, *(column for column in table if column not in order)]]
+    table = first(table, ["encoder", "text", "stage", "method", "setting"])
     printed = perplexity_rows(published_rows(ours)).rename(columns=names)
     printed = wide(printed, keys, ["batch_perplexity"])
     rows = with_not_run(table, ours, "perplexity", printed[keys])
@@ -128,14 +120,14 @@ def glue(run: Run) -> pd.DataFrame:
     for one), `seeds`, and the change from the untouched encoder."""
     ours = of_paper(run)
     unit = ["task", "strategy", "metric"]
-    grouped = glue_scores(ours).rename(columns={"set": "task"}).groupby([*KEY, *unit])["value"]
-    rows = []
-    for key, values in grouped:
-        low, high = t_interval(values.to_numpy())
-        row = dict(zip([*KEY, *unit], key, strict=True))
-        rows.append(row | {"mean": values.mean(), "low": low, "high": high, "seeds": len(values)})
-    columns = ["encoder", *unit, "method", "setting", "mean", "low", "high", "seeds"]
-    table = ordered(pd.DataFrame(rows, columns=columns), ["encoder", *unit], ours)
+    grouped = glue_scores(ours).rename(columns={"set": "task"}).groupby([*KEY, *unit], as_index=False)["value"]
+    table = grouped.agg(
+        mean=pd.Series.mean,
+        low=lambda values: t_interval(values)[0],
+        high=lambda values: t_interval(values)[1],
+        seeds="size",
+    )
+    table = ordered(first(table, ["encoder", *unit, "method", "setting"]), ["encoder", *unit], ours)
     return with_not_run(change_from_none(table, unit, ["mean"]), ours, "glue").astype({"seeds": "Int64"})
 
 
@@ -154,17 +146,14 @@ def intrinsic(run: Run) -> pd.DataFrame:
     table = table.rename(columns={"set": "stimuli"}).merge(nli, on=KEY, how="outer").fillna({"stimuli": ""})
     table = ordered(table, ["encoder", "stimuli"], ours)
     table = change_from_none(table, ["stimuli"], ["strength", "distance", "fairness", "snli_accuracy"])
-    order = ["encoder", "stimuli", "method", "setting"]
-    table = table[[*order, *(column for column in table if column not in order)]]
-    rows = with_not_run(table, ours, "intrinsic")
-    states = {}
-    for column, measure in (("strength", "intrinsic"), ("nli_seeds", "nli")):
+    rows = with_not_run(first(table, ["encoder", "stimuli", "method", "setting"]), ours, "intrinsic")
+
+    def states(column: str, measure: str) -> list[str]:
         absent = zip(rows["encoder"], rows["method"], rows[column].isna(), strict=True)
-        states[measure] = [
-            not_run(ours, encoder, measure, method or None) if lacks else RUN for encoder, method, lacks in absent
-        ]
-    status = rows["status"].where(rows["status"] != RUN, states["intrinsic"])
-    return rows.assign(status=status, nli_status=states["nli"]).astype({"nli_seeds": "Int64"})
+        return [not_run(ours, encoder, measure, method or None) if lacks else RUN for encoder, method, lacks in absent]
+
+    status = rows["status"].where(rows["status"] != RUN, states("strength", "intrinsic"))
+    return rows.assign(status=status, nli_status=states("nli_seeds", "nli")).astype({"nli_seeds": "Int64"})
 
 
 def gender_share(run: Run) -> pd.DataFrame:
@@ -200,13 +189,10 @@ def gender_shares(ours: Rows) -> pd.DataFrame:
 
 
 def _nli(ours: Rows) -> pd.DataFrame:
-    """NLI scores by KEY: means over the seeds of every entry of _NLI, and `nli_seeds`, of the first NLI task."""
+    """NLI scores by KEY: means over the seeds, and `nli_seeds`, of the first NLI task."""
     rows = ours.scores[(ours.scores["strategy"] == PLAIN) & (ours.scores["head"] == "own")]
     task = next((name for name in ours.tasks("nli") if name in set(rows["task"])), None)
-    rows = rows[(rows["task"] == task) & ((rows["metric"] != "accuracy") | (rows["dataset"] == "test"))]
-    names = {score: column for column, score in _NLI.items()}
-    rows = rows.assign(metric=[names.get(key, "") for key in zip(rows["metric"], rows["variant"], strict=True)])
-    seeds = wide(rows, [*KEY, "seed"], list(_NLI))
+    seeds = wide(nli_rows(rows[rows["task"] == task]), [*KEY, "seed"], list(NLI_SCORES))
     check_methods(seeds.assign(set=task), ours, "nli", ["set", "seed"])
-    means = {column: (column, "mean") for column in _NLI}
+    means = {column: (column, "mean") for column in NLI_SCORES}
     return seeds.groupby(KEY, as_index=False).agg(**means, nli_seeds=("seed", "nunique"))

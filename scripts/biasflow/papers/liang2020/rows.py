@@ -9,6 +9,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.frames import NOT_ASKED, RUN, Run, status
 from scripts.biasflow.papers.liang2020.blocks import EACH, METHODS, PLAIN, finetuned, of_pretrained, with_defaults
 from scripts.biasflow.results.scores import KEYS, NA, NONE
+from scripts.biasflow.results.tables import arranged
 
 KEY = ["encoder", "method", "setting"]  # of the tables: setting is where a method acts
 PRETRAINED, FINETUNED = "pretrained", "finetuned"
@@ -58,18 +59,18 @@ class Rows:
 
         `unit`: set (dataset, or the task) and strategy, if only one is meant. An encoder without any score has the
         reason of all its cells."""
-        names = [] if method is None else self.names.get(method, [method])
-        refitted = {"method": names} if names else {}
-        methods = {"method": [*names, *map(of_pretrained, names)]} if names else {}
-        encoders = [encoder, finetuned(encoder)]
         if encoder not in set(self.scores["encoder"]) and (alone := self.run.reason(encoder=encoder)):
             return alone
-        cells = _CELLS.get(measure, {"metric": measure})
+        cells = dict(_CELLS.get(measure, {"metric": measure}))
+        names = self.names.get(method, [method]) if method else []
         if measure in _TRAINED:
-            trainings = self._trainings(measure, unit.get("set"), unit.get("strategy"))
-            return self.run.reason(encoder=encoder, training=trainings, **cells, **refitted)
-        dataset = {"dataset": unit["set"]} if "set" in unit else {}
-        return self.run.reason(encoder=encoders, training=PRETRAINED, **{**cells, **dataset}, **methods)
+            cells |= {"encoder": encoder}
+            cells |= {"training": self._trainings(measure, unit.get("set"), unit.get("strategy"))}
+        else:
+            cells |= {"encoder": [encoder, finetuned(encoder)], "training": PRETRAINED}
+            cells |= {"dataset": unit["set"]} if "set" in unit else {}
+            names = [*names, *map(of_pretrained, names)]
+        return self.run.reason(**cells, **({"method": names} if names else {}))
 
     def _trainings(self, kind: str, task: str | None, strategy: str | None) -> list[str]:
         trainings = self.run.plan["training"].drop_duplicates()
@@ -144,12 +145,10 @@ def wide(rows: pd.DataFrame, index: Sequence[str], metrics: Sequence[str], *, co
     rows = rows[rows["metric"].isin(metrics)]
     refuse_doubles(rows, [*index, "metric"])
     table = rows.pivot(index=[*index], columns="metric", values="value").reindex(columns=[*metrics]).astype(float)
-    if complete:
-        expected = pd.MultiIndex.from_product([range(len(table)), metrics])
-        found = pd.MultiIndex.from_arrays([table.index.get_indexer(rows.set_index([*index]).index), rows["metric"]])
-        for row, metric in expected.difference(found, sort=False)[:1]:
-            named = _named(dict(zip(index, table.index[row], strict=True)), index)
-            raise BiasflowError(f"{named}: no {metric}; score it first")
+    there = rows.assign(value=1).pivot(index=[*index], columns="metric", values="value").reindex(columns=[*metrics])
+    holes = there.isna().stack() if complete else pd.Series(dtype=bool)
+    for *key, metric in holes.index[holes][:1]:
+        raise BiasflowError(f"{_named(dict(zip(index, key, strict=True)), index)}: no {metric}; score it first")
     return table.rename_axis(columns=None).reset_index()
 
 
@@ -194,12 +193,16 @@ def change_from_none(table: pd.DataFrame, unit: Sequence[str], columns: Sequence
     return table
 
 
+def first(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """The table with these columns before the others."""
+    return table[[*columns, *(column for column in table if column not in columns)]]
+
+
 def ordered(table: pd.DataFrame, by: Sequence[str], ours: Rows) -> pd.DataFrame:
     """Rows sorted by `by`, then in the order of the methods, the main place of each first."""
-    rank = table["method"].map({name: number for number, name in enumerate(ours.places)})
     elsewhere = table["setting"] != table["method"].map(ours.places)
-    sorting = table.assign(_rank=rank, _elsewhere=elsewhere)
-    return sorting.sort_values([*by, "_rank", "_elsewhere", "setting"], kind="stable", ignore_index=True)[list(table)]
+    orders = dict.fromkeys(by) | {"method": ours.places, "_elsewhere": None, "setting": None}
+    return arranged(table.assign(_elsewhere=elsewhere), **orders)[list(table)]
 
 
 def with_not_run(table: pd.DataFrame, ours: Rows, measure: str, printed: pd.DataFrame | None = None) -> pd.DataFrame:

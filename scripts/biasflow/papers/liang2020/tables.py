@@ -51,9 +51,9 @@ class Readings:
     """Which sets and readings the main table shows of a run: sets of names, and one pooling, stage or strategy each."""
 
     occtmp: str
-    words: tuple[str, ...]
+    words: list[str]
     word_pooling: str
-    sentences: tuple[str, ...]
+    sentences: list[str]
     sentence_pooling: str
     text: str
     stage: str
@@ -94,17 +94,15 @@ def main(run: Run) -> pd.DataFrame:
         absent = [(method, place) for method, place in ours.places.items() if method not in dict(own)]
         keys += [(name, *each) for each in [*own, *absent]]
     table = ordered(pd.DataFrame(keys, columns=KEY), [], ours).set_index("encoder").loc[ours.encoders].reset_index()
-    bias, columns = _bias_rows(ours.inside, shown), _bias_columns(shown)
-    measured = {name: wide(bias[bias["metric"].isin(own)], KEY, own) for name, own in columns.items()}
-    perplexity = perplexities(ours)
-    measured["perplexity"] = perplexity.loc[
-        (perplexity["set"] == shown.text) & (perplexity["stage"] == shown.stage), [*KEY, *_MAIN_PERPLEXITY]
-    ]
-    measured["glue"] = glue_average(ours, shown.strategy)
-    for name, frame in measured.items():
-        check_methods(frame, ours, name, [])
-        table = table.assign(**_reading_columns(shown)[name])
-        table = table.merge(frame, on=KEY, how="left", validate="one_to_one")
+    bias, perplexity = _bias_rows(ours.inside, shown), perplexities(ours)
+    perplexity = perplexity[(perplexity["set"] == shown.text) & (perplexity["stage"] == shown.stage)]
+    sources = {"perplexity": perplexity, "glue": glue_average(ours, shown.strategy)}
+    measured = {}
+    for name, (reading, columns) in _columns(shown).items():
+        own = sources[name][[*KEY, *columns]] if name in sources else wide(bias, KEY, columns)
+        check_methods(own, ours, name, [])
+        table = table.assign(**reading).merge(own, on=KEY, how="left", validate="one_to_one")
+        measured[name] = set(own["encoder"])
 
     printed = _bias_rows(published_rows(ours), shown)
     values = [column for column in table if column in set(printed["metric"])]
@@ -181,24 +179,20 @@ def _verdict(p: float, corrected: float) -> str:
     return "significant" if corrected < _LEVEL else "significant only before correction"
 
 
-def _bias_columns(shown: Readings) -> dict[str, list[str]]:
-    """The columns of the bias measures in the main table, by measure."""
-    return {"occtmp": [f"occtmp_{metric}" for metric in _MAIN_OCCTMP]} | {
-        measure: [f"{test.lower()}_{metric}" for test in tests for metric in ("effect_size", "p_value")]
-        for measure, tests in (("weat", shown.words), ("seat", shown.sentences))
-        if tests
+def _columns(shown: Readings) -> dict[str, tuple[dict[str, str], list[str]]]:
+    """Measure of the main table -> the columns that say what is shown of it, filled in, and its own columns."""
+    tests = {
+        name: [f"{test.lower()}_{metric}" for test in own for metric in ("effect_size", "p_value")]
+        for name, own in (("weat", shown.words), ("seat", shown.sentences))
     }
-
-
-def _reading_columns(shown: Readings) -> dict[str, dict[str, str]]:
-    """The columns that say what the columns of each measure in the main table show."""
-    return {
-        "occtmp": {"occtmp_set": shown.occtmp},
-        "weat": {"word_pooling": shown.word_pooling},
-        "seat": {"sentence_pooling": shown.sentence_pooling},
-        "perplexity": {"perplexity_text": shown.text, "perplexity_stage": shown.stage},
-        "glue": {"glue_strategy": shown.strategy},
+    columns = {
+        "occtmp": ({"occtmp_set": shown.occtmp}, [f"occtmp_{metric}" for metric in _MAIN_OCCTMP]),
+        "weat": ({"word_pooling": shown.word_pooling}, tests["weat"]),
+        "seat": ({"sentence_pooling": shown.sentence_pooling}, tests["seat"]),
+        "perplexity": ({"perplexity_text": shown.text, "perplexity_stage": shown.stage}, _MAIN_PERPLEXITY),
+        "glue": ({"glue_strategy": shown.strategy}, ["glue_average", "glue_tasks"]),
     }
+    return {name: own for name, own in columns.items() if own[1]}
 
 
 def _bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
@@ -226,19 +220,19 @@ def _bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
 
 def _sets(present: set[str], paper: Sequence[str]) -> list[str]:
     """Those of the paper's sets that have scores, else the planted ones, else all of the paper's, to stay empty."""
-    planted = sorted(name for name in present if PLANTED in name)
-    return [name for name in paper if name in present] or planted or list(paper)
+    return [name for name in paper if name in present] or _planted(present) or list(paper)
 
 
-def _tests(words: set[str], sentences: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _planted(present: set[str]) -> list[str]:
+    return sorted(name for name in present if PLANTED in name)
+
+
+def _tests(words: set[str], sentences: set[str]) -> list[list[str]]:
     """The tests on words and on sentences; a kind that a run on real data lacks is the paper's, to stay empty."""
-    planted = sorted(name for name in words if PLANTED in name), sorted(name for name in sentences if PLANTED in name)
+    planted = [_planted(words), _planted(sentences)]
     if any(planted) and not (words & {*WORD_TESTS} or sentences & {*SENTENCE_TESTS}):
-        return tuple(planted[0]), tuple(planted[1])
-    own = [
-        [name for name in paper if name in have] for paper, have in ((WORD_TESTS, words), (SENTENCE_TESTS, sentences))
-    ]
-    return tuple(own[0] or WORD_TESTS), tuple(own[1] or SENTENCE_TESTS)
+        return planted
+    return [_sets(words - {*planted[0]}, WORD_TESTS), _sets(sentences - {*planted[1]}, SENTENCE_TESTS)]
 
 
 def _first(order: Sequence[str], present: pd.Series) -> str:
@@ -246,14 +240,15 @@ def _first(order: Sequence[str], present: pd.Series) -> str:
     return next((name for name in order if name in set(present)), order[0])
 
 
-def _missing(ours: Rows, encoder: str, measured: Mapping[str, pd.DataFrame]) -> str:
-    """The measures that an encoder lacks, each with the reason; "" for an encoder that was not run at all."""
+def _missing(ours: Rows, encoder: str, measured: Mapping[str, set[str]]) -> str:
+    """The measures that an encoder lacks, each with the reason; "" for an encoder that was not run at all.
+
+    `measured`: the encoders that have a measure, of those that the table shows."""
     if encoder not in set(ours.scores["encoder"]):
         return ""
-    reasons = {name: ours.reason(encoder, name) for name in _MEASURES}
+    reasons = {name: ours.reason(encoder, name) for name in _MEASURES if encoder not in measured.get(name, ())}
     return "; ".join(
         f"{name}: {reason or 'no scores came of it'}"
         for name, reason in reasons.items()
-        if (name in measured and encoder not in set(measured[name]["encoder"]))
-        or (name not in measured and reason not in ("", NOT_ASKED))
+        if name in measured or reason not in ("", NOT_ASKED)
     )

@@ -12,16 +12,16 @@ from scripts.biasflow.metrics.combined_effect import ORDERS, VARIANCES
 from scripts.biasflow.papers.frames import NOT_ASKED, Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL, compare
 from scripts.biasflow.papers.orgad2022.measures import CEAT_EFFECT, CEAT_METRICS
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, beside, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.printed import TEXTS, beside, encoders_of, printed_values
 from scripts.biasflow.papers.orgad2022.runs import ceat_runs, of_all_models
 from scripts.biasflow.papers.orgad2022.selection import BASELINES, CEAT, Selection, select
 from scripts.biasflow.results.statistics import holm
-from scripts.biasflow.results.tables import PUBLISHED
+from scripts.biasflow.results.tables import arranged
 
 _READING = ["test", "order", "variance"]
 _KEY = ["encoder", *_READING, "model"]
 _VARIANTS = {f"{order}-{variance}": (order, variance) for order, variance in product(ORDERS, VARIANCES)}
-_NUMBERS = [CEAT_EFFECT, "effect_size_sd", "n", "p_two_sided_median", "significant_two_sided", "p_one_sided_median"]
+_NUMBERS = ["effect_size", "effect_size_sd", "n", "p_two_sided_median", "significant_two_sided", "p_one_sided_median"]
 _NUMBERS += ["significant_one_sided", "tau_squared", "draws", "change", "pairs", "p_change"]
 _SIDES = [name for side in ("two", "one") for name in (f"significant_{side}_sided", f"p_{side}_sided_median")]
 
@@ -29,27 +29,22 @@ _SIDES = [name for side in ("two", "one") for name in (f"significant_{side}_side
 def ceat(run: Run) -> pd.DataFrame:
     """One row per encoder, test, order of roles, variance (of the draws) and model: random, pretrained, fine-tuned.
 
-    Columns: effect_size (mean over the `n` seeds that have one), the printed one and the difference, effect_size_sd (n
-    - 1); per side of the test how many seeds have p < 0.05 (`significant_...`) and the median p; tau_squared (mean),
-    draws (least); change from none over `pairs` of seeds with its permutation test `p_change` and Holm's correction
-    over the models of one reading; words_dropped (without a context) and least_contexts of the other words; `diverged`
-    seeds, which are left out; `status`. Printed values stand beside their test in the released reading.
-    BiasflowError naming encoder and strategy for a hole in the scores."""
+    The caption in paper.yaml says what the columns are. BiasflowError naming encoder and strategy for a hole in the
+    scores."""
     chosen = select(run)
     encoders = encoders_of(chosen)
     ours = _measured(chosen)
-    table = beside(ours, _printed(run), _KEY, encoders)
+    table = beside(ours, _printed(run), _KEY, ["effect_size"], encoders)
     table = table.merge(_words(chosen), on=["encoder", "test"], how="left", validate="many_to_one")
     tested = set(ours["encoder"])
     table = table.assign(
-        effect_size_difference=table[CEAT_EFFECT] - table[CEAT_EFFECT + PUBLISHED],
         words_dropped=table["words_dropped"].astype(object).fillna(""),
         diverged=[chosen.diverged_seeds(*key) for key in zip(table["encoder"], table["model"], strict=True)],
         status=[
             row.status or status(NOT_ASKED if row.encoder in tested else chosen.reason(row.encoder, CEAT))
             for row in table.itertuples()
         ],
-    ).rename(columns={CEAT_EFFECT: "effect_size", CEAT_EFFECT + PUBLISHED: "effect_size_published"})
+    )
     table = arranged(
         table,
         encoder=encoders,
@@ -126,12 +121,12 @@ def _summaries(chosen: Selection, test: str) -> pd.DataFrame:
     changes = compare(runs[runs["metric"] == CEAT_EFFECT])
     table = changes.merge(others.reset_index(), on=keys, how="left", validate="one_to_one").assign(test=test)
     table[["order", "variance"]] = [_VARIANTS[variant] for variant in table["variant"]]
-    return table.rename(columns={"mean": CEAT_EFFECT, "sd": "effect_size_sd", "p": "p_change"})
+    return table.rename(columns={"mean": "effect_size", "sd": "effect_size_sd", "p": "p_change"})
 
 
 def _printed(run: Run) -> pd.DataFrame:
     """The printed effect sizes by _KEY."""
     values = printed_values(run, "1")
-    values = values[values["metric"] == CEAT_EFFECT].rename(columns={"dataset": "test", "value": CEAT_EFFECT})
+    values = values[values["metric"] == CEAT_EFFECT].rename(columns={"dataset": "test", "value": "effect_size"})
     values[["order", "variance"]] = [_VARIANTS[variant] for variant in values["variant"]]
-    return values[[*_KEY, CEAT_EFFECT]]
+    return values[[*_KEY, "effect_size"]]

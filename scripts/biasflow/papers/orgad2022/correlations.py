@@ -6,14 +6,13 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.orgad2022.measures import BITS, CEAT_VARIANT, EXTRINSIC, MIXED, VARIANTS
-from scripts.biasflow.papers.orgad2022.printed import arranged
 from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points
 from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, Selection, select
 from scripts.biasflow.results import statistics
+from scripts.biasflow.results.tables import arranged
 
 ALL, CENTRED = "all", "within strategies"
 METHODS = ["pearson", "spearman"]
@@ -78,7 +77,7 @@ def _correlated(
             x, y = own[x_names].to_numpy(), own[y_names].to_numpy()
             for method in METHODS:
                 one = statistics.correlations(x, y, method, resamples=RESAMPLES)
-                p = _partial_p(one.estimate, one.n - 2 - lost) if lost else one.p
+                p = statistics.correlation_p(one.estimate, one.n - 2 - lost)
                 values = np.stack([one.estimate, one.estimate**2, p, one.low, one.high], axis=-1)
                 for (i, x_name), (j, y_name) in product(enumerate(x_names), enumerate(y_names)):
                     note = _why_none(one.n, one.estimate[i, j], lost)
@@ -119,9 +118,3 @@ def _why_none(n: int, estimate: float, lost: int) -> str:
     if np.isnan(estimate):
         return "a constant side"
     return "fewer pairs than strategies and two" if n - 2 - lost < 1 else ""
-
-
-def _partial_p(r: np.ndarray, freedom: int) -> np.ndarray:
-    """Two-sided p of (partial) correlations r with so many degrees of freedom."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return 2 * stats.t.sf(np.abs(r) * np.sqrt(freedom / (1 - r * r)), freedom)

@@ -1,7 +1,7 @@
 """Figures 3, 5 and 7: extrinsic measures against compression."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, product
 
 import numpy as np
 import pandas as pd
@@ -14,22 +14,16 @@ from scripts.biasflow.papers.orgad2022.fits import line
 from scripts.biasflow.papers.orgad2022.measures import BY_LABEL, MIXED, PEARSON, Measure
 from scripts.biasflow.papers.orgad2022.runs import POINT, points
 from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, Selection, select
-from scripts.biasflow.results.figures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    LIGHT_GREY,
-    PURPLE,
-    VERMILION,
-    empty_figure,
-    style,
-)
+from scripts.biasflow.results import figures as draw
 
 # Of models, in their order; the shapes repeat what the colours say.
-_COLOURS, _SHAPES = (BLACK, VERMILION, BLUE, GREEN, PURPLE, GREY), ("o", "^", "s", "D", "v", "P", "X")
+_COLOURS, _SHAPES = (
+    (draw.BLACK, draw.VERMILION, draw.BLUE, draw.GREEN, draw.PURPLE, draw.GREY),
+    ("o", "^", "s", "D", "v", "P", "X"),
+)
 _STAGES = {BEFORE: "before retraining", AFTER: "after retraining"}
 _COLUMNS = 3  # measures side by side, each before and after
+_ABOVE = 26  # points from a panel to the name of the encoder: higher than the panel's title
 _CROWD = 100  # points from which the marks are smaller
 _X, _X_LABEL = MIXED.column, "compression (as released)"
 _GRID = [  # a row of correlations, a row of sums, a row of information measures
@@ -38,6 +32,7 @@ _GRID = [  # a row of correlations, a row of sums, a row of information measures
 Marks = Mapping[str, tuple[str, str]]
 
 
+@draw.style()
 def figure3(run: Run) -> Figure:
     """TPR gap (P) against compression, a row of two panels per encoder.
 
@@ -49,17 +44,15 @@ def figure3(run: Run) -> Figure:
     blocks, marks = _blocks(chosen, [measure]), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
-    with style():
-        figure = Figure(figsize=(7.2, 0.7 + 2.6 * len(blocks)), layout="constrained")
-        grid = figure.subplots(len(blocks), 2, sharey="row", squeeze=False)
-        for panels, (name, stages) in zip(grid, blocks.items(), strict=True):
-            for axes, (stage, block) in zip(panels, stages.items(), strict=True):
-                _draw(axes, block, measure, marks, boxes=stage == AFTER, title=_STAGES[stage])
-                axes.set_xlabel(_X_LABEL)
-                axes.tick_params(labelleft=True)
-            panels[0].set_ylabel(f"{measure.label}, data shares")
-            _name(panels[0], name)
-        figure.legend(handles=_legend(marks), loc="outside lower center", ncols=4, frameon=False)
+    figure, grid = draw.panels(len(blocks), 2, (7.2, 0.7 + 2.6 * len(blocks)), sharey="row")
+    for row, (name, stages) in zip(grid, blocks.items(), strict=True):
+        for axes, (stage, block) in zip(row, stages.items(), strict=True):
+            _draw(axes, block, measure, marks, boxes=stage == AFTER, title=_STAGES[stage])
+            axes.set_xlabel(_X_LABEL)
+            axes.tick_params(labelleft=True)
+        row[0].set_ylabel(f"{measure.label}, data shares")
+        draw.name_row(row[0], name, _ABOVE)
+    draw.legend_below(figure, _legend(marks))
     return figure
 
 
@@ -79,28 +72,26 @@ def figure7(run: Run) -> Figure:
     return _small_multiples(run, [[measure._replace(variant="labour") for measure in PEARSON]])
 
 
+@draw.style()
 def _small_multiples(run: Run, rows: Sequence[Sequence[Measure]]) -> Figure:
     chosen = select(run)
     blocks, marks = _blocks(chosen, [measure for row in rows for measure in row]), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
-    with style():
-        figure = Figure(figsize=(10.5, 0.8 + 2.0 * len(rows) * len(blocks)), layout="constrained")
-        grid = figure.subplots(len(rows) * len(blocks), 2 * _COLUMNS, squeeze=False)
-        for number, (name, stages) in enumerate(blocks.items()):
-            own = grid[number * len(rows) : (number + 1) * len(rows)]
-            for panels, measures in zip(own, rows, strict=True):
-                for place, measure in enumerate(measures):
-                    left, right = panels[2 * place : 2 * place + 2]
-                    right.sharey(left)
-                    for axes, (stage, block) in zip((left, right), stages.items(), strict=True):
-                        _draw(axes, block, measure, marks, title=stage)
-                    left.set_ylabel(f"{measure.label}{', labour shares' if measure.variant == 'labour' else ''}")
-                    right.tick_params(labelleft=False)
-            _name(own[0][0], name)
-        for axes in grid[-1]:
-            axes.set_xlabel(_X_LABEL)
-        figure.legend(handles=_legend(marks), loc="outside lower center", ncols=4, frameon=False)
+    lines = len(rows) * len(blocks)
+    figure, grid = draw.panels(lines, 2 * _COLUMNS, (10.5, 0.8 + 2.0 * lines))
+    for line_of_panels, ((name, stages), measures) in zip(grid, product(blocks.items(), rows), strict=True):
+        for left, right, measure in zip(line_of_panels[::2], line_of_panels[1::2], measures, strict=True):
+            right.sharey(left)
+            for axes, (stage, block) in zip((left, right), stages.items(), strict=True):
+                _draw(axes, block, measure, marks, title=stage)
+            left.set_ylabel(f"{measure.label}{', labour shares' if measure.variant == 'labour' else ''}")
+            right.tick_params(labelleft=False)
+        if measures is rows[0]:
+            draw.name_row(line_of_panels[0], name, _ABOVE)
+    for axes in grid[-1]:
+        axes.set_xlabel(_X_LABEL)
+    draw.legend_below(figure, _legend(marks))
     return figure
 
 
@@ -125,27 +116,18 @@ def _known(block: pd.DataFrame, measure: Measure) -> pd.DataFrame:
 
 def _nothing(chosen: Selection) -> Figure:
     """What stands for a figure without a single point: why, for each encoder."""
-    return empty_figure("; ".join(f"{name}: {chosen.no_points(name)}" for name in chosen.encoders))
+    return draw.empty_figure("; ".join(f"{name}: {chosen.no_points(name)}" for name in chosen.encoders))
 
 
-def _draw(
-    axes: Axes,
-    block: pd.DataFrame,
-    measure: Measure,
-    marks: Marks,
-    *,
-    title: str,
-    boxes: bool = False,
-) -> None:
+def _draw(axes: Axes, block: pd.DataFrame, measure: Measure, marks: Marks, *, title: str, boxes: bool = False) -> None:
     """One measure at one stage: marks (or a box per encoder), line, and as the title R^2, of labour shares also that
     of the data's."""
     x, y = _X, measure.column
     known = _known(block, measure)
-    axes.grid(color=LIGHT_GREY, linewidth=0.5)
-    axes.set_axisbelow(True)
+    draw.light_grid(axes)
     if known.empty:
         axes.set_title(title, loc="left", fontsize=8)
-        axes.text(0.5, 0.5, "no scores", transform=axes.transAxes, ha="center", color=GREY)
+        axes.text(0.5, 0.5, "no scores", transform=axes.transAxes, ha="center", color=draw.GREY)
         return
     for model, (color, marker) in marks.items():
         own = known[known["model"] == model]
@@ -159,7 +141,7 @@ def _draw(
     fitted = line(known[x], known[y])
     if np.isfinite(fitted.slope):
         ends = np.array([known[x].min(), known[x].max()])
-        axes.plot(ends, fitted.intercept + fitted.slope * ends, color=BLACK, linewidth=1, linestyle="--", zorder=4)
+        axes.plot(ends, fitted.intercept + fitted.slope * ends, color=draw.BLACK, linewidth=1, linestyle="--", zorder=4)
     text = f"{title}: {_r_squared(fitted.r_squared)}, n = {fitted.n}"
     if measure.variant == "labour":
         other = line(block[x], block[measure._replace(variant="train").column])
@@ -189,17 +171,12 @@ def _r_squared(value: float) -> str:
     return f"R\u00b2 = {value:.3f}" if np.isfinite(value) else "no R\u00b2"
 
 
-def _name(axes: Axes, encoder: str) -> None:
-    """The encoder above its first panel, higher than the panel's title."""
-    axes.annotate(encoder, (0, 1), (0, 26), "axes fraction", "offset points", fontsize=8, weight="bold")
-
-
 def _marks(chosen: Selection) -> Marks:
     return dict(zip(chosen.models, zip(cycle(_COLOURS), cycle(_SHAPES), strict=False), strict=False))
 
 
 def _legend(marks: Marks) -> list[Line2D]:
     return [
-        Line2D([], [], linestyle="", marker=marker, markersize=5, color=color, markerfacecolor="none", label=model)
+        draw.legend_entry(model, marker=marker, color=color, markerfacecolor="none")
         for model, (color, marker) in marks.items()
     ]

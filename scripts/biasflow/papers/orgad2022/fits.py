@@ -11,16 +11,23 @@ from scipy import stats
 
 from scripts.biasflow.papers.frames import Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL
-from scripts.biasflow.papers.orgad2022.measures import BITS, CEAT_PRINTED, CEAT_VARIANT, EXTRINSIC, MIXED, VARIANTS
-from scripts.biasflow.papers.orgad2022.printed import ENCODER, REPLICA, arranged, beside, printed_values
+from scripts.biasflow.papers.orgad2022.measures import (
+    BITS,
+    CEAT_PRINTED,
+    CEAT_VARIANT,
+    EXTRINSIC,
+    MIXED,
+    VARIANTS,
+    with_labels,
+)
+from scripts.biasflow.papers.orgad2022.printed import ENCODER, REPLICA, beside, printed_values
 from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points
 from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, CEAT, COMPRESSION, select
-from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED
+from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 SIGNIFICANT, EVERY = "p < 0.05", "all"  # which points stand in a row
 _KEY = ["encoder", "intrinsic", "intrinsic_variant", "points", "metric", "variant"]
 _MEASURES = [*EXTRINSIC, *VARIANTS]
-_LABELS = {measure.key: measure.label for measure in _MEASURES}
 
 
 @dataclass(frozen=True)
@@ -68,24 +75,18 @@ def _fits(run: Run, encoders: Sequence[str]) -> pd.DataFrame:
     tables = {stage: points(chosen, stage) for stage in (BEFORE, AFTER)}
     before, after = (_fitted(table, stage, chosen.ceat_test) for stage, table in tables.items())
     ours = before.merge(after, on=_KEY, how="outer")
-    table = beside(ours, _printed(run, chosen.ceat_test), _KEY, encoders)
+    table = with_labels(beside(ours, _printed(run, chosen.ceat_test), _KEY, list(tables), encoders))
+    table["status"] = [
+        row.status or status(chosen.no_points(row.encoder, COMPRESSION if row.intrinsic == COMPRESSION else CEAT))
+        for row in table.itertuples()
+    ]
     table = arranged(
-        table.assign(
-            measure=[_LABELS.get(key, "") for key in zip(table["metric"], table["variant"], strict=True)],
-            key=[*zip(table["metric"], table["variant"], strict=True)],
-            before_difference=table["before"] - table["before_published"],
-            after_difference=table["after"] - table["after_published"],
-            status=[
-                row.status
-                or status(chosen.no_points(row.encoder, COMPRESSION if row.intrinsic == COMPRESSION else CEAT))
-                for row in table.itertuples()
-            ],
-        ),
+        table,
         encoder=encoders,
         intrinsic=[COMPRESSION],
         intrinsic_variant=[MIXED.variant, BITS.variant],
         points=[SIGNIFICANT, EVERY],
-        key=[*_LABELS],
+        key=[measure.key for measure in _MEASURES],
     )
     columns = ["encoder", "intrinsic", "intrinsic_variant", "points", "measure", "variant"]
     for stage in tables:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import pandas as pd
+
 
 class Measure(NamedTuple):
     """A measure as the tables call it, and its metric and variant ("" where it has none)."""
@@ -51,9 +53,16 @@ VARIANTS = [
     Measure("Sufficiency gap (S)", "sufficiency", "sum-order-free"),
 ]
 MEASURES = [MIXED, ACCURACY, *EXTRINSIC, BITS, *OTHER_COMPRESSIONS, *VARIANTS]  # as in the tables
+_LABELS = {measure.key: measure.label for measure in MEASURES}
 UNDEFINED = "undefined_cells"  # its part is the start of the name of the measures that it counts for
 CEAT_EFFECT, CEAT_P = "ceat_effect_size", "ceat_p_two_sided"
 CEAT_METRICS = (CEAT_EFFECT, CEAT_P, "ceat_p_one_sided", "ceat_tau_squared")
 CEAT_VARIANT = "weat-spread"  # roles and variance of the released CEAT code
 CEAT_MEASURE = Measure("CEAT", CEAT_EFFECT, CEAT_VARIANT)
 CEAT_PRINTED = "C6"  # the test of the printed values
+
+
+def with_labels(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of metrics and variants with the `key` of each measure and its label, "" without one, as `measure`."""
+    keys = list(zip(table["metric"], table["variant"], strict=True))
+    return table.assign(key=keys, measure=[_LABELS.get(key, "") for key in keys])

@@ -17,7 +17,7 @@ from scripts.biasflow.papers.orgad2022.measures import (
     MIXED,
     Measure,
 )
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.printed import TEXTS, encoders_of, printed_values, with_all
 from scripts.biasflow.papers.orgad2022.runs import ceat_runs, compression_runs, of_all_models
 from scripts.biasflow.papers.orgad2022.selection import (
     AFTER,
@@ -30,6 +30,7 @@ from scripts.biasflow.papers.orgad2022.selection import (
     select,
 )
 from scripts.biasflow.papers.orgad2022.stages import PRINTED_IN
+from scripts.biasflow.results.tables import arranged
 
 CHANCE = 0.05  # how far from 1 the compression of random labels may be
 _SHOWN = {  # columns, without the stage
@@ -44,12 +45,9 @@ _KEY = ["encoder", "model", "text"]
 def table1(run: Run) -> pd.DataFrame:
     """One row per encoder, model (random, pretrained, the strategies) and test input (setting): all measures.
 
-    Columns per measure: mean, `_published`, `_difference` (and `_difference_in_printed_sd`, but for CEAT), `_sd` over
-    seeds, and `_stars` (who finds p < 0.05 against none: "ours", "published", "both", "neither", "" where neither was
-    tested). Compression as released, in bits and of the control, which is at chance within CHANCE of 1; CEAT C6, or the
-    first test that the run has (`ceat_test`; its roles and variance: CEAT_MEASURE), with `ceat_significant` of
-    `ceat_seeds` seeds; CEAT has no test input and stands in the row of the printed one. `measures_not_run`: what an
-    encoder lacks, and why. BiasflowError naming encoder and strategy for a hole in the scores."""
+    The caption in paper.yaml says what the columns are; `measures_not_run` is what an encoder lacks, and why. CEAT is
+    C6, or the first test that the run has; it has no test input and stands in the row of the printed one. BiasflowError
+    naming encoder and strategy for a hole in the scores."""
     chosen = select(run)
     measured = {
         COMPRESSION: compare(of_all_models(lambda stage: compression_runs(chosen, stage))),
@@ -118,9 +116,7 @@ def _rows(chosen: Selection, frames: list[pd.DataFrame]) -> pd.DataFrame:
     encoders = encoders_of(chosen)
     found = pd.concat([frame[_KEY] for frame in frames]).drop_duplicates()
     found = found[found["encoder"].isin(encoders)]
-    # An encoder without a single score or printed value has one row, for the reason.
-    silent = pd.DataFrame({"encoder": [name for name in encoders if name not in set(found["encoder"])]})
-    found = pd.concat([found, silent], ignore_index=True).fillna("")
+    found = with_all(found, encoders).fillna("")
     found["other"] = found["text"] != found["model"].map(TEXTS | chosen.models)
     models = [*BASELINES, *chosen.models, *TEXTS]
     return arranged(found, encoder=encoders, model=models, other=[False, True])[_KEY]

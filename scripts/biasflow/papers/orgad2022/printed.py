@@ -7,7 +7,7 @@ import pandas as pd
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.papers.orgad2022.selection import BASELINES, RAW, Selection
 from scripts.biasflow.registry import STRATEGIES
-from scripts.biasflow.results.tables import PUBLISHED
+from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED
 
 ENCODER, REPLICA = "roberta-base", "deberta-base"  # the printed values stand beside these
 # Model -> the test input of the printed values. The paper does not say what the scrubbed models were tested on; its
@@ -29,27 +29,21 @@ def encoders_of(chosen: Selection) -> list[str]:
     return list(dict.fromkeys([*chosen.encoders, ENCODER]))
 
 
-def beside(ours: pd.DataFrame, printed: pd.DataFrame, keys: Sequence[str], encoders: Sequence[str]) -> pd.DataFrame:
+def beside(
+    ours: pd.DataFrame, printed: pd.DataFrame, keys: Sequence[str], values: Sequence[str], encoders: Sequence[str]
+) -> pd.DataFrame:
     """The rows of `ours` and of `printed`, joined on `keys`, of these encoders; `status` is "run" or still empty.
 
-    Of columns that both have the printed ones end in `_published`. An encoder without any row gets one, to say why."""
+    Of the columns that both have the printed ones end in `_published`; `values` also have a `_difference`, ours minus
+    published. An encoder without any row gets one, to say why."""
     ours, printed = (frame[frame["encoder"].isin(encoders)] for frame in (ours, printed))
     table = ours.assign(status=RUN).merge(printed, on=[*keys], how="outer", suffixes=("", PUBLISHED))
+    table = with_all(table, encoders)
+    table[[*keys, "status"]] = table[[*keys, "status"]].astype(object).fillna("")
+    return table.assign(**{name + DIFFERENCE: table[name] - table[name + PUBLISHED] for name in values})
+
+
+def with_all(table: pd.DataFrame, encoders: Sequence[str]) -> pd.DataFrame:
+    """The table with an empty row for each of these encoders that has none."""
     silent = pd.DataFrame({"encoder": [name for name in encoders if name not in set(table["encoder"])]})
-    table = pd.concat([table, silent], ignore_index=True)
-    text = [*keys, "status"]
-    table[text] = table[text].astype(object).fillna("")
-    return table
-
-
-def arranged(table: pd.DataFrame, **orders: Sequence[object]) -> pd.DataFrame:
-    """The table sorted by these columns, each in the order in which its values are first given; others last."""
-    places = {
-        column: {value: place for place, value in enumerate(dict.fromkeys(order))} for column, order in orders.items()
-    }
-
-    def key(column: pd.Series) -> pd.Series:
-        own = places[column.name]
-        return column.map(lambda value: own.get(value, len(own)))
-
-    return table.sort_values([*orders], key=key, kind="stable", ignore_index=True)
+    return pd.concat([table, silent], ignore_index=True)

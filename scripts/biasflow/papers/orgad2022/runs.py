@@ -1,6 +1,6 @@
 """The paper's scores by seed and head, checked for holes, and the points that correlations and figures are made of."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -136,24 +136,18 @@ def _whole(
         cells = sorted(printed | _values(block, CELL))
         seeds = sorted(_values(block, _RUN), key=lambda run: [in_order(seed) for seed in run])
         measures = sorted({*required} | _values(block, MEASURE))
-        if len(block) < len(cells) * len(seeds) * len(measures):
-            lost = {(model, seed) for model, _ in cells for seed in chosen.lost(stage).get((encoder, model), ())}
-            present = _values(block, [*CELL, *_RUN, *MEASURE])
-            _refuse_hole(product(cells, seeds, measures), present, lost, f"encoder {encoder}", what)
+        if len(block) == len(cells) * len(seeds) * len(measures):
+            continue
+        lost = {(model, seed) for model, _ in cells for seed in chosen.lost(stage).get((encoder, model), ())}
+        present = _values(block, [*CELL, *_RUN, *MEASURE])
+        for (model, text), run, measure in product(cells, seeds, measures):
+            if (model, text, *run, *measure) not in present and (model, run[0]) not in lost:
+                keys = zip((*_RUN, "input"), (*run, text), strict=True)
+                raise BiasflowError(
+                    f"encoder {encoder}, strategy {model}: no {' '.join(measure).strip()} of {what}, "
+                    f"{', '.join(f'{key} {value}' for key, value in keys if value)}; score it first"
+                )
     return rows.assign(value=rows["value"].mask(rows["lost"]))[[*_SCORE, *MEASURE, "value", "n"]]
-
-
-def _refuse_hole(
-    expected: Iterable[tuple], present: Collection[tuple], lost: Collection[tuple], encoder: str, what: str
-) -> None:
-    """BiasflowError for the first cell, run and measure that is not `present`, if its model and seed are not `lost`."""
-    for (model, text), run, measure in expected:
-        if (model, text, *run, *measure) not in present and (model, run[0]) not in lost:
-            keys = zip((*_RUN, "input"), (*run, text), strict=True)
-            raise BiasflowError(
-                f"{encoder}, strategy {model}: no {' '.join(measure).strip()} of {what}, "
-                f"{', '.join(f'{key} {value}' for key, value in keys if value)}; score it first"
-            )
 
 
 def _values(rows: pd.DataFrame, columns: Sequence[str]) -> set[tuple]:

@@ -7,27 +7,23 @@ import pandas as pd
 
 from scripts.biasflow.papers.frames import Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import comparisons
-from scripts.biasflow.papers.orgad2022.measures import MEASURES, MIXED
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, arranged, beside, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.measures import MEASURES, MIXED, with_labels
+from scripts.biasflow.papers.orgad2022.printed import TEXTS, beside, encoders_of, printed_values
 from scripts.biasflow.papers.orgad2022.runs import CELL, MEASURE
 from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, FROZEN, select
 from scripts.biasflow.results.statistics import holm
-from scripts.biasflow.results.tables import PUBLISHED
+from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 PRINTED_IN = {BEFORE: "3", AFTER: "4", FROZEN: "5"}  # stage -> the paper's table
 _KEY = ["encoder", *MEASURE, *CELL]
 _STARS = ["star", "star" + PUBLISHED]
-_LABELS = {measure.key: measure.label for measure in MEASURES}
 
 
 def table3(run: Run) -> pd.DataFrame:
     """Before retraining: a row per encoder, measure (printed ones first), strategy and test input (setting).
 
-    Columns: mean, sd (n - 1) over the `n` seeds with a defined value, change from none over the `pairs` of seeds that
-    both have, its p (`statistics.paired_permutation`) and p_holm (family: the tests of one measure), star (p <
-    0.05), the printed mean, sd and star with `difference_in_printed_sd` and `stars_agree`, undefined_cells (mean per
-    run), the `diverged` seeds, which are left out, and `status`. BiasflowError naming encoder and strategy for a hole
-    in the scores."""
+    The caption in paper.yaml says what the columns are; p is `statistics.paired_permutation`, of the tests of one
+    measure `p_holm`. BiasflowError naming encoder and strategy for a hole in the scores."""
     return _stage_table(run, BEFORE)
 
 
@@ -51,7 +47,7 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
     for name in ("p", "p_by_encoder"):
         ours[f"{name}_holm"] = ours.groupby(["encoder", *MEASURE])[name].transform(holm).astype(float)
     printed = printed_values(run, PRINTED_IN[stage]).rename(columns={"value": "mean"})
-    table = beside(ours, printed[[*_KEY, "mean", "sd", "star"]], _KEY, encoders)
+    table = with_labels(beside(ours, printed[[*_KEY, "mean", "sd", "star"]], _KEY, ["mean"], encoders))
     table[_STARS] = table[_STARS].astype(object).fillna("")
     scored = set(ours["encoder"])
 
@@ -60,25 +56,17 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
         what = COMPRESSION if row.metric == MIXED.metric and row.encoder in scored else stage
         return status(chosen.reason(row.encoder, what, row.model))
 
-    lost = chosen.lost(stage)
-    mean, sd = table["mean" + PUBLISHED], table["sd" + PUBLISHED]
-    difference = table["mean"] - mean
-    star, other = (table[name] for name in _STARS)
+    sd, (star, other) = table["sd" + PUBLISHED], (table[name] for name in _STARS)
+    models = zip(table["encoder"], table["model"], strict=True)
     table = table.assign(
-        measure=[_LABELS.get(key, "") for key in zip(table["metric"], table["variant"], strict=True)],
-        mean_difference=difference,
-        difference_in_printed_sd=difference / sd.where(sd > 0),
+        difference_in_printed_sd=table["mean" + DIFFERENCE] / sd.where(sd > 0),
         stars_agree=np.where((star == "") | (other == ""), "", np.where(star == other, "yes", "no")),
-        diverged=[
-            chosen.diverged_seeds(*key) if lost else "" for key in zip(table["encoder"], table["model"], strict=True)
-        ],
+        diverged=[chosen.diverged_seeds(*model) for model in models] if chosen.lost(stage) else "",
         status=[row.status or why(row) for row in table.itertuples()],
+        other=table["text"] != table["model"].map(TEXTS | chosen.models),
     )
-    texts = TEXTS | chosen.models
     table = arranged(
-        table.assign(
-            key=[*zip(table["metric"], table["variant"], strict=True)], other=table["text"] != table["model"].map(texts)
-        ),
+        table,
         encoder=encoders,
         key=[measure.key for measure in MEASURES],
         model=[*chosen.models, *TEXTS],

@@ -36,24 +36,24 @@ def words_table(top: pd.DataFrame, printed: pd.DataFrame, profession: str) -> pd
     Words are sorted by how many of the `seeds` list them (in brackets), then by mean rank, then by the alphabet;
     `printed_found` of the `printed_words` of a gender are among them. Accuracy and majority share (what guessing the
     commoner gender would get) are means over seeds."""
-    theirs = {} if printed is None else {gender: own["word"].tolist() for gender, own in printed.groupby("gender")}
     rows = []
-    for together, table in ((True, top.assign(iteration=ALL)), (False, top)):
-        for (iteration, gender), own in table.groupby(["iteration", "gender"]):
-            words, fits = theirs.get(gender, []), own.drop_duplicates("seed")
+    for iteration, table in ((ALL, top.assign(iteration=ALL)), (None, top)):
+        for (number, gender), own in table.groupby(["iteration", "gender"]):
+            fits = own.drop_duplicates("seed")
+            theirs = None if printed is None else printed.loc[printed["gender"] == gender, "word"]
             rows.append(
                 {
                     "profession": profession,
-                    "iteration": str(iteration),
+                    "iteration": str(number),
                     "gender": gender,
                     "words": ", ".join(f"{word} ({seeds})" for word, seeds in _by_seeds(own).items()),
                     "seeds": len(fits),
                     # Over all iterations there is no one accuracy: it falls as words are scrubbed.
-                    "accuracy": np.nan if together else fits["accuracy"].mean(),
+                    "accuracy": np.nan if iteration == ALL else fits["accuracy"].mean(),
                     "majority_share": fits["majority_share"].mean(),
-                    "printed": ", ".join(words) if together else "",
-                    "printed_words": None if printed is None else len(words),
-                    "printed_found": None if printed is None else len({*words} & {*own["word"]}),
+                    "printed": "" if theirs is None or iteration != ALL else ", ".join(theirs),
+                    "printed_words": None if theirs is None else len(theirs),
+                    "printed_found": None if theirs is None else theirs.drop_duplicates().isin(own["word"]).sum(),
                 }
             )
     return pd.DataFrame(rows).astype({"printed_words": "Int64", "printed_found": "Int64"})
@@ -75,14 +75,15 @@ def data_table(professions: pd.DataFrame) -> pd.DataFrame:
     for name in professions.loc[professions["profession"].duplicated(), "profession"].head(1):
         raise BiasflowError(f"professions: {name} is given twice; give each once")
     table = professions.assign(
-        kept=professions["kept"].astype(bool), reason=professions["reason"].astype(object).fillna("")
+        kept=professions["kept"].astype(bool), note=professions["reason"].fillna("").astype(object)
     )
-    for name in table.loc[~table["kept"] & (table["reason"] == ""), "profession"].head(1):
+    for name in table.loc[~table["kept"] & (table["note"] == ""), "profession"].head(1):
         raise BiasflowError(f"professions: {name} was dropped without a reason; give one")
     unmapped = np.where(table["kept"] & table["labour_share"].isna(), "not in the labour statistics", "")
-    notes = ["; ".join(filter(None, parts)) for parts in zip(table["reason"], unmapped, strict=True)]
     table = table.assign(
-        biographies=table["women"] + table["men"], used=np.where(table["kept"], "yes", "no"), note=notes
+        biographies=table["women"] + table["men"],
+        used=np.where(table["kept"], "yes", "no"),
+        note=["; ".join(filter(None, parts)) for parts in zip(table["note"], unmapped, strict=True)],
     )
     table = table.sort_values(["kept", "profession"], ascending=[False, True], ignore_index=True)
     return table[["profession", "biographies", "women", "men", "share_of_women", "labour_share", "used", "note"]]
@@ -95,13 +96,9 @@ def _words(run: Run, number: str, parts: Sequence[str]) -> pd.DataFrame:
     if not parts:
         raise BiasflowError(f"table {number}: {_file(run, 'top_words')} has no words for it; look for them first")
     printed = run.published("words")
-    printed = printed[printed["table"] == number].sort_values("rank")
+    theirs = {PRINTED_OF[number]: printed[printed["table"] == number].sort_values("rank")}
     return pd.concat(
-        [
-            words_table(top[top["part"] == part], printed if part == PRINTED_OF[number] else None, part)
-            for part in parts
-        ],
-        ignore_index=True,
+        [words_table(top[top["part"] == part], theirs.get(part), part) for part in parts], ignore_index=True
     )
 
 

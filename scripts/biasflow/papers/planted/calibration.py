@@ -9,7 +9,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.planted.blocks import calibrated
 from scripts.biasflow.papers.planted.judge import judge
-from scripts.biasflow.results.figures import BLUE, style
+from scripts.biasflow.results import figures as draw
 from scripts.biasflow.results.scores import NA, NONE
 
 # What is judged: name in the table -> metric, part and variant of the untouched encoder's scores.
@@ -47,25 +47,23 @@ def calibration(run: Run) -> pd.DataFrame:
     return judge(measured(run))
 
 
+@draw.style()
 def draw_calibration(run: Run) -> Figure:
     """A measure's value against the planted bias: a panel per measure; points are seeds, the line joins the means."""
     frame = measured(run)
-    measures = frame["measure"].unique()
+    measures = list(frame.groupby("measure", sort=False))
     columns = min(3, len(measures))
     lines = -(-len(measures) // columns)
-    with style():
-        figure = Figure(figsize=(2.4 * columns + 0.4, 2.1 * lines + 0.5), layout="constrained")
-        panels = figure.subplots(lines, columns, sharex=True, squeeze=False).ravel()
-        for axes in panels[len(measures) :]:
-            axes.remove()
-        for axes, measure in zip(panels, measures, strict=False):
-            values = frame[frame["measure"] == measure]
-            means = values.groupby("bias")["value"].mean()
-            axes.plot(means.index, means, color=BLUE, linewidth=1.5)
-            axes.scatter(values["bias"], values["value"], s=14, facecolors="white", edgecolors=BLUE, zorder=3)
-            axes.set_title(textwrap.fill(measure, width=28), loc="left")
-            axes.set_xticks(sorted(frame["bias"].unique()))
-            axes.tick_params(labelbottom=True)
-        figure.supxlabel("planted bias (0 none, 1 full)", fontsize=8)
-        figure.supylabel("value (points: seeds, line: mean)", fontsize=8)
+    figure, grid = draw.panels(lines, columns, (2.4 * columns + 0.4, 2.1 * lines + 0.5), sharex=True)
+    for axes in grid.flat[len(measures) :]:
+        axes.remove()
+    for axes, (measure, values) in zip(grid.flat, measures, strict=False):
+        means = values.groupby("bias")["value"].mean()
+        axes.plot(means.index, means, color=draw.BLUE, linewidth=1.5)
+        axes.scatter(values["bias"], values["value"], s=14, facecolors="white", edgecolors=draw.BLUE, zorder=3)
+        axes.set_title(textwrap.fill(measure, width=28), loc="left")
+        axes.set_xticks(sorted(frame["bias"].unique()))
+        axes.tick_params(labelbottom=True)
+    figure.supxlabel("planted bias (0 none, 1 full)", fontsize=8)
+    figure.supylabel("value (points: seeds, line: mean)", fontsize=8)
     return figure

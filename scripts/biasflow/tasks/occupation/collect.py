@@ -1,15 +1,45 @@
 """The biographies of a task: from files, or embedded ones with a known bias."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
+from scripts.biasflow.base.tabular import write_csv, write_parquet
 from scripts.biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
+from scripts.biasflow.corpora.labour import read_labour
 from scripts.biasflow.planted.bios import biographies as planted_biographies
 from scripts.biasflow.planted.world import load_world
 from scripts.biasflow.tasks.occupation.data import keep_balanceable, profession_table
 from scripts.biasflow.text.scrub import scrubbed_texts
+
+
+def prepare(
+    sources: Mapping[str, Sequence[Path]],
+    outputs: Mapping[str, Path],
+    *,
+    data: str | Mapping[str, object],
+    planted: Mapping[str, object],
+    scrubbing: str,
+    splits: Mapping[str, object] | None,
+    advice: str,
+) -> dict[str, object]:
+    """Write the biographies with scrubbed ones beside them, the table of professions, and that of sources.
+
+    data: "planted", or the names of files (in the order of `sources`) and the other options of `from_files`; planted:
+    the options of `from_world`; scrubbing: the terms of text.scrub; splits: as in `from_files`; advice: what to do
+    where there are too few."""
+    if data == "planted":
+        found = from_world(advice=advice, **planted)
+    else:
+        files = dict(zip(data["files"], map(str, sources["files"]), strict=True))
+        found = from_files(files, data, read_labour(sources["labour"][0]), splits=splits)
+    biographies = found.scrubbed(scrubbing)
+    write_parquet(biographies, outputs["biographies"])
+    write_csv(found.professions, outputs["professions"])
+    write_csv(found.sources, outputs["sources"])
+    return {"biographies": len(biographies)}
 
 
 @dataclass(frozen=True)
@@ -25,10 +55,10 @@ class Collected:
         return self.texts.assign(scrubbed=scrubbed_texts(self.texts, terms=terms))
 
 
-def planted(task: str, *, bias: float, seed: int, biographies: int) -> Collected:
+def from_world(*, bias: float, seed: int, biographies: int, advice: str) -> Collected:
     """The embedded biographies; their shares of women are planted, too."""
     table = planted_biographies(bias=bias, seed=seed, n=biographies)
-    table, professions = keep_professions(table, least=2, advice=f"raise tasks.{task}.planted.biographies")
+    table, professions = keep_professions(table, least=2, advice=advice)
     labour = pd.Series(load_world().shares)
     source = {"source": f"planted, bias {bias:g}", "biographies": len(table)}
     return Collected(table, profession_table(professions, labour), pd.DataFrame([source]))

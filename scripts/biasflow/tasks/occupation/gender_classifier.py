@@ -5,9 +5,14 @@ scrubbed as well, and it is fitted again, and so on. The paper prints the most r
 per gender and iteration, and neither the number of iterations nor in which one a word was found: in
 papers/orgad2022/published/words.csv, where the printed words stand, `iteration` is 0 for that reason. There `rank` is
 the order in print; which column of table 9 `gender`, `listed`, `md`, `known` and `theory` belong to was inferred from
-the widths of the columns, since the text that was at hand had lost them."""
+the widths of the columns, since the text that was at hand had lost them.
 
-from collections.abc import Iterator, Sequence
+`gender_accuracy` says how much such a classifier tells at all, by profession."""
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,11 +23,44 @@ from sklearn.model_selection import train_test_split
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
+from scripts.biasflow.base.tabular import read_parquet, write_csv
+from scripts.biasflow.strategies.balance import balance
+
+log = logging.getLogger(__name__)
 
 FEMALE, MALE = GENDERS = ("F", "M")
 ALL = "all"  # professions
-COLUMNS = ["seed", "iteration", "gender", "rank", "word", "weight", "accuracy", "majority_share"]
-STEPS = 1000  # of the optimiser, at most
+COLUMNS = ["seed", "iteration", "gender", "rank", "word", "weight", "accuracy", "majority_share", "converged"]
+# Newton's steps: 9 to 11 are enough from 1,000 to 128,000 biographies, where L-BFGS needs more with every doubling.
+STEPS, TOLERANCE = 100, 1e-6
+
+
+def prepare(
+    sources: Mapping[str, Sequence[Path]],
+    outputs: Mapping[str, Path],
+    *,
+    seeds: Sequence[int],
+    iterations: int,
+    words: int,
+    least: int,
+    profession: str,
+) -> dict[str, object]:
+    """Write the words of all biographies and of a profession: `words` per gender and iteration, in `least` texts."""
+    biographies = read_parquet(sources["biographies"][0])
+    parts = {name: of_profession(biographies, name) for name in (ALL, profession)}
+    tables = [
+        top_words(
+            part["scrubbed"].tolist(),
+            part["gender"].tolist(),
+            seeds=seeds,
+            iterations=iterations,
+            n=words,
+            min_texts=least,
+        ).assign(part=name)
+        for name, part in parts.items()
+    ]
+    write_csv(pd.concat(tables, ignore_index=True), outputs["top_words"])
+    return {}
 
 
 def of_profession(biographies: pd.DataFrame, profession: str) -> pd.DataFrame:
@@ -60,32 +98,63 @@ def top_words(
     Returns rows (seed, iteration, gender, rank, word, weight, accuracy, majority_share): iterations and ranks from 1;
     weight > 0 speaks for the row's gender (log odds per occurrence; a word of the other sign is not listed, so fewer
     than n where there are no more); equal weights in the order of the alphabet; accuracy on the test texts before the
-    words of this row are scrubbed, and majority_share, what naming the commoner gender reaches there.
+    words of this row are scrubbed, and majority_share, what naming the commoner gender reaches there; converged: False
+    where the fit did not end within STEPS steps, so that its weights are not those of the least loss (logged, too).
     BiasflowError: lengths that differ, a gender that is neither (naming the text), too few texts of a gender for the
-    split, an option out of range, a fit that does not end, no word left (naming seed and iteration)."""
+    split, an option out of range, no word left (naming seed and iteration)."""
     _check(texts, gender, seeds, iterations, n, test_share, regularisation)
     women = np.asarray(gender) == FEMALE
-    vectorizer = CountVectorizer(binary=binary, min_df=min_texts, dtype=np.float64)
-    try:
-        counts = vectorizer.fit_transform(texts)
-    except ValueError as error:
-        raise BiasflowError(f"gender classifier: no word in {min_texts} or more of {len(texts)} texts.") from error
-    words = vectorizer.get_feature_names_out()
+    counts, words = _count(texts, binary, min_texts)
     rows = []
     for seed in progress(seeds, total=len(seeds), description="words that tell gender"):
         rows += _rows_of_seed(counts, women, words, seed, iterations, n, test_share, regularisation)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def words_by_seeds(top: pd.DataFrame) -> pd.DataFrame:
-    """How many seeds list each word: iteration, gender, word, seeds, mean_rank, mean_weight, from rows of `top_words`.
+def gender_accuracy(
+    texts: Sequence[str],
+    gender: Sequence[str],
+    professions: Sequence[str],
+    *,
+    seeds: Sequence[int],
+    least: int = 20,
+    test_share: float = 0.25,
+    min_texts: int = 1,
+    regularisation: float = 1.0,
+) -> pd.DataFrame:
+    """How often the bag of words tells the gender of biographies, overall and by profession, where 1/2 is chance.
 
-    Means are over the seeds that list the word. Sorted by iteration and gender, then by most seeds, least mean rank
-    and the alphabet."""
-    grouped = top.groupby(["iteration", "gender", "word"], as_index=False)
-    summary = grouped.agg(seeds=("seed", "nunique"), mean_rank=("rank", "mean"), mean_weight=("weight", "mean"))
-    order = ["iteration", "gender", "seeds", "mean_rank", "word"]
-    return summary.sort_values(order, ascending=[True, True, False, True, True], ignore_index=True)
+    A seed draws as many women as men of every profession (by leaving some out), so that the profession tells nothing,
+    and splits them, stratified by profession and gender, into `test_share` and the rest, to which the regression of
+    `top_words` is fitted once, on all professions. Professions with fewer than `least` biographies of a gender are left
+    out.
+
+    Returns rows (seed, part, n, accuracy, majority_share, converged): part is "all" or a profession; n, the test
+    biographies; accuracy, the share of them whose gender is told; majority_share as in `top_words`, near 1/2.
+    BiasflowError as in `top_words`, and where no profession has enough of both genders."""
+    if len(professions) != len(texts):
+        raise BiasflowError(f"gender classifier: {len(texts)} texts, but {len(professions)} professions.")
+    _check(texts, gender, seeds, 1, 1, test_share, regularisation)
+    table = pd.DataFrame({"profession": list(professions), "gender": list(gender)}, dtype="str")
+    sizes = table.value_counts(["profession", "gender"]).unstack(fill_value=0).reindex(columns=GENDERS, fill_value=0)
+    enough = set(sizes.index[sizes.min(axis=1) >= max(least, 2)])
+    if not enough:
+        raise BiasflowError(f"gender classifier: no profession has {least} biographies of both genders; lower `least`.")
+    candidates = np.flatnonzero(table["profession"].isin(enough))
+    counts, _ = _count(texts, False, min_texts)
+    women, rows = (table["gender"] == FEMALE).to_numpy(), []
+    for seed in progress(seeds, total=len(seeds), description="gender told by profession"):
+        rng = np.random.RandomState(seed)
+        drawn = balance(table["profession"], table["gender"], candidates, how="subsampling", rng=rng)
+        strata = table.loc[drawn, "profession"] + "/" + table.loc[drawn, "gender"]
+        train, test = train_test_split(drawn, test_size=test_share, random_state=seed, stratify=strata)
+        model, converged = _fit(counts[train], women[train], regularisation, f"seed {seed}")
+        right = model.predict(counts[test]) == women[test]
+        for part in (ALL, *sorted(enough)):
+            of_part = np.full(len(test), True) if part == ALL else (table.loc[test, "profession"] == part).to_numpy()
+            share = women[test][of_part].mean()
+            rows.append((seed, part, of_part.sum(), right[of_part].mean(), max(share, 1 - share), converged))
+    return pd.DataFrame(rows, columns=["seed", "part", "n", "accuracy", "majority_share", "converged"])
 
 
 def _rows_of_seed(
@@ -104,13 +173,8 @@ def _rows_of_seed(
     majority_share = max(women[test].mean(), 1 - women[test].mean())
     left = np.arange(len(words))
     for iteration in range(1, iterations + 1):
-        model = LogisticRegression(C=1 / regularisation, max_iter=STEPS)
-        model.fit(train_counts[:, left].tocsr(), women[train])
-        if model.n_iter_.max() >= STEPS:
-            raise BiasflowError(
-                f"gender classifier: seed {seed}, iteration {iteration}: the fit does not end within {STEPS} steps; "
-                "raise regularisation or min_texts."
-            )
+        place = f"seed {seed}, iteration {iteration}"
+        model, converged = _fit(train_counts[:, left].tocsr(), women[train], regularisation, place)
         accuracy = model.score(test_counts[:, left].tocsr(), women[test])
         found: list[int] = []
         for gender, weights in zip(GENDERS, (model.coef_[0], -model.coef_[0]), strict=True):
@@ -118,12 +182,33 @@ def _rows_of_seed(
             largest = [i for i in np.argsort(-weights, kind="stable")[:n] if weights[i] > 0]
             found += largest
             for rank, i in enumerate(largest, start=1):
-                yield seed, iteration, gender, rank, words[left[i]], weights[i], accuracy, majority_share
+                yield seed, iteration, gender, rank, words[left[i]], weights[i], accuracy, majority_share, converged
         left = np.delete(left, found)
         if not len(left) and iteration < iterations:
             raise BiasflowError(
                 f"gender classifier: seed {seed}: no word is left after iteration {iteration}; ask for fewer."
             )
+
+
+def _count(texts: Sequence[str], binary: bool, min_texts: int) -> tuple[csr_matrix, np.ndarray]:
+    """The counts of the words [texts, words], and the words."""
+    vectorizer = CountVectorizer(binary=binary, min_df=min_texts, dtype=np.float64)
+    try:
+        counts = vectorizer.fit_transform(texts)
+    except ValueError as error:
+        raise BiasflowError(f"gender classifier: no word in {min_texts} or more of {len(texts)} texts.") from error
+    return counts, vectorizer.get_feature_names_out()
+
+
+def _fit(counts: csr_matrix, women: np.ndarray, regularisation: float, place: str) -> tuple[LogisticRegression, bool]:
+    """The regression, and whether its fit ended within STEPS steps."""
+    model = LogisticRegression(C=1 / regularisation, solver="newton-cg", tol=TOLERANCE, max_iter=STEPS)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.fit(counts, women)
+    for warning in said:  # too few steps, or a line search that failed
+        log.warning("gender classifier: %s: the fit did not converge: %s", place, warning.message)
+    return model, not said
 
 
 def _check(

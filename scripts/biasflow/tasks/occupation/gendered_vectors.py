@@ -1,5 +1,6 @@
 """What a method is fitted to that is `fitted_to: task`: vectors of biographies, and the genders in them."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from scripts.biasflow.tasks.occupation.data import split, texts_of, women
 def gendered_vectors(
     model: nn.Module,
     tokenizer: PreTrainedTokenizerBase,
-    biographies: str | Path,
+    data: Mapping[str, Sequence[Path]],
     *,
     seed: int,
     max_length: int,
@@ -24,8 +25,9 @@ def gendered_vectors(
     """X [n, hidden] and z [n]: the first token's vectors of a split's training part as it is, and 1 for a woman's, as
     `methods.fitting.fit_block` takes them (task).
 
-    biographies: the Parquet file; seed: of the split; max_length and errors: as in `first_token_vectors`."""
-    table = read_parquet(biographies)
+    data: the Parquet file of the role `biographies`; seed: of the split; max_length and errors: as in
+    `first_token_vectors`."""
+    table = read_parquet(data["biographies"][0])
     table = table.iloc[split(table["profession"], seed).train]
     vectors, _ = first_token_vectors(model, tokenizer, texts_of(table, text), max_length=max_length)
     return vectors.float(), women(table)

@@ -8,7 +8,7 @@ import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.labour import read_labour
-from scripts.biasflow.tasks.occupation.collect import from_files, planted
+from scripts.biasflow.tasks.occupation.collect import from_files, from_world
 from scripts.biasflow.tasks.occupation.data import keep_balanceable, split_counts
 
 COUNTS = {"nurse": (200, 3), "surgeon": (40, 60), "painter": (50, 50), "dj": (1, 30)}
@@ -74,7 +74,7 @@ def test_small_professions_are_refused_before_anything_is_trained(file):
 
 @pytest.mark.parametrize(("n", "enough"), [(400, False), (1000, True)])
 def test_planted_biographies_are_enough_or_more_are_asked_for(n, enough):
-    found = planted("bios", bias=1.0, seed=0, biographies=n)
+    found = from_world(bias=1.0, seed=0, biographies=n, advice="more")
     assert len(found.texts) == n and found.professions["kept"].all()
     assert found.professions["labour_share"].between(0, 1).all()
     if enough:
@@ -85,7 +85,7 @@ def test_planted_biographies_are_enough_or_more_are_asked_for(n, enough):
 
 
 def test_scrubbed_texts_stand_beside_the_others():
-    found = planted("bios", bias=1.0, seed=0, biographies=400)
+    found = from_world(bias=1.0, seed=0, biographies=400, advice="more")
     both = found.scrubbed("pronouns")
     assert both["text"].equals(found.texts["text"])
     assert not both["scrubbed"].str.contains(r"\b(?:he|she)\b", case=False).any()

@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.tasks.occupation import gender_classifier
 from scripts.biasflow.tasks.occupation.gender_classifier import (
     ALL,
     COLUMNS,
+    gender_accuracy,
     of_profession,
     top_words,
-    words_by_seeds,
 )
 
 # Share of the texts of (women, men) that hold the word: two words a gender, from telling to less telling.
@@ -88,13 +89,6 @@ def test_rare_words_can_be_left_out():
     assert "unique" not in set(top_words(texts, gender, seeds=range(3), iterations=1, n=20, min_texts=2)["word"])
 
 
-def test_a_summary_counts_seeds():
-    rows = [(0, 1, "F", 1, "a", 2.0), (1, 1, "F", 3, "a", 1.0), (0, 1, "F", 2, "b", 1.5), (1, 1, "M", 1, "c", 1.0)]
-    top = pd.DataFrame(rows, columns=COLUMNS[:6])
-    found = words_by_seeds(top)
-    assert found.values.tolist() == [[1, "F", "a", 2, 2.0, 1.5], [1, "F", "b", 1, 2.0, 1.5], [1, "M", "c", 1, 1.0, 1.0]]
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -115,6 +109,56 @@ def test_wrong_input_is_named(change, named):
     arguments = {"texts": ["she dances", "he sings"] * 20, "gender": ["F", "M"] * 20, "seeds": [0]}
     with pytest.raises(BiasflowError, match=named):
         top_words(**arguments | change)
+
+
+def test_a_fit_that_does_not_end_gives_rows_that_say_so(top, monkeypatch, caplog):
+    assert top["converged"].all()
+    monkeypatch.setattr(gender_classifier, "STEPS", 1)
+    rows = top_words(*biographies(), seeds=[3], iterations=1, n=1)
+    assert len(rows) == 2 and not rows["converged"].any()
+    assert "seed 3, iteration 1: the fit did not converge" in caplog.text
+
+
+PROFESSIONS = ["nurse", "pastor"]
+
+
+def by_profession(told, n=200, seed=0):
+    """Women are 9 in 10 nurses and 1 in 10 pastors; `told`: the share of texts of each profession that say it."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for number, profession in enumerate(PROFESSIONS):
+        for _ in range(n):
+            gender = "FM"[int(rng.random() < (0.1, 0.9)[number])]
+            word = {"F": "wife", "M": "husband"}[gender] if rng.random() < told[number] else "spouse"
+            rows.append((f"{profession} {word} {rng.choice(FILLERS)}", gender, profession))
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def test_only_the_gender_that_is_told_is_told_not_the_profession():
+    nothing = gender_accuracy(*by_profession((0, 0), n=2000), seeds=range(3)).groupby("part")["accuracy"].mean()
+    assert nothing[ALL] == pytest.approx(0.5, abs=0.08)  # although 9 in 10 nurses are women
+    assert gender_accuracy(*by_profession((1, 1), n=400), seeds=[0])["accuracy"].tolist() == [1, 1, 1]
+
+
+def test_professions_are_told_apart():
+    found = gender_accuracy(*by_profession((1, 0), n=2000), seeds=[0, 1])
+    assert list(found.columns) == ["seed", "part", "n", "accuracy", "majority_share", "converged"]
+    assert found["part"].tolist() == [ALL, *PROFESSIONS] * 2 and found["converged"].all()
+    accuracy = found.groupby("part")["accuracy"].mean()
+    assert accuracy["nurse"] == 1 and accuracy["pastor"] == pytest.approx(0.5, abs=0.1)
+    assert found["majority_share"].between(0.5, 0.53).all()
+    n = found.query("seed == 0").set_index("part")["n"]
+    assert n[ALL] == n["nurse"] + n["pastor"]
+
+
+def test_a_profession_with_too_few_of_a_gender_is_left_out():
+    texts, gender, professions = by_profession((1, 1))
+    texts, gender, professions = [*texts, "a dentist"], [*gender, "F"], [*professions, "dentist"]
+    assert set(gender_accuracy(texts, gender, professions, seeds=[0], least=5)["part"]) == {ALL, *PROFESSIONS}
+    with pytest.raises(BiasflowError, match="no profession has 500"):
+        gender_accuracy(texts, gender, professions, seeds=[0], least=500)
+    with pytest.raises(BiasflowError, match="professions"):
+        gender_accuracy(texts, gender, professions[:-1], seeds=[0])
 
 
 def test_a_profession_without_biographies_is_named_with_those_there_are():

@@ -11,38 +11,27 @@ from dataclasses import asdict, fields
 
 import pandas as pd
 
+from scripts.biasflow.papers.dawkins2024.audit import tables, text
 from scripts.biasflow.papers.dawkins2024.audit.checks import Check
-from scripts.biasflow.papers.dawkins2024.audit.examples import example_scores
 from scripts.biasflow.papers.dawkins2024.audit.printed import Printed
-from scripts.biasflow.papers.dawkins2024.audit.statements import (
-    one_cutoff,
-    records,
-    statements,
-    statements_without_data,
-)
-from scripts.biasflow.papers.dawkins2024.audit.table5 import best_fairness, best_intrinsic, same_values_in_table7
-from scripts.biasflow.papers.dawkins2024.audit.table6 import weighting
-from scripts.biasflow.papers.dawkins2024.audit.table7 import fairness_products, shares
-from scripts.biasflow.papers.dawkins2024.audit.text_numbers import correlations, counts, improvement
 from scripts.biasflow.papers.frames import Run
 
-PRINTED = ("table5", "table6", "table7", "text", "tables1_3_4")
 DEPENDS = "depends on the reading"
 _CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the rows
-    fairness_products,
-    shares,
-    best_intrinsic,
-    best_fairness,
-    same_values_in_table7,
-    weighting,
-    correlations,
-    improvement,
-    one_cutoff,
-    records,
-    statements,
-    counts,
-    example_scores,
-    statements_without_data,
+    tables.fairness_products,
+    tables.shares,
+    tables.best_intrinsic,
+    tables.best_fairness,
+    tables.same_values_in_table7,
+    tables.weighting,
+    text.correlations,
+    text.improvement,
+    text.one_cutoff,
+    text.records,
+    text.statements,
+    text.counts,
+    tables.example_scores,
+    text.statements_without_data,
 ]
 
 
@@ -58,7 +47,7 @@ def audit(run: Run) -> pd.DataFrame:
     not have, and for a table 7 that does not have every combination of settings once.
 
     Source: Dawkins et al. (2024), eq. 2-4, sec. 2-5, tables 1 and 3-7."""
-    printed = Printed.of(*map(run.published, PRINTED))
+    printed = Printed.of(run.published)
     found = [check for checks in _CHECKS for check in checks(printed)]
     table = pd.DataFrame([asdict(check) for check in found], columns=[field.name for field in fields(Check)])
     verdicts = table.groupby(["claim", "where"])["verdict"]

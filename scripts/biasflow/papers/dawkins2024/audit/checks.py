@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from scripts.biasflow.papers.dawkins2024.audit.printed import Claims
-from scripts.biasflow.results.rounding import DECIMALS, Range, rounded
+from scripts.biasflow.papers.dawkins2024.audit.printed import Printed
+from scripts.biasflow.results.rounding import DECIMALS, Range, around, rounded
 
 AGREES, DISAGREES, NOT_COMPUTABLE = "agrees", "disagrees", "not computable"
 
@@ -46,14 +46,13 @@ def check_number(
     """A printed number against a range; the recomputed value is shown with one decimal more."""
     unrounded = rounded(printed, decimals)
     agrees = unrounded.meets(recomputed)
-    if agrees and not unrounded.meets(Range(*[recomputed.value] * 3)):
+    if agrees and not unrounded.meets(around(recomputed.value)):
         detail = "; ".join(filter(None, [detail, "agrees only because the inputs are rounded"]))
     shown = f"{printed:.{decimals}f}", f"{recomputed.value:.{decimals + 1}f}"
     return check(claim, where, *shown, agrees=agrees, reading=reading, detail=detail)
 
 
-def check_count(claims: Claims, name: str, recomputed: int, *, reading: str = "", detail: str = "") -> Check:
+def check_count(printed: Printed, name: str, recomputed: int, *, reading: str = "", detail: str = "") -> Check:
     """A count of the text, which must be equal."""
-    printed, where = claims.count(name), claims[name]["where"]
-    agrees = printed == recomputed
-    return check(name, where, str(printed), str(recomputed), agrees=agrees, reading=reading, detail=detail)
+    said, where = printed.count(name), printed.claim(name)["where"]
+    return check(name, where, str(said), str(recomputed), agrees=said == recomputed, reading=reading, detail=detail)

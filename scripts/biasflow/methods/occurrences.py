@@ -10,7 +10,7 @@ from torch import nn
 from transformers import PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.batches import encode, longest_input
+from scripts.biasflow.encoders.batches import encode, longest_input, require_offsets
 
 MASCULINE, FEMININE = GENDERS = ("masculine", "feminine")
 BLOCK = 1000  # sentences that are tokenised at once while occurrences are looked for
@@ -56,8 +56,7 @@ def find_occurrences(
     that does not know where words begin, or too few occurrences (with how many there are)."""
     if n < 2 or n % 2 or (cap_per_word is not None and cap_per_word < 1):
         raise BiasflowError(f"occurrences: n is {n}, cap_per_word {cap_per_word}; n must be even, and both above 0.")
-    if not tokenizer.is_fast:
-        raise BiasflowError(f"{type(tokenizer).__name__} does not say where words begin; use a fast tokenizer.")
+    require_offsets(tokenizer)
     words, left_out = _single_pieces(tokenizer, {MASCULINE: masculine, FEMININE: feminine})
 
     rows, found, counted = [], Counter(), Counter()

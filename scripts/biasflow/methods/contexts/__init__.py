@@ -1,1 +1,0 @@
-"""Gendered words in running text: where they occur, and their hidden states (paper A)."""

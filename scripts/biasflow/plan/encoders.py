@@ -1,0 +1,79 @@
+"""The files of encoders and of models, and what encoders are made of."""
+
+from collections.abc import Mapping
+
+from scripts.biasflow.plan.blocks import RANDOM
+from scripts.biasflow.plan.datasets import text_file
+from scripts.biasflow.plan.facts import Facts, has_head
+from scripts.biasflow.plan.jobs import NA, Model
+from scripts.biasflow.plan.paths import Paths
+from scripts.biasflow.plan.sources import corpora, local_files, origin
+from scripts.biasflow.plan.tasks import kind_of
+from scripts.biasflow.registry import TASKS
+
+ENCODER_FILES = ("config.json", "model.safetensors")
+NARROW = 256  # hidden sizes up to this gain nothing from a second thread
+
+
+class Encoders:
+    """Encoders of a configuration by their names, and models."""
+
+    def __init__(self, config: Mapping, facts: Facts):
+        self.config, self.facts, self.paths = config, facts, Paths(config["run"])
+
+    def files(self, encoder: str) -> list[str]:
+        """The files of an encoder: those of its folder if it is local, otherwise what its own rule writes."""
+        about = self.config["encoders"][encoder]
+        if about["source"] == "local":
+            return local_files(about, self.config["mirror"])
+        return [f"{self.paths.encoder(encoder)}/{name}" for name in ENCODER_FILES]
+
+    def is_narrow(self, encoder: str) -> bool:
+        about = self.config["encoders"][origin(self.config, encoder)]
+        hidden = about.get("hidden") or self.facts.architectures.get(encoder, {}).get("hidden_size", NARROW + 1)
+        return hidden <= NARROW
+
+    def pretraining_texts(self, encoder: str) -> list[str]:
+        """The texts that an encoder is pre-trained on; none unless it is."""
+        return [text_file(self.config, encoder, text) for text in corpora(self.config["encoders"][encoder])]
+
+    def continuing_text(self, encoder: str) -> str:
+        """What an encoder is trained on further, as one running string."""
+        return text_file(self.config, encoder, self.config["encoders"][encoder]["text"], running=True)
+
+    def texts(self, encoder: str) -> list[str]:
+        """The texts that an encoder was trained on in this run, and those that it is continued from."""
+        about = self.config["encoders"][encoder]
+        if about["source"] == "continued":
+            return [self.continuing_text(encoder), *self.texts(about["from"])]
+        return self.pretraining_texts(encoder)
+
+    def planted_corpus(self, encoder: str, *, held_out: bool) -> dict[str, object]:
+        """What the embedded corpus of an encoder is made of; held-out text has another seed."""
+        about = self.config["encoders"][encoder]
+        if held_out:
+            return {"bias": about["bias"], "seed": about["seed"] + 1_000_000, "documents": 2000}
+        return {key: about[key] for key in ("bias", "seed", "documents")}
+
+    def pretraining(self, encoder: str) -> dict[str, object]:
+        """The recipe of a pre-training, without what its text already says."""
+        beside = ("source", "corpus", "bias", "documents", "vocabulary")
+        return {key: value for key, value in self.config["encoders"][encoder].items() if key not in beside}
+
+    def model_files(self, model: Model) -> list[str]:
+        """The files of a model; a random one is drawn from those of its encoder."""
+        if model.task == NA:
+            return self.files(model.encoder)
+        folder = self.paths.model(model.encoder, model.training)
+        return [f"{folder}/{name}" for name in (*ENCODER_FILES, "training.json", *TASKS[self._kind(model)].files)]
+
+    def head(self, model: Model) -> str:
+        """The head that a model is loaded with, so that its sentence vector can be reached; a random one has none."""
+        if model.strategy == RANDOM:
+            return "none"
+        if model.task != NA:
+            return kind_of(self._kind(model)).head
+        return "next_sentence" if has_head(self.config, self.facts, model.encoder, "next_sentence") else "none"
+
+    def _kind(self, model: Model) -> str:
+        return self.config["tasks"][model.task]["kind"]

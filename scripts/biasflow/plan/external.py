@@ -1,0 +1,38 @@
+"""The external files that a run reads."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from scripts.biasflow.corpora.catalogue import Catalogue
+from scripts.biasflow.plan.cells import plan
+from scripts.biasflow.plan.datasets import AUTHORS_STIMULI, CHINESE_ARTICLES, CHINESE_TEXT, fitting_files, text_file
+from scripts.biasflow.plan.encoders import Encoders
+from scripts.biasflow.plan.facts import gather
+from scripts.biasflow.plan.paths import CORPORA
+from scripts.biasflow.plan.tasks import TaskPlan
+
+
+def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:
+    """The names of all external files that a run with this (resolved) configuration reads."""
+    facts = gather(config)
+    found, encoders = plan(config, facts), Encoders(config, facts)
+    readings, trained = found.readings.values(), found.trained.values()
+    files = {file for reading in readings for names in reading.dataset.files.values() for file in names}
+    for encoder in {each.encoder for each in (*(reading.model for reading in readings), *trained)}:
+        files |= set(encoders.texts(encoder))
+    for encoder in {reading.model.encoder for reading in readings if reading.readout == "associations"}:
+        files.add(text_file(config, encoder, config["metrics"]["ceat"]["text"]))
+    carrying = {model.encoder for model in trained if model.carried}
+    for encoder in {*(encoder for encoder, *_ in found.fits), *carrying}:
+        files |= {file for names in fitting_files(config, encoder).values() for file in names}
+    for name in {reading.block.task for reading in readings if reading.block.task} | {model.task for model in trained}:
+        task = TaskPlan(config, name)
+        given = (names for step in task.kind.steps for names in step.sources(task, catalogue).values())
+        files |= {file for names in given for file in names}
+    names = {file.removeprefix(f"{CORPORA}/") for file in files}
+    for name in [name for name in names if "wikitext-2" in name]:
+        names |= {f"wikitext-2-{'test' if '-test' in name else 'train'}", "google-analogies"}  # words that are counted
+    names |= {article for name in names if name.endswith(f"/{CHINESE_TEXT}.txt") for article in CHINESE_ARTICLES}
+    names |= {"stereoset-dev" for name in names if name.endswith("stereoset-swapped.csv")}
+    names |= {AUTHORS_STIMULI[Path(name).stem] for name in names if Path(name).stem in AUTHORS_STIMULI}
+    return sorted(name for name in names if name in catalogue.files)

@@ -1,0 +1,104 @@
+"""What a plan is made of: models, the datasets that are read from them, cells, and jobs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scripts.biasflow.plan.blocks import PRETRAINED, RANDOM, Block
+from scripts.biasflow.registry import WITH
+
+NA = "-"
+RUN, NOT_RUN = "run", "not run"
+Files = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Encoder and training. seed: of the fine-tuning, or of the weights of a random encoder."""
+
+    encoder: str
+    task: str = NA
+    strategy: str = NA
+    seed: str = NA
+
+    @property
+    def training(self) -> str:
+        if self.strategy == RANDOM:
+            return f"{RANDOM}/seed{self.seed}"
+        return PRETRAINED if self.task == NA else f"{self.task}/{self.strategy}/seed{self.seed}"
+
+    def split_seeds(self, seeds: Sequence[int]) -> list[int]:
+        """The splits that it is read on: that of its seed, or all of a block's if it has none."""
+        return list(seeds) if self.seed == NA else [int(self.seed)]
+
+    @property
+    def carried(self) -> str | None:
+        """The method that was active in its training, and is in everything that is read from it."""
+        return self.strategy.removeprefix(WITH) if self.strategy.startswith(WITH) else None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """files: role -> paths, inputs of the readout; options: of its read(); modules: those that its read() imports by
+    name; made_from: role -> readout and dataset of the same model and block that it is made from; scoring: options of
+    the metric's score(); scored_with: role -> paths that the score needs as well."""
+
+    name: str
+    files: Files = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+    scoring: Mapping[str, object] = field(default_factory=dict)
+    scored_with: Files = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
+    made_from: Mapping[str, tuple[str, "Dataset"]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: a model under a method, measured by a metric on a dataset; status, and why it does not run."""
+
+    block: str
+    model: Model
+    method: str
+    metric: str
+    dataset: str
+    status: str = RUN
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One job: a readout of a model on a dataset under methods."""
+
+    block: Block
+    model: Model
+    readout: str
+    dataset: Dataset
+    methods: tuple[str, ...] = ()
+
+    @property
+    def fit(self) -> tuple[str, str, str]:
+        """The key of the job that fits the methods."""
+        return self.model.encoder, self.model.training, self.block.group
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        return self.model.encoder, self.model.training, self.block.name, self.readout, self.dataset.name
+
+    @property
+    def made_from(self) -> dict[str, tuple[str, str, str, str, str]]:
+        """Role -> key of the readings that it is made from."""
+        below = self.dataset.made_from.items()
+        return {role: (*self.key[:3], readout, dataset.name) for role, (readout, dataset) in below}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """cells: all that was asked for; readings: what is read, by its key; scored: (encoder, training, block) -> metric,
+    key of the reading and methods of each score; fits: (encoder, training, group of blocks) -> methods to be fitted;
+    trained: (encoder, training) -> model that is fine-tuned."""
+
+    cells: tuple[Cell, ...]
+    readings: Mapping[tuple, Reading]
+    scored: Mapping[tuple, tuple[tuple[str, tuple, tuple[str, ...]], ...]]
+    fits: Mapping[tuple, tuple[str, ...]]
+    trained: Mapping[tuple[str, str], Model]
+    blocks: tuple[Block, ...] = field(default=())

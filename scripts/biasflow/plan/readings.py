@@ -1,0 +1,123 @@
+"""Which files, parameters and modules readouts take, a job for all datasets of a block, and their scores."""
+
+from collections.abc import Callable
+
+from scripts.biasflow.plan.encoders import Encoders
+from scripts.biasflow.plan.jobs import Plan, Reading
+from scripts.biasflow.plan.paths import Paths
+from scripts.biasflow.plan.trainings import model_of
+from scripts.biasflow.registry import METRICS, READOUTS, TRAINING, module_of
+
+Named = dict[str, object]
+
+
+def reading_path(paths: Paths, key: tuple) -> str:
+    """The file of a readout of one dataset; what a fine-tuning wrote of itself is scored as it is."""
+    if key[3] == TRAINING:
+        return f"{paths.model(*key[:2])}/{TRAINING}.json"
+    return f"{paths.readout(*key[:4])}/{key[4]}.{READOUTS[key[3]].suffix}"
+
+
+def reading_output(paths: Paths, key: tuple) -> str:
+    """What a rule writes, with the file of a readout in it."""
+    return reading_path(paths, key) if key[3] == TRAINING else paths.readout(*key[:4])
+
+
+class Readings:
+    """For the rule of each readout: functions of its wildcards, encoder, training and block."""
+
+    def __init__(self, encoders: Encoders, plan: Plan):
+        self.encoders, self.plan, self.paths = encoders, plan, encoders.paths
+        self._jobs: dict[tuple, list[Reading]] = {}
+        for key, reading in plan.readings.items():
+            self._jobs.setdefault(key[:4], []).append(reading)
+
+    def of(self, wildcards, name: str) -> list[Reading]:
+        """What a job reads, one dataset after the other."""
+        return self._jobs[wildcards.encoder, wildcards.training, wildcards.block, name]
+
+    def inputs(self, name: str) -> Callable[..., Named]:
+        """The model, the methods fitted to it, and the data."""
+
+        def inputs(wildcards) -> Named:
+            readings = self.of(wildcards, name)
+            own = [file for reading in readings for files in reading.dataset.files.values() for file in files]
+            below = [reading_output(self.paths, key) for reading in readings for key in reading.made_from.values()]
+            found: Named = {"model": self.encoders.model_files(readings[0].model), "data": sorted({*own, *below})}
+            fit = readings[0].fit
+            if {method for reading in readings for method in reading.methods} & set(self.plan.fits.get(fit, ())):
+                found["methods"] = self.paths.methods(*fit)
+            return found
+
+        return inputs
+
+    def modules(self, name: str) -> Callable[..., list[str]]:
+        """The modules that it imports by name."""
+
+        def modules(wildcards) -> list[str]:
+            own = {module for reading in self.of(wildcards, name) for module in reading.dataset.modules}
+            return sorted({module_of(READOUTS[name]), *own})
+
+        return modules
+
+    def params(self, name: str) -> Callable[..., Named]:
+        """Its module and, for each dataset, file, methods, data and options."""
+
+        def params(wildcards) -> Named:
+            readings = self.of(wildcards, name)
+            return {"module": module_of(READOUTS[name]), "datasets": [self._params(reading) for reading in readings]}
+
+        return params
+
+    def _params(self, reading: Reading) -> Named:
+        data = {role: list(files) for role, files in reading.dataset.files.items()}
+        return {
+            "dataset": reading.dataset.name,
+            "file": reading_path(self.paths, reading.key).rpartition("/")[2],
+            "methods": list(reading.methods),
+            "data": data | {role: [reading_path(self.paths, key)] for role, key in reading.made_from.items()},
+            "options": dict(reading.dataset.options),
+        }
+
+
+class Scores:
+    """The scores of a model that a block asks for, by the wildcards of their rule: encoder, training, block."""
+
+    def __init__(self, plan: Plan, paths: Paths):
+        self.plan, self.paths = plan, paths
+
+    def model(self, wildcards) -> dict[str, str]:
+        """The four keys of a model in the table of scores."""
+        model = model_of(self.plan, wildcards)
+        return {key: getattr(model, key) for key in ("encoder", "task", "strategy", "seed")}
+
+    def inputs(self, wildcards) -> Named:
+        jobs = self._jobs(wildcards)
+        found: Named = {"readouts": list(dict.fromkeys(reading_output(self.paths, key) for _, key, _ in jobs))}
+        for _, key, _ in jobs:
+            found |= {role: list(files) for role, files in self._of_dataset(key, "scored_with").items()}
+        return found
+
+    def params(self, wildcards) -> list[Named]:
+        return [
+            {
+                "metric": metric,
+                "module": module_of(METRICS[metric]),
+                "readout": reading_path(self.paths, key),
+                "dataset": key[4],
+                "methods": list(methods),
+                "roles": list(self._of_dataset(key, "scored_with")),
+                "options": dict(self._of_dataset(key, "scoring")),
+            }
+            for metric, key, methods in self._jobs(wildcards)
+        ]
+
+    def modules(self, wildcards) -> list[str]:
+        return sorted({module_of(METRICS[metric]) for metric, *_ in self._jobs(wildcards)})
+
+    def _jobs(self, wildcards) -> tuple:
+        return self.plan.scored[wildcards.encoder, wildcards.training, wildcards.block]
+
+    def _of_dataset(self, key: tuple, field: str) -> dict:
+        """A field of what is read; nothing of it where a fine-tuning's own words are scored."""
+        return getattr(self.plan.readings[key].dataset, field) if key in self.plan.readings else {}

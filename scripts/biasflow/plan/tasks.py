@@ -1,0 +1,146 @@
+"""What the plan must know of a task: its data and who makes them, what a training and a reading take.
+
+Every kind says it as `KIND`, a Kind, in tasks/<kind>/plan.py, and its keys in the configuration in schema.yaml."""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scripts.biasflow.corpora.catalogue import Catalogue
+from scripts.biasflow.plan.blocks import Block
+from scripts.biasflow.plan.jobs import Dataset, Model
+from scripts.biasflow.plan.paths import CORPORA, Paths, project_folder
+from scripts.biasflow.plan.sources import is_planted
+from scripts.biasflow.registry import PACKAGE, TASKS, module_of
+
+Options = Mapping[str, object]
+WORLD = {"world": project_folder("config/planted")}  # sources of what is made of the embedded world
+
+
+@dataclass(frozen=True)
+class TaskPlan:
+    """A task of the configuration. blocks: those of the run, for data that depend on what is asked for."""
+
+    config: Mapping
+    name: str
+    blocks: tuple[Block, ...] = ()
+
+    @property
+    def about(self) -> Mapping:
+        """Its part of the configuration."""
+        return self.config["tasks"][self.name]
+
+    @property
+    def kind(self) -> "Kind":
+        return kind_of(self.about["kind"])
+
+    @property
+    def module(self) -> str:
+        """The full name of the module that trains and asks."""
+        return module_of(TASKS[self.about["kind"]])
+
+    def file(self, name: str) -> str:
+        """A file of its data."""
+        return Paths(self.config["run"]).data(f"{self.name}/{name}")
+
+    def files(self, names: Mapping[str, str]) -> dict[str, str]:
+        return {role: self.file(name) for role, name in names.items()}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A rule that makes data of a task, by `prepare(sources, outputs, **options)` of a module: it is given files by
+    role, fills the outputs by role, and returns what provenance should say (a dictionary).
+
+    rule: its name; module: in the package; outputs: role -> file in the folder of the task's data; sources: role ->
+    paths, of which those of the catalogue are downloaded; memory in MB, runtime in minutes."""
+
+    rule: str
+    module: str
+    outputs: Mapping[str, str]
+    sources: Callable[[TaskPlan, Catalogue], Mapping[str, Sequence[str]]]
+    options: Callable[[TaskPlan], Options]
+    memory: int = 2000
+    runtime: int = 20
+
+
+@dataclass(frozen=True)
+class Gendered:
+    """What methods are fitted to that are fitted to the task: `gendered_vectors(model, tokenizer, data, **options)` of
+    a module. data: role -> file of the task's data; options: by the seed of a split."""
+
+    module: str
+    data: Mapping[str, str]
+    options: Callable[[TaskPlan, int], Options]
+
+
+def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
+    """The options of a training that is told by the key `finetuning`."""
+    return {"recipe": task.about["finetuning"]}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of task. steps: who makes its data; first: files of the data without which nothing is trained; trained_on:
+    role -> file of the data that a training is given; training: keyword arguments of train() for a strategy, beside
+    strategy, seed, method and device; datasets: what metrics read, by the names of registry.Metric.datasets; head: the
+    one that a trained model is opened with (encoders.load), so that methods can be fitted to it; gendered: what else
+    these can be fitted to; printed: item of papers -> file of the data; captioned: keys of the configuration that
+    captions say; check: BiasflowError, naming the key, for what the schema cannot refuse."""
+
+    steps: tuple[Step, ...]
+    trained_on: Mapping[str, str]
+    datasets: Mapping[str, Callable[["Asked"], list[Dataset]]]
+    first: tuple[str, ...] = ()
+    training: Callable[[TaskPlan, str], Options] = recipe
+    head: str = "none"
+    gendered: Gendered | None = None
+    printed: Mapping[str, str] = field(default_factory=dict)
+    captioned: tuple[str, ...] = ()
+    check: Callable[[TaskPlan], None] = lambda task: None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """For whom datasets are looked up: a model, and the task whose data it is read on; seeds, strategies: a block's."""
+
+    config: Mapping
+    model: Model
+    task: TaskPlan | None = None
+    seeds: Sequence[int] = ()
+    strategies: Sequence[str] = ()
+
+    @property
+    def encoder(self) -> str:
+        return self.model.encoder
+
+    @property
+    def split_seeds(self) -> list[int]:
+        """The splits that the model is read on: that of its seed, or all of the block if it has none."""
+        return self.model.split_seeds(self.seeds)
+
+    @property
+    def paths(self) -> Paths:
+        return Paths(self.config["run"])
+
+    @property
+    def options(self) -> Mapping:
+        return self.config["metrics"]
+
+    def chosen(self, value: Sequence[str] | None, planted: Sequence[str], real: Sequence[str]) -> Sequence[str]:
+        """What the configuration names, or what fits the encoder."""
+        return value if value is not None else planted if is_planted(self.config, self.encoder) else real
+
+
+def kind_of(name: str) -> Kind:
+    return importlib.import_module(plan_module(name)).KIND
+
+
+def plan_module(kind: str) -> str:
+    """The full name of the module that plans a kind of task."""
+    return f"{PACKAGE}.{TASKS[kind].folder}.plan"
+
+
+def corpus_files(names: Sequence[str], catalogue: Catalogue) -> list[str]:
+    """Files of the catalogue by their names, and the user's own by their paths."""
+    return [f"{CORPORA}/{name}" if name in catalogue.files else name for name in names]

@@ -1,0 +1,128 @@
+"""Which files, parameters and modules trainings take, and the fits of methods to models."""
+
+from collections.abc import Mapping
+
+from scripts.biasflow.plan.blocks import RANDOM
+from scripts.biasflow.plan.datasets import fitting_files, fitting_words
+from scripts.biasflow.plan.encoders import Encoders
+from scripts.biasflow.plan.jobs import NA, Model, Plan, Reading
+from scripts.biasflow.plan.methods import erasers, needs_origin, resolved, sources
+from scripts.biasflow.plan.paths import PRETRAINED
+from scripts.biasflow.plan.tasks import TaskPlan
+from scripts.biasflow.registry import STRATEGIES, module_of
+
+CONTEXTS = ("n", "cap_per_word", "max_length", "batch_size")
+Named = dict[str, object]
+
+
+class Trainings:
+    """Trainings by the wildcards of their rules: encoder, task, strategy, seed."""
+
+    def __init__(self, encoders: Encoders):
+        self.config, self.encoders = encoders.config, encoders
+
+    def inputs(self, wildcards) -> Named:
+        model = self._model(wildcards)
+        found: Named = {"encoder": self.encoders.files(model.encoder)}
+        task = TaskPlan(self.config, model.task)
+        found |= task.files(task.kind.trained_on)
+        return found | (fitting_inputs(self.config, model.encoder, [model.carried], None) if model.carried else {})
+
+    def first(self, wildcards) -> list[str]:
+        """What must be there before anything is trained."""
+        task = TaskPlan(self.config, wildcards.task)
+        return [task.file(name) for name in task.kind.first]
+
+    def params(self, wildcards) -> Named:
+        model = self._model(wildcards)
+        task = TaskPlan(self.config, model.task)
+        options = {"strategy": model.strategy, "seed": int(model.seed), **task.kind.training(task, model.strategy)}
+        return {
+            "module": task.module,
+            "roles": list(task.kind.trained_on),
+            "options": options,
+            "fit": specifications(self.config, model.encoder, [model.carried]) if model.carried else None,
+        }
+
+    def modules(self, wildcards) -> list[str]:
+        """Those that a training imports by name: the task's, and those of its strategy and its erasers."""
+        model = self._model(wildcards)
+        own = [TaskPlan(self.config, model.task).module]
+        own += [module_of(STRATEGIES[model.strategy])] if model.strategy in STRATEGIES else []
+        carried = self.config["methods"][model.carried] if model.carried else []
+        return sorted({*own, *(module for _, module in erasers(carried))})
+
+    def _model(self, wildcards) -> Model:
+        return Model(wildcards.encoder, wildcards.task, wildcards.strategy, wildcards.seed)
+
+
+class Fits:
+    """Fits of methods by the wildcards of their rule: encoder, training, group of blocks."""
+
+    def __init__(self, encoders: Encoders, plan: Plan):
+        self.config, self.encoders, self.plan = encoders.config, encoders, plan
+
+    def inputs(self, wildcards) -> Named:
+        model, names, task = self._job(wildcards)
+        found: Named = {"model": self.encoders.model_files(model)}
+        if any(needs_origin(self.config["methods"][name]) for name in names):
+            above = self.config["encoders"][model.encoder].get("from", model.encoder)
+            found["origin"] = self.encoders.files(model.encoder if model.task != NA else above)
+        return found | fitting_inputs(self.config, model.encoder, names, task)
+
+    def params(self, wildcards) -> Named:
+        model, names, task = self._job(wildcards)
+        roles = list(fitting_inputs(self.config, model.encoder, names, task))
+        heads = {"model": self.encoders.head(model), "pretrained": self.encoders.head(Model(model.encoder))}
+        found = specifications(self.config, model.encoder, names) | {"roles": roles, "heads": heads}
+        if _fitted_to_task(self.config, names):
+            seed = model.split_seeds(self._readings(wildcards)[0].block.seeds)[0]
+            entry = task.kind.gendered
+            roles = {"roles": list(entry.data), "options": entry.options(task, seed)}
+            found["task"] = {"module": module_of(entry), **roles}
+        return found
+
+    def modules(self, wildcards) -> list[str]:
+        _, names, task = self._job(wildcards)
+        found = {module for name in names for _, module in erasers(self.config["methods"][name])}
+        return sorted(found | ({module_of(task.kind.gendered)} if _fitted_to_task(self.config, names) else set()))
+
+    def _job(self, wildcards) -> tuple[Model, list[str], TaskPlan | None]:
+        """The model, the methods that are fitted to it, and the task whose data it is read on."""
+        names = self.plan.fits[wildcards.encoder, wildcards.training, wildcards.group]
+        task = self._readings(wildcards)[0].block.task
+        return model_of(self.plan, wildcards), list(names), TaskPlan(self.config, task) if task else None
+
+    def _readings(self, wildcards) -> list[Reading]:
+        place = (wildcards.encoder, wildcards.training, wildcards.group)
+        return [reading for reading in self.plan.readings.values() if reading.fit == place]
+
+
+def model_of(plan: Plan, wildcards) -> Model:
+    """The model of the wildcards encoder and training."""
+    kind, _, seed = wildcards.training.partition("/seed")
+    if kind == PRETRAINED:
+        return Model(wildcards.encoder)
+    if kind == RANDOM:
+        return Model(wildcards.encoder, strategy=RANDOM, seed=seed)
+    return plan.trained[wildcards.encoder, wildcards.training]
+
+
+def fitting_inputs(config: Mapping, encoder: str, names: list[str], task: TaskPlan | None) -> Named:
+    """The files that methods are fitted to: text and words, and the data of a task."""
+    words = any("words" in sources(config["methods"][name]) for name in names)
+    found: Named = dict(fitting_files(config, encoder)) if words else {}
+    return found | (task.files(task.kind.gendered.data) if _fitted_to_task(config, names) else {})
+
+
+def _fitted_to_task(config: Mapping, names: list[str]) -> bool:
+    return any("task" in sources(config["methods"][name]) for name in names)
+
+
+def specifications(config: Mapping, encoder: str, names: list[str]) -> Named:
+    """Methods as fits take them, and what they are fitted to."""
+    return {
+        "methods": {name: resolved(config["methods"][name]) for name in names},
+        "words": fitting_words(config, encoder),
+        "contexts": {key: config["fitting"][key] for key in CONTEXTS},
+    }

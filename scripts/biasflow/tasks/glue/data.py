@@ -1,0 +1,29 @@
+"""Training and validation examples of one GLUE task, or the embedded pairs as one."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from scripts.biasflow.base.tabular import write_csv
+from scripts.biasflow.corpora.glue import read_glue
+from scripts.biasflow.planted.nli import planted_parts
+
+PLANTED = {"train": "train", "validation": "test"}  # embedded pairs: nothing is selected on the test part
+
+
+def prepare(
+    sources: Mapping[str, Sequence[Path]], outputs: Mapping[str, Path], *, data: str, planted: Mapping[str, object]
+) -> dict[str, object]:
+    """Write the examples of train and validation. data: the task's name, or "planted-nli" with the options `planted` of
+    `planted_parts`."""
+    if data == "planted-nli":
+        parts, _ = planted_parts(**planted)
+        for part, source in PLANTED.items():
+            write_csv(parts[source], outputs[part])
+        return {}
+    facts = {}
+    for part, output in outputs.items():
+        name = "validation_matched" if (data, part) == ("mnli", "validation") else part
+        found = read_glue(data, name, sources[part])
+        facts[part] = {"examples": len(found.examples), "dropped": found.dropped, "published": found.published}
+        write_csv(found.examples, output)
+    return facts

@@ -1,0 +1,51 @@
+"""The plan of GLUE: one task of it, or the embedded pairs as one."""
+
+from collections.abc import Mapping
+
+from scripts.biasflow.corpora.catalogue import Catalogue
+from scripts.biasflow.plan.jobs import Dataset
+from scripts.biasflow.plan.paths import CORPORA
+from scripts.biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, recipe
+
+PARTS = ("train", "validation")
+PLANTED = "planted-nli"
+
+
+def glue_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
+    """Part -> its files: one upstream, two where mirrors split it (a name that ends in -rest)."""
+    if task.about["data"] == PLANTED:
+        return WORLD
+    names = {part: f"glue-{task.about['data']}-{part}" for part in PARTS}
+    found = {part: [name, f"{name}-rest", f"{name}-matched"] for part, name in names.items()}
+    return {part: [f"{CORPORA}/{name}" for name in each if name in catalogue.files] for part, each in found.items()}
+
+
+def columns(task: TaskPlan) -> str:
+    """The GLUE task whose columns and classes the data have: the embedded pairs have those of MNLI."""
+    return "mnli" if task.about["data"] == PLANTED else task.about["data"]
+
+
+def test_sets(asked: Asked) -> list[Dataset]:
+    """The validation part: gold labels of the test part are secret."""
+    task = asked.task
+    options = {"batch_size": 64, "max_length": task.about["finetuning"]["max_length"]}
+    options |= {"task": task.module, "name": columns(task)}
+    return [Dataset("validation", {"examples": (task.file("validation.csv"),)}, options, modules=(task.module,))]
+
+
+KIND = Kind(
+    steps=(
+        Step(
+            "glue_data",
+            "tasks.glue.data",
+            {part: f"{part}.csv" for part in PARTS},
+            sources=glue_files,
+            options=lambda task: {key: task.about[key] for key in ("data", "planted")},
+            memory=4000,
+        ),
+    ),
+    trained_on={part: f"{part}.csv" for part in PARTS},
+    datasets={"test_sets": test_sets},
+    training=lambda task, strategy: {**recipe(task, strategy), "name": columns(task)},
+    head="classification",
+)

@@ -1,0 +1,31 @@
+"""The pairs of a task of natural language inference: from files, or embedded ones with a known bias."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from scripts.biasflow.base.tabular import write_csv
+from scripts.biasflow.corpora.nli import collect_parts, write_nli
+from scripts.biasflow.planted.nli import planted_parts
+
+
+def prepare(
+    sources: Mapping[str, Sequence[Path]],
+    outputs: Mapping[str, Path],
+    *,
+    data: str | Mapping[str, object],
+    planted: Mapping[str, object],
+    seed: int,
+) -> dict[str, object]:
+    """Write the pairs of train, validation and test, and the table of their sources.
+
+    data: "planted", or the names of each part's files (in the order of `sources`) and validation_share; planted: the
+    options of `planted_parts`; seed: of what is held out for validation."""
+    if data == "planted":
+        parts, table = planted_parts(**planted)
+    else:
+        files = {part: dict(zip(data[part], paths, strict=True)) for part, paths in sources.items()}
+        parts, table = collect_parts(files, validation_share=data["validation_share"], seed=seed)
+    for part, pairs in parts.items():
+        write_nli(pairs, outputs[part])
+    write_csv(table, outputs["sources"])
+    return {"seed": seed, "pairs": {part: len(pairs) for part, pairs in parts.items()}}

@@ -1,0 +1,85 @@
+"""The plan of natural language inference: pairs of sentences, and the gender-occupation pairs made of word lists."""
+
+from collections.abc import Mapping
+
+from scripts.biasflow.corpora.catalogue import Catalogue
+from scripts.biasflow.plan.jobs import Dataset
+from scripts.biasflow.plan.names import require
+from scripts.biasflow.plan.paths import CORPORA
+from scripts.biasflow.plan.sources import PLANTED
+from scripts.biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
+from scripts.biasflow.text.occupation_pairs import LISTS
+
+PARTS = ("train", "validation", "test")
+
+
+def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
+    """Part of the pairs -> files; none for a part that is held out of another."""
+    data = task.about["data"]
+    return WORLD if data == PLANTED else {part: corpus_files(data[part], catalogue) for part in PARTS if data[part]}
+
+
+def word_lists(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
+    """The word lists that the gender-occupation pairs are made of."""
+    return WORLD if task.about["occupations"] == PLANTED else {name: [f"{CORPORA}/dev2020-{name}"] for name in LISTS}
+
+
+def test_sets(asked: Asked) -> list[Dataset]:
+    return [_asked_of(asked, "test", examples="test.csv")]
+
+
+def occupation_pairs(asked: Asked) -> list[Dataset]:
+    return [_asked_of(asked, "occupation-pairs", pairs="occupation_pairs.json")]
+
+
+def _asked_of(asked: Asked, name: str, **files: str) -> Dataset:
+    """What is predicted; with heads that are retrained under each method, these too."""
+    task, about = asked.task, asked.task.about
+    common = {"max_length": about["finetuning"]["max_length"], "task": task.module}
+    made_from = {}
+    if about["retrain_heads"] is not None and not asked.model.carried:
+        options = {**about["retrain_heads"], **common}
+        train = Dataset("train", {"examples": (task.file("train.csv"),)}, options, modules=(task.module,))
+        made_from = {"heads": ("nli_heads", train)}
+    return Dataset(
+        name,
+        {role: (task.file(file),) for role, file in files.items()},
+        {"batch_size": about["batch_size"], **common},
+        modules=(task.module,),
+        made_from=made_from,
+    )
+
+
+def check(task: TaskPlan) -> None:
+    require(task.about["selection"], task.about["selections"], f"tasks.{task.name}.selection", "selections")
+
+
+KIND = Kind(
+    steps=(
+        Step(
+            "nli_data",
+            "tasks.nli.data",
+            {**{part: f"{part}.csv" for part in PARTS}, "sources": "sources.csv"},
+            sources=pair_files,
+            # The seed of what is held out for validation is the same whatever fine-tunings there are.
+            options=lambda task: {"data": task.about["data"], "planted": task.about["planted"], "seed": 0},
+            memory=6000,
+            runtime=30,
+        ),
+        Step(
+            "occupation_pairs",
+            "tasks.nli.pairs",
+            {"pairs": "occupation_pairs.json"},
+            sources=word_lists,
+            options=lambda task: task.about["selections"][task.about["selection"]],
+            memory=1000,
+            runtime=10,
+        ),
+    ),
+    trained_on={"train": "train.csv", "validation": "validation.csv"},
+    datasets={"test_sets": test_sets, "occupation_pairs": occupation_pairs},
+    head="classification",
+    printed={"sources": "sources.csv", "occupation_pairs": "occupation_pairs.json"},
+    captioned=("selection",),
+    check=check,
+)

@@ -1,0 +1,163 @@
+"""The plan of occupation prediction: biographies and their splits, vectors of them, and what is made of those."""
+
+from collections.abc import Callable, Collection, Mapping
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.catalogue import Catalogue
+from scripts.biasflow.plan.jobs import NA, Dataset, Files
+from scripts.biasflow.plan.paths import PRETRAINED, project_file, project_folder
+from scripts.biasflow.plan.sources import PLANTED
+from scripts.biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, corpus_files, recipe
+from scripts.biasflow.registry import STRATEGIES, module_of
+
+RAW, SCRUBBED = "raw", "scrubbed"
+
+
+def probed_texts(asked: Asked) -> list[Dataset]:
+    """What gender is to be told from, with the splits and probes of it."""
+    probe = asked.options["compression"]
+    options = {"split_seeds": asked.split_seeds, "probe_seeds": probe["seeds"]}
+    options |= {key: probe[key] for key in ("fractions", "epochs")}
+    return [_made_of_vectors(asked, text, options) for text in _texts(asked)]
+
+
+def classified_texts(asked: Asked) -> list[Dataset]:
+    """What professions are to be told from: by a model's own head and retrained ones, or by heads of each strategy on
+    an encoder that is not fine-tuned. A method that is active in a training (with-<method>) is no strategy of heads."""
+    fine_tuned = asked.model.task != NA
+    options = dict(asked.task.about["heads" if fine_tuned else "frozen"])
+    own = options.pop("seeds")
+    if fine_tuned:
+        options |= {"split_seeds": asked.split_seeds, "head_seeds": own}
+        texts = {RAW}
+    else:
+        names = [name for name in asked.strategies if name in STRATEGIES] or ["plain"]
+        known = [{"name": name, "module": STRATEGIES[name].module, "text": STRATEGIES[name].text} for name in names]
+        options |= {"split_seeds": own, "strategies": known}
+        texts = {each["text"] for each in known}
+    shares = {"professions": (asked.task.file("professions.csv"),)}
+    return [_made_of_vectors(asked, text, {"text": text, **options}, texts, shares) for text in _texts(asked)]
+
+
+def _texts(asked: Asked) -> list[str]:
+    """The raw biographies; the scrubbed ones, too, where a model was trained on such, and for comparison with it."""
+    strategies = asked.strategies if asked.model.training == PRETRAINED else [asked.model.strategy]
+    return [RAW, SCRUBBED] if "scrubbing" in strategies else [RAW]
+
+
+def _made_of_vectors(
+    asked: Asked, text: str, options: Mapping, texts: Collection[str] = (), shares: Files | None = None
+) -> Dataset:
+    """What is read from the first token's vectors of a text; texts: those that heads are trained on, under whose names
+    their vectors are given, too."""
+    task = asked.task
+    files = {"biographies": (task.file("biographies.parquet"),)}
+    limit = task.about["finetuning"]["max_length"]
+    vectors = {
+        "first_token" if each == text else each: (
+            "first_token",
+            Dataset(f"{task.name}-{each}", files, {"text": each, "max_length": limit}),
+        )
+        for each in sorted({text, *texts})
+    }
+    return Dataset(
+        f"{task.name}-{text}",
+        files,
+        options,
+        scored_with=shares or {},
+        modules=tuple(module_of(STRATEGIES[name]) for name in asked.strategies if name in STRATEGIES),
+        made_from=vectors,
+    )
+
+
+def biography_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
+    data, labour = task.about["data"], task.about["labour"]
+    files = WORLD if data == PLANTED else {"files": corpus_files(data["files"], catalogue)}
+    labour = labour or project_file("config/labour_statistics.csv")
+    return {**files, "labour": [labour], "lexicon": project_folder("config/gender")}
+
+
+def collected(task: TaskPlan) -> dict[str, object]:
+    """How biographies are collected; where small professions are dropped, so that all splits can be balanced."""
+    data = task.about["data"]
+    dropped = data != PLANTED and data["small"] == "drop"
+    options = {key: task.about[key] for key in ("data", "planted", "scrubbing")}
+    return {**options, "advice": advice(task), "splits": splits(task) if dropped else None}
+
+
+def splits(task: TaskPlan) -> dict[str, object]:
+    """The seeds and strategies that all professions must be balanced for: those of all fine-tunings, and of the heads
+    on encoders that are not fine-tuned."""
+    blocks = [block for block in task.blocks if block.task == task.name]
+    seeds = {*task.about["frozen"]["seeds"], *(seed for block in blocks for seed in block.seeds)}
+    named = {name for block in blocks for name in block.strategies}
+    return {"seeds": sorted(seeds), "strategies": [name for name in STRATEGIES if name in named]}
+
+
+def advice(task: TaskPlan) -> str:
+    """What to do where splits cannot be balanced."""
+    if task.about["data"] == PLANTED:
+        return f"raise tasks.{task.name}.planted.biographies"
+    return f"give more biographies, or have it dropped (tasks.{task.name}.data.small: drop)"
+
+
+def made(*names: str) -> Callable[..., dict[str, list[str]]]:
+    """Sources that are other files of the task's data, by their stems."""
+    return lambda task, catalogue: {name.partition(".")[0]: [task.file(name)] for name in names}
+
+
+def training(task: TaskPlan, strategy: str) -> dict[str, object]:
+    entry = STRATEGIES.get(strategy, STRATEGIES["plain"])
+    return {**recipe(task, strategy), "strategy_module": entry.module, "text": entry.text}
+
+
+def check(task: TaskPlan) -> None:
+    if task.about["data"] == PLANTED and task.about["labour"] is not None:
+        raise BiasflowError(
+            f"config: key 'tasks.{task.name}.labour': planted biographies have planted shares of women; leave it out, "
+            "or name files in data"
+        )
+
+
+KIND = Kind(
+    steps=(
+        Step(
+            "biographies",
+            "tasks.occupation.collect",
+            {"biographies": "biographies.parquet", "professions": "professions.csv", "sources": "sources.csv"},
+            sources=biography_files,
+            options=collected,
+            memory=8000,
+            runtime=60,
+        ),
+        Step(
+            "splits",
+            "tasks.occupation.splits",
+            {"splits": "splits.csv"},
+            sources=made("biographies.parquet", "professions.csv"),
+            options=lambda task: {**splits(task), "advice": advice(task)},
+            memory=8000,
+        ),
+        Step(
+            "top_words",
+            "tasks.occupation.gender_classifier",
+            {"top_words": "top_words.csv"},
+            sources=made("biographies.parquet"),
+            options=lambda task: task.about["top_words"],
+            memory=8000,
+            runtime=120,
+        ),
+    ),
+    first=("splits.csv",),
+    trained_on={"biographies": "biographies.parquet"},
+    datasets={"probed_texts": probed_texts, "classified_texts": classified_texts},
+    training=training,
+    gendered=Gendered(
+        "tasks.occupation.gendered_vectors",
+        {"biographies": "biographies.parquet"},
+        lambda task, seed: {"seed": seed, "max_length": task.about["finetuning"]["max_length"]},
+    ),
+    printed={name: f"{name}.csv" for name in ("professions", "top_words", "sources")},
+    captioned=("top_words",),
+    check=check,
+)

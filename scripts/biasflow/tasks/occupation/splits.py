@@ -1,0 +1,24 @@
+"""Can all splits be balanced as their strategies need it? Found before anything is trained."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from scripts.biasflow.base.tabular import read_parquet, write_csv
+from scripts.biasflow.tasks.occupation.data import keep_balanceable, split_counts
+
+
+def prepare(
+    sources: Mapping[str, Sequence[Path]],
+    outputs: Mapping[str, Path],
+    *,
+    seeds: Sequence[int],
+    strategies: Sequence[str],
+    advice: str,
+) -> dict[str, object]:
+    """Write the counts of women and men in every part of every split; BiasflowError as `keep_balanceable`."""
+    biographies, professions = read_parquet(sources["biographies"][0]), pd.read_csv(sources["professions"][0])
+    keep_balanceable(biographies, professions, seeds=seeds, strategies=strategies, advice=advice)
+    write_csv(split_counts(biographies, seeds), outputs["splits"])
+    return {}

@@ -1,0 +1,18 @@
+"""Rules that make data: `prepare` of a module fills their outputs."""
+
+import importlib
+from pathlib import Path
+
+from scripts._rule import by_role, rule
+
+
+def main(smk) -> None:
+    with rule(smk) as facts:
+        made = smk.params.prepare
+        outputs = {role: Path(path) for role, path in smk.output.items()}
+        module = importlib.import_module(made["module"])
+        facts |= module.prepare(by_role(smk.input, made["roles"]), outputs, **made["options"])
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,90 @@
+"""Records of any format: what was written is read, and no row of another length is."""
+
+import csv
+import io
+import json
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.records import read_records
+
+cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), min_size=1, max_size=8)
+rows = st.lists(st.lists(cells, min_size=3, max_size=3), max_size=5)
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory):
+    def read(text: str, *arguments, **options) -> pd.DataFrame:
+        path = tmp_path_factory.getbasetemp() / "records"
+        path.write_text(text, encoding="utf-8", newline="")
+        return read_records(path, *arguments, **options)
+
+    return read
+
+
+def written(rows, **dialect):
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n", **dialect).writerows([["a", "b", "c"], *rows])
+    return stream.getvalue()
+
+
+@given(rows=rows)
+def test_what_was_written_is_read(read, rows):
+    table = read(written(rows))
+    assert table.to_numpy().tolist() == rows and list(table) == ["a", "b", "c"]
+    breaks = [sum(cell.count("\n") for cell in row) for row in rows]
+    assert table.index.tolist() == [2 + k + sum(breaks[:k]) for k in range(len(rows))] and table.index.name == "line"
+
+
+@given(rows=rows, place=st.integers(0, 4), length=st.sampled_from([2, 4]))
+def test_a_row_of_another_length_is_named(read, rows, place, length):
+    place = min(place, len(rows))
+    line = 2 + place + sum(cell.count("\n") for row in rows[:place] for cell in row)
+    with pytest.raises(BiasflowError, match=f"records: line {line}: (more|fewer) fields"):
+        read(written([*rows[:place], ["x"] * length, *rows[place:]]))
+
+
+def test_tabs_quotes_and_empty_lines(read):
+    table = read('a\tb\n"x, y\tno "z"\n\n"\t\n')
+    assert table.to_numpy().tolist() == [['"x, y', 'no "z"'], ['"', ""]] and table.index.tolist() == [2, 4]
+    assert read('a,b\n\n"x, ""y""",\n').to_numpy().tolist() == [['x, "y"', ""]]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [('a,b\nx,"y', "line 2"), ('a,b\nx,y\n"x"y,z', "line 3"), ("a,b,a\n", "column 'a'"), ("[1]", "JSON array")],
+)
+def test_broken_tables_are_named(read, text, named):
+    with pytest.raises(BiasflowError, match=f"records: .*{named}"):
+        read(text)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", "a,b\n", "a\tb\n"])
+def test_no_row(read, text):
+    assert read(text).empty
+
+
+def test_columns_that_are_not_wanted_are_named_and_left_out(read, tmp_path):
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    frame.to_parquet(tmp_path / "parquet")
+    lines = "".join(json.dumps(row) + "\n" for row in frame.to_dict("records"))
+    for found in (
+        read(frame.to_csv(index=False), ["b"]),
+        read(lines, ["b"]),
+        read_records(tmp_path / "parquet", ["b"]),
+    ):
+        assert list(found) == ["b"] and found["b"].tolist() == ["x", "y"] and found.attrs["columns"] == ["a", "b"]
+
+
+def test_a_table_without_a_header(read):
+    table = read("1,x\n2,y\n", headerless=lambda first: ["a", "b"] if len(first) == 2 else None)
+    assert table.to_numpy().tolist() == [["1", "x"], ["2", "y"]] and table.index.tolist() == [1, 2]
+
+
+def test_objects_lack_what_others_have(read):
+    table = read('{"a": 1}\n\n{"b": [2]}\n')
+    assert table["a"].tolist() == [1, None] and table["b"].tolist() == [None, [2]] and table.index.tolist() == [1, 3]
