@@ -1,6 +1,7 @@
 """A run's scores as this paper sees them: by level and settings of its grid, inside the encoders and in NLI."""
 
 from collections.abc import Iterable
+from pathlib import PurePath
 
 import pandas as pd
 
@@ -25,12 +26,20 @@ DURING = "during fine-tuning"
 HEADS = {"own": AFTER, "retrained": f"{AFTER}, head retrained"}  # head of a plainly fine-tuned model -> reading
 INTERVENTIONS = (*HEADS.values(), DURING)  # the readings, the main one first
 SCORES = NLI_SCORES
+AUTHORS = "stereoset-authors"  # the paper's stimuli: the authors' swapped development file
+_PAPERS_ENCODER = "bert-base-uncased"
 PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the paper's table 7 prints of these
 
 
 def encoders(run: Run) -> list[str]:
     """The encoders that the paper was asked for, in the order of the configuration."""
     return list(dict.fromkeys([*encoders_inside(run.options), *encoders_of_nli(run.options)]))
+
+
+def is_papers_encoder(run: Run, encoder: str) -> bool:
+    """Whether an encoder is the one of the paper, bert-base-uncased: by where it is from, whatever it is called."""
+    sources = (run.attributes("encoder", attribute).get(encoder, "") for attribute in ("id", "path"))
+    return any(PurePath(source).name == _PAPERS_ENCODER for source in sources)
 
 
 def model_name(level: str, settings: str) -> str:

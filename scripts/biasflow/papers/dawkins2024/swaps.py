@@ -3,7 +3,7 @@
 import pandas as pd
 
 from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.papers.dawkins2024.examples import AUTHORS
+from scripts.biasflow.papers.dawkins2024.rows import AUTHORS
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.make import NOTE
 from scripts.biasflow.text.gender_lexicon import DEFAULT_FOLDER
