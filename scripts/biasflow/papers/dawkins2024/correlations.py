@@ -7,8 +7,17 @@ import numpy as np
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.examples import PRINTED
-from scripts.biasflow.papers.dawkins2024.rows import AFTER, BLOCK, MEASURES, PRINTED_SCORES, SETTING
+from scripts.biasflow.papers.dawkins2024.rows import (
+    AFTER,
+    BLOCK,
+    MEASURES,
+    PRINTED,
+    PRINTED_SCORES,
+    SETTING,
+    printed_inside,
+    printed_nli,
+    published_where,
+)
 from scripts.biasflow.papers.dawkins2024.table7 import table7, viable_settings
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results.statistics import correlation
@@ -59,7 +68,8 @@ def correlations(run: Run, *, resamples: int = 1000, seed: int = 0) -> pd.DataFr
                 row |= {name: getattr(one, name) for name in ("estimate", "p", "low", "high", "n")}
                 found.append(row | {"note": one.reason})
     table = merge_published(pd.DataFrame(found), _of_text(run.published("text")), on=_KEYS, values=["estimate", "p"])
-    return table.drop(columns="p_difference")
+    same = (table["encoder"] == PRINTED) | (printed_inside(run, table) & printed_nli(run, table))
+    return published_where(same, table, ["estimate", "p"]).drop(columns="p_difference")
 
 
 def _of_text(text: pd.DataFrame) -> pd.DataFrame:

@@ -9,19 +9,25 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_parquet, read_text_csv
 from scripts.biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside
-from scripts.biasflow.papers.dawkins2024.rows import AUTHORS, BLOCK, INSIDE, is_papers_encoder, not_run
+from scripts.biasflow.papers.dawkins2024.rows import AUTHORS, BLOCK, INSIDE, PRINTED, is_papers_encoder, not_run
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.papers.make import NOTE
 from scripts.biasflow.results.scores import NONE
 from scripts.biasflow.results.tables import merge_published
 from scripts.biasflow.text.swap_agreement import digest
 
-PRINTED = "printed"
 SWAPPED = "stereoset-swapped"
 _OTHER_LABEL = {STEREOTYPE: ANTI, ANTI: STEREOTYPE, UNRELATED: UNRELATED}
 _EXAMPLE = ["example", "chosen", "triple", "swapped", "sentence_a", "sentence_b", "label"]
 _MENDED = ["example", "triple", "authors_triple", "change", "label", "original_context"]
-_MENDED += ["original_next_sentence", "p_original", "authors_context", "authors_next_sentence", "p_authors", "p_difference"]
+_MENDED += [
+    "original_next_sentence",
+    "p_original",
+    "authors_context",
+    "authors_next_sentence",
+    "p_authors",
+    "p_difference",
+]
 _CHANGES = "stereoset-changes"
 
 

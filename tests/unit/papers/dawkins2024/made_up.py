@@ -39,6 +39,8 @@ OPTIONS = {
 }
 _OTHER_SIDE = dict(zip(LABELS, (LABELS[1], LABELS[0], LABELS[2]), strict=True))  # of the swapped triple
 NOTHING = pd.DataFrame(columns=COLUMNS)
+BERT = {"id": "google-bert/bert-base-uncased"}  # attributes of the paper's encoder
+AUTHORS = "stereoset-authors"
 NO_HEAD = {("roberta", "strength"): "no NSP head"}
 
 
@@ -160,6 +162,7 @@ def run_of(
     alone = [] if settings_in_training is None else settings_in_training[SETTING].itertuples(index=False, name=None)
     named = {name_of(*setting): " ".join(setting).strip() for setting in alone}
     names = [(name, "method", "setting", setting) for name, setting in named.items()]
+    names += [("nli", "task", f"data.{part}", f"snli-{part}") for part in ("train", "test")]
     names += [(name, "encoder", *each) for name, its in (about or {}).items() for each in its.items()]
     known = list(dict.fromkeys(scores["encoder"])) if encoders is None else list(encoders)
     asked = {"encoders": list(dict.fromkeys([*known, *(name for name, _ in not_run)])), "during": list(named)}

@@ -16,6 +16,8 @@ from scripts.biasflow.papers.dawkins2024.rows import DURING
 from scripts.biasflow.papers.dawkins2024.table7 import table7
 from scripts.biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.papers.dawkins2024.made_up import (
+    AUTHORS,
+    BERT,
     NO_HEAD,
     NOTHING,
     PRINTED,
@@ -49,7 +51,7 @@ def rows(run):
 
 def test_table_6_of_the_printed_table_7():
     """Recomputed from table 7, the printed table 6 is right but for the last digits of the row over all pairs."""
-    table = table6(run_of(nli_scores()))
+    table = table6(run_of(nli_scores(), about={"tiny": BERT}))
     assert table["level"].tolist() == TABLE6["level"].tolist()
     assert table["model_pairs"].tolist() == TABLE6["model_pairs"].tolist()
     differences = table.set_index("level")[["snli_accuracy_np0_difference", "increase_difference"]].abs()
@@ -61,11 +63,13 @@ def test_table_6_of_the_printed_table_7():
 
 def test_table_6_says_what_was_not_run():
     found = together(inside_scores(encoders=("tiny", "other")), nli_scores())
-    table = table6(run_of(found, not_run={("gone", "nli_fairness"): "no file"}))
+    about = {"gone": BERT, "other": {"path": "models/bert-base-uncased"}}
+    table = table6(run_of(found, not_run={("gone", "nli_fairness"): "no file"}, about=about))
     status = table.drop_duplicates("encoder").set_index("encoder")["status"]
     assert status["tiny"] == "run" and "no file" in status["gone"] and "not asked for" in status["other"]
     empty = table[table["encoder"] != "tiny"]
     assert len(empty) == 10 and empty["increase"].isna().all() and empty["increase_published"].notna().all()
+    assert table.loc[table["encoder"] == "tiny", "increase_published"].isna().all()
     nothing = table6(run_of(NOTHING, encoders=["tiny"]))
     assert len(nothing) == 5 and list(nothing) == list(table)
 
@@ -141,10 +145,15 @@ def test_correlations_of_the_printed_table_7(found):
 
 
 def test_only_the_value_that_the_text_gives_is_published(found):
+    sets = together(inside_scores(sets=("planted", AUTHORS)), nli_scores(), inside_scores(encoders=("other",)))
+    both = together(sets, nli_scores(encoder="other"))
+    own = correlations(run_of(both, about={"tiny": BERT}), resamples=20)
+    published = own[own["estimate_published"].notna()]
+    assert published[["encoder", "stimuli"]].values.tolist() == [["tiny", AUTHORS], ["printed", ""]]
     printed = found[found["estimate_published"].notna()]
     assert set(printed["method"]) == {"spearman"} and set(printed["models"]) == {"all"}
     assert set(printed["measure"]) == {"strength"} and set(printed["parity"]) == {"majority"}
-    assert set(printed["interventions"]) == {"after fine-tuning"} and set(printed["encoder"]) == {"tiny", "printed"}
+    assert set(printed["interventions"]) == {"after fine-tuning"} and set(printed["encoder"]) == {"printed"}
 
 
 def test_a_text_without_the_correlation_is_refused():

@@ -8,7 +8,15 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics import stereoset
 from scripts.biasflow.papers.dawkins2024.examples import examples, mended, table1, table2
 from scripts.biasflow.text.swap_agreement import digest
-from tests.unit.papers.dawkins2024.made_up import NO_HEAD, NOTHING, published, run_of, stimuli, worded
+from tests.unit.papers.dawkins2024.made_up import (
+    BERT,
+    NO_HEAD,
+    NOTHING,
+    published,
+    run_of,
+    stimuli,
+    worded,
+)
 
 EXAMPLES = published("tables1_3_4")
 WORDED = worded(EXAMPLES)
@@ -141,9 +149,8 @@ def read(tmp_path):
 
 
 def test_examples_are_those_of_the_untouched_model_on_each_stimuli_set(read):
-    bert = {"tiny": {"id": "google-bert/bert-base-uncased"}}
     asked = {"encoders": ["tiny"], "not_run": NO_HEAD, "files": read, "printed": {"tables1_3_4": WORDED}}
-    table = table1(run_of(NOTHING, **asked, about=bert))
+    table = table1(run_of(NOTHING, **asked, about={"tiny": BERT}))
     assert set(table["encoder"]) == {"tiny"} and "no NSP head" in table.attrs["note"]
     assert table.groupby("chosen")["p_published"].count()["printed"] == 3
     assert table1(run_of(NOTHING, **asked))["p_published"].isna().all()
