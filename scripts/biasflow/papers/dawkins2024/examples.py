@@ -108,8 +108,8 @@ def mended(
     """`changes` (triple, authors_triple, change, label, original_context, original_next_sentence, authors_context,
     authors_next_sentence) with p(NS) of the two wordings and their difference.
 
-    `original`, `authors`: triple, label, swapped, p of the untouched model on the two stimuli sets. `published`: example
-    and digest of the sentences that the paper prints; a column `example` marks these."""
+    `original`, `authors`: triple, label, swapped, p of the untouched model on the two stimuli sets. `published`:
+    example and digest of the sentences that the paper prints; a column `example` marks these."""
     texts = zip(changes["original_context"], changes["original_next_sentence"], strict=True)
     examples = published.set_index("digest")["example"]
     table = changes.assign(example=[examples.get(digest(*pair), "") for pair in texts])

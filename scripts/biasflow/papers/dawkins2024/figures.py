@@ -94,7 +94,8 @@ def strength_fairness(run: Run) -> Figure:
     """NLI fairness against Strength and against Distance: a row of two panels per encoder and stimuli set that has
     both, and one for the printed values.
 
-    Colour and shape: level; filled: viable, open: not. Panel titles give Spearman's rho over all settings."""
+    Colour and shape: level; filled: viable, open: not. Panel titles give Spearman's rho over all settings and over the
+    viable ones."""
     blocks = _blocks(with_printed(run))
     figure, grid = draw.panels(len(blocks), 2, (7.2, 0.9 + 2.7 * len(blocks)), sharey=True)
     for row, (name, block) in zip(grid, blocks.items(), strict=True):
@@ -103,7 +104,7 @@ def strength_fairness(run: Run) -> Figure:
             axes.set_xlabel(f"{label}, lower is better")
             axes.locator_params(axis="x", nbins=5)
         row[0].set_ylabel("NLI fairness \u03b7, higher is better")
-        draw.name_row(row[0], name, 20)
+        draw.name_row(row[0], name, 30)
     draw.legend_below(figure, _level_legend())
     return figure
 
@@ -143,7 +144,7 @@ def _draw(axes: Axes, block: pd.DataFrame, measure: str, layers: int | None, *, 
 
 
 def _scatter(axes: Axes, block: pd.DataFrame, x: str, y: str) -> None:
-    """One point per setting, and Spearman's rho as the panel's title."""
+    """One point per setting, and Spearman's rho of all and of the viable ones as the panel's title."""
     known = block.dropna(subset=[x, y])
     for level, (_, color, marker) in _LEVELS.items():
         own = known[known["level"] == level]
@@ -152,11 +153,17 @@ def _scatter(axes: Axes, block: pd.DataFrame, x: str, y: str) -> None:
         axes.scatter(
             own[x], own[y], s=size, marker=marker, facecolors=faces, edgecolors=color, linewidths=0.9, zorder=3
         )
-    found = correlation(known[x], known[y], "spearman")
-    title = found.reason or f"\u03c1 = {found.estimate:.3f}, p = {found.p:.2g}, n = {found.n}"
-    axes.set_title(title, loc="left", fontsize=8)
+    groups = {"all": known, "viable": known[known["viable"] == "yes"]}
+    titles = [f"{name}: {_rho(own[x], own[y])}" for name, own in groups.items()]
+    axes.set_title("\n".join(titles), loc="left", fontsize=8)
     draw.light_grid(axes)
     axes.tick_params(labelleft=True)
+
+
+def _rho(x: pd.Series, y: pd.Series) -> str:
+    """Without p: the settings of one encoder are not independent."""
+    found = correlation(x, y, "spearman", resamples=1)
+    return f"\u03c1 = {found.estimate:.3f}, n = {found.n}" if not found.reason else f"{found.reason}, n = {found.n}"
 
 
 def _level_legend() -> list[Line2D]:

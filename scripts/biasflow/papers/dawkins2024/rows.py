@@ -62,7 +62,7 @@ def _of_papers_encoder(run: Run, rows: pd.DataFrame) -> pd.Series:
 
 
 def published_where(same: pd.Series, table: pd.DataFrame, values: Iterable[str]) -> pd.DataFrame:
-    """`table` with the published numbers beside `values`, and the differences, in those rows alone that are the `same`."""
+    """`table` with published numbers beside `values`, and differences from them, in the rows alone that are the `same`."""
     columns = [value + end for value in values for end in (PUBLISHED, DIFFERENCE) if value + end in table]
     return table.assign(**{column: table[column].where(same) for column in columns})
 
@@ -83,16 +83,15 @@ def level_names(layers: int | None) -> dict[str, str]:
     return dict(zip(LEVELS, (BASE, DEBIAS, SENT, last, before, f"{before}+attention"), strict=True))
 
 
-def with_own_levels(made: Callable[[Run], pd.DataFrame], column: str = "level") -> Callable[[Run], pd.DataFrame]:
-    """A function that makes a table (encoder, and `column` with levels), which then names each level as the encoder of
-    its row has it."""
+def with_own_levels(made: Callable[[Run], pd.DataFrame]) -> Callable[[Run], pd.DataFrame]:
+    """What makes a table of encoders and levels, such that each level is named as the encoder of its row has it."""
 
     @wraps(made)
     def named(run: Run) -> pd.DataFrame:
         table = made(run)
         names = {encoder: level_names(layers_of(run, encoder)) for encoder in table["encoder"].unique()}
-        pairs = zip(table["encoder"], table[column], strict=True)
-        return table.assign(**{column: [names[encoder].get(name, name) for encoder, name in pairs]})
+        pairs = zip(table["encoder"], table["level"], strict=True)
+        return table.assign(level=[names[encoder].get(level, level) for encoder, level in pairs])
 
     return named
 

@@ -37,7 +37,7 @@ TABLES = {
     "table5": with_own_levels(table5),
     "table6": with_own_levels(table6),
     "table7": with_own_levels(table7),
-    "correlations": with_own_levels(correlations, "models"),
+    "correlations": with_own_levels(correlations),
     "nli_intervals": with_own_levels(nli_intervals),
     "statements": statements,
     "rank_agreement": rank_agreement,

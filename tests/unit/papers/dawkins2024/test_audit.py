@@ -277,6 +277,15 @@ def test_each_statement_can_fail(made_up, made_up_audit, level, setting, column,
     assert {claim for claim, _ in newly_disagreeing(made_up_audit, after)} >= claims
 
 
+def test_a_correlation_within_one_level_is_found(made_up, made_up_audit):
+    table7 = made_up.table7
+    attention = table7["level"] == ATTENTION
+    fairness = table7["fairness"].mask(attention, table7["strength"])
+    after = replace(made_up, table7=table7.assign(fairness=fairness)).audit()
+    within = {each for each in newly_disagreeing(made_up_audit, after) if each[0] == "not-correlated-within-the-level"}
+    assert within == {("not-correlated-within-the-level", f"sec. 5, {ATTENTION}")}
+
+
 def test_settings_of_table_5_count_as_much_as_values(made_up, made_up_audit):
     own = made_up.table5["level"] == LAYER_11
     after = made_up.changed("table5", own, "strength_settings", "1,1,1,1,1").audit()
@@ -333,6 +342,21 @@ def test_the_real_fairness_scores(real_audit):
 def test_the_real_correlation(real_audit, claim, reading, printed, recomputed, verdict):
     row = row_of(real_audit, claim, reading=reading)
     assert (float(row["printed"]), float(row["recomputed"]), row["verdict"]) == (printed, recomputed, verdict)
+
+
+@pytest.mark.parametrize(
+    ("claim", "where", "reading", "found"),
+    [
+        ("among-viable-models", "", "strength, absolute, fairness as printed", ("rho -0.7540, p 5e-05", "n = 22")),
+        ("among-viable-models", "", "distance, absolute, fairness as printed", ("rho -0.7523, p 5e-05", "n = 22")),
+        ("among-viable-models", "", "strength, absolute, fairness mended", ("rho -0.7730, p 2e-05", "n = 22")),
+        ("among-viable-models", "", "strength, relative, fairness mended", ("rho -0.8632, p 2e-06", "n = 19")),
+        ("within-the-level", ATTENTION, "strength", ("rho 0.3717, p 0.0362", "n = 32")),
+    ],
+)
+def test_the_real_correlations_that_the_paper_does_not_tell(real_audit, claim, where, reading, found):
+    row = row_of(real_audit, f"not-correlated-{claim}", where, reading)
+    assert (row["recomputed"], row["detail"].split(";")[0], row["verdict"]) == (*found, DISAGREES)
 
 
 def test_the_real_table_5(real_audit):

@@ -104,7 +104,9 @@ def test_fairness_has_a_row_of_panels_for_ours_and_for_the_printed(fair):
         assert np.array_equal(points[np.lexsort(points.T)], expected[np.lexsort(expected.T)])
         filled = sum((collection.get_facecolors()[:, 3] > 0).sum() for collection in axes.collections)
         assert filled == (block["viable"] == "yes").sum() == 22
-    assert "-0.038" in figure.axes[2].get_title(loc="left")
+    title = figure.axes[2].get_title(loc="left").splitlines()
+    assert [line.split(":")[0] for line in title] == ["all", "viable"]
+    assert "-0.038, n = 76" in title[0] and "-0.754, n = 22" in title[1]
 
 
 def test_the_fairness_figure_stands_without_scores_of_our_own():

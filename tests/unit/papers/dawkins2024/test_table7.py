@@ -92,8 +92,8 @@ def test_levels_are_named_by_the_encoders_own_layers(about, named):
         assert TABLES[name](run)["level"].unique().tolist() == names
     assert TABLES["table6"](run)["level"].tolist() == [*names[2:], "all"]
     found = TABLES["correlations"](run)
-    assert set(named) <= set(found.loc[found["encoder"] == "tiny", "models"])
-    assert "layer-12" in set(found.loc[found["encoder"] == "printed", "models"])
+    assert set(named) <= set(found.loc[found["encoder"] == "tiny", "level"])
+    assert "layer-12" in set(found.loc[found["encoder"] == "printed", "level"])
 
 
 def test_values_are_those_of_the_grid_at_the_share_of_the_paper(two_by_two):

@@ -25,6 +25,7 @@ _CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the r
     tables.same_values_in_table7,
     tables.weighting,
     text.correlations,
+    text.correlations_of_some,
     text.improvement,
     text.one_cutoff,
     text.records,
