@@ -62,7 +62,7 @@ def _of_papers_encoder(run: Run, rows: pd.DataFrame) -> pd.Series:
 
 
 def published_where(same: pd.Series, table: pd.DataFrame, values: Iterable[str]) -> pd.DataFrame:
-    """`table` with published numbers beside `values`, and differences from them, in the rows alone that are the `same`."""
+    """`table` with published numbers beside `values`, and the differences, in those rows alone that are the `same`."""
     columns = [value + end for value in values for end in (PUBLISHED, DIFFERENCE) if value + end in table]
     return table.assign(**{column: table[column].where(same) for column in columns})
 
