@@ -7,7 +7,14 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.papers.dawkins2024.audit.checks import Check, check, check_count, check_number, not_computable
+from scripts.biasflow.papers.dawkins2024.audit.checks import (
+    Check,
+    check,
+    check_count,
+    check_number,
+    not_computable,
+    note,
+)
 from scripts.biasflow.papers.dawkins2024.audit.printed import VIABLE_READINGS, Printed, best, value_at
 from scripts.biasflow.papers.dawkins2024.audit.tables import accuracy_times_parity
 from scripts.biasflow.papers.dawkins2024.rows import (
@@ -59,6 +66,23 @@ _WITHOUT_DATA = [
         "sec. 4 a",
         "SENT with n_p = 0 is the baseline in concept",
         "no projections are printed",
+    ),
+]
+# Slips of notation: claim, where, what is printed, what is meant, how that is known.
+_NOTES = [
+    (
+        "subscripts-of-the-last-layer",
+        "tables 5 and 7, captions",
+        "(n_11, c_11, n_10, c_10, n_p)",
+        "(n_11, c_11, n_12, c_12, n_p)",
+        "sec. 4 b and sec. 5 write n_12 and c_12, and no intervention is at layer 10",
+    ),
+    (
+        "index-of-the-weight",
+        "sec. 4, eq. 5",
+        "h - v_i^n_i sum_i <h, g_i> g_i",
+        "h - sum_i v_i^n_i <h, g_i> g_i",
+        "outside of the sum i has no value; sec. 4 b and c weight each direction",
     ),
 ]
 
@@ -264,3 +288,9 @@ def statements_without_data(printed: Printed) -> Iterator[Check]:
     """Statements that no printed number can confirm or refute."""
     for claim in _WITHOUT_DATA:
         yield not_computable(*claim)
+
+
+def notation(printed: Printed) -> Iterator[Check]:
+    """Subscripts and indices that do not agree with the text around them."""
+    for slip in _NOTES:
+        yield note(*slip)
