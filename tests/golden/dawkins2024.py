@@ -15,6 +15,7 @@ from scripts.biasflow.papers.published import read_published
 from scripts.biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from scripts.biasflow.text.swap_agreement import compare
 from tests.golden.keys import GRID, method_in_training, new_keys, read_old
+from tests.unit.papers.dawkins2024.made_up import worded
 
 HERE = Path(__file__).parent
 INPUTS = HERE / "inputs"
@@ -34,6 +35,9 @@ OPTIONS = {
 }
 PLAN = ["block", "encoder", "training", "method", "metric", "dataset", "status", "reason"]
 NAMES = ["name", "kind", "attribute", "value"]
+ABOUT = [(BERT, "encoder", "id", "google-bert/bert-base-uncased"), (TINY, "encoder", "layers", "4")]
+ABOUT += [(name, "encoder", "layers", "12") for name in (ROBERTA, GONE)]
+ABOUT += [("nli", "task", f"data.{part}", f"snli-{part}") for part in ("train", "test")]
 
 
 @cache
@@ -107,12 +111,18 @@ def _made(
     run = Run(
         scores[scores["encoder"].isin(encoders) & (scores["dataset"] != without_stimuli)],
         pd.DataFrame(plan, columns=PLAN),
-        pd.DataFrame([(name, "method", "setting", setting) for name, setting in settings.items()], columns=NAMES),
-        partial(read_published, GRID),
+        pd.DataFrame([*ABOUT, *((name, "method", "setting", each) for name, each in settings.items())], columns=NAMES),
+        _published,
         _files(folder),
         OPTIONS | {"encoders": list(encoders), "during": list(settings)} | options,
     )
     return FUNCTIONS[name](run)
+
+
+def _published(name: str) -> pd.DataFrame:
+    """What is printed; the examples as if they were sentences of the stored stimuli."""
+    table = read_published(GRID, name)
+    return worded(table) if name == "tables1_3_4" else table
 
 
 def _swaps(which: int, _: Path) -> pd.DataFrame:

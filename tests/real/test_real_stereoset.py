@@ -57,17 +57,20 @@ def test_the_interventions_act_on_a_real_encoder(run):
     assert strength["sent", "0"] < strength["base", ""]
 
 
-def test_the_printed_examples_are_found_by_their_ids(run):
+def test_the_printed_examples_are_found_by_their_text(run):
+    """Our swapper words two of them otherwise; the printed numbers are those of another encoder."""
     for name in ("table3", "table4"):
-        examples = table(run, name).query("stimuli == 'stereoset-authors'")
-        assert (examples["chosen"] == "printed").all()
-        assert (examples["p_published"] != "").any()
+        found = table(run, name).query("chosen == 'printed'").groupby("stimuli")["example"].agg(set).to_dict()
+        assert found == {"stereoset-authors": {"a", "b"}, "stereoset-swapped": {"a"}}
+        assert (table(run, name)["p_published"] == "").all()
 
 
 def test_what_the_authors_dropped_and_mended(run):
     changed = table(run, "table2").query("encoder == 'litwiki-bert'")
     assert changed["change"].value_counts().to_dict() == {"dropped": 24, "mended": 22}
     assert (changed["p_original"] != "").all()
+    printed = changed[changed["example"] != ""]
+    assert printed.groupby("example")["change"].agg(list).to_dict() == {"a": ["dropped"] * 3, "b": ["dropped"] * 3}
 
 
 def test_the_two_sets_of_stimuli_rank_the_settings_alike(run):

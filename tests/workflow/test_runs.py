@@ -76,16 +76,15 @@ def test_erasers_change_what_they_edit(finished):
         assert by_method.groupby(["encoder", "task", "strategy"]).nunique().max() >= 3, metric
 
 
-def test_table_7_has_76_rows_with_published_values_and_differences(finished):
+def test_table_7_has_76_rows_and_no_published_values_of_another_encoder(finished):
     table7 = table(finished, "dawkins2024_table7")
     sizes = table7.groupby("interventions", sort=False).size().to_dict()
     assert sizes["after fine-tuning"] == sizes["after fine-tuning, head retrained"] == 76
     assert sizes["during fine-tuning"] == 1
     main = table7[table7["interventions"] == "after fine-tuning"]
     assert not main[["level", "settings"]].duplicated().any()
-    for measure in ("strength", "distance"):
-        ours, published = main[measure].astype(float), main[f"{measure}_published"].astype(float)
-        assert (ours - published - main[f"{measure}_difference"].astype(float)).abs().max() < 1e-5
+    assert (main[["strength_published", "strength_difference", "fairness_published"]] == "").all(axis=None)
+    assert "layer-12" not in set(main["level"])
     assert main["strength"].nunique() > 10
 
 

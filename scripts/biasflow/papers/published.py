@@ -7,7 +7,7 @@ import pandas as pd
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.paper import HERE
 
-_TEXT = ("level", "settings", "table", "example", "context_id", "stereoset_id", "label")
+_TEXT = ("level", "settings", "table", "example", "context_id", "stereoset_id", "label", "digest")
 _TEXT += ("task", "encoder", "method", "setting", "places", "stage", "dataset", "metric", "variant", "source")
 _SETTINGS = "_settings"  # strength_settings and the like: which setting was best
 
@@ -22,9 +22,13 @@ def path_of(paper: str, name: str, folder: Path = HERE) -> Path:
 
 
 def read_published(paper: str, name: str, folder: Path = HERE) -> pd.DataFrame:
-    """A published table in its printed order. Names and settings are text ("" where there is none)."""
+    """A published table in its printed order. Names and settings are text ("" where there is none). BiasflowError for a
+    file that is no CSV."""
     path = path_of(paper, name, folder)
-    columns = pd.read_csv(path, nrows=0).columns
-    text = [column for column in columns if column in _TEXT or column.endswith(_SETTINGS)]
-    frame = pd.read_csv(path, dtype=dict.fromkeys(text, str))
+    try:
+        columns = pd.read_csv(path, nrows=0).columns
+        text = [column for column in columns if column in _TEXT or column.endswith(_SETTINGS)]
+        frame = pd.read_csv(path, dtype=dict.fromkeys(text, str))
+    except ValueError as error:  # pandas' own errors and wrong encodings
+        raise BiasflowError(f"{path}: not valid CSV: {' '.join(str(error).split())}") from error
     return frame.fillna(dict.fromkeys(text, ""))

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.registry import METRICS, WITH, Measure
 from scripts.biasflow.results.scores import NA, NONE
 from scripts.biasflow.results.statistics import t_interval
@@ -33,12 +34,23 @@ def measures() -> dict[tuple[str, str], Measure]:
     return {(family, name): measure for family, entry in METRICS.items() for name, measure in entry.measures.items()}
 
 
+def by_name() -> dict[str, Measure]:
+    """Metric -> its measure. Scores do not say of which family they are: BiasflowError where two families have different
+    measures of one name, since the column would hold both."""
+    found: dict[str, Measure] = {}
+    for (family, name), measure in measures().items():
+        if found.setdefault(name, measure) != measure:
+            raise BiasflowError(
+                f"registry: the measure {name!r} of the metric {family!r} differs from another metric's; rename one"
+            )
+    return found
+
+
 def _measured(scores: pd.DataFrame) -> pd.DataFrame:
     found = []
-    for name, measure in {name: measure for (_, name), measure in measures().items()}.items():
-        own = scores[(scores["metric"] == name) & (scores["part"] == measure.part)]
-        if name != "accuracy":
-            own = own[own["variant"] == measure.variant]
+    for name, measure in by_name().items():
+        mine = (scores["metric"] == name) & (scores["part"] == measure.part) & (scores["variant"] == measure.variant)
+        own = scores[mine]
         for keys, block in own.assign(measure=name).groupby(ROW):
             row = dict(zip(ROW, keys, strict=True))
             active = "yes" if row["strategy"] == f"{WITH}{row['method']}" else "no"

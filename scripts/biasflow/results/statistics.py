@@ -48,10 +48,29 @@ def correlation(
         reason = "fewer than three pairs" if len(x) < 3 else "a constant side"
         return Correlation(*[float("nan")] * 4, n=len(x), reason=reason)
     test = _TESTS[method](x, y)
-    picks = np.random.default_rng(seed).integers(len(x), size=(resamples, len(x)))
-    drawn = _kendalls(x, y, picks) if method == "kendall" else _estimates(x[picks], y[picks], method)
-    low, high = np.nanpercentile(drawn, _ENDS)
-    return Correlation(float(test.statistic), float(test.pvalue), float(low), float(high), len(x))
+    low, high = _bootstrap(x, y, np.arange(len(x)), method, resamples, seed)
+    return Correlation(float(test.statistic), float(test.pvalue), low, high, len(x))
+
+
+def cluster_interval(
+    x: ArrayLike,
+    y: ArrayLike,
+    clusters: ArrayLike,
+    method: str = "spearman",
+    *,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """95 % percentile bootstrap interval of the correlation of x and y [n] that draws whole `clusters` (names, [n]).
+
+    For pairs that are not independent within a cluster: each resample draws as many clusters as there are, with
+    replacement, with all of their pairs (Davison and Hinkley 1997, sec. 3.8). Resamples in which a side is constant are
+    left out. With few clusters it is rough, rather too narrow than too wide; NaN for fewer than three. Arguments as of
+    `correlation`."""
+    names, cluster_of = np.unique(np.asarray(clusters, dtype=str), return_inverse=True)
+    if len(names) < 3:
+        return float("nan"), float("nan")
+    return _bootstrap(np.asarray(x, dtype=float), np.asarray(y, dtype=float), cluster_of, method, resamples, seed)
 
 
 def correlations(
@@ -162,6 +181,18 @@ def _sampled(differences: np.ndarray, reached: np.ndarray, samples: int, seed: i
     return (1 + hits) / (1 + samples)
 
 
+def _bootstrap(
+    x: np.ndarray, y: np.ndarray, cluster_of: np.ndarray, method: str, resamples: int, seed: int
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the correlation of pairs, which are drawn in clusters (numbers from 0, [n])."""
+    n = int(cluster_of.max()) + 1
+    picks = np.random.default_rng(seed).integers(n, size=(resamples, n))
+    numbered = picks + n * np.arange(resamples)[:, None]
+    counts = np.bincount(numbered.ravel(), minlength=picks.size).reshape(-1, n).astype(float)
+    low, high = np.nanpercentile(_counted(x, y, counts[:, cluster_of], method), _ENDS)
+    return float(low), float(high)
+
+
 def _estimates(x: np.ndarray, y: np.ndarray, method: str = "pearson") -> np.ndarray:
     """The correlation of each row of x with the same row of y, [resamples, n] -> [resamples]; NaN if constant."""
     if method == "spearman":
@@ -172,18 +203,23 @@ def _estimates(x: np.ndarray, y: np.ndarray, method: str = "pearson") -> np.ndar
         return np.clip((x * y).sum(axis=-1) / scale, -1, 1)
 
 
-def _kendalls(x: np.ndarray, y: np.ndarray, picks: np.ndarray) -> np.ndarray:
-    """tau-b of x and y [n] in each resample, picks [resamples, n] -> [resamples]; NaN if a side is constant.
+def _counted(x: np.ndarray, y: np.ndarray, counts: np.ndarray, method: str) -> np.ndarray:
+    """The correlation of x and y [n] in each resample, which holds pair i so many times: counts [resamples, n] ->
+    [resamples]; NaN if a side is constant.
 
-    A resample holds pair i so many times: with these counts c, C = sum of c_i c_j sign(x_i - x_j) sign(y_i - y_j) and
-    likewise X and Y of the squared signs of one side, tau-b = C / sqrt(X Y). So signs are taken once."""
-    n = len(x)
-    numbered = picks + n * np.arange(len(picks))[:, None]
-    counts = np.bincount(numbered.ravel(), minlength=picks.size).reshape(-1, n).astype(float)
-
-    def total(signs: np.ndarray) -> np.ndarray:
-        return ((counts @ signs) * counts).sum(axis=-1)
-
-    of_x, of_y = (np.sign(side[:, None] - side) for side in (x, y))
-    with np.errstate(invalid="ignore"):
-        return np.clip(total(of_x * of_y) / np.sqrt(total(of_x**2)) / np.sqrt(total(of_y**2)), -1, 1)
+    Spearman: Pearson of the ranks among what was drawn, ties averaged. Kendall: with C = sum of c_i c_j sign(x_i - x_j)
+    sign(y_i - y_j) and likewise X and Y of the squared signs of one side, tau-b = C / sqrt(X Y). So pairs are compared
+    once for all resamples."""
+    drawn = counts > 0  # a side is constant if so exactly, whatever its mean is rounded to
+    varies = np.all([(drawn & (side != side[drawn.argmax(axis=-1)][:, None])).any(axis=-1) for side in (x, y)], axis=0)
+    if method == "kendall":
+        of_x, of_y = (np.sign(side[:, None] - side) for side in (x, y))
+        both, of_x, of_y = (((counts @ signs) * counts).sum(axis=-1) for signs in (of_x * of_y, of_x**2, of_y**2))
+    else:
+        n = counts.sum(axis=-1, keepdims=True)
+        if method == "spearman":
+            x, y = (counts @ (0.5 * (1 + np.sign(side - side[:, None]))) for side in (x, y))  # rank - 1/2
+        x, y = (side - (counts * side).sum(axis=-1, keepdims=True) / n for side in (x, y))
+        both, of_x, of_y = ((counts * product).sum(axis=-1) for product in (x * y, x * x, y * y))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(varies, np.clip(both / np.sqrt(of_x * of_y), -1, 1), np.nan)

@@ -56,3 +56,13 @@ def test_names_stay_text(tmp_path):
     table = read_published("p", "t", tmp_path)
     assert table["settings"].tolist() == ["0", ""] and table["best_settings"].tolist() == ["", "1"]
     assert table["value"].isna().tolist() == [False, True]
+
+
+def test_a_damaged_file_is_named_in_one_line(tmp_path):
+    path = tmp_path / "p" / "published" / "t.csv"
+    path.parent.mkdir(parents=True)
+    for text in ("level,value\nbase,1\nsent,2,3\n", "", 'level,value\n"base,1\n'):
+        path.write_text(text)
+        with pytest.raises(BiasflowError, match=r"t\.csv: not valid CSV: .*") as raised:
+            read_published("p", "t", tmp_path)
+        assert "\n" not in str(raised.value)

@@ -11,6 +11,7 @@ from statsmodels.stats.multitest import multipletests
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.published import read_published
 from scripts.biasflow.results.statistics import (
+    cluster_interval,
     correlation,
     correlations,
     holm,
@@ -56,15 +57,52 @@ def test_the_interval_covers_the_truth_and_follows_the_seed(method):
     assert a == b and a.low != c.low
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=12))
-def test_the_interval_of_kendall_is_that_of_scipys_tau_in_every_resample(pairs):
-    x, y = np.array(pairs, float).T
-    found = correlation(x, y, "kendall", resamples=20)
+SCIPY = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
+PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=12)
+
+
+def by_scipy(method, x, y):
+    """NaN where a side is constant."""
+    return float("nan") if np.ptp(x) == 0 or np.ptp(y) == 0 else SCIPY[method](x, y).statistic
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=40)
+@given(pairs=PAIRS)
+def test_the_interval_is_that_of_scipys_estimate_in_every_resample(method, pairs):
+    x, y = 0.1 * np.array(pairs, float).T
+    found = correlation(x, y, method, resamples=20)
     if found.reason:
         return
     picks = np.random.default_rng(0).integers(len(x), size=(20, len(x)))
-    drawn = [stats.kendalltau(x[pick], y[pick]).statistic for pick in picks]  # NaN where a side is constant
+    drawn = [by_scipy(method, x[pick], y[pick]) for pick in picks]
     assert (found.low, found.high) == pytest.approx(tuple(np.nanpercentile(drawn, [2.5, 97.5])))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=40)
+@given(pairs=PAIRS, n=st.integers(3, 4))
+def test_the_interval_over_clusters_draws_whole_clusters(method, pairs, n):
+    x, y = 0.1 * np.array(pairs, float).T
+    clusters = np.arange(len(x)) % n
+    if math.isnan(by_scipy(method, x, y)):
+        return
+    members = [np.flatnonzero(clusters == each) for each in range(n)]
+    picks = np.random.default_rng(0).integers(n, size=(20, n))
+    rows = [np.concatenate([members[each] for each in pick]) for pick in picks]
+    drawn = [by_scipy(method, x[own], y[own]) for own in rows]
+    if np.isnan(drawn).all():
+        return
+    found = cluster_interval(x, y, clusters.astype(str), method, resamples=20)
+    assert found == pytest.approx(tuple(np.nanpercentile(drawn, [2.5, 97.5])))
+
+
+def test_pairs_that_come_in_clusters_have_a_wider_interval_over_these():
+    """Two numbers told twenty times are not forty."""
+    x, y = np.random.default_rng(5).normal(size=(2, 6)).repeat(20, axis=1)
+    alone, together = correlation(x, y), cluster_interval(x, y, np.repeat(np.arange(6), 20))
+    assert together[1] - together[0] > 2 * (alone.high - alone.low)
+    assert np.isnan(cluster_interval(x, y, np.repeat([0, 1], 60))).all()
 
 
 @settings(max_examples=30)

@@ -7,18 +7,30 @@ import numpy as np
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.examples import PRINTED
-from scripts.biasflow.papers.dawkins2024.rows import AFTER, BLOCK, MEASURES, PRINTED_SCORES, SETTING
+from scripts.biasflow.papers.dawkins2024.rows import (
+    AFTER,
+    BLOCK,
+    MEASURES,
+    PRINTED,
+    PRINTED_SCORES,
+    READING,
+    SETTING,
+    nli,
+    printed_inside,
+    printed_nli,
+    published_where,
+)
 from scripts.biasflow.papers.dawkins2024.table7 import table7, viable_settings
 from scripts.biasflow.papers.frames import RUN, Run
-from scripts.biasflow.results.statistics import correlation
+from scripts.biasflow.results.statistics import cluster_interval, correlation
 from scripts.biasflow.results.tables import merge_published
 
 METHODS = ["spearman", "pearson", "kendall"]
 PARITY = {"majority": "fairness", "templates": "fairness_templates"}  # reading of parity -> column of table 7
 ALL, VIABLE = "all", "viable"
+LEAST = 3  # models of which a correlation is asked
 _MODELS = [*BLOCK, "interventions"]
-_KEYS = ["interventions", "models", "measure", "parity", "method"]
+_KEYS = ["interventions", "models", "level", "measure", "parity", "method"]
 
 
 def with_printed(run: Run) -> pd.DataFrame:
@@ -42,24 +54,52 @@ def with_printed(run: Run) -> pd.DataFrame:
 def correlations(run: Run, *, resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
     """Spearman, Pearson and Kendall between each intrinsic measure and fairness, over the settings.
 
-    Per encoder, stimuli, reading of the interventions, and `models`: all, a level of three settings or more, or the
-    viable ones; with p, n and a seeded 95 % bootstrap interval of `resamples`. The rows of the encoder `printed` are
-    those of the printed table 7. The rho and p of the paper's text stand beside what they are of: Spearman of Strength
-    and fairness over all models. Where a correlation cannot be computed `note` says why."""
-    found = []
+    Per encoder, stimuli, reading of the interventions, `models` (all or viable) and `level` (all, or one that has LEAST
+    of them): estimate, p, n and [low, high], a seeded 95 % bootstrap interval of `resamples`, which take the settings
+    for independent. These are edits of one encoder: [by_level_low, by_level_high] is the interval that draws whole
+    levels, and [seeds_low, seeds_high] are the lowest and the highest estimate of the single fine-tuning `seeds`, where
+    there are several. The rows of the encoder `printed` are those of the printed table 7. The rho and p of the paper's
+    text stand beside what they are of: Spearman of Strength and fairness over all models. Where a correlation cannot be
+    computed `note` says why."""
+    found, tuned = [], nli(run)
     for keys, block in with_printed(run).groupby(_MODELS, sort=False):
-        for (models, own), measure, (parity, fairness) in product(_groups(block), MEASURES, PARITY.items()):
-            both = own[[measure, fairness]].dropna()
-            if both.empty and keys[0] == PRINTED:  # the paper has one reading of parity
+        about = dict(zip(_MODELS, keys, strict=True))
+        own_seeds = tuned[(tuned[READING] == pd.Series(about)[READING]).all(axis=1)]
+        for (models, level, own), measure, (parity, fairness) in product(_groups(block), MEASURES, PARITY.items()):
+            both = own[[*SETTING, measure, fairness]].dropna()
+            if both.empty and about["encoder"] == PRINTED:  # the paper has one reading of parity
                 continue
-            named = {"models": models, "measure": measure, "parity": parity}
+            seeds = own_seeds.pivot(index=SETTING, columns="seed", values=fairness)
+            seeds = seeds.reindex(pd.MultiIndex.from_frame(both[SETTING]))
+            named = {"models": models, "level": level, "measure": measure, "parity": parity}
             for method in METHODS:
-                one = correlation(both[measure], both[fairness], method, resamples=resamples, seed=seed)
-                row = dict(zip(_MODELS, keys, strict=True)) | named | {"method": method}
-                row |= {name: getattr(one, name) for name in ("estimate", "p", "low", "high", "n")}
-                found.append(row | {"note": one.reason})
+                options = {"method": method, "resamples": resamples, "seed": seed}
+                numbers = _numbers(both[measure], both[fairness], both["level"], seeds, options)
+                found.append(about | named | {"method": method} | numbers)
     table = merge_published(pd.DataFrame(found), _of_text(run.published("text")), on=_KEYS, values=["estimate", "p"])
-    return table.drop(columns="p_difference")
+    same = (table["encoder"] == PRINTED) | (printed_inside(run, table) & printed_nli(run, table))
+    return published_where(same, table, ["estimate", "p"]).drop(columns="p_difference")
+
+
+def _numbers(x: pd.Series, y: pd.Series, levels: pd.Series, seeds: pd.DataFrame, options: dict) -> dict[str, object]:
+    """One correlation with its intervals; `seeds`: y of every single seed, a column each."""
+    one = correlation(x, y, **options)
+    low, high = (np.nan, np.nan) if one.reason else cluster_interval(x, y, levels, **options)
+    several = seeds.shape[1] > 1 and not one.reason
+    single = [correlation(x, each, options["method"], resamples=1).estimate for _, each in seeds.items() if several]
+    return {
+        "estimate": one.estimate,
+        "p": one.p,
+        "n": one.n,
+        "low": one.low,
+        "high": one.high,
+        "by_level_low": low,
+        "by_level_high": high,
+        "seeds": seeds.shape[1],
+        "seeds_low": min(single, default=np.nan),
+        "seeds_high": max(single, default=np.nan),
+        "note": one.reason,
+    }
 
 
 def _of_text(text: pd.DataFrame) -> pd.DataFrame:
@@ -68,14 +108,14 @@ def _of_text(text: pd.DataFrame) -> pd.DataFrame:
     missing = [name for name in ("spearman-rho", "spearman-p") if name not in values]
     if missing:
         raise BiasflowError(f"the numbers of the paper's text have no row {missing[0]!r}; add it to text.csv")
-    keys = dict(zip(_KEYS, (AFTER, ALL, "strength", "majority", "spearman"), strict=True))
+    keys = dict(zip(_KEYS, (AFTER, ALL, ALL, "strength", "majority", "spearman"), strict=True))
     return pd.DataFrame([keys | {"estimate": values["spearman-rho"], "p": values["spearman-p"]}])
 
 
-def _groups(block: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """All models, each level with enough of them for a correlation, and the viable ones."""
-    yield ALL, block
-    for level, own in block.groupby("level", sort=False):
-        if len(own) > 2:
-            yield level, own
-    yield VIABLE, block[block["viable"] == "yes"]
+def _groups(block: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """All models and the viable ones, each of all levels and of one with enough of them for a correlation."""
+    for models, chosen in ((ALL, block), (VIABLE, block[block["viable"] == "yes"])):
+        yield models, ALL, chosen
+        for level, own in chosen.groupby("level", sort=False):
+            if len(own) >= LEAST:
+                yield models, level, own

@@ -6,7 +6,18 @@ from pathlib import Path
 import pandas as pd
 
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_of_nli
-from scripts.biasflow.papers.dawkins2024.rows import AFTER, NLI, READING, SCORES, SETTING, encoders, nli, not_run
+from scripts.biasflow.papers.dawkins2024.rows import (
+    AFTER,
+    NLI,
+    READING,
+    SCORES,
+    SETTING,
+    encoders,
+    nli,
+    not_run,
+    printed_nli,
+    published_where,
+)
 from scripts.biasflow.papers.dawkins2024.table7 import against_base, in_printed_order, nli_by_setting
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results.statistics import t_interval
@@ -46,6 +57,7 @@ def table6(run: Run) -> pd.DataFrame:
     table = pd.concat(blocks).reindex(columns=[*READING, "level", *values, "status"])
     table = table.astype({"level": str} | dict.fromkeys(values, float))
     table = merge_published(table, published, on=["level"], values=values)
+    table = published_where(printed_nli(run, table), table, values)
     pairs = [column for column in table if column.startswith("model_pairs")]
     return table.astype(dict.fromkeys(pairs, "Int64"))
 

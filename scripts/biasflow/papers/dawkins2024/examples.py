@@ -9,19 +9,25 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_parquet, read_text_csv
 from scripts.biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside
-from scripts.biasflow.papers.dawkins2024.rows import BLOCK, INSIDE, not_run
+from scripts.biasflow.papers.dawkins2024.rows import AUTHORS, BLOCK, INSIDE, PRINTED, is_papers_encoder, not_run
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.papers.make import NOTE
 from scripts.biasflow.results.scores import NONE
 from scripts.biasflow.results.tables import merge_published
+from scripts.biasflow.text.swap_agreement import digest
 
-PRINTED = "printed"
-AUTHORS, SWAPPED = "stereoset-authors", "stereoset-swapped"
-IDS = {AUTHORS: "context_id", SWAPPED: "stereoset_id"}  # by which printed identifier stimuli name their triples
+SWAPPED = "stereoset-swapped"
 _OTHER_LABEL = {STEREOTYPE: ANTI, ANTI: STEREOTYPE, UNRELATED: UNRELATED}
 _EXAMPLE = ["example", "chosen", "triple", "swapped", "sentence_a", "sentence_b", "label"]
-_MENDED = ["triple", "authors_triple", "change", "label", "original_context", "original_next_sentence", "p_original"]
-_MENDED += ["authors_context", "authors_next_sentence", "p_authors", "p_difference"]
+_MENDED = ["example", "triple", "authors_triple", "change", "label", "original_context"]
+_MENDED += [
+    "original_next_sentence",
+    "p_original",
+    "authors_context",
+    "authors_next_sentence",
+    "p_authors",
+    "p_difference",
+]
 _CHANGES = "stereoset-changes"
 
 
@@ -31,8 +37,9 @@ def examples_of(number: int, run: Run) -> pd.DataFrame:
     stimuli = {name: read_text_csv(path) for name, path in run.files.get("stimuli", {}).items()}
     for encoder in encoders_inside(run.options):
         read = {name: _untouched(run, encoder, name) for name in stimuli}
+        compared = is_papers_encoder(run, encoder)
         own = {
-            (encoder, name): examples(number, stimuli[name], probabilities, published, ids=IDS.get(name))
+            (encoder, name): examples(number, stimuli[name], probabilities, published, compared=compared)
             for name, probabilities in read.items()
             if probabilities is not None
         }
@@ -57,23 +64,23 @@ def _untouched(run: Run, encoder: str, stimuli: str) -> pd.DataFrame | None:
 
 
 def examples(
-    table: int, stimuli: pd.DataFrame, probabilities: pd.DataFrame, published: pd.DataFrame, *, ids: str | None = None
+    table: int, stimuli: pd.DataFrame, probabilities: pd.DataFrame, published: pd.DataFrame, *, compared: bool = True
 ) -> pd.DataFrame:
     """The example rows of table 1, 3 or 4 with the Base model's p(NS), and s (table 3) or d (table 4).
 
-    `probabilities`: triple, label, swapped, p of the untouched model. `ids` says by which column of `published`
-    (`context_id` or `stereoset_id`) the stimuli name their triples, None that they are other sentences. A printed
-    triple that the stimuli lack is replaced by rule: table 1 the smallest |p(stereotype) - p(anti)| among triples
-    predicted right (or among all), table 3 the smallest |s| and the largest s, table 4 the largest d; the first in the
-    stimuli's order if several are equal."""
+    `probabilities`: triple, label, swapped, p of the untouched model. The printed examples are found by their text, the
+    column `digest` of `published`; `compared`: whether the numbers printed of them stand beside ours. One that the
+    stimuli lack in any of its sentences is replaced by rule: table 1 the smallest |p(stereotype) - p(anti)| among
+    triples predicted right (or among all), table 3 the smallest |s| and the largest s, table 4 the largest d; the first
+    in the stimuli's order if several are equal."""
     printed = published[published["table"] == str(table)]
     if printed.empty:
         raise BiasflowError(f"examples: the paper prints no examples in a table {table}; choose 1, 3 or 4")
     sentences = _base_sentences(stimuli, probabilities)
     blocks = []
-    for name, (triple, chosen) in _choose(table, sentences, printed, ids).items():
+    for name, (triple, chosen) in _choose(table, sentences, printed).items():
         block = printed[printed["example"] == name].assign(triple=triple, chosen=chosen)
-        blocks.append(block if chosen == PRINTED else block.assign(p=np.nan, s=np.nan, d=np.nan))
+        blocks.append(block if compared and chosen == PRINTED else block.assign(p=np.nan, s=np.nan, d=np.nan))
     rows = pd.concat(blocks, ignore_index=True)
     keys = ["example", "triple", "swapped", "label"]
     ours = rows[["chosen", *keys]].merge(sentences, on=keys[1:], how="left", validate="many_to_one")
@@ -87,19 +94,25 @@ def table2(run: Run) -> pd.DataFrame:
     for encoder in encoders_inside(run.options):
         before, after = (_untouched(run, encoder, stimuli) for stimuli in (SWAPPED, AUTHORS))
         if changes is not None and before is not None and after is not None:
-            tables.append(mended(read_text_csv(changes), before, after).assign(encoder=encoder, status=RUN))
+            found = mended(read_text_csv(changes), before, after, run.published("table2"))
+            tables.append(found.assign(encoder=encoder, status=RUN))
         else:
             status = not_run(run, encoder, INSIDE, f"it needs the stimuli {AUTHORS} and {SWAPPED}")
             tables.append(pd.DataFrame({"encoder": [encoder], "status": [status]}))
     return pd.concat(tables, ignore_index=True).reindex(columns=["encoder", *_MENDED, "status"])
 
 
-def mended(changes: pd.DataFrame, original: pd.DataFrame, authors: pd.DataFrame) -> pd.DataFrame:
+def mended(
+    changes: pd.DataFrame, original: pd.DataFrame, authors: pd.DataFrame, published: pd.DataFrame
+) -> pd.DataFrame:
     """`changes` (triple, authors_triple, change, label, original_context, original_next_sentence, authors_context,
     authors_next_sentence) with p(NS) of the two wordings and their difference.
 
-    `original`, `authors`: triple, label, swapped, p of the untouched model on the two stimuli sets."""
-    table = changes
+    `original`, `authors`: triple, label, swapped, p of the untouched model on the two stimuli sets. `published`:
+    example and digest of the sentences that the paper prints; a column `example` marks these."""
+    texts = zip(changes["original_context"], changes["original_next_sentence"], strict=True)
+    examples = published.set_index("digest")["example"]
+    table = changes.assign(example=[examples.get(digest(*pair), "") for pair in texts])
     for column, triple, probabilities in (("p_original", "triple", original), ("p_authors", "authors_triple", authors)):
         unswapped = probabilities[~probabilities["swapped"]][["triple", "label", "p"]]
         unswapped = unswapped.rename(columns={"triple": triple, "p": column})
@@ -126,21 +139,31 @@ def _base_sentences(stimuli: pd.DataFrame, probabilities: pd.DataFrame) -> pd.Da
     return both[["triple", "swapped", "label", "sentence_a", "sentence_b", "p", "s", "d"]]
 
 
-def _choose(table: int, sentences: pd.DataFrame, printed: pd.DataFrame, ids: str | None) -> dict[str, tuple[str, str]]:
+def _choose(table: int, sentences: pd.DataFrame, printed: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Example -> (triple, how it was chosen: `printed` or the rule)."""
-    names = printed.drop_duplicates("example").set_index("example")
-    present = names[ids][names[ids].isin(sentences["triple"])].to_dict() if ids else {}
+    present = _printed_triples(sentences, printed)
     taken, chosen = set(present.values()), {}
-    for name, (rule, order) in zip(names.index, _rules(table, sentences), strict=True):
+    for name, (rule, order) in zip(printed["example"].unique(), _rules(table, sentences), strict=True):
         if name in present:
             chosen[name] = (present[name], PRINTED)
             continue
         triple = next((triple for triple in order if triple not in taken), None)
         if triple is None:
-            raise BiasflowError(f"table {table}: too few triples in the stimuli for {len(names)} examples; give more")
+            examples = printed["example"].nunique()
+            raise BiasflowError(f"table {table}: too few triples in the stimuli for {examples} examples; give more")
         taken.add(triple)
         chosen[name] = (triple, rule)
     return chosen
+
+
+def _printed_triples(sentences: pd.DataFrame, printed: pd.DataFrame) -> dict[str, str]:
+    """Example -> the triple that has all of its printed sentences, word for word, with the same labels."""
+    pairs = zip(sentences["sentence_a"], sentences["sentence_b"], strict=True)
+    own = sentences.assign(digest=[digest(*pair) for pair in pairs])
+    same = printed.merge(own[["triple", "label", "swapped", "digest"]], on=["label", "swapped", "digest"])
+    found = same.groupby(["example", "triple"], sort=False).size().reset_index(name="n")
+    complete = found[found["n"] == found["example"].map(printed["example"].value_counts())]
+    return dict(zip(complete["example"], complete["triple"], strict=True))
 
 
 def _rules(table: int, sentences: pd.DataFrame) -> list[tuple[str, list[str]]]:

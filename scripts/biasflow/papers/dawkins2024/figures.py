@@ -1,12 +1,25 @@
 """The figures: Strength and Distance by setting, and NLI fairness against them."""
 
+from collections.abc import Iterable
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from scripts.biasflow.papers.dawkins2024.correlations import with_printed
-from scripts.biasflow.papers.dawkins2024.rows import AFTER, ATTENTION, BASE, BLOCK, DEBIAS, LAYER_11, LAYER_12, SENT
+from scripts.biasflow.papers.dawkins2024.rows import (
+    AFTER,
+    ATTENTION,
+    BASE,
+    BLOCK,
+    DEBIAS,
+    LAYER_11,
+    LAYER_12,
+    SENT,
+    layers_of,
+    level_names,
+)
 from scripts.biasflow.papers.dawkins2024.table7 import table7
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results import figures as draw
@@ -19,13 +32,13 @@ _PROJECTIONS = {  # (n, c) of the level's first projection
     "1,0": (draw.GREEN, "s", "weighted, one dimension (1,0)"),
     "1,1": (draw.PURPLE, "D", "weighted, two dimensions (1,1)"),
 }
-_LEVELS = {  # level -> name, colour and shape of its models
+_LEVELS = {  # level -> name in any encoder, colour and shape of its models
     BASE: ("Base", draw.BLACK, "*"),
     DEBIAS: ("Sentence-Debias", draw.BLACK, "P"),
     SENT: ("SENT", draw.GREEN, "s"),
-    LAYER_12: ("Layer 12", draw.BLUE, "o"),
-    LAYER_11: ("Layer 11", draw.VERMILION, "^"),
-    ATTENTION: ("Layer 11 + attention", draw.PURPLE, "D"),
+    LAYER_12: ("last layer (paper: 12)", draw.BLUE, "o"),
+    LAYER_11: ("layer before (paper: 11)", draw.VERMILION, "^"),
+    ATTENTION: ("layer before + attention", draw.PURPLE, "D"),
 }
 _MEASURES = {"strength": "Strength S (top 10 %)", "distance": "Distance D (top 10 %)"}
 
@@ -35,40 +48,44 @@ def strength_distance(run: Run) -> Figure:
     several in small.
 
     Colour and shape: (n, c) of the level's first projection; filled: n_p = 0, open: n_p = 1; dashed: Base; grey
-    dashes: the published values."""
+    dashes: the published values, where encoder and stimuli are the paper's."""
     rows = table7(run)
     blocks = _blocks(rows)
     if not blocks:
         statuses = rows.drop_duplicates("encoder").set_index("encoder")["status"]
         return draw.empty_figure("; ".join(f"{encoder} {status}" for encoder, status in statuses.items()))
-    return _large(*blocks.popitem()) if len(blocks) == 1 else _small(blocks)
+    layers = {name: layers_of(run, block["encoder"].iloc[0]) for name, block in blocks.items()}
+    if len(blocks) > 1:
+        return _small(blocks, layers)
+    ((name, block),) = blocks.items()
+    return _large(name, block, layers[name])
 
 
 @draw.style()
-def _large(name: str, block: pd.DataFrame) -> Figure:
+def _large(name: str, block: pd.DataFrame, layers: int | None) -> Figure:
     figure, ((upper,), (lower,)) = draw.panels(2, 1, (10.5, 6.8), sharex=True)
     for axes, (measure, label) in zip((upper, lower), _MEASURES.items(), strict=True):
-        _draw(axes, block, measure)
+        _draw(axes, block, measure, layers)
         axes.set_ylabel(f"{label}, lower is better")
-    _name_settings(lower, block)
+    _name_settings(lower, block, layers)
     upper.set_title(name, loc="left", pad=16)
-    draw.legend_below(figure, _legend())
+    draw.legend_below(figure, _legend([block]))
     return figure
 
 
 @draw.style()
-def _small(blocks: dict[str, pd.DataFrame]) -> Figure:
+def _small(blocks: dict[str, pd.DataFrame], layers: dict[str, int | None]) -> Figure:
     """A row per encoder and stimuli set, a scale per measure."""
     figure, grid = draw.panels(len(blocks), 2, (10.5, 1.2 + 1.7 * len(blocks)), sharex=True, sharey="col")
     for row, (name, block) in zip(grid, blocks.items(), strict=True):
         for axes, (measure, label) in zip(row, _MEASURES.items(), strict=True):
-            _draw(axes, block, measure, size=10, band_names=axes in grid[0])
+            _draw(axes, block, measure, layers[name], size=10)
             axes.set_ylabel(label)
             axes.set_xticks([])
         draw.name_row(row[0], name, 14)
     for axes in grid[-1]:
         axes.set_xlabel("settings in the order of the paper's table 7")
-    draw.legend_below(figure, _legend())
+    draw.legend_below(figure, _legend(blocks.values()))
     return figure
 
 
@@ -77,7 +94,8 @@ def strength_fairness(run: Run) -> Figure:
     """NLI fairness against Strength and against Distance: a row of two panels per encoder and stimuli set that has
     both, and one for the printed values.
 
-    Colour and shape: level; filled: viable, open: not. Panel titles give Spearman's rho over all settings."""
+    Colour and shape: level; filled: viable, open: not. Panel titles give Spearman's rho over all settings and over the
+    viable ones."""
     blocks = _blocks(with_printed(run))
     figure, grid = draw.panels(len(blocks), 2, (7.2, 0.9 + 2.7 * len(blocks)), sharey=True)
     for row, (name, block) in zip(grid, blocks.items(), strict=True):
@@ -86,7 +104,7 @@ def strength_fairness(run: Run) -> Figure:
             axes.set_xlabel(f"{label}, lower is better")
             axes.locator_params(axis="x", nbins=5)
         row[0].set_ylabel("NLI fairness \u03b7, higher is better")
-        draw.name_row(row[0], name, 20)
+        draw.name_row(row[0], name, 30)
     draw.legend_below(figure, _level_legend())
     return figure
 
@@ -104,16 +122,15 @@ def _positions(block: pd.DataFrame) -> pd.Series:
     return (new_level.cumsum() + range(len(block))).rename("x")
 
 
-def _draw(axes: Axes, block: pd.DataFrame, measure: str, *, size: float = 22, band_names: bool = True) -> None:
+def _draw(axes: Axes, block: pd.DataFrame, measure: str, layers: int | None, *, size: float = 22) -> None:
     """One measure of one block: bands per level, our values, the Base line, and the published values in grey."""
-    x = _positions(block)
+    x, names = _positions(block), level_names(layers)
     for number, (level, places) in enumerate(x.groupby(block["level"], sort=False)):
         if number % 2:
             axes.axvspan(places.min() - 1, places.max() + 1, color="#F2F2F2", zorder=0, linewidth=0)
-        if band_names and len(places) > 4:
+        if len(places) > 4:
             middle = (places.mean(), 1.0)
-            name, *_ = _LEVELS[level]
-            axes.annotate(name, middle, (0, 3), axes.get_xaxis_transform(), "offset points", ha="center")
+            axes.annotate(names[level], middle, (0, 3), axes.get_xaxis_transform(), "offset points", ha="center")
     axes.scatter(x, block[measure + PUBLISHED], s=size, marker="_", color=draw.GREY, linewidths=1, zorder=2)
     base = block.loc[block["level"] == BASE, measure]
     axes.axhline(base.iloc[0], color=draw.BLACK, linestyle="--", linewidth=0.8, zorder=1)
@@ -127,7 +144,7 @@ def _draw(axes: Axes, block: pd.DataFrame, measure: str, *, size: float = 22, ba
 
 
 def _scatter(axes: Axes, block: pd.DataFrame, x: str, y: str) -> None:
-    """One point per setting, and Spearman's rho as the panel's title."""
+    """One point per setting, and Spearman's rho of all and of the viable ones as the panel's title."""
     known = block.dropna(subset=[x, y])
     for level, (_, color, marker) in _LEVELS.items():
         own = known[known["level"] == level]
@@ -136,11 +153,17 @@ def _scatter(axes: Axes, block: pd.DataFrame, x: str, y: str) -> None:
         axes.scatter(
             own[x], own[y], s=size, marker=marker, facecolors=faces, edgecolors=color, linewidths=0.9, zorder=3
         )
-    found = correlation(known[x], known[y], "spearman")
-    title = found.reason or f"\u03c1 = {found.estimate:.3f}, p = {found.p:.2g}, n = {found.n}"
-    axes.set_title(title, loc="left", fontsize=8)
+    groups = {"all": known, "viable": known[known["viable"] == "yes"]}
+    titles = [f"{name}: {_rho(own[x], own[y])}" for name, own in groups.items()]
+    axes.set_title("\n".join(titles), loc="left", fontsize=8)
     draw.light_grid(axes)
     axes.tick_params(labelleft=True)
+
+
+def _rho(x: pd.Series, y: pd.Series) -> str:
+    """Without p: the settings of one encoder are not independent."""
+    found = correlation(x, y, "spearman", resamples=1)
+    return f"\u03c1 = {found.estimate:.3f}, n = {found.n}" if not found.reason else f"{found.reason}, n = {found.n}"
 
 
 def _level_legend() -> list[Line2D]:
@@ -151,14 +174,18 @@ def _level_legend() -> list[Line2D]:
     ]
 
 
-def _name_settings(axes: Axes, block: pd.DataFrame) -> None:
+def _name_settings(axes: Axes, block: pd.DataFrame, layers: int | None) -> None:
     single = block["level"].map(block["level"].value_counts()) <= 2
     names = block["level"].map({level: name for level, (name, *_) in _LEVELS.items()}) + " " + block["settings"]
+    last, before = ("last", "before") if layers is None else (layers, layers - 1)
     axes.set_xticks(_positions(block), names.where(single, block["settings"]).str.strip(), rotation=90)
-    axes.set_xlabel("setting: (n_11, c_11, n_12, c_12, n_p) as far as the level goes")
+    axes.set_xlabel(f"setting: (n_{before}, c_{before}, n_{last}, c_{last}, n_p) as far as the level goes")
 
 
-def _legend() -> list[Line2D]:
+def _legend(blocks: Iterable[pd.DataFrame]) -> list[Line2D]:
+    measures = [measure + PUBLISHED for measure in _MEASURES]
+    compared = any(block[measures].notna().any(axis=None) for block in blocks)
+    published = draw.legend_entry("published", marker="_", color=draw.GREY)
     projections = _PROJECTIONS.values()
     return [
         *(
@@ -168,5 +195,5 @@ def _legend() -> list[Line2D]:
         draw.legend_entry("n_p = 0 (hard at SENT)", marker="o", color=draw.BLACK),
         draw.legend_entry("n_p = 1 (weighted at SENT)", marker="o", markerfacecolor="white", color=draw.BLACK),
         draw.legend_entry("Base", linestyle="--", color=draw.BLACK, linewidth=0.8),
-        draw.legend_entry("published (bert-base-uncased)", marker="_", color=draw.GREY),
+        *([published] if compared else []),
     ]

@@ -1,6 +1,8 @@
 """A run's scores as this paper sees them: by level and settings of its grid, inside the encoders and in NLI."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import PurePath
 
 import pandas as pd
 
@@ -11,6 +13,7 @@ from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside, encoders
 from scripts.biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status
 from scripts.biasflow.registry import METRICS, WITH
 from scripts.biasflow.results.scores import NA, NONE
+from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED
 
 BASE, DEBIAS, SENT, LAYER_12, LAYER_11, ATTENTION = LEVELS
 OWN_LEVELS = list(LEVELS[2:])  # the paper's own levels: neither Base nor the baseline
@@ -25,12 +28,72 @@ DURING = "during fine-tuning"
 HEADS = {"own": AFTER, "retrained": f"{AFTER}, head retrained"}  # head of a plainly fine-tuned model -> reading
 INTERVENTIONS = (*HEADS.values(), DURING)  # the readings, the main one first
 SCORES = NLI_SCORES
+PRINTED = "printed"  # what the paper prints itself: an encoder in tables, a way in which an example was chosen
+AUTHORS = "stereoset-authors"  # the paper's stimuli: the authors' swapped development file
+_PAPERS_ENCODER, _PAPERS_LAYERS = "bert-base-uncased", 12
+_SNLI = ["snli-train", "snli-test"]  # its task's data
 PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the paper's table 7 prints of these
 
 
 def encoders(run: Run) -> list[str]:
     """The encoders that the paper was asked for, in the order of the configuration."""
     return list(dict.fromkeys([*encoders_inside(run.options), *encoders_of_nli(run.options)]))
+
+
+def is_papers_encoder(run: Run, encoder: str) -> bool:
+    """Whether an encoder is the one of the paper, bert-base-uncased: by where it is from, whatever it is called."""
+    sources = (run.attributes("encoder", attribute).get(encoder, "") for attribute in ("id", "path"))
+    return any(PurePath(source).name == _PAPERS_ENCODER for source in sources)
+
+
+def printed_inside(run: Run, rows: pd.DataFrame) -> pd.Series:
+    """Which rows (encoder, stimuli; "" where none were read) the printed numbers on stimuli are of: bool [rows]."""
+    return _of_papers_encoder(run, rows) & rows["stimuli"].isin([AUTHORS, ""])
+
+
+def printed_nli(run: Run, rows: pd.DataFrame) -> pd.Series:
+    """Which rows (encoder) the printed NLI scores are of, where the task is SNLI: bool [rows]."""
+    parts = (run.attributes("task", f"data.{part}").get(run.options["task"]) for part in ("train", "test"))
+    return _of_papers_encoder(run, rows) & ([*parts] == _SNLI)
+
+
+def _of_papers_encoder(run: Run, rows: pd.DataFrame) -> pd.Series:
+    return rows["encoder"].isin([name for name in rows["encoder"].unique() if is_papers_encoder(run, name)])
+
+
+def published_where(same: pd.Series, table: pd.DataFrame, values: Iterable[str]) -> pd.DataFrame:
+    """`table` with published numbers beside `values`, and the differences, in those rows alone that are the `same`."""
+    columns = [value + end for value in values for end in (PUBLISHED, DIFFERENCE) if value + end in table]
+    return table.assign(**{column: table[column].where(same) for column in columns})
+
+
+def layers_of(run: Run, encoder: str) -> int | None:
+    """How many layers an encoder has, a continued one like its parent; None where the run does not say."""
+    parents, layers = run.attributes("encoder", "parent"), run.attributes("encoder", "layers")
+    while encoder in parents:
+        encoder = parents[encoder]
+    if encoder in layers:
+        return int(layers[encoder])
+    return _PAPERS_LAYERS if encoder == PRINTED or is_papers_encoder(run, encoder) else None
+
+
+def level_names(layers: int | None) -> dict[str, str]:
+    """Level -> its name in an encoder of so many layers. The paper's "layer 12" is the last layer of any encoder."""
+    last, before = ("last-layer", "layer-before") if layers is None else (f"layer-{layers}", f"layer-{layers - 1}")
+    return dict(zip(LEVELS, (BASE, DEBIAS, SENT, last, before, f"{before}+attention"), strict=True))
+
+
+def with_own_levels(made: Callable[[Run], pd.DataFrame]) -> Callable[[Run], pd.DataFrame]:
+    """What makes a table of encoders and levels, such that each level is named as the encoder of its row has it."""
+
+    @wraps(made)
+    def named(run: Run) -> pd.DataFrame:
+        table = made(run)
+        names = {encoder: level_names(layers_of(run, encoder)) for encoder in table["encoder"].unique()}
+        pairs = zip(table["encoder"], table["level"], strict=True)
+        return table.assign(level=[names[encoder].get(level, level) for encoder, level in pairs])
+
+    return named
 
 
 def model_name(level: str, settings: str) -> str:

@@ -1,12 +1,13 @@
 """What Dawkins et al. (2024, sec. 5) observe, as statements that are counted in a table of 76 rows."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
 import pandas as pd
 
+from scripts.biasflow.papers.dawkins2024.correlations import ALL, LEAST, VIABLE
 from scripts.biasflow.papers.dawkins2024.downstream import weighting_pairs
 from scripts.biasflow.papers.dawkins2024.rows import (
     AFTER,
@@ -29,7 +30,7 @@ from scripts.biasflow.results.statistics import correlation
 from scripts.biasflow.results.tables import PUBLISHED
 
 UNWEIGHTED_PLANE = "0,1"  # n = 0, c = 1: two dimensions without information weighting
-_SIGNIFICANT = 0.05
+SIGNIFICANT = 0.05
 _NONE_VIABLE = "no viable model"
 _ALL = (*MEASURES, *PRINTED_SCORES)
 
@@ -89,10 +90,17 @@ _says_of_both = partial(_says, needs=_ALL)
 
 
 def _all_of(cases: Mapping[str, bool] | pd.Series, detail: str = "", *, but: Collection[str] = ()) -> Finding:
-    """The statement says that every case is true, except `but`, and that these are false."""
+    """The statement says that every case is true, except `but`, and that these are false: `detail` names those that are
+    true all the same."""
     exceptions = [name for name, true in cases.items() if not true]
-    named = "; ".join(f"({name})" if name[:1] in "01*" else name for name in exceptions)
-    return Finding(set(exceptions) == set(but), len(cases) - len(exceptions), len(cases), named, detail)
+    missing = [name for name in but if name not in exceptions]
+    details = [detail, f"no exception: {_listed(missing)}" if missing else ""]
+    holds, k = set(exceptions) == set(but), len(cases) - len(exceptions)
+    return Finding(holds, k, len(cases), _listed(exceptions), "; ".join(filter(None, details)))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return "; ".join(f"({name})" if name[:1] in "01*" else name for name in names)
 
 
 def _sent(table: pd.DataFrame, column: str) -> pd.Series:
@@ -292,10 +300,47 @@ def _viable_are_weighted(table: pd.DataFrame, level: str) -> Finding:
     measure=MEASURES,
 )
 def _not_correlated(table: pd.DataFrame, measure: str) -> Finding:
-    found = correlation(table[measure], table["fairness"], "spearman")
-    if found.reason:
-        return Finding(False, 0, 1, found.reason)
-    return _all_of({measure: found.p >= _SIGNIFICANT}, f"rho {found.estimate:.4f}, p {found.p:.4f}, n {found.n}")
+    return _uncorrelated({measure: table}, measure)
+
+
+@_says_of_both(
+    "not-correlated-viable-{measure}",
+    "{measure} is not correlated with fairness among the viable models alone (p >= 0.05; the paper counts all models).",
+    measure=MEASURES,
+)
+def _not_correlated_viable(table: pd.DataFrame, measure: str) -> Finding:
+    return _uncorrelated({measure: table[table["viable"]]}, measure)
+
+
+@_says_of_both(
+    "not-correlated-{models}-by-level-{measure}",
+    "Of {models} models {measure} is not correlated with fairness within any level (p >= 0.05; levels with 3 or more "
+    "models; the paper counts all levels together).",
+    models=[ALL, VIABLE],
+    measure=MEASURES,
+)
+def _not_correlated_within(table: pd.DataFrame, models: str, measure: str) -> Finding:
+    counted = table if models == ALL else table[table["viable"]]
+    levels = {level: own for level, own in counted.groupby(level="level") if len(own) >= LEAST}
+    return _uncorrelated({level: levels[level] for level in LEVELS if level in levels}, measure)
+
+
+def shown_p(p: float) -> str:
+    return f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"
+
+
+def _uncorrelated(groups: Mapping[str, pd.DataFrame], measure: str) -> Finding:
+    """In how many groups of models, by name, the measure is not correlated with fairness."""
+    found = {name: correlation(own[measure], own["fairness"], resamples=1) for name, own in groups.items()}
+    if not found:
+        return Finding(False, 0, 0, _NONE_VIABLE)
+    if unknown := [f"{name}: {each.reason}" for name, each in found.items() if each.reason]:
+        return Finding(False, 0, len(found), "; ".join(unknown))
+    details = [
+        f"{f'{name} ' if len(found) > 1 else ''}rho {each.estimate:.4f}, p {shown_p(each.p)}, n {each.n}"
+        for name, each in found.items()
+    ]
+    return _all_of({name: each.p >= SIGNIFICANT for name, each in found.items()}, "; ".join(details))
 
 
 @_says_of_both(

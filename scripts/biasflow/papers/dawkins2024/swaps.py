@@ -1,17 +1,18 @@
-"""How far our gender swap agrees with that of the authors' file, as tables: made of the stimuli alone."""
+"""How far our gender swap agrees with that of the authors' files, as tables: made of the stimuli alone."""
 
 import pandas as pd
 
 from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.papers.dawkins2024.examples import AUTHORS
+from scripts.biasflow.papers.dawkins2024.rows import AUTHORS
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.make import NOTE
+from scripts.biasflow.plan.datasets import AUTHORS_STIMULI
 from scripts.biasflow.text.gender_lexicon import DEFAULT_FOLDER
 from scripts.biasflow.text.swap_agreement import DISAGREEMENT_COLUMNS, compare
 
 
 def swap_agreement(run: Run) -> pd.DataFrame:
-    """How often the two swaps are equal, by unit (see `compare`); without the authors' stimuli an empty table."""
+    """How often the two swaps are equal, by file of the authors and unit (see `compare`); without a file empty."""
     return _compared(run)[1]
 
 
@@ -21,10 +22,20 @@ def swap_disagreements(run: Run) -> pd.DataFrame:
 
 
 def _compared(run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
-    path = run.files.get("stimuli", {}).get(AUTHORS)
-    if path is not None:
-        return compare(read_text_csv(path), read_text_csv(DEFAULT_FOLDER / "set_aside.csv"))
-    empty = pd.DataFrame(columns=DISAGREEMENT_COLUMNS), pd.DataFrame(columns=["unit"])
+    """`compare` for each file of the authors that was read. What is set aside are sentences of the development file."""
+    listed = read_text_csv(DEFAULT_FOLDER / "set_aside.csv")
+    paths = {name: path for name, path in run.files.get("stimuli", {}).items() if name in AUTHORS_STIMULI}
+    if paths:
+        found = {
+            name: compare(read_text_csv(path), listed if name == AUTHORS else listed[:0])
+            for name, path in paths.items()
+        }
+        disagreements, summaries = (
+            pd.concat(dict(zip(found, tables, strict=True)), names=["stimuli"]).reset_index("stimuli")
+            for tables in zip(*found.values(), strict=True)
+        )
+        return disagreements, summaries
+    empty = pd.DataFrame(columns=["stimuli", *DISAGREEMENT_COLUMNS]), pd.DataFrame(columns=["stimuli", "unit"])
     for table in empty:
-        table.attrs[NOTE] = f"Empty: the stimuli {AUTHORS} are not in this run."
+        table.attrs[NOTE] = f"Empty: neither {' nor '.join(AUTHORS_STIMULI)} is in this run."
     return empty

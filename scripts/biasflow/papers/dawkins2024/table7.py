@@ -24,6 +24,9 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     key_of,
     nli,
     not_run,
+    printed_inside,
+    printed_nli,
+    published_where,
 )
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.papers.make import NOTE
@@ -32,7 +35,8 @@ from scripts.biasflow.results.viability import viable
 
 
 def table7(run: Run) -> pd.DataFrame:
-    """All settings of every encoder and stimuli set in the printed order, with the printed table's values.
+    """All settings of every encoder and stimuli set in the printed order, with the printed table's values beside the
+    paper's own encoder and stimuli.
 
     NLI columns are means over the fine-tuning seeds (counted in `nli_seeds`), repeated for each stimuli set. A further
     reading of the interventions adds rows for the settings that it has. `viable` is "yes" or "no", "" without NLI
@@ -62,6 +66,8 @@ def table7(run: Run) -> pd.DataFrame:
     order = [*BLOCK, "interventions", *SETTING, *MEASURES, *CONTROLS, *SCORES]
     rows = rows[[*order, "viable", "nli_seeds", "status", "nli_status"]]
     table = merge_published(rows, published, on=SETTING, values=[*MEASURES, *PRINTED_SCORES])
+    table = published_where(printed_inside(run, table), table, MEASURES)
+    table = published_where(printed_nli(run, table), table, PRINTED_SCORES)
     table.attrs[NOTE] = _note(run)
     return table
 

@@ -8,7 +8,19 @@ import pandas as pd
 
 from scripts.biasflow.methods.grid import SENTENCE_DEBIAS
 from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside
-from scripts.biasflow.papers.dawkins2024.rows import AFTER, BLOCK, INSIDE, MEASURES, inside, key_of, not_run, shares
+from scripts.biasflow.papers.dawkins2024.rows import (
+    AFTER,
+    BLOCK,
+    INSIDE,
+    MEASURES,
+    inside,
+    key_of,
+    not_run,
+    printed_inside,
+    printed_nli,
+    published_where,
+    shares,
+)
 from scripts.biasflow.papers.dawkins2024.table7 import table7
 from scripts.biasflow.papers.frames import RUN, Run
 from scripts.biasflow.results.scores import NA
@@ -20,7 +32,13 @@ PLAIN = "plain"  # a subspace that was fitted with no other intervention active
 
 def table5(run: Run) -> pd.DataFrame:
     """The best of each level beside the printed table 5, see `best_of_levels`."""
-    return best_of_levels(table7(run), run.published("table5"))
+    table, nli = (
+        best_of_levels(table7(run), run.published("table5")),
+        ["fairness", "fairness_settings", "snli_accuracy"],
+    )
+    intrinsic = [name for measure in MEASURES for name in (measure, f"{measure}_settings")]
+    table = published_where(printed_inside(run, table), table, intrinsic)
+    return published_where(printed_nli(run, table), table, nli)
 
 
 def best_of_levels(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:

@@ -22,6 +22,7 @@ from scripts.biasflow.papers.dawkins2024.correlations import correlations
 from scripts.biasflow.papers.dawkins2024.downstream import finetuning, nli_intervals, table6
 from scripts.biasflow.papers.dawkins2024.examples import table1, table2, table3, table4
 from scripts.biasflow.papers.dawkins2024.figures import strength_distance, strength_fairness
+from scripts.biasflow.papers.dawkins2024.rows import with_own_levels
 from scripts.biasflow.papers.dawkins2024.statements import statements
 from scripts.biasflow.papers.dawkins2024.swaps import swap_agreement, swap_disagreements
 from scripts.biasflow.papers.dawkins2024.table7 import table7
@@ -33,11 +34,11 @@ TABLES = {
     "table2": table2,
     "table3": table3,
     "table4": table4,
-    "table5": table5,
-    "table6": table6,
-    "table7": table7,
-    "correlations": correlations,
-    "nli_intervals": nli_intervals,
+    "table5": with_own_levels(table5),
+    "table6": with_own_levels(table6),
+    "table7": with_own_levels(table7),
+    "correlations": with_own_levels(correlations),
+    "nli_intervals": with_own_levels(nli_intervals),
     "statements": statements,
     "rank_agreement": rank_agreement,
     "finetuning": finetuning,

@@ -21,6 +21,7 @@ from scripts.biasflow.papers.dawkins2024.rows import (
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.published import read_published
 from scripts.biasflow.results.scores import COLUMNS, KEYS, NA, NONE, tidy
+from scripts.biasflow.text.swap_agreement import digest
 
 published = partial(read_published, "dawkins2024")
 PRINTED = published("table7")
@@ -36,7 +37,10 @@ OPTIONS = {
     "tops": list(TOPS),
     "selection": "paper",
 }
+_OTHER_SIDE = dict(zip(LABELS, (LABELS[1], LABELS[0], LABELS[2]), strict=True))  # of the swapped triple
 NOTHING = pd.DataFrame(columns=COLUMNS)
+BERT = {"id": "google-bert/bert-base-uncased"}  # attributes of the paper's encoder
+AUTHORS = "stereoset-authors"
 NO_HEAD = {("roberta", "strength"): "no NSP head"}
 
 
@@ -60,6 +64,16 @@ def stimuli(triples: Sequence[str]) -> pd.DataFrame:
         for triple in triples
         for label in LABELS
     )
+
+
+def worded(examples: pd.DataFrame) -> pd.DataFrame:
+    """The printed examples as if they were of `stimuli`, in triples that are named by their context_id."""
+    texts = {}
+    for row in stimuli(examples["context_id"].unique()).to_dict("records"):
+        texts[row["triple"], row["label"], False] = row["context"], row["next_sentence"]
+        texts[row["triple"], _OTHER_SIDE[row["label"]], True] = row["swapped_context"], row["swapped_next_sentence"]
+    keys = zip(examples["context_id"], examples["label"], examples["swapped"], strict=True)
+    return examples.assign(digest=[digest(*texts[key]) for key in keys])
 
 
 def method_of(level: str, settings: str) -> dict[str, str]:
@@ -136,16 +150,20 @@ def run_of(
     settings_in_training: pd.DataFrame | None = None,
     files: Mapping | None = None,
     printed: Mapping[str, pd.DataFrame] | None = None,
+    about: Mapping[str, Mapping[str, str]] | None = None,
     **options: object,
 ) -> Run:
     """A run of these scores. encoders: those asked for, all that have scores if None; not_run: (encoder, metric) ->
-    reason; settings_in_training: the settings that are methods of `during`; printed: published tables to replace."""
+    reason; settings_in_training: the settings that are methods of `during`; printed: published tables to replace;
+    about: encoder -> its attributes."""
     columns = ["block", "encoder", "training", "method", "metric", "dataset", "status", "reason"]
     not_run, printed = not_run or {}, printed or {}
     plan = [(GRID, encoder, NA, GRID, metric, NA, "not run", why) for (encoder, metric), why in not_run.items()]
     alone = [] if settings_in_training is None else settings_in_training[SETTING].itertuples(index=False, name=None)
     named = {name_of(*setting): " ".join(setting).strip() for setting in alone}
     names = [(name, "method", "setting", setting) for name, setting in named.items()]
+    names += [("nli", "task", f"data.{part}", f"snli-{part}") for part in ("train", "test")]
+    names += [(name, "encoder", *each) for name, its in (about or {}).items() for each in its.items()]
     known = list(dict.fromkeys(scores["encoder"])) if encoders is None else list(encoders)
     asked = {"encoders": list(dict.fromkeys([*known, *(name for name, _ in not_run)])), "during": list(named)}
     return Run(

@@ -1,6 +1,9 @@
 """What the audit says of a made-up paper without mistakes, of the same with one mistake, and of the real one."""
 
+import csv
+import shutil
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -12,10 +15,13 @@ from scipy import stats
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.dawkins2024.audit.audit import DEPENDS, audit
-from scripts.biasflow.papers.dawkins2024.audit.checks import AGREES, DISAGREES, NOT_COMPUTABLE
+from scripts.biasflow.papers.dawkins2024.audit.checks import AGREES, DISAGREES, NOT_COMPUTABLE, NOTE
+from scripts.biasflow.papers.dawkins2024.audit.tables import SNLI_TEST_PAIRS
 from scripts.biasflow.papers.dawkins2024.rows import ATTENTION, BASE, DEBIAS, LAYER_11, LAYER_12, LEVELS, SENT
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.make import make_paper
+from scripts.biasflow.papers.paper import HERE
+from scripts.biasflow.papers.published import read_published
 from tests.unit.papers.dawkins2024.made_up import published
 
 TEXT, EXAMPLES = published("text"), published("tables1_3_4")
@@ -69,6 +75,7 @@ def made_up_table7():
             snli = 0.80 + 0.07 * int(bits[-1]) - 0.0005 * (i // 2) - 0.003 * (level == ATTENTION)
             single.append((level, ",".join(bits), strength + 0.001 * i, distance + 0.001 * i, parity, accuracy, snli))
     for level, setting, strength, distance, parity, accuracy, snli in single:
+        snli = round(snli * SNLI_TEST_PAIRS) / SNLI_TEST_PAIRS
         numbers = [strength, distance, parity / 164, accuracy, parity / 164 * accuracy, snli]
         rows.append([level, setting, *(round(number, 4) for number in numbers)])
     return pd.DataFrame(
@@ -153,7 +160,7 @@ def changed_rows(before, after):
 
 def test_a_paper_without_mistakes_has_no_disagreement(made_up_audit):
     assert made_up_audit.loc[made_up_audit["verdict"] == DISAGREES].empty
-    assert set(made_up_audit["verdict"]) == {AGREES, NOT_COMPUTABLE}
+    assert set(made_up_audit["verdict"]) == {AGREES, NOT_COMPUTABLE, NOTE}
     assert not made_up_audit.duplicated(["claim", "where", "reading"]).any()
 
 
@@ -277,6 +284,15 @@ def test_each_statement_can_fail(made_up, made_up_audit, level, setting, column,
     assert {claim for claim, _ in newly_disagreeing(made_up_audit, after)} >= claims
 
 
+def test_a_correlation_within_one_level_is_found(made_up, made_up_audit):
+    table7 = made_up.table7
+    attention = table7["level"] == ATTENTION
+    fairness = table7["fairness"].mask(attention, table7["strength"])
+    after = replace(made_up, table7=table7.assign(fairness=fairness)).audit()
+    within = {each for each in newly_disagreeing(made_up_audit, after) if each[0] == "not-correlated-within-the-level"}
+    assert within == {("not-correlated-within-the-level", f"sec. 5, {ATTENTION}")}
+
+
 def test_settings_of_table_5_count_as_much_as_values(made_up, made_up_audit):
     own = made_up.table5["level"] == LAYER_11
     after = made_up.changed("table5", own, "strength_settings", "1,1,1,1,1").audit()
@@ -319,6 +335,25 @@ def test_the_real_fairness_scores(real_audit):
     assert len(parity) == 76 and set(parity["verdict"]) == {AGREES}
     share = row_of(real_audit, "accuracy-is-a-share-of-occupation-sentence-pairs")
     assert share["verdict"] == NOT_COMPUTABLE
+    snli = real_audit[real_audit["claim"] == "snli-accuracy-is-a-share-of-test-pairs"]
+    assert len(snli) == 76 and set(snli["verdict"]) == {AGREES}
+    assert snli["recomputed"].iloc[0] == "8733/9824 = 0.88895"
+
+
+def test_an_accuracy_that_no_number_of_right_answers_gives_is_found(made_up, made_up_audit):
+    near = {round(k / SNLI_TEST_PAIRS, 4) for k in range(SNLI_TEST_PAIRS + 1)}
+    impossible = next(value / 10_000 for value in range(8000, 10_000) if value / 10_000 not in near)
+    row = one(made_up.table7, LAYER_12, "1,1,1")
+    after = made_up.changed("table7", row, "snli_accuracy", impossible).audit()
+    where = f"table 7, {LAYER_12} (1,1,1)"
+    assert ("snli-accuracy-is-a-share-of-test-pairs", where) in newly_disagreeing(made_up_audit, after)
+
+
+def test_slips_of_notation_are_notes(real_audit):
+    notes = real_audit[real_audit["verdict"] == NOTE].set_index("claim")
+    assert set(notes.index) == {"subscripts-of-the-last-layer", "index-of-the-weight"}
+    subscripts = notes.loc["subscripts-of-the-last-layer"]
+    assert "n_10" in subscripts["printed"] and "n_12" in subscripts["recomputed"]
 
 
 @pytest.mark.parametrize(
@@ -333,6 +368,21 @@ def test_the_real_fairness_scores(real_audit):
 def test_the_real_correlation(real_audit, claim, reading, printed, recomputed, verdict):
     row = row_of(real_audit, claim, reading=reading)
     assert (float(row["printed"]), float(row["recomputed"]), row["verdict"]) == (printed, recomputed, verdict)
+
+
+@pytest.mark.parametrize(
+    ("claim", "where", "reading", "found"),
+    [
+        ("among-viable-models", "", "strength, absolute, fairness as printed", ("rho -0.7540, p 5e-05", "n = 22")),
+        ("among-viable-models", "", "distance, absolute, fairness as printed", ("rho -0.7523, p 5e-05", "n = 22")),
+        ("among-viable-models", "", "strength, absolute, fairness mended", ("rho -0.7730, p 2e-05", "n = 22")),
+        ("among-viable-models", "", "strength, relative, fairness mended", ("rho -0.8632, p 2e-06", "n = 19")),
+        ("within-the-level", ATTENTION, "strength", ("rho 0.3717, p 0.0362", "n = 32")),
+    ],
+)
+def test_the_real_correlations_that_the_paper_does_not_tell(real_audit, claim, where, reading, found):
+    row = row_of(real_audit, f"not-correlated-{claim}", where, reading)
+    assert (row["recomputed"], row["detail"].split(";")[0], row["verdict"]) == (*found, DISAGREES)
 
 
 def test_the_real_table_5(real_audit):
@@ -380,7 +430,10 @@ def test_the_real_audit_can_be_written_of_what_is_printed_alone(real_audit, tmp_
         (lambda p: replace(p, table6=p.table6[p.table6["level"] != "all"]), "all"),
         (lambda p: replace(p, table7=pd.concat([p.table7, p.table7.tail(1)])), "1,1,1,1,1"),
         (lambda p: replace(p, table7=p.table7.iloc[:-1]), "1,1,1,1"),
-        (lambda p: replace(p, table7=p.table7.assign(settings=p.table7["settings"].replace("", None))), "base"),
+        (
+            lambda p: replace(p, table7=p.table7.assign(settings=p.table7["settings"].replace("", None))),
+            "line 2, column set",
+        ),
         (lambda p: replace(p, table7=p.table7.replace({"settings": {"1,1,1": "1,1,2"}})), "layer-12 .1,1,1."),
         (lambda p: p.changed("table5", p.table5["level"] == LAYER_11, "strength_settings", "9"), "layer-11 .9."),
         (lambda p: replace(p, examples=p.examples[:-1]), "table 4 .b.* unrelated"),
@@ -390,3 +443,50 @@ def test_the_real_audit_can_be_written_of_what_is_printed_alone(real_audit, tmp_
 def test_incomplete_tables_are_refused(made_up, change, message):
     with pytest.raises(BiasflowError, match=message):
         change(made_up).audit()
+
+
+def damaged(folder, name, line, column, value):
+    """`read_published` of a copy of the printed tables with another value in one cell."""
+    shutil.copytree(HERE / "dawkins2024/published", folder / "dawkins2024/published")
+    path = folder / f"dawkins2024/published/{name}.csv"
+    rows = list(csv.reader(path.open(encoding="utf-8")))
+    rows[line - 1][rows[0].index(column)] = value
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    return partial(read_published, "dawkins2024", folder=folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "column"),
+    [
+        ("table5", 3, "fairness"),
+        ("table6", 4, "model_pairs"),
+        ("table6", 2, "increase_sd"),
+        ("table7", 40, "strength"),
+        ("table7", 77, "snli_accuracy"),
+        ("text", 9, "decimals"),
+        ("text", 9, "unit"),
+        ("tables1_3_4", 16, "p"),
+        ("tables1_3_4", 16, "swapped"),
+        ("tables1_3_4", 2, "table"),
+    ],
+)
+@pytest.mark.parametrize("value", ["x", "-1e400"])
+def test_a_damaged_cell_is_named_by_file_line_and_column(tmp_path, name, line, column, value):
+    run = Run(NO_SCORES, NO_SCORES, NO_SCORES, damaged(tmp_path, name, line, column, value))
+    with pytest.raises(BiasflowError, match=rf"{name}\.csv, line {line}, column {column}: .*") as raised:
+        audit(run)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("column", "value"), [("parity", "7"), ("fairness", "-0.1"), ("accuracy", "")])
+def test_a_share_outside_of_0_and_1_or_without_a_value_is_damage(tmp_path, column, value):
+    run = Run(NO_SCORES, NO_SCORES, NO_SCORES, damaged(tmp_path, "table7", 30, column, value))
+    with pytest.raises(BiasflowError, match=f"line 30, column {column}"):
+        audit(run)
+
+
+def test_a_name_that_is_given_twice_is_damage(tmp_path):
+    run = Run(NO_SCORES, NO_SCORES, NO_SCORES, damaged(tmp_path, "text", 5, "id", "occupations"))
+    with pytest.raises(BiasflowError, match=r"text\.csv, line \d+, column id: .*keep one"):
+        audit(run)

@@ -16,6 +16,8 @@ from scripts.biasflow.papers.dawkins2024.rows import DURING
 from scripts.biasflow.papers.dawkins2024.table7 import table7
 from scripts.biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.papers.dawkins2024.made_up import (
+    AUTHORS,
+    BERT,
     NO_HEAD,
     NOTHING,
     PRINTED,
@@ -49,7 +51,7 @@ def rows(run):
 
 def test_table_6_of_the_printed_table_7():
     """Recomputed from table 7, the printed table 6 is right but for the last digits of the row over all pairs."""
-    table = table6(run_of(nli_scores()))
+    table = table6(run_of(nli_scores(), about={"tiny": BERT}))
     assert table["level"].tolist() == TABLE6["level"].tolist()
     assert table["model_pairs"].tolist() == TABLE6["model_pairs"].tolist()
     differences = table.set_index("level")[["snli_accuracy_np0_difference", "increase_difference"]].abs()
@@ -61,11 +63,13 @@ def test_table_6_of_the_printed_table_7():
 
 def test_table_6_says_what_was_not_run():
     found = together(inside_scores(encoders=("tiny", "other")), nli_scores())
-    table = table6(run_of(found, not_run={("gone", "nli_fairness"): "no file"}))
+    about = {"gone": BERT, "other": {"path": "models/bert-base-uncased"}}
+    table = table6(run_of(found, not_run={("gone", "nli_fairness"): "no file"}, about=about))
     status = table.drop_duplicates("encoder").set_index("encoder")["status"]
     assert status["tiny"] == "run" and "no file" in status["gone"] and "not asked for" in status["other"]
     empty = table[table["encoder"] != "tiny"]
     assert len(empty) == 10 and empty["increase"].isna().all() and empty["increase_published"].notna().all()
+    assert table.loc[table["encoder"] == "tiny", "increase_published"].isna().all()
     nothing = table6(run_of(NOTHING, encoders=["tiny"]))
     assert len(nothing) == 5 and list(nothing) == list(table)
 
@@ -122,6 +126,7 @@ def found(run):
 
 
 def pick(found, **keys):
+    keys = {"level": "all"} | keys
     return found[(found[list(keys)] == pd.Series(keys)).all(axis=1)].squeeze()
 
 
@@ -135,16 +140,62 @@ def test_correlations_of_the_printed_table_7(found):
     )
     assert row["estimate_published"] == 0.040 and row["p_published"] == 0.73
     assert row["estimate_difference"] == pytest.approx(row["estimate"] - 0.040)
-    viable = pick(found, encoder="printed", models="viable", measure="strength", method="spearman")
-    assert viable["n"] == 22 and viable["estimate"] < -0.7
     assert set(found.loc[found["encoder"] == "printed", "parity"]) == {"majority"}
 
 
+@pytest.mark.parametrize(
+    ("models", "level", "measure", "n", "estimate", "p"),
+    [
+        ("viable", "all", "strength", 22, -0.754, 5e-5),
+        ("viable", "all", "distance", 22, -0.752, 5e-5),
+        ("all", "layer-11+attention", "strength", 32, 0.372, 0.036),
+        ("viable", "layer-11", "strength", 8, 0.262, 0.53),
+        ("viable", "layer-11+attention", "strength", 6, -0.257, 0.62),
+    ],
+)
+def test_what_the_paper_calls_usable_is_correlated_between_levels_not_within_them(
+    found, models, level, measure, n, estimate, p
+):
+    keys = {"models": models, "level": level, "measure": measure, "method": "spearman"}
+    row = pick(found, encoder="printed", **keys)
+    assert (row["n"], row["estimate"], row["p"]) == (n, pytest.approx(estimate, abs=5e-4), pytest.approx(p, rel=0.1))
+    # a level is one cluster, which has no interval over clusters
+    assert np.isnan(row["by_level_low"]) == (level != "all")
+
+
+def test_the_interval_by_level_is_wider_than_one_that_takes_settings_for_independent(found):
+    rows = found[(found["level"] == "all") & (found["encoder"] == "printed")]
+    assert ((rows["by_level_high"] - rows["by_level_low"]) > (rows["high"] - rows["low"])).mean() > 0.7
+    viable = pick(found, encoder="printed", models="viable", measure="strength", method="spearman")
+    assert viable["high"] < 0 < viable["by_level_high"]
+
+
+def test_seeds_are_correlated_one_by_one(two_seeds):
+    other = two_seeds["value"].where(two_seeds["seed"] == "0", np.random.default_rng(0).random(len(two_seeds)))
+    both = together(inside_scores(), two_seeds.assign(value=other))
+    run = run_of(both, viability={"threshold": 1, "reading": "absolute"})
+    row = pick(correlations(run, resamples=20), encoder="tiny", models="all", measure="strength",
+               method="kendall", parity="majority")  # fmt: skip
+    strength = table7(run)["strength"]
+    single = []
+    for seed in "01":
+        one = table7(run_of(both[both["seed"].isin([seed, "-"])], viability=run.options["viability"]))
+        single.append(stats.kendalltau(strength, one["fairness"]).statistic)
+    assert (row["seeds"], row["seeds_low"], row["seeds_high"]) == (2, min(single), max(single))
+    alone = correlations(run_of(together(inside_scores(), nli_scores())), resamples=20)
+    assert alone["seeds_low"].isna().all() and set(alone["seeds"]) == {0, 1}
+
+
 def test_only_the_value_that_the_text_gives_is_published(found):
+    sets = together(inside_scores(sets=("planted", AUTHORS)), nli_scores(), inside_scores(encoders=("other",)))
+    both = together(sets, nli_scores(encoder="other"))
+    own = correlations(run_of(both, about={"tiny": BERT}), resamples=20)
+    published = own[own["estimate_published"].notna()]
+    assert published[["encoder", "stimuli"]].values.tolist() == [["tiny", AUTHORS], ["printed", ""]]
     printed = found[found["estimate_published"].notna()]
     assert set(printed["method"]) == {"spearman"} and set(printed["models"]) == {"all"}
     assert set(printed["measure"]) == {"strength"} and set(printed["parity"]) == {"majority"}
-    assert set(printed["interventions"]) == {"after fine-tuning"} and set(printed["encoder"]) == {"tiny", "printed"}
+    assert set(printed["interventions"]) == {"after fine-tuning"} and set(printed["encoder"]) == {"printed"}
 
 
 def test_a_text_without_the_correlation_is_refused():
@@ -159,7 +210,8 @@ def test_correlations_follow_the_rows(found, rows):
         found,
         encoder="tiny",
         interventions="after fine-tuning",
-        models="layer-11",
+        models="all",
+        level="layer-11",
         measure="distance",
         parity="templates",
         method="kendall",
@@ -170,9 +222,10 @@ def test_correlations_follow_the_rows(found, rows):
         pytest.approx(expected.pvalue),
         32,
     )
-    assert {"all", "layer-12", "layer-11", "layer-11+attention", "viable"} == set(found["models"])
+    assert {"all", "layer-12", "layer-11", "layer-11+attention"} == set(found["level"])
+    assert {"all", "viable"} == set(found["models"])
     during = found[found["interventions"] == DURING]
-    assert set(during["models"]) == {"all", "layer-12", "viable"} and during["n"].max() == len(SOME)
+    assert set(during["level"]) == {"all", "layer-12"} and during["n"].max() == len(SOME)
     assert "roberta" not in set(found["encoder"])
 
 

@@ -7,9 +7,20 @@ import pytest
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics import stereoset
 from scripts.biasflow.papers.dawkins2024.examples import examples, mended, table1, table2
-from tests.unit.papers.dawkins2024.made_up import NO_HEAD, NOTHING, published, run_of, stimuli
+from scripts.biasflow.text.swap_agreement import digest
+from tests.unit.papers.dawkins2024.made_up import (
+    BERT,
+    NO_HEAD,
+    NOTHING,
+    published,
+    run_of,
+    stimuli,
+    worded,
+)
 
 EXAMPLES = published("tables1_3_4")
+WORDED = worded(EXAMPLES)
+KNOWN = EXAMPLES["context_id"].unique().tolist()
 
 
 def probabilities(triples, *, seed=0):
@@ -23,20 +34,39 @@ def changes():
     texts = ["original_context", "original_next_sentence", "authors_context", "authors_next_sentence"]
     return pd.DataFrame(
         {"triple": ["x", "y"], "authors_triple": ["5x", ""], "change": ["mended", "dropped"], "label": "unrelated"}
-    ).assign(**dict.fromkeys(texts, "text"))
+    ).assign(**dict.fromkeys(texts, "text") | {"original_context": ["text x", "text y"]})
 
 
-@pytest.mark.parametrize("ids", ["context_id", "stereoset_id"])
 @pytest.mark.parametrize("number", [1, 3, 4])
-def test_printed_examples_are_found_by_id(number, ids):
-    triples = [f"other{i}" for i in range(4)] + EXAMPLES[ids].unique().tolist()
-    table = examples(number, stimuli(triples), probabilities(triples), EXAMPLES, ids=ids)
-    printed = EXAMPLES[EXAMPLES["table"] == str(number)]
+def test_printed_examples_are_found_by_their_text(number):
+    names = {triple: f"own name {place}" for place, triple in enumerate([*KNOWN, "other1", "other2"])}
+    sentences = stimuli(list(names))
+    frame = probabilities(list(names))
+    renamed = [each.assign(triple=each["triple"].map(names)).iloc[::-1] for each in (sentences, frame)]
+    table = examples(number, *renamed, WORDED)
+    printed = WORDED[WORDED["table"] == str(number)]
     assert set(table["chosen"]) == {"printed"}
-    assert table["triple"].tolist() == printed[ids].tolist()
+    assert table["triple"].tolist() == printed["context_id"].map(names).tolist()
     assert table["p_published"].tolist() == printed["p"].tolist()
     assert table["label"].tolist() == printed["label"].tolist()
     assert (table["p"] - table["p_published"]).tolist() == table["p_difference"].tolist()
+
+
+@pytest.mark.parametrize(("number", "column"), [(3, "swapped_context"), (3, "next_sentence"), (4, "context")])
+def test_other_sentences_under_the_same_ids_are_not_the_printed_ones(number, column):
+    """One sentence that reads otherwise is enough: the example is chosen by rule and has no published number."""
+    sentences = stimuli([*KNOWN, "other1", "other2"])
+    own = WORDED.loc[(WORDED["table"] == str(number)) & (WORDED["example"] == "a"), "context_id"].iloc[0]
+    sentences.loc[sentences["triple"] == own, column] += "!"
+    table = examples(number, sentences, probabilities([*KNOWN, "other1", "other2"]), WORDED)
+    first, second = (block for _, block in table.groupby("example"))
+    assert set(second["chosen"]) == {"printed"} and "printed" not in set(first["chosen"])
+    assert first["p_published"].isna().all() and second["p_published"].notna().all()
+
+
+def test_no_number_is_published_of_another_encoder():
+    table = examples(3, stimuli(KNOWN), probabilities(KNOWN), WORDED, compared=False)
+    assert set(table["chosen"]) == {"printed"} and table[["p_published", "s_difference"]].isna().all().all()
 
 
 def test_labels_change_sides_in_the_swapped_triple():
@@ -94,11 +124,13 @@ def test_examples_name_what_is_missing():
 
 def test_table_2_joins_both_wordings():
     original, authors = probabilities(["x", "y"]), probabilities(["5x"], seed=1)
-    table = mended(changes(), original, authors)
+    printed = pd.DataFrame({"example": ["b"], "digest": [digest("text y", "text")]})
+    table = mended(changes(), original, authors, printed)
     cell = original.query("not swapped and label == 'unrelated' and triple == 'x'")["p"].item()
     assert table.loc[0, "p_original"] == cell
     assert table.loc[0, "p_difference"] == table.loc[0, "p_authors"] - cell
     assert np.isnan(table.loc[1, "p_authors"])
+    assert table["example"].tolist() == ["", "b"]  # the one that the paper prints
 
 
 @pytest.fixture
@@ -106,8 +138,7 @@ def read(tmp_path):
     """The files of a run in which `tiny` was read on planted stimuli and on both versions of StereoSet."""
     files = {"stimuli": {}, "next_sentence": {}, "stereoset-changes": {"stereoset-changes": tmp_path / "changes.csv"}}
     changes().to_csv(files["stereoset-changes"]["stereoset-changes"], index=False)
-    known = EXAMPLES["context_id"].unique().tolist()
-    for name, triples in (("stereoset-authors", [*known, "5x"]), ("stereoset-swapped", ["x", "y", "z"])):
+    for name, triples in (("stereoset-authors", [*KNOWN, "5x"]), ("stereoset-swapped", ["x", "y", "z"])):
         files["stimuli"][name] = tmp_path / f"{name}.csv"
         stimuli(triples).to_csv(files["stimuli"][name], index=False)
         files["next_sentence"][f"tiny/{name}"] = tmp_path / f"{name}.parquet"
@@ -118,9 +149,11 @@ def read(tmp_path):
 
 
 def test_examples_are_those_of_the_untouched_model_on_each_stimuli_set(read):
-    run = run_of(NOTHING, encoders=["tiny"], not_run=NO_HEAD, files=read)
-    table = table1(run)
+    asked = {"encoders": ["tiny"], "not_run": NO_HEAD, "files": read, "printed": {"tables1_3_4": WORDED}}
+    table = table1(run_of(NOTHING, **asked, about={"tiny": BERT}))
     assert set(table["encoder"]) == {"tiny"} and "no NSP head" in table.attrs["note"]
+    assert table.groupby("chosen")["p_published"].count()["printed"] == 3
+    assert table1(run_of(NOTHING, **asked))["p_published"].isna().all()
     chosen = table.drop_duplicates("stimuli").set_index("stimuli")["chosen"].to_dict()
     assert chosen["stereoset-authors"] == "printed" and chosen["stereoset-swapped"].startswith("smallest")
     assert 0.5 not in table["p"].tolist()

@@ -11,6 +11,8 @@ from scripts.biasflow.papers.dawkins2024.rows import DURING, HEADS
 from scripts.biasflow.papers.dawkins2024.table7 import table7
 from scripts.biasflow.results.figures import save_figure
 from tests.unit.papers.dawkins2024.made_up import (
+    AUTHORS,
+    BERT,
     NO_HEAD,
     NOTHING,
     PRINTED,
@@ -24,7 +26,8 @@ from tests.unit.papers.dawkins2024.made_up import (
 
 @pytest.fixture(scope="module")
 def planted():
-    return run_of(inside_scores(), not_run=NO_HEAD)
+    about = {"tiny": {"layers": "4"}}
+    return run_of(inside_scores(), not_run=NO_HEAD, about=about)
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +35,10 @@ def one(planted):
     return strength_distance(planted)
 
 
-def test_every_setting_is_drawn_with_its_published_value(one, planted):
-    block = table7(planted).query("encoder == 'tiny'")
+def test_every_setting_is_drawn_with_its_published_value():
+    run = run_of(inside_scores(sets=(AUTHORS,)), about={"tiny": BERT})
+    block, one = table7(run), strength_distance(run)
+    assert "published" in [text.get_text() for text in one.legends[0].get_texts()]
     for axes, measure in zip(one.axes, ("strength", "distance"), strict=True):
         points = [np.asarray(collection.get_offsets()) for collection in axes.collections]
         published, ours = points[0], np.concatenate(points[1:])
@@ -41,6 +46,12 @@ def test_every_setting_is_drawn_with_its_published_value(one, planted):
         assert published[:, 1].tolist() == PRINTED[measure].tolist()
         assert len(set(ours[:, 0])) == 76
         assert axes.lines[0].get_ydata()[0] == block[measure].iloc[0]
+
+
+def test_no_mark_of_the_paper_beside_another_encoder_or_other_stimuli(one):
+    for figure in (one, strength_distance(run_of(inside_scores(), about={"tiny": BERT}))):
+        assert all(np.isnan(np.asarray(axes.collections[0].get_offsets())[:, 1]).all() for axes in figure.axes)
+        assert "published" not in [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def test_text_is_legible_and_does_not_overlap(one):
@@ -57,7 +68,10 @@ def test_text_is_legible_and_does_not_overlap(one):
 
 def test_axes_say_what_they_show(one):
     assert [axes.get_ylabel().split()[0] for axes in one.axes] == ["Strength", "Distance"]
-    assert "n_11" in one.axes[1].get_xlabel()
+    assert "n_3, c_3, n_4, c_4" in one.axes[1].get_xlabel()  # an encoder of four layers
+    assert [text.get_text() for text in one.axes[0].texts] == ["layer-4", "layer-3", "layer-3+attention"]
+    of_unknown_depth = strength_distance(run_of(inside_scores()))
+    assert "n_last, c_last" in of_unknown_depth.axes[1].get_xlabel()
 
 
 def test_several_encoders_or_stimuli_have_a_row_each():
@@ -90,7 +104,9 @@ def test_fairness_has_a_row_of_panels_for_ours_and_for_the_printed(fair):
         assert np.array_equal(points[np.lexsort(points.T)], expected[np.lexsort(expected.T)])
         filled = sum((collection.get_facecolors()[:, 3] > 0).sum() for collection in axes.collections)
         assert filled == (block["viable"] == "yes").sum() == 22
-    assert "-0.038" in figure.axes[2].get_title(loc="left")
+    title = figure.axes[2].get_title(loc="left").splitlines()
+    assert [line.split(":")[0] for line in title] == ["all", "viable"]
+    assert "-0.038, n = 76" in title[0] and "-0.754, n = 22" in title[1]
 
 
 def test_the_fairness_figure_stands_without_scores_of_our_own():

@@ -56,6 +56,12 @@ def printed():
         ("viable-weighted-layer-11+attention", True, 6, 6),
         ("not-correlated-strength", True, 1, 1),
         ("not-correlated-distance", False, 0, 1),
+        ("not-correlated-viable-strength", False, 0, 1),
+        ("not-correlated-viable-distance", False, 0, 1),
+        ("not-correlated-all-by-level-strength", False, 2, 3),
+        ("not-correlated-all-by-level-distance", True, 3, 3),
+        ("not-correlated-viable-by-level-strength", True, 3, 3),
+        ("not-correlated-viable-by-level-distance", True, 3, 3),
         ("ingredients", True, 2, 2),
     ],
 )
@@ -72,6 +78,20 @@ def test_exceptions_are_named(printed):
     assert printed["best-below-base-strength"].exceptions == "sent"
 
 
+def test_the_correlations_of_the_printed_table_7(printed):
+    """Strongly negative among viable models, positive within attention, weak among the viable models of one level."""
+    viable, levels = printed["not-correlated-viable-strength"], printed["not-correlated-all-by-level-strength"]
+    assert viable.detail == "rho -0.7540, p 5e-05, n 22"
+    assert (
+        levels.exceptions == "layer-11+attention" and "layer-11+attention rho 0.3717, p 0.0362, n 32" in levels.detail
+    )
+    relative = findings(PRINTED, reading="relative")["not-correlated-viable-strength"]
+    assert relative.detail == "rho -0.8530, p 3e-06, n 19"
+    none_viable = findings(PRINTED.assign(snli_accuracy=[1.0, *[0.5] * 75]))
+    assert none_viable["not-correlated-viable-strength"].exceptions == "strength: fewer than three pairs"
+    assert not none_viable["not-correlated-viable-by-level-strength"].holds
+
+
 def changed(level, settings, measure, value):
     table = PRINTED.copy()
     table.loc[(table["level"] == level) & (table["settings"] == settings), measure] = value
@@ -83,6 +103,7 @@ def test_counts_follow_the_table():
     assert (one_worse.holds, one_worse.k) == (False, 23)
     one_better = changed("layer-11+attention", "0,1,0,0,0", "strength", 0.1)["attention-improves-strength"]
     assert (one_better.holds, one_better.k) == (False, 25)
+    assert one_better.detail == "no exception: (0,1,0,0,0)" and one_worse.detail == ""
     tie = changed("layer-11", "1,0,0,0,0", "strength", 0.2688)["layer-11-plane-worst-strength"]
     assert (tie.holds, tie.k, tie.exceptions) == (False, 7, "(*,*,0,0,0)")
     # A record must beat every level before it, not only the last one.

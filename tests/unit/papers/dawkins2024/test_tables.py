@@ -6,7 +6,8 @@ import pytest
 
 from scripts.biasflow.papers.dawkins2024.swaps import swap_agreement, swap_disagreements
 from scripts.biasflow.papers.dawkins2024.tables import rank_agreement, subspaces
-from tests.unit.papers.dawkins2024.made_up import GRID, NO_HEAD, NOTHING, inside_scores, run_of, stimuli
+from scripts.biasflow.papers.dawkins2024.targets import TABLES
+from tests.unit.papers.dawkins2024.made_up import AUTHORS, GRID, NO_HEAD, NOTHING, inside_scores, run_of, stimuli
 
 
 def test_rank_agreement_compares_shares_and_stimuli():
@@ -59,12 +60,39 @@ def test_subspaces_on_the_plain_model_with_their_sentence_pairs(tmp_path):
     assert "no NSP head" in table.iloc[-1]["status"] and np.isnan(table.iloc[-1]["mean"])
 
 
-def test_swaps_are_compared_on_the_authors_stimuli_alone(tmp_path):
-    path = tmp_path / "stereoset-authors.csv"
-    stimuli(["1"]).to_csv(path, index=False)
-    run = run_of(NOTHING, encoders=["tiny"], files={"stimuli": {"stereoset-authors": path}})
+def test_swaps_are_compared_on_the_authors_files_alone(tmp_path):
+    files = {}
+    for name, triples in ((AUTHORS, ["1"]), (f"{AUTHORS}-test", ["1", "2"]), ("stereoset-swapped", ["3"])):
+        files[name] = tmp_path / f"{name}.csv"
+        stimuli(triples).to_csv(files[name], index=False)
+    run = run_of(NOTHING, encoders=["tiny"], files={"stimuli": files})
     summary, disagreements = swap_agreement(run), swap_disagreements(run)
-    assert summary.set_index("unit")["n"].to_dict() == {"distinct sentences": 4, "sentences": 6, "rows": 3}
-    assert (disagreements["status"] == "counted").sum() == 4  # "context 1" is not swapped to "swapped context 1"
+    n = summary.pivot(index="stimuli", columns="unit", values="n").to_dict("index")
+    units = {"distinct sentences": 4, "sentences": 6, "rows": 3}
+    assert n == {AUTHORS: units, f"{AUTHORS}-test": {unit: 2 * count for unit, count in units.items()}}
+    # "context 1" is not swapped to "swapped context 1"
+    counted = disagreements[disagreements["status"] == "counted"]
+    assert counted["stimuli"].value_counts().to_dict() == {AUTHORS: 4, f"{AUTHORS}-test": 8}
+    # what is set aside is a list of sentences of the development file
+    assert set(disagreements.loc[disagreements["status"].str.startswith("stale"), "stimuli"]) == {AUTHORS}
+    assert summary.groupby("stimuli")["n_stale"].first()[f"{AUTHORS}-test"] == 0
     without = run_of(NOTHING, encoders=["tiny"])
-    assert swap_agreement(without).empty and "not in this run" in swap_disagreements(without).attrs["note"]
+    for table in (swap_agreement(without), swap_disagreements(without)):
+        assert table.empty and table.columns[0] == "stimuli" and "in this run" in table.attrs["note"]
+
+
+def test_the_development_and_the_test_file_stand_side_by_side(tmp_path):
+    names = (AUTHORS, f"{AUTHORS}-test")
+    files = {"stimuli": {}, "next_sentence": {}}
+    for name, triples in zip(names, (["1", "2", "3"], ["4", "5", "6"]), strict=True):
+        files["stimuli"][name], files["next_sentence"][f"tiny/{name}"] = tmp_path / name, tmp_path / f"{name}.parquet"
+        own = stimuli(triples)
+        own.to_csv(tmp_path / name, index=False)
+        read = own[["triple", "label"]].merge(pd.DataFrame({"swapped": [False, True]}), how="cross")
+        read = read.assign(p=np.linspace(0.1, 0.9, len(read)), method="none", setting="-")
+        read.to_parquet(tmp_path / f"{name}.parquet")
+    run = run_of(inside_scores(sets=names), files=files)
+    for table in ("table3", "table4", "table7"):
+        assert TABLES[table](run)["stimuli"].unique().tolist() == list(names)
+    ranks = rank_agreement(run).query("comparison == 'stimuli'")
+    assert ranks[["a", "b"]].drop_duplicates().values.tolist() == [list(names)]

@@ -25,6 +25,7 @@ _CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the r
     tables.same_values_in_table7,
     tables.weighting,
     text.correlations,
+    text.correlations_of_some,
     text.improvement,
     text.one_cutoff,
     text.records,
@@ -32,6 +33,7 @@ _CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the r
     text.counts,
     tables.example_scores,
     text.statements_without_data,
+    text.notation,
 ]
 
 
@@ -40,11 +42,12 @@ def audit(run: Run) -> pd.DataFrame:
 
     It needs `published` of a run only: the printed tables, the numbers of the text (id, where, unit, decimals, value)
     and the probabilities of tables 1, 3 and 4. Columns: claim, where, reading ("" where there is only one), printed,
-    recomputed, verdict (agrees, disagrees, not computable), overall (the verdict if all readings of the claim share
-    it, else `depends on the reading`), detail.
+    recomputed, verdict (agrees, disagrees, not computable; note: a slip of notation, recomputed is what is meant),
+    overall (the verdict if all readings of the claim share it, else `depends on the reading`), detail.
 
-    Raises BiasflowError for a missing column, level or number of the text, for settings in table 5 that table 7 does
-    not have, and for a table 7 that does not have every combination of settings once.
+    Raises BiasflowError for a missing column, level or number of the text, for a cell that cannot be what is printed
+    (file, line and column), for settings in table 5 that table 7 does not have, and for a table 7 that does not have
+    every combination of settings once.
 
     Source: Dawkins et al. (2024), eq. 2-4, sec. 2-5, tables 1 and 3-7."""
     printed = Printed.of(run.published)

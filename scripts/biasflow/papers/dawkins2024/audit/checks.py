@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from scripts.biasflow.papers.dawkins2024.audit.printed import Printed
 from scripts.biasflow.results.rounding import DECIMALS, Range, around, rounded
 
-AGREES, DISAGREES, NOT_COMPUTABLE = "agrees", "disagrees", "not computable"
+AGREES, DISAGREES, NOT_COMPUTABLE, NOTE = "agrees", "disagrees", "not computable", "note"
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,11 @@ def check(
 def not_computable(claim: str, where: str, printed: str, why: str) -> Check:
     """A claim that the printed digits can neither confirm nor refute."""
     return Check(claim, where, "", printed, "", NOT_COMPUTABLE, why)
+
+
+def note(claim: str, where: str, printed: str, meant: str, why: str) -> Check:
+    """A slip of notation: nothing is computed, but a reader who takes it as printed goes astray."""
+    return Check(claim, where, "", printed, meant, NOTE, why)
 
 
 def check_number(

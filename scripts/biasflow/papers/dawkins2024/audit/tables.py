@@ -26,6 +26,8 @@ _PROBABILITIES = {
     "3": ((STEREOTYPE, ANTI), (False, True)),
     "4": ((UNRELATED,), (False, True)),
 }
+# Those of SNLI's test set that have a gold label (Bowman et al. 2015): the paper names the set, not its size.
+SNLI_TEST_PAIRS = 9824
 _SCORES = {"3": ("s", triple_strengths, 3), "4": ("d", triple_distances, DECIMALS)}  # eq. 2 and 3; printed decimals
 
 
@@ -122,7 +124,7 @@ def weighting(printed: Printed) -> Iterator[Check]:
         yield check_number("increase-is-difference-of-means", where, row["increase"], between)
         if pd.isna(row["increase_sd"]):
             continue
-        for ddof in (0, 1):
+        for ddof in range(min(2, len(gains))):
             spread = spread_of(gains, 2 * HALF_UNIT, ddof)
             reading = f"divisor n - {ddof}" if ddof else "divisor n"
             yield check_number("spread-of-increase", where, row["increase_sd"], spread, reading=reading)
@@ -142,19 +144,19 @@ def fairness_products(printed: Printed) -> Iterator[Check]:
 
 
 def shares(printed: Printed) -> Iterator[Check]:
-    """Parity is a share of the occupations, accuracy one of the sentence pairs."""
-    yield from _multiples(printed, "parity", "occupations")
-    yield from _multiples(printed, "accuracy", "occupation-sentence-pairs")
+    """Parity is a share of the occupations, accuracy one of the sentence pairs, SNLI accuracy one of its test pairs."""
+    for column, things in (("parity", "occupations"), ("accuracy", "occupation-sentence-pairs")):
+        yield from _multiples(printed, column, things, printed.count(things))
+    yield from _multiples(printed, "snli_accuracy", "test-pairs", SNLI_TEST_PAIRS)
 
 
-def _multiples(printed: Printed, column: str, total: str) -> Iterator[Check]:
+def _multiples(printed: Printed, column: str, things: str, n: int) -> Iterator[Check]:
     """Shares of n things are multiples of 1/n. If 1/n is no wider than a unit of the last decimal every number
     qualifies, and the digits cannot tell."""
-    n = printed.count(total)
-    claim, said = f"{column}-is-a-share-of-{total}", f"k/{n}"
+    claim = f"{column.replace('_', '-')}-is-a-share-of-{things}"
     if 1 / n <= 2 * HALF_UNIT + EQUAL:
         why = f"1/{n} = {1 / n:.2e} is less than the last decimal: every printed value is near a multiple"
-        yield not_computable(claim, f"table 7, {column}", said, why)
+        yield not_computable(claim, f"table 7, {column}", f"k/{n}", why)
         return
     for model, value in printed.table7[column].items():
         k = round(value * n)

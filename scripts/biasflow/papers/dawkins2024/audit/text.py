@@ -7,7 +7,14 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.papers.dawkins2024.audit.checks import Check, check, check_count, check_number, not_computable
+from scripts.biasflow.papers.dawkins2024.audit.checks import (
+    Check,
+    check,
+    check_count,
+    check_number,
+    not_computable,
+    note,
+)
 from scripts.biasflow.papers.dawkins2024.audit.printed import VIABLE_READINGS, Printed, best, value_at
 from scripts.biasflow.papers.dawkins2024.audit.tables import accuracy_times_parity
 from scripts.biasflow.papers.dawkins2024.rows import (
@@ -20,11 +27,17 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     OWN_LEVELS,
     model_name,
 )
-from scripts.biasflow.papers.dawkins2024.statements import STATEMENTS, UNWEIGHTED_PLANE, Finding, findings
+from scripts.biasflow.papers.dawkins2024.statements import (
+    SIGNIFICANT,
+    STATEMENTS,
+    UNWEIGHTED_PLANE,
+    Finding,
+    findings,
+    shown_p,
+)
 from scripts.biasflow.results.rounding import DECIMALS, EQUAL, Range, rank_correlation, rounded
 from scripts.biasflow.results.viability import READINGS
 
-_SIGNIFICANT = 0.05
 # The statements of the table `statements` that the paper makes: where, and its readings. It names a measure, or speaks
 # of intrinsic bias in general, which has two readings, or of viable models, which has two readings as well.
 _STATED = {
@@ -55,6 +68,23 @@ _WITHOUT_DATA = [
         "no projections are printed",
     ),
 ]
+# Slips of notation: claim, where, what is printed, what is meant, how that is known.
+_NOTES = [
+    (
+        "subscripts-of-the-last-layer",
+        "tables 5 and 7, captions",
+        "(n_11, c_11, n_10, c_10, n_p)",
+        "(n_11, c_11, n_12, c_12, n_p)",
+        "sec. 4 b and sec. 5 write n_12 and c_12, and no intervention is at layer 10",
+    ),
+    (
+        "index-of-the-weight",
+        "sec. 4, eq. 5",
+        "h - v_i^n_i sum_i <h, g_i> g_i",
+        "h - sum_i v_i^n_i <h, g_i> g_i",
+        "outside of the sum i has no value; sec. 4 b and c weight each direction",
+    ),
+]
 
 
 def correlations(printed: Printed) -> Iterator[Check]:
@@ -62,22 +92,38 @@ def correlations(printed: Printed) -> Iterator[Check]:
     table7 = printed.table7
     yield check_count(printed, "correlated-models", len(table7))
     for (reading, fairness), measure in product(_fairness_readings(table7).items(), MEASURES):
-        rho, p = rank_correlation(table7[measure], fairness)
         if measure == "strength":
+            rho, p = rank_correlation(table7[measure], fairness)
             for name, found in (("spearman-rho", rho), ("spearman-p", p)):
                 where, value, decimals = (printed.claim(name)[key] for key in ("where", "value", "decimals"))
                 said = rounded(value, decimals)
                 detail = "agrees in size, not in sign" if said.meets(-found) and not said.meets(found) else ""
                 yield check_number(name, where, value, found, decimals=decimals, reading=reading, detail=detail)
-        yield check(
-            "not-correlated",
-            "sec. 5, sec. 6",
-            "not correlated",
-            f"rho {rho.value:.4f}, p {p.value:.4f}",
-            agrees=p.value >= _SIGNIFICANT,
-            reading=f"{measure}, {reading}",
-            detail=f"correlated if p < {_SIGNIFICANT}",
-        )
+        yield _not_correlated("not-correlated", "sec. 5, sec. 6", table7[measure], fairness, f"{measure}, {reading}")
+
+
+def correlations_of_some(printed: Printed) -> Iterator[Check]:
+    """Whether intrinsic bias is not correlated either among the models that are viable, or within one level.
+
+    The paper counts all models of all levels together, and concludes on debiasing in general."""
+    table7 = printed.table7
+    for (reading, fairness), measure in product(_fairness_readings(table7).items(), MEASURES):
+        for viable_reading in READINGS:
+            viable, readings = printed.viable(viable_reading), f"{measure}, {viable_reading}, {reading}"
+            columns = table7[measure][viable], fairness[viable]
+            yield _not_correlated("not-correlated-among-viable-models", "sec. 5, sec. 6", *columns, readings)
+    for level, measure in product((LAYER_12, LAYER_11, ATTENTION), MEASURES):
+        own = table7.loc[level]
+        columns = own[measure], own["fairness"]
+        yield _not_correlated("not-correlated-within-the-level", f"sec. 5, {level}", *columns, measure)
+
+
+def _not_correlated(claim: str, where: str, measure: pd.Series, fairness: pd.Series, reading: str) -> Check:
+    rho, p = rank_correlation(measure, fairness)
+    shown = f"rho {rho.value:.4f}, p {shown_p(p.value)}"
+    detail = f"n = {len(measure)}; correlated if p < {SIGNIFICANT}"
+    agrees = p.value >= SIGNIFICANT
+    return check(claim, where, "not correlated", shown, agrees=agrees, reading=reading, detail=detail)
 
 
 def _fairness_readings(table7: pd.DataFrame) -> dict[str, pd.Series]:
@@ -242,3 +288,9 @@ def statements_without_data(printed: Printed) -> Iterator[Check]:
     """Statements that no printed number can confirm or refute."""
     for claim in _WITHOUT_DATA:
         yield not_computable(*claim)
+
+
+def notation(printed: Printed) -> Iterator[Check]:
+    """Subscripts and indices that do not agree with the text around them."""
+    for slip in _NOTES:
+        yield note(*slip)
