@@ -117,10 +117,14 @@ def glue_average(ours: Rows, strategy: str) -> pd.DataFrame:
 
 def glue(run: Run) -> pd.DataFrame:
     """By encoder, task, strategy, metric, method and setting: mean and 95 % t interval [low, high] over the seeds (NaN
-    for one), `seeds`, and the change from the untouched encoder."""
+    for one), `seeds`, and the change from the untouched encoder.
+
+    `score`, the mean of a task's metrics, has rows where a task has several: of one it would repeat that metric."""
     ours = of_paper(run)
     unit = ["task", "strategy", "metric"]
-    grouped = glue_scores(ours).rename(columns={"set": "task"}).groupby([*KEY, *unit], as_index=False)["value"]
+    scores = glue_scores(ours).rename(columns={"set": "task"})
+    several = scores.groupby("task")["metric"].transform("nunique") > 2  # the score, and more than one metric
+    grouped = scores[several | (scores["metric"] != "score")].groupby([*KEY, *unit], as_index=False)["value"]
     table = grouped.agg(
         mean=pd.Series.mean,
         low=lambda values: t_interval(values)[0],

@@ -239,14 +239,23 @@ def test_one_mask_seed_has_no_deviation(tiny):
 
 def test_glue_intervals_and_changes(tiny):
     table = performance.glue(run(tiny)).set_index(["task", "strategy", "metric", "method"])
-    row = table.loc[("cola", "in_training", "score", "none")]
+    row = table.loc[("cola", "in_training", "accuracy", "none")]
     # Seeds 0.51 and 0.53: mean 0.52, half width t(1) sd / sqrt(2) = 12.7062 x 0.01.
     assert row[["mean", "low", "high"]].tolist() == pytest.approx([0.52, 0.392938, 0.647062], abs=1e-6)
-    assert table.loc[("cola", "in_training", "score", "densray"), "mean_change"] == pytest.approx(0.03)
+    assert table.loc[("cola", "in_training", "accuracy", "densray"), "mean_change"] == pytest.approx(0.03)
     # The untouched encoder serves for the other strategy too: methods are 0.2 higher there, and 0.01 from the maker.
-    assert table.loc[("cola", "at_evaluation", "score", "none"), "mean"] == pytest.approx(0.52)
-    assert table.loc[("cola", "at_evaluation", "score", "densray"), "mean_change"] == pytest.approx(0.23)
-    assert len(table) == 2 * 2 * 2 * 4 and set(table["seeds"]) == {2}
+    assert table.loc[("cola", "at_evaluation", "accuracy", "none"), "mean"] == pytest.approx(0.52)
+    assert table.loc[("cola", "at_evaluation", "accuracy", "densray"), "mean_change"] == pytest.approx(0.23)
+    assert len(table) == 2 * 2 * 4 and set(table["seeds"]) == {2}
+
+
+def test_a_task_of_one_metric_is_printed_once_and_one_of_several_with_their_mean(tiny):
+    accuracy = tiny[(tiny["task"] == "rte") & (tiny["metric"] == "accuracy")]
+    table = performance.glue(run(concatenate([tiny, accuracy.assign(metric="f1")])))
+    assert table.groupby("task")["metric"].unique().map(set).to_dict() == {
+        "cola": {"accuracy"},
+        "rte": {"accuracy", "f1", "score"},
+    }
 
 
 def test_glue_of_the_untouched_encoder_alone(tiny):
