@@ -30,11 +30,12 @@ from scripts.biasflow.results.scores import NONE
 from scripts.biasflow.results.statistics import holm
 from scripts.biasflow.results.tables import merge_published
 
-OCCTMP = ["diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he"]
+OCCTMP = ["diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he", "share_pronoun"]
+PRINTED_OCCTMP = ["diff", "diff_variance", "p_he", "p_she", "p_sum"]
 ASSOCIATION = ["effect_size", "p_value", "partitions", "exact"]
 WORD_TESTS, SENTENCE_TESTS = ["C6", "C7", "C8"], ["sent-weat6", "sent-weat7", "sent-weat8"]
 PROFESSIONS, WIKITEXT, PLANTED = "professions", "wikitext-2", "planted"
-_MAIN_OCCTMP = ["diff", "diff_variance", "signed_diff", "p_sum"]
+_MAIN_OCCTMP = ["diff", "diff_variance", "signed_diff", "p_sum", "share_pronoun"]
 _MAIN_PERPLEXITY = ["perplexity", "perplexity_sd", "perplexity_seeds", "batch_perplexity"]
 _MEASURES = ["occtmp", "weat", "seat", "perplexity", "glue"]  # of the main table
 _LEVEL = 0.05
@@ -122,9 +123,10 @@ def occtmp(run: Run) -> pd.DataFrame:
     Single layers are in a figure. Raises BiasflowError naming encoder and method for a gap."""
     ours = of_paper(run)
     table = _occtmp(of_metrics(ours.inside, "occtmp"), ours)
-    printed = wide(of_metrics(published_rows(ours), "occtmp"), [*KEY, "set"], ["diff"])
+    printed = of_metrics(published_rows(ours), "occtmp")
+    printed = wide(printed, [*KEY, "set"], PRINTED_OCCTMP, complete=False)
     rows = with_not_run(table, ours, "occtmp", printed[[*KEY, "set"]])
-    return merge_published(rows, printed, on=[*KEY, "set"], values=["diff"])
+    return merge_published(rows, printed, on=[*KEY, "set"], values=PRINTED_OCCTMP)
 
 
 def chinese(run: Run) -> pd.DataFrame:

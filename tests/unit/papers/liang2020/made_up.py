@@ -41,7 +41,7 @@ def scores(*, encoder="tiny", sets=REAL, measures=ALL, layers=3, methods=tuple(P
             rows.append({"encoder": encoder, "method": method, "metric": metric, "value": value + number * step} | keys)
 
     for name in sets["occtmp"] if "occtmp" in measures else []:
-        for i, metric in enumerate(("diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he")):
+        for i, metric in enumerate(("diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he", "share_pronoun")):
             add(f"occtmp_{metric}", 0.1 * (i + 1) + len(name) / 1000, dataset=name)
         for layer in range(layers):
             for metric in ("diff", "signed_diff"):

@@ -51,7 +51,7 @@ def absent(encoder, metric, reason, *, training="pretrained", method="none", dat
 def test_the_published_file():
     d = PRINTED[PRINTED["metric"] == "weat_effect_size"].set_index(["dataset", "encoder", "method"])["value"]
     assert d["C6", LARGE, "none"] == 1.5705 and d["C8", BASE, "none"] == 0.7762
-    assert len(d) == 12 and len(PRINTED) == 28 and not PRINTED["value"].isna().any()
+    assert len(d) == 12 and len(PRINTED) == 40 and not PRINTED["value"].isna().any()
     assert not PRINTED.duplicated(["dataset", "encoder", "method", "metric"]).any()
     assert set(PRINTED["method"]) <= {*METHODS, "densray-pretrained"}
     assert set(load("liang2020").published) == {"values"}
@@ -165,6 +165,14 @@ def test_occtmp_has_all_sets_but_no_single_layers(tiny):
     assert row["diff_published"] == 1.82 and row["diff_difference"] == pytest.approx(0.111 - 1.82)
     other = table.set_index(["encoder", "set", "method"]).loc[(LARGE, "professions-article", "none")]
     assert np.isnan(other["diff_published"])
+
+
+def test_what_is_printed_of_occtmp_stands_beside_ours():
+    table = tables.occtmp(run(scores(encoder=LARGE))).set_index(["set", "method"])
+    columns = [f"{metric}_published" for metric in tables.PRINTED_OCCTMP]
+    assert table.loc[("professions", "none"), columns].tolist() == [1.82, 1.30, 0.63, 0.19, 0.82]
+    assert table.loc[("professions", "hard"), columns].tolist() == [0.69, 0.30, 0.40, 0.23, 0.63]
+    assert table.loc["professions-article", columns].isna().all(axis=None)
 
 
 def test_chinese_is_not_run_or_shows_the_change(tiny):
