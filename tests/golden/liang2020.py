@@ -30,11 +30,10 @@ PLAN = ["block", "encoder", "training", "method", "metric", "dataset", "status",
 PAPER_METHODS = ["none", "hard", "conceptor", "densray"]
 NAMES = {
     "method": {
-        "none": {"places": "-"},
-        "hard": {"places": "all"},
-        "conceptor": {"places": "last"},
-        "densray": {"places": "all"},
-        "densray-last": {"places": "last", "label": "densray"},
+        "hard": {"eraser": "hard", "places": "all"},
+        "conceptor": {"eraser": "conceptor", "places": "last"},
+        "densray": {"eraser": "densray", "places": "all"},
+        "densray-last": {"eraser": "densray", "places": "last"},
     },
     "task": {
         "cola": {"kind": "glue", "data": "cola"},
@@ -82,7 +81,7 @@ def run(encoders: list[str], *, reasons: bool) -> Run:
         pd.DataFrame(cells, columns=PLAN),
         pd.DataFrame(names, columns=["name", "kind", "attribute", "value"]),
         partial(read_published, "liang2020"),
-        options={"encoders": encoders, "methods": list(NAMES["method"])},
+        options={"encoders": encoders, "methods": list(NAMES["method"]), "inside_only": []},
     )
 
 

@@ -156,7 +156,7 @@ def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
 # What the options of papers name, by the part of the configuration that it is in.
 _NAMED_BY_PAPERS = {
     "encoders": ("encoders", "nli_encoders"),
-    "methods": ("methods", "during"),
+    "methods": ("methods", "inside_only", "during"),
     "tasks": ("tasks", "task"),
 }
 

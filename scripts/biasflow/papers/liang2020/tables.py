@@ -13,6 +13,7 @@ from scripts.biasflow.papers.liang2020.rows import (
     CHINESE,
     FINETUNED,
     KEY,
+    PLACEMENT,
     PRETRAINED,
     Rows,
     change_from_none,
@@ -21,7 +22,6 @@ from scripts.biasflow.papers.liang2020.rows import (
     of_metrics,
     of_paper,
     ordered,
-    places_of_methods,
     published_rows,
     wide,
     with_not_run,
@@ -82,18 +82,20 @@ def readings(ours: Rows) -> Readings:
 def main(run: Run) -> pd.DataFrame:
     """One row per encoder and method, with every measure and its published value.
 
-    A method that an encoder was not run with has a row at the paper's place, for what is published of it. Before the
-    columns of each measure stand the set, pooling, stage or strategy that they show (see `readings`). `status` says
-    whether a row was run, `measures_not_run` which measures its encoder lacks, and why. Raises BiasflowError naming
-    encoder and method where a method of a run lacks a measure that the plan says was run."""
+    A method that an encoder was not run with has a row with the reason, and so has a placement of which something is
+    published, and which no method has. Before the columns of each measure stand the set, pooling, stage or strategy
+    that they show (see `readings`). `status` says whether a row was run, `measures_not_run` which measures its encoder
+    lacks, and why. Raises BiasflowError naming encoder and method where a method of a run lacks a measure that the plan
+    says was run."""
     ours = of_paper(run)
-    shown, methods = readings(ours), places_of_methods(ours)
-    keys = []
-    for name in ours.encoders:
-        own = methods.get(name, [])
-        absent = [(method, place) for method, place in ours.places.items() if method not in dict(own)]
-        keys += [(name, *each) for each in [*own, *absent]]
-    table = ordered(pd.DataFrame(keys, columns=KEY), [], ours).set_index("encoder").loc[ours.encoders].reset_index()
+    shown = readings(ours)
+    printed = _bias_rows(published_rows(ours), shown)
+    own = ours.scores[KEY].drop_duplicates()
+    there = set(zip(own["encoder"], own["method"], strict=True))
+    absent = [(name, method, *where) for name in ours.encoders for method, where in ours.methods.items()]
+    absent = pd.DataFrame([row for row in absent if row[:2] not in there], columns=KEY)
+    table = ordered(pd.concat([own, absent, printed[KEY]]).drop_duplicates(), [], ours)
+    table = table.set_index("encoder").loc[ours.encoders].reset_index()
     bias, perplexity = _bias_rows(ours.inside, shown), perplexities(ours)
     perplexity = perplexity[(perplexity["set"] == shown.text) & (perplexity["stage"] == shown.stage)]
     sources = {"perplexity": perplexity, "glue": glue_average(ours, shown.strategy)}
@@ -104,12 +106,11 @@ def main(run: Run) -> pd.DataFrame:
         table = table.assign(**reading).merge(own, on=KEY, how="left", validate="one_to_one")
         measured[name] = set(own["encoder"])
 
-    printed = _bias_rows(published_rows(ours), shown)
     values = [column for column in table if column in set(printed["metric"])]
     table = merge_published(table, wide(printed, KEY, values, complete=False), on=KEY, values=values)
     states = [
-        RUN if (method, setting) in methods.get(encoder, []) else not_run(ours, encoder, "any", method)
-        for encoder, method, setting in table[KEY].itertuples(index=False)
+        RUN if (encoder, method) in there else not_run(ours, encoder, "any", method)
+        for encoder, method in zip(table["encoder"], table["method"], strict=True)
     ]
     reasons = {name: _missing(ours, name, measured) for name in ours.encoders}
     return table.assign(status=states, measures_not_run=table["encoder"].map(reasons)).astype(
@@ -118,7 +119,7 @@ def main(run: Run) -> pd.DataFrame:
 
 
 def occtmp(run: Run) -> pd.DataFrame:
-    """OCCTMP on every set, by encoder, set, method and setting: the metrics of `metrics.occtmp`, published values.
+    """OCCTMP on every set, by encoder, set, method and placement: the metrics of `metrics.occtmp`, published values.
 
     Single layers are in a figure. Raises BiasflowError naming encoder and method for a gap."""
     ours = of_paper(run)
@@ -130,7 +131,7 @@ def occtmp(run: Run) -> pd.DataFrame:
 
 
 def chinese(run: Run) -> pd.DataFrame:
-    """OCCTMP on the Chinese occupations by encoder, method and setting, with its change from the untouched encoder.
+    """OCCTMP on the Chinese occupations by encoder, method and placement, with its change from the untouched encoder.
 
     An encoder without Chinese scores has a row with the reason."""
     ours = of_paper(run)
@@ -140,9 +141,9 @@ def chinese(run: Run) -> pd.DataFrame:
 
 
 def association(run: Run) -> pd.DataFrame:
-    """Every association test by encoder, test, pooling, method and setting, with Holm's correction and a verdict.
+    """Every association test by encoder, test, pooling, method and placement, with Holm's correction and a verdict.
 
-    p_holm corrects for the `tests` with a p-value of the same encoder, method and setting, on words and on sentences,
+    p_holm corrects for the `tests` with a p-value of the same encoder, method and placement, on words and on sentences,
     all poolings together. Raises BiasflowError naming encoder and method for a gap."""
     ours = of_paper(run)
     keys = [*KEY, "set", "variant"]
@@ -152,7 +153,7 @@ def association(run: Run) -> pd.DataFrame:
     table["tests"] = table.groupby(KEY)["p_value"].transform("count")
     table["verdict"] = [_verdict(p, q) for p, q in zip(table["p_value"], table["p_holm"], strict=True)]
     table["exact"] = np.where(table["partitions"] == 0, "", np.where(table["exact"] == 1, "exact", "sampled"))
-    order = ["encoder", "set", "variant", "method", "setting", "effect_size", "p_value", "p_holm"]
+    order = ["encoder", "set", "variant", "method", *PLACEMENT, "effect_size", "p_value", "p_holm"]
     table = ordered(table, ["encoder", "set", "variant"], ours)[[*order, "verdict", "tests", "exact", "partitions"]]
     printed = wide(_association(published_rows(ours)), keys, ["effect_size", "p_value"])
     names = {"set": "test", "variant": "pooling"}
@@ -169,7 +170,7 @@ def _association(rows: pd.DataFrame) -> pd.DataFrame:
 def _occtmp(rows: pd.DataFrame, ours: Rows) -> pd.DataFrame:
     table = wide(rows, [*KEY, "set"], OCCTMP)
     check_methods(table, ours, "occtmp", ["set"])
-    return ordered(table, ["encoder", "set"], ours)[["encoder", "set", "method", "setting", *OCCTMP]]
+    return ordered(table, ["encoder", "set"], ours)[["encoder", "set", "method", *PLACEMENT, *OCCTMP]]
 
 
 def _verdict(p: float, corrected: float) -> str:

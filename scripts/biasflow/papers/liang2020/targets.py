@@ -12,5 +12,9 @@ TABLES = {
     "intrinsic": performance.intrinsic,
     "gender_share": performance.gender_share,
 }
-FIGURES = {"occtmp_by_layer": figures.occtmp_by_layer, "gender_shares": figures.gender_shares}
+FIGURES = {
+    "occtmp_by_layer": figures.occtmp_by_layer,
+    "perplexity_by_layer": figures.perplexity_by_layer,
+    "gender_shares": figures.gender_shares,
+}
 PAGES = {"sentences": figures.sentences}

@@ -49,18 +49,20 @@ def absent(encoder, metric, reason, *, training="pretrained", method="none", dat
 
 
 def test_the_published_file():
-    d = PRINTED[PRINTED["metric"] == "weat_effect_size"].set_index(["dataset", "encoder", "method"])["value"]
-    assert d["C6", LARGE, "none"] == 1.5705 and d["C8", BASE, "none"] == 0.7762
-    assert len(d) == 12 and len(PRINTED) == 40 and not PRINTED["value"].isna().any()
-    assert not PRINTED.duplicated(["dataset", "encoder", "method", "metric"]).any()
-    assert set(PRINTED["method"]) <= {*METHODS, "densray-pretrained"}
+    keys = ["dataset", "encoder", *rows.PLACEMENT]
+    d = PRINTED[PRINTED["metric"] == "weat_effect_size"].set_index(keys)["value"]
+    assert d["C6", LARGE, "", ""] == 1.5705 and d["C8", BASE, "", ""] == 0.7762
+    assert d["C6", LARGE, "conceptor", "layer[11]"] == 1.3261 and d["C6", BASE, "conceptor", "all"] == -0.3889
+    assert len(d) == 18 and len(PRINTED) == 52 and not PRINTED["value"].isna().any()
+    assert not PRINTED.duplicated([*keys, "metric"]).any()
+    assert set(PRINTED["eraser"]) <= {"", *METHODS}
     assert set(load("liang2020").published) == {"values"}
 
 
 def test_main_has_a_row_per_encoder_and_method_in_order(tiny):
     main = tables.main(run(concatenate([tiny, scores(encoder="a")])))
     assert main["encoder"].tolist() == ["a"] * 4 + ["tiny"] * 4
-    assert main["method"].tolist() == METHODS * 2 and main["setting"].tolist() == list(PLACES.values()) * 2
+    assert main["method"].tolist() == METHODS * 2 and main["places"].tolist() == list(PLACES.values()) * 2
     assert set(main["status"]) == {"run"}
 
 
@@ -139,9 +141,9 @@ def test_an_encoder_that_was_not_run_says_so_beside_the_published_values(tiny):
         assert len(own) and own["status"].str.contains("no weights").all()
         assert own.filter(regex="^(?!.*_published)").select_dtypes("number").isna().all(axis=None)
     main = tables.main(some).set_index(["encoder", "method"])
-    assert main.loc[(LARGE, "hard"), "occtmp_diff_published"] == 0.69 and main.loc[(LARGE, "hard"), "setting"] == "all"
+    assert main.loc[(LARGE, "hard"), "occtmp_diff_published"] == 0.69 and main.loc[(LARGE, "hard"), "places"] == "all"
     tests = tables.association(some)
-    assert tests.loc[tests["encoder"] == LARGE, "effect_size_published"].notna().sum() == 9
+    assert tests.loc[tests["encoder"] == LARGE, "effect_size_published"].notna().sum() == 12
 
 
 @pytest.mark.parametrize("function", TABLES.values())
@@ -160,7 +162,7 @@ def test_what_the_plan_ran_without_a_score_says_so(tiny):
 def test_occtmp_has_all_sets_but_no_single_layers(tiny):
     table = tables.occtmp(run(concatenate([tiny, scores(encoder=LARGE)])))
     assert table["set"].unique().tolist() == ["professions", "professions-article"]
-    assert not table["setting"].str.startswith("layer").any() and len(table) == 16
+    assert not table["places"].str.startswith("layer").any() and len(table) == 16
     row = table.set_index(["encoder", "set", "method"]).loc[(LARGE, "professions", "none")]
     assert row["diff_published"] == 1.82 and row["diff_difference"] == pytest.approx(0.111 - 1.82)
     other = table.set_index(["encoder", "set", "method"]).loc[(LARGE, "professions-article", "none")]
@@ -361,7 +363,7 @@ def test_a_gap_that_the_plan_explains_is_a_row_with_the_reason(tiny):
     fewer = fewer[~((fewer["method"] == "hard") & fewer["metric"].str.match("weat|seat"))]
     reasons = [absent("tiny", metric, "no such place", method="hard") for metric in ("weat", "seat")]
     table = tables.association(run(fewer, reasons=reasons)).set_index("method")
-    assert table.loc["hard", "status"] == "not run: no such place" and table.loc["hard", "setting"] == "all"
+    assert table.loc["hard", "status"] == "not run: no such place" and table.loc["hard", "places"] == "all"
     assert set(table.drop(index="hard")["status"]) == {"run"}
     main = tables.main(run(fewer, reasons=reasons)).set_index("method")
     assert np.isnan(main.loc["hard", "c6_effect_size"]) and main.loc["hard", "occtmp_diff"] > 0
@@ -392,7 +394,7 @@ def test_any_other_method_of_the_run_gets_a_row_without_published_values():
     places = PLACES | {"leace": "last"}
     frame = scores(encoder=BASE, methods=tuple(places))
     main = tables.main(run(frame, places=places)).set_index("method")
-    assert main.index.tolist() == [*METHODS, "leace"] and main.loc["leace", "setting"] == "last"
+    assert main.index.tolist() == [*METHODS, "leace", ""] and main.loc["leace", "places"] == "last"
     assert main.loc["leace", "occtmp_diff"] == pytest.approx(0.151)
     assert np.isnan(main.loc["leace", "c6_effect_size_published"])
     assert set(performance.glue(run(frame, places=places))["method"]) == {*METHODS, "leace"}
@@ -400,18 +402,43 @@ def test_any_other_method_of_the_run_gets_a_row_without_published_values():
 
 def test_a_method_at_another_place_keeps_its_row_and_has_no_published_value():
     main = tables.main(run(scores(encoder=BASE), places=PLACES | {"densray": "last"})).set_index("method")
-    assert main.loc["densray", "setting"] == "last" and main.loc["densray", "perplexity"] == pytest.approx(4.23)
+    assert main.loc["densray", "places"] == "last" and main.loc["densray", "perplexity"] == pytest.approx(4.23)
     assert np.isnan(main.loc["densray", "batch_perplexity_published"])
+    (printed,) = main[(main["eraser"] == "densray") & (main["places"] == "all")].to_dict("records")
+    assert printed["batch_perplexity_published"] == 3.8058 and printed["status"] == "not run: not asked for"
 
 
-def test_two_methods_of_one_label_differ_by_their_place():
-    places = PLACES | {"densray-last": "last"}
-    frame = scores(encoder=BASE, methods=tuple(places))
-    main = tables.main(run(frame, places=places, labels={"densray-last": "densray"}))
-    own = main[main["method"] == "densray"].set_index("setting")
-    assert own.index.tolist() == ["all", "last"]
-    assert own.loc["all", "batch_perplexity_published"] == 3.8058
-    assert np.isnan(own.loc["last", "batch_perplexity_published"])
+def test_placements_and_options_of_one_eraser_stand_side_by_side():
+    places = PLACES | {"mine": "all", "densray-last": "last", "densray-plain": "all"}
+    densray = {"eraser": "densray"}
+    about = {"mine": densray, "densray-last": densray, "densray-plain": densray | {"options": "normalize=false"}}
+    made = run(scores(encoder=BASE, methods=tuple(places)), places=places, about=about)
+    main = tables.main(made).set_index("method")
+    assert main.index.tolist()[:7] == [*places]
+    assert main.loc["densray-plain", rows.PLACEMENT].tolist() == ["densray (normalize=false)", "all"]
+    # What is printed belongs to eraser and places, whatever the method is called.
+    assert main.loc[["densray", "mine"], "batch_perplexity_published"].tolist() == [3.8058] * 2
+    assert main.loc[["densray-last", "densray-plain"], "batch_perplexity_published"].isna().all()
+    assert tables.occtmp(made).groupby("set")["method"].apply(list).tolist() == [[*places]] * 2
+
+
+def test_what_is_printed_of_a_placement_that_the_run_lacks_has_a_row_of_its_own():
+    main = tables.main(run(scores(encoder=LARGE)))
+    (middle,) = main[main["places"] == "layer[11]"].to_dict("records")
+    assert middle["method"] == "" and middle["eraser"] == "conceptor" and middle["status"] == "not run: not asked for"
+    assert middle["c6_effect_size_published"] == 1.3261 and np.isnan(middle["c6_effect_size"])
+    assert main["status"].tolist()[:4] == ["run"] * 4 and len(main) == 5
+
+
+def test_the_paper_measures_further_placements_inside_only(tiny):
+    further = scores(methods=("none", "hard-last"), measures=["occtmp", "association", "perplexity"])
+    more = concatenate([tiny, further[further["method"].str.startswith("hard-last")]])
+    made = run(more, places=PLACES | {"hard-last": "last"}, about={"hard-last": {"eraser": "hard"}})
+    made.options.update(methods=METHODS, inside_only=["hard-last", "hard"])
+    main = tables.main(made).set_index("method")
+    assert main.index.tolist() == [*METHODS, "hard-last"] and main.loc["hard-last", "occtmp_diff"] > 0
+    assert np.isnan(main.loc["hard-last", "glue_average"])
+    assert set(performance.glue(made)["method"]) == set(METHODS)
 
 
 def test_a_method_that_was_not_run_is_not_expected():
@@ -438,7 +465,6 @@ def test_the_change_is_from_the_untouched_encoder_of_the_same_unit(values):
     pd.testing.assert_frame_equal(changed.drop(columns="x_change"), frame)
 
 
-def test_rows_are_ordered_by_method_and_main_place_first():
-    frame = pd.DataFrame({"method": ["densray", "none", "densray"], "setting": ["a", "", "all"]})
-    ours = SimpleNamespace(places=PLACES)
-    assert rows.ordered(frame, [], ours)["setting"].tolist() == ["", "all", "a"]
+def test_rows_are_ordered_by_method_and_what_is_only_printed_comes_last():
+    frame = pd.DataFrame({"method": ["", "densray", "none"], "eraser": ["pca", "densray", ""], "places": "all"})
+    assert rows.ordered(frame, [], SimpleNamespace(methods=PLACES))["method"].tolist() == ["none", "densray", ""]
