@@ -8,7 +8,7 @@ IN_TRAINING, AT_EVALUATION = "in_training", "at_evaluation"
 DEFAULTS = {
     "methods": [NONE, "hard", "conceptor", "densray"],
     "inside_only": ["hard-last", "conceptor-all", "densray-plain"],
-    "by_layer": True,
+    "by_layer": ["occtmp"],
     "finetuned_perplexity": False,
     "tasks": [],
     "when": [IN_TRAINING],
@@ -39,7 +39,7 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
     """Name -> block of the cells that the tables and figures are made of; none without encoders.
 
     `options`: encoders; methods that get a row (`none` always has one), and those that are measured `inside_only`, and
-    not in tasks; by_layer: OCCTMP and perplexity under `densray-each`; finetuned_perplexity: of the encoders
+    not in tasks; by_layer: what is measured under `densray-each`; finetuned_perplexity: of the encoders
     `<encoder>-mlm` too; tasks: names of tasks of kind glue, with their seeds, and
     `when` a method is active in them: from training on, or at evaluation only. `config`: the whole configuration, of
     which `tasks` is read."""
@@ -56,14 +56,14 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
         items = {"token_scores": "token_scores"}
         found[f"{NAME}-sentences"] = {"encoders": encoders, "methods": ["densray"], "items": items}
     if options["by_layer"]:
-        found[f"{NAME}-by-layer"] = {"encoders": encoders, "methods": [EACH], "metrics": ["occtmp", "perplexity"]}
+        found[f"{NAME}-by-layer"] = {"encoders": encoders, "methods": [EACH], "metrics": options["by_layer"]}
     if options["finetuned_perplexity"]:
         found[f"{NAME}-mlm"] = {
             "encoders": [finetuned(encoder) for encoder in encoders],
             "methods": [of_pretrained(method) for method in inside],
             "metrics": _PERPLEXITY,
         }
-        if options["by_layer"]:
+        if "perplexity" in options["by_layer"]:
             each = {"methods": [of_pretrained(EACH)], "metrics": ["perplexity"]}
             found[f"{NAME}-mlm-by-layer"] = {"encoders": found[f"{NAME}-mlm"]["encoders"], **each}
     for task in options["tasks"]:

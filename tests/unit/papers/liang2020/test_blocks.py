@@ -18,12 +18,14 @@ def test_the_blocks_of_the_paper():
     assert found["liang2020"]["metrics"] == ["strength", "occtmp", "weat", "seat", "perplexity", "pseudo_perplexity"]
     assert found["liang2020-shares"] == {"encoders": ["a"], "methods": ["none"], "metrics": ["gender_share"]}
     assert found["liang2020-by-layer"]["methods"] == ["densray-each"]
-    assert found["liang2020-by-layer"]["metrics"] == ["occtmp", "perplexity"]
+    assert found["liang2020-by-layer"]["metrics"] == ["occtmp"] and "liang2020-mlm-by-layer" not in found
+    both = blocks({"encoders": ["a"], "finetuned_perplexity": True, "by_layer": ["occtmp", "perplexity"]}, CONFIG)
+    assert both["liang2020-by-layer"]["metrics"] == ["occtmp", "perplexity"]
     assert found["liang2020-mlm"]["encoders"] == ["a-mlm"]
     pretrained = [f"{name}-pretrained" for name in (methods + further)[1:]]
     assert found["liang2020-mlm"]["methods"] == ["none", *pretrained]
     by_layer = {"encoders": ["a-mlm"], "methods": ["densray-each-pretrained"], "metrics": ["perplexity"]}
-    assert found["liang2020-mlm-by-layer"] == by_layer
+    assert both["liang2020-mlm-by-layer"] == by_layer
     assert found["liang2020-cola"]["strategies"] == ["plain"] and found["liang2020-cola"]["seeds"] == [0, 1]
     trained = found["liang2020-cola-in-training"]
     assert trained["strategies"] == ["with-hard", "with-conceptor", "with-densray"] and trained["methods"] == ["none"]
@@ -31,7 +33,7 @@ def test_the_blocks_of_the_paper():
 
 
 def test_what_is_not_asked_for_has_no_block():
-    least = blocks({"encoders": ["a"], "by_layer": False, "methods": ["leace"], "inside_only": []}, {"tasks": {}})
+    least = blocks({"encoders": ["a"], "by_layer": [], "methods": ["leace"], "inside_only": []}, {"tasks": {}})
     assert set(least) == {"liang2020", "liang2020-shares"} and least["liang2020"]["methods"] == ["none", "leace"]
     assert blocks({"encoders": []}, {"tasks": {}}) == {}
 
