@@ -112,10 +112,19 @@ def of_paper(run: Run) -> Rows:
 def published_rows(ours: Rows) -> pd.DataFrame:
     """The printed values in the form of `Rows.scores`, of the encoders that are shown: each beside every method of the
     same placement, and under no method's name where there is none."""
-    printed = ours.run.published("values")
     names = pd.DataFrame([(name, *placement) for name, placement in ours.methods.items()], columns=KEY[1:])
-    rows = printed.merge(names, on=PLACEMENT, how="left").fillna({"method": _PRINTED_ONLY})
-    return _staged(rows.assign(**{key: NA for key in KEYS if key not in rows}), ours.encoders)
+    printed = printed_rows(ours.run)
+    rows = printed[printed["encoder"].isin(ours.encoders)].merge(names, on=PLACEMENT, how="left")
+    return rows.fillna({"method": _PRINTED_ONLY})
+
+
+def printed_rows(run: Run) -> pd.DataFrame:
+    """The printed values of all encoders in the form of `Rows.scores`, without names of methods."""
+    printed = run.published("values")
+    names = set(printed["encoder"])
+    trained = {finetuned(name) for name in names}
+    absent = [key for key in KEYS if key not in printed and key != "method"]
+    return _staged(printed.assign(**dict.fromkeys(absent, NA)), sorted(names - trained))
 
 
 def placements(run: Run, names: Sequence[str]) -> dict[str, Placement]:

@@ -89,14 +89,14 @@ def main(run: Run) -> pd.DataFrame:
     says was run."""
     ours = of_paper(run)
     shown = readings(ours)
-    printed = _bias_rows(published_rows(ours), shown)
+    printed = bias_rows(published_rows(ours), shown)
     own = ours.scores[KEY].drop_duplicates()
     there = set(zip(own["encoder"], own["method"], strict=True))
     absent = [(name, method, *where) for name in ours.encoders for method, where in ours.methods.items()]
     absent = pd.DataFrame([row for row in absent if row[:2] not in there], columns=KEY)
     table = ordered(pd.concat([own, absent, printed[KEY]]).drop_duplicates(), [], ours)
     table = table.set_index("encoder").loc[ours.encoders].reset_index()
-    bias, perplexity = _bias_rows(ours.inside, shown), perplexities(ours)
+    bias, perplexity = bias_rows(ours.inside, shown), perplexities(ours)
     perplexity = perplexity[(perplexity["set"] == shown.text) & (perplexity["stage"] == shown.stage)]
     sources = {"perplexity": perplexity, "glue": glue_average(ours, shown.strategy)}
     measured = {}
@@ -197,7 +197,7 @@ def _columns(shown: Readings) -> dict[str, tuple[dict[str, str], list[str]]]:
     return {name: own for name, own in columns.items() if own[1]}
 
 
-def _bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
+def bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
     """The rows that the main table shows, one per cell, with the name of the column as `metric`.
 
     `rows`: our scores or the published ones. Of perplexity only the released form, which is what is published."""

@@ -1,11 +1,12 @@
 """What is made of a run for Liang, Dufter & Schütze (2020); paper.yaml has the captions."""
 
-from scripts.biasflow.papers.liang2020 import figures, performance, tables
+from scripts.biasflow.papers.liang2020 import figures, performance, statements, tables
 
 TABLES = {
     "main": tables.main,
     "occtmp": tables.occtmp,
     "association": tables.association,
+    "statements": statements.statements,
     "perplexity": performance.perplexity,
     "glue": performance.glue,
     "chinese": tables.chinese,

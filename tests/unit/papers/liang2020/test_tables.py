@@ -18,6 +18,7 @@ from tests.unit.papers.liang2020.made_up import EMBEDDED, PLACES, run, scores
 PRINTED = read_published("liang2020", "values")
 BASE, LARGE = "bert-base-uncased", "bert-large-uncased"
 METHODS = list(PLACES)
+BY_ENCODER = {name: function for name, function in TABLES.items() if name != "statements"}  # with a status
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +136,7 @@ def test_a_missing_measure_gives_empty_cells_and_the_reason():
 
 def test_an_encoder_that_was_not_run_says_so_beside_the_published_values(tiny):
     some = run(tiny, encoders=["tiny", LARGE], reasons=[absent(LARGE, "occtmp", "no weights")])
-    for function in TABLES.values():
+    for function in BY_ENCODER.values():
         table = function(some)
         own = table[table["encoder"] == LARGE]
         assert len(own) and own["status"].str.contains("no weights").all()
@@ -146,7 +147,7 @@ def test_an_encoder_that_was_not_run_says_so_beside_the_published_values(tiny):
     assert tests.loc[tests["encoder"] == LARGE, "effect_size_published"].notna().sum() == 12
 
 
-@pytest.mark.parametrize("function", TABLES.values())
+@pytest.mark.parametrize("function", BY_ENCODER.values())
 def test_encoders_without_scores_have_their_row_but_there_must_be_one(function, tiny):
     with pytest.raises(BiasflowError, match="encoders"):
         function(run(tiny, encoders=[]))
