@@ -31,7 +31,6 @@ from scripts.biasflow.results.statistics import holm
 from scripts.biasflow.results.tables import merge_published
 
 OCCTMP = ["diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he", "share_pronoun"]
-PRINTED_OCCTMP = ["diff", "diff_variance", "p_he", "p_she", "p_sum"]
 ASSOCIATION = ["effect_size", "p_value", "partitions", "exact"]
 WORD_TESTS, SENTENCE_TESTS = ["C6", "C7", "C8"], ["sent-weat6", "sent-weat7", "sent-weat8"]
 PROFESSIONS, WIKITEXT, PLANTED = "professions", "wikitext-2", "planted"
@@ -125,9 +124,10 @@ def occtmp(run: Run) -> pd.DataFrame:
     ours = of_paper(run)
     table = _occtmp(of_metrics(ours.inside, "occtmp"), ours)
     printed = of_metrics(published_rows(ours), "occtmp")
-    printed = wide(printed, [*KEY, "set"], PRINTED_OCCTMP, complete=False)
+    values = [metric for metric in OCCTMP if metric in set(printed["metric"])]
+    printed = wide(printed, [*KEY, "set"], values, complete=False)
     rows = with_not_run(table, ours, "occtmp", printed[[*KEY, "set"]])
-    return merge_published(rows, printed, on=[*KEY, "set"], values=PRINTED_OCCTMP)
+    return merge_published(rows, printed, on=[*KEY, "set"], values=values)
 
 
 def chinese(run: Run) -> pd.DataFrame:
