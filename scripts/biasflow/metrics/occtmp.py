@@ -17,13 +17,14 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.readouts.files import METHOD, load_table
 
 MASCULINE, FEMININE = "masculine", "feminine"
+EXPECTED = 0.7  # the paper: above it an encoder has learned that a pronoun is likely in the place of the mask
 
 
 @dataclass(frozen=True)
 class OcctmpScore:
     """diff = mean |log p_he - log p_she| and diff_variance, its unbiased variance over occupations (NaN for one);
     signed_diff = mean (log p_he - log p_she), in nats; p_he, p_she and p_sum, the means of p_he, p_she and their sum;
-    share_he, the share of the n occupations with p_he > p_she."""
+    share_he and share_pronoun, the shares of the n occupations with p_he > p_she and with p_he + p_she > EXPECTED."""
 
     diff: float
     diff_variance: float
@@ -32,6 +33,7 @@ class OcctmpScore:
     p_she: float
     p_sum: float
     share_he: float
+    share_pronoun: float
     n: int
 
 
@@ -61,6 +63,7 @@ def occtmp(log_p_he: ArrayLike, log_p_she: ArrayLike) -> OcctmpScore:
         p_she=float(p_she.mean()),
         p_sum=float((p_he + p_she).mean()),
         share_he=float((signed > 0).mean()),
+        share_pronoun=float((p_he + p_she > EXPECTED).mean()),
         n=len(signed),
     )
 

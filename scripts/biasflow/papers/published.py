@@ -8,7 +8,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.paper import HERE
 
 _TEXT = ("level", "settings", "table", "example", "context_id", "stereoset_id", "label", "digest")
-_TEXT += ("task", "encoder", "method", "setting", "places", "stage", "dataset", "metric", "variant", "source")
+_TEXT += ("task", "encoder", "method", "eraser", "setting", "places", "stage", "dataset", "metric", "variant", "source")
 _SETTINGS = "_settings"  # strength_settings and the like: which setting was best
 
 

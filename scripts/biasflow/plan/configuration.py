@@ -129,6 +129,8 @@ def _cross_check(config: Mapping) -> None:
     _check_papers(config)
     for number, name in enumerate(config["metrics"]["occtmp"]["chinese"]):
         require(name, encoders, f"metrics.occtmp.chinese.{number}", "encoders")
+    for name in config["fitting"]["own"]:
+        require(name, encoders, f"fitting.own.{name}", "encoders")
     for own, one in config["metrics"]["occtmp"]["own"].items():
         for number, name in enumerate(one["encoders"]):
             require(name, encoders, f"metrics.occtmp.own.{own}.encoders.{number}", "encoders")
@@ -154,7 +156,7 @@ def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
 # What the options of papers name, by the part of the configuration that it is in.
 _NAMED_BY_PAPERS = {
     "encoders": ("encoders", "nli_encoders"),
-    "methods": ("methods", "during"),
+    "methods": ("methods", "inside_only", "during"),
     "tasks": ("tasks", "task"),
 }
 

@@ -24,6 +24,7 @@ REAL_OCCUPATIONS = ("professions", "professions-article")
 WORD_TESTS = tuple(DENSRAY_TESTS)
 SENTENCE_TESTS = ("sent-weat6", "sent-weat6b", "sent-weat7", "sent-weat7b", "sent-weat8", "sent-weat8b")
 SENTENCES_OF_PAGE = 40
+CONTEXTS = ("n", "cap_per_word", "max_length", "batch_size")
 CEAT_WORDS = project_file("config/ceat_words.csv")
 
 
@@ -109,10 +110,17 @@ def ceat_tests(config: Mapping, encoder: str) -> list[str]:
 
 
 def words(asked: Asked) -> list[Dataset]:
-    fitting = asked.config["fitting"]
-    keys = {key: fitting[key] for key in ("n", "cap_per_word", "max_length", "batch_size")}
-    kind = fitting_words(asked.config, asked.encoder)
-    return [Dataset("words", fitting_files(asked.config, asked.encoder), {**keys, "words": kind})]
+    config, encoder = asked.config, asked.encoder
+    options = {**fitting_contexts(config, encoder), "words": fitting_words(config, encoder)}
+    return [Dataset("words", fitting_files(config, encoder), options)]
+
+
+def fitting_contexts(config: Mapping, encoder: str) -> dict[str, int | None]:
+    """How gendered words are found and read for an encoder; what is not its own is that of the one it starts from."""
+    fitting, about = config["fitting"], config["encoders"][encoder]
+    if encoder not in fitting["own"] and about["source"] == "continued":
+        return fitting_contexts(config, about["from"])
+    return {key: fitting[key] for key in CONTEXTS} | fitting["own"].get(encoder, {})
 
 
 def fitting_words(config: Mapping, encoder: str) -> str:

@@ -1,5 +1,6 @@
 """The plan and its names as tables: plan.csv and names.csv."""
 
+import json
 from collections.abc import Mapping
 
 import pandas as pd
@@ -7,9 +8,11 @@ import pandas as pd
 from scripts.biasflow.plan.cells import Plan
 from scripts.biasflow.plan.facts import Facts
 from scripts.biasflow.plan.methods import resolved
+from scripts.biasflow.registry import ERASERS
 
 CELLS = ["block", "encoder", "task", "strategy", "seed", "training", "method", "metric", "dataset", "status", "reason"]
 NAMES = ["name", "kind", "attribute", "value"]
+_OF_METHODS = ("eraser", "options", "places", "fitted_on")
 
 
 def cells_table(plan: Plan) -> pd.DataFrame:
@@ -22,7 +25,8 @@ def names_table(config: Mapping, facts: Facts, plan: Plan) -> pd.DataFrame:
     """What every name stands for: name, kind (encoder, task, method), attribute, value; of methods, those of the plan.
 
     Encoders have their attributes as configured (parent: what a continued one starts from), tasks their kind and data;
-    a method has places, erasers and fitted_on, a grid with one setting that setting, `<name>-pretrained` its base."""
+    a method has places, erasers, fitted_on and the options that are not the default ones, a grid with one setting that
+    setting, `<name>-pretrained` its base."""
     rows = [("encoder", name, about) for name, about in encoder_attributes(config, facts).items()]
     rows += [("task", name, _flat(task)) for name, task in config["tasks"].items()]
     used = {cell.method for cell in plan.cells}
@@ -59,8 +63,18 @@ def _method(name: str, methods: Mapping[str, object]) -> dict[str, object]:
         settings = method["settings"] or []
         about |= {"setting": settings[0]} if len(settings) == 1 else {}
         return about | _base(name, methods)
-    together = {key: dict.fromkeys(str(step[key]) for step in method) for key in ("eraser", "places", "fitted_on")}
+    steps = [{**step, "options": _changed_options(step)} for step in method]
+    together = {key: dict.fromkeys(str(step[key]) for step in steps if step[key]) for key in _OF_METHODS}
     return {key: " ".join(values) for key, values in together.items() if values} | _base(name, methods)
+
+
+def _changed_options(step: Mapping) -> str:
+    """What an intervention does otherwise than its eraser does by default, as `option=value` in JSON."""
+    eraser = ERASERS[step["eraser"]]
+    default = {name: schema.get("default") for name, schema in eraser.options.items()}
+    default |= {"fitted_to": eraser.fitted_to[0], "sequential": False}
+    own = {**step["options"], "fitted_to": step["fitted_to"], "sequential": step["sequential"]}
+    return " ".join(f"{name}={json.dumps(value)}" for name, value in own.items() if value != default[name])
 
 
 def _base(name: str, methods: Mapping[str, object]) -> dict[str, str]:

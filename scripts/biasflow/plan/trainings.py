@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from scripts.biasflow.plan.blocks import RANDOM
-from scripts.biasflow.plan.datasets import fitting_files, fitting_words
+from scripts.biasflow.plan.datasets import fitting_contexts, fitting_files, fitting_words
 from scripts.biasflow.plan.encoders import Encoders
 from scripts.biasflow.plan.jobs import NA, Model, Plan, Reading
 from scripts.biasflow.plan.methods import erasers, needs_origin, resolved, sources
@@ -11,7 +11,6 @@ from scripts.biasflow.plan.paths import PRETRAINED
 from scripts.biasflow.plan.tasks import TaskPlan
 from scripts.biasflow.registry import STRATEGIES, module_of
 
-CONTEXTS = ("n", "cap_per_word", "max_length", "batch_size")
 Named = dict[str, object]
 
 
@@ -124,5 +123,5 @@ def specifications(config: Mapping, encoder: str, names: list[str]) -> Named:
     return {
         "methods": {name: resolved(config["methods"][name]) for name in names},
         "words": fitting_words(config, encoder),
-        "contexts": {key: config["fitting"][key] for key in CONTEXTS},
+        "contexts": fitting_contexts(config, encoder),
     }

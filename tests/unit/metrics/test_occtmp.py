@@ -25,6 +25,7 @@ def test_known_answer():
     assert score.signed_diff == pytest.approx(-math.log(2) / 3)
     assert (score.p_he, score.p_she, score.p_sum) == pytest.approx((1 / 3, 1 / 3, 2 / 3))
     assert score.share_he == pytest.approx(1 / 3)  # a tie does not count
+    assert score.share_pronoun == pytest.approx(1 / 3)  # sums of 0.9, 0.5 and 0.6
     assert score.n == 3
 
 
@@ -42,6 +43,7 @@ def test_swapping_the_pronouns_leaves_diff_and_flips_the_sign(pairs):
     assert score.signed_diff == -swapped.signed_diff
     assert (score.p_he, score.p_she) == (swapped.p_she, swapped.p_he)
     assert score.share_he + swapped.share_he == pytest.approx(np.mean(he != she))
+    assert score.share_pronoun == swapped.share_pronoun
 
 
 @given(PAIRS, st.floats(0, 5))
@@ -51,6 +53,7 @@ def test_diff_bounds_signed_diff_and_a_common_factor_changes_neither(pairs, lowe
     assert score.diff >= abs(score.signed_diff) - 1e-12
     assert (scaled.diff, scaled.signed_diff) == pytest.approx((score.diff, score.signed_diff), abs=1e-9)
     assert scaled.p_he == pytest.approx(score.p_he * math.exp(-lower))
+    assert scaled.share_pronoun <= score.share_pronoun
 
 
 @pytest.mark.parametrize(
@@ -83,9 +86,10 @@ def test_scores_by_method(tmp_path):
     pairs = {"nurse": (-4.0, -1.0), "judge": (-2.0, -3.0)}
     path = readout(tmp_path / "p.parquet", none=pairs, hard=dict.fromkeys(pairs, (-2.0, -2.0)))
     found = score(path).set_index(["method", "metric"])
-    assert (found["n"] == 2).all() and len(found) == 2 * 7
+    assert (found["n"] == 2).all() and len(found) == 2 * 8
     assert found.loc[("none", "occtmp_diff"), "value"] == 2 and found.loc[("none", "occtmp_signed_diff"), "value"] == -1
     assert found.loc[("none", "occtmp_share_he"), "value"] == 0.5 and found.loc[("hard", "occtmp_diff"), "value"] == 0
+    assert (found.xs("occtmp_share_pronoun", level="metric")["value"] == 0).all()
     assert found.loc[("none", "occtmp_p_she"), "value"] == pytest.approx((math.exp(-1) + math.exp(-3)) / 2)
 
 

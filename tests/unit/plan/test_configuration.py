@@ -151,6 +151,8 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("metrics.strength.tops", [0.2])), "metrics.strength.tops"),
         (changed(("metrics.compression.fractions", [2, 50])), "metrics.compression.fractions"),
         (changed(("metrics.compression.fractions", [50, 2, 100])), "metrics.compression.fractions"),
+        (changed(("fitting.own", {"owm": {"n": 2}})), "fitting.own.owm.*'own'"),
+        (changed(("fitting.own", {"own": {"n": 3}})), "fitting.own.own.n"),
         (changed(("metrics.occtmp.chinese", ["bert"])), "metrics.occtmp.chinese.0.*bert"),
         (changed(("tasks.bios.kind", "regression")), "tasks.bios.kind"),
         (changed(("tasks.bios.finetuning", {"schedule": "cosine"})), "tasks.bios.finetuning.schedule"),

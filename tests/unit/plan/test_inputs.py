@@ -22,7 +22,7 @@ from scripts.biasflow.plan.paths import CORPORA
 from scripts.biasflow.plan.readings import reading_output, reading_path
 from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
 from scripts.biasflow.registry import PAPERS, TASKS, TRAINING, module_of
-from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, changed, of_file
+from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, changed, facts_of, of_file
 from tests.unit.plan.test_cells import ALL
 
 CATALOGUE = read_catalogue()
@@ -238,6 +238,24 @@ def test_what_is_fitted_before_training_takes_the_encoder_before_training(tmp_pa
     inputs = find.fits.inputs(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="more"))
     assert inputs["origin"] == find.encoders.files("own") != inputs["model"]
     assert "origin" not in find.fits.inputs(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="of-nli"))
+
+
+def test_an_encoder_has_its_own_number_of_occurrences_and_one_that_starts_from_it_has_them_too():
+    words = {"methods": ["densray"], "metrics": ["weat"]}
+    config = resolve(
+        changed(
+            ("encoders.more", {"source": "continued", "from": "real"}),
+            ("fitting", {"n": 400, "own": {"real": {"n": 600}}}),
+            ("ask.words", {"encoders": ["own", "real", "more"], **words}),
+            ("ask.shares", {"encoders": ["real"], "metrics": ["gender_share"]}),
+        ),
+        SCHEMA,
+    )
+    find = Inputs(config, facts_of(config), plan(config, facts_of(config)), CATALOGUE)
+    fits = [SimpleNamespace(encoder=name, training="pretrained", group="words") for name in ("own", "real", "more")]
+    assert [find.fits.params(job)["contexts"]["n"] for job in fits] == [400, 600, 600]
+    (shares,) = (reading for key, reading in find.plan.readings.items() if key[3] == "gender_shares")
+    assert shares.dataset.options["n"] == 600
 
 
 def test_the_digest_follows_what_the_plan_shows(tmp_path):

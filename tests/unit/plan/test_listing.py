@@ -12,10 +12,11 @@ from tests.unit.plan.configs import RUNS, SCHEMA, changed, facts_of, of_file, pl
 MANY = changed(
     ("encoders.more", {"source": "continued", "from": "own"}),
     ("methods.sent-0", {"grid": "dawkins2024", "settings": ["sent 0"]}),
+    ("methods.plain", [{"eraser": "densray", "places": "all", "options": {"normalize": False, "components": 1}}]),
     ("methods.two", [{"eraser": "hard", "places": "all"}, {"eraser": "leace", "places": "last"}]),
     ("ask.nli", {"encoders": ["own"], "task": "nli", "strategies": ["plain", "with-sent-0"], "metrics": ["accuracy"]}),
     ("ask.seat", {"encoders": ["own"], "metrics": ["seat"]}),
-    ("ask.words", {"encoders": ["own", "real"], "methods": ["two", "two-pretrained"], "metrics": ["weat"]}),
+    ("ask.words", {"encoders": ["own", "real"], "methods": ["two", "two-pretrained", "plain"], "metrics": ["weat"]}),
     ("ask.grid", {"encoders": ["own"], "methods": ["dawkins2024"], "metrics": ["strength"]}),
 )
 
@@ -55,6 +56,7 @@ def test_names_have_the_attributes_of_the_configuration():
     assert found["encoder", "more"]["parent"] == "own" and "from" not in found["encoder", "more"]
     assert found["task", "bios"]["finetuning.max_length"] == "128"
     assert found["method", "two"] == {"eraser": "hard leace", "places": "all last", "fitted_on": "model"}
+    assert found["method", "plain"]["options"] == "normalize=false"  # one component is the default
     assert found["method", "two-pretrained"]["fitted_on"] == "pretrained"
     assert found["method", "two-pretrained"]["base"] == "two"
     assert found["method", "sent-0"]["setting"] == "sent 0" and "setting" not in found["method", "dawkins2024"]

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 
 NAME, NONE, WITH, PLAIN = "liang2020", "none", "with-", "plain"
-# The paper's methods -> where each acts; the conceptor in all layers ruins the language model.
-METHODS = {NONE: "", "hard": "all", "conceptor": "last", "densray": "all"}
 EACH = "densray-each"  # DensRay in one layer at a time
 IN_TRAINING, AT_EVALUATION = "in_training", "at_evaluation"
 DEFAULTS = {
-    "methods": list(METHODS),
-    "by_layer": True,
+    "methods": [NONE, "hard", "conceptor", "densray"],
+    "inside_only": ["hard-last", "conceptor-all", "densray-plain"],
+    "by_layer": ["occtmp"],
     "finetuned_perplexity": False,
     "tasks": [],
     "when": [IN_TRAINING],
@@ -21,9 +20,10 @@ _INSIDE = ["strength", "occtmp", "weat", "seat", *_PERPLEXITY]
 
 
 def with_defaults(options: Mapping) -> dict:
-    """The options with DEFAULTS filled in, and `none` first among the methods."""
+    """The options with DEFAULTS filled in, `none` first among the methods, and each method once."""
     filled = DEFAULTS | dict(options)
-    return filled | {"methods": list(dict.fromkeys([NONE, *filled["methods"]]))}
+    methods = list(dict.fromkeys([NONE, *filled["methods"]]))
+    return filled | {"methods": methods, "inside_only": [m for m in filled["inside_only"] if m not in methods]}
 
 
 def finetuned(encoder: str) -> str:
@@ -39,32 +39,38 @@ def of_pretrained(method: str) -> str:
 def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
     """Name -> block of the cells that the tables and figures are made of; none without encoders.
 
-    `options`: encoders; methods that get a row (`none` always has one); by_layer: OCCTMP under `densray-each`;
-    finetuned_perplexity: of the encoders `<encoder>-mlm` too; tasks: names of tasks of kind glue, with their seeds, and
+    `options`: encoders; methods that get a row (`none` always has one), and those that are measured `inside_only`, and
+    not in tasks; by_layer: what is measured under `densray-each`; finetuned_perplexity: of the encoders
+    `<encoder>-mlm` too; tasks: names of tasks of kind glue, with their seeds, and
     `when` a method is active in them: from training on, or at evaluation only. `config`: the whole configuration, of
     which the encoders that know Chinese are read."""
     options = with_defaults(options)
     encoders, methods = options["encoders"], options["methods"]
     if not encoders:
         return {}
+    inside = methods + options["inside_only"]
     found = {
-        NAME: {"encoders": encoders, "methods": methods, "metrics": _INSIDE},
+        NAME: {"encoders": encoders, "methods": inside, "metrics": _INSIDE},
         f"{NAME}-shares": {"encoders": encoders, "methods": [NONE], "metrics": ["gender_share"]},
     }
     if "densray" in methods:  # the page of sentences
         items = {"token_scores": "token_scores"}
         found[f"{NAME}-sentences"] = {"encoders": encoders, "methods": ["densray"], "items": items}
-    if options["by_layer"] and "densray" in methods:
-        found[f"{NAME}-by-layer"] = {"encoders": encoders, "methods": [EACH], "metrics": ["occtmp"]}
+    if options["by_layer"]:
+        found[f"{NAME}-by-layer"] = {"encoders": encoders, "methods": [EACH], "metrics": options["by_layer"]}
     chinese = [name for name in config["metrics"]["occtmp"]["chinese"] if name not in encoders]
     if chinese:  # encoders that are there for this alone
-        found[f"{NAME}-chinese"] = {"encoders": chinese, "methods": methods, "metrics": ["occtmp"]}
+        inside = [*methods, *options["inside_only"]]
+        found[f"{NAME}-chinese"] = {"encoders": chinese, "methods": inside, "metrics": ["occtmp"]}
     if options["finetuned_perplexity"]:
         found[f"{NAME}-mlm"] = {
             "encoders": [finetuned(encoder) for encoder in encoders],
-            "methods": [of_pretrained(method) for method in methods],
+            "methods": [of_pretrained(method) for method in inside],
             "metrics": _PERPLEXITY,
         }
+        if "perplexity" in options["by_layer"]:
+            each = {"methods": [of_pretrained(EACH)], "metrics": ["perplexity"]}
+            found[f"{NAME}-mlm-by-layer"] = {"encoders": found[f"{NAME}-mlm"]["encoders"], **each}
     for task in options["tasks"]:
         models = {"encoders": encoders, "task": task, "seeds": options["seeds"], "metrics": ["accuracy"]}
         at_evaluation = methods if AT_EVALUATION in options["when"] else [NONE]

@@ -14,15 +14,30 @@ from matplotlib.figure import Figure
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_parquet
 from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.liang2020.blocks import EACH, METHODS
+from scripts.biasflow.papers.liang2020.blocks import EACH
 from scripts.biasflow.papers.liang2020.performance import gender_shares as read_gender_shares
-from scripts.biasflow.papers.liang2020.rows import KEY, Rows, not_run, of_metrics, of_paper, wide
+from scripts.biasflow.papers.liang2020.performance import perplexity_rows
+from scripts.biasflow.papers.liang2020.rows import (
+    DENSRAY,
+    KEY,
+    PLACEMENT,
+    Placement,
+    Rows,
+    not_run,
+    of_metrics,
+    of_paper,
+    wide,
+)
 from scripts.biasflow.papers.liang2020.tables import readings
 from scripts.biasflow.results import figures as draw
 from scripts.biasflow.results.scores import NA, NONE
 
-_MEASURES = {"diff": "mean |log p(he) - log p(she)|", "signed_diff": "mean log p(he) - log p(she)"}
-_LINES = {NONE: ("--", draw.BLACK, "no layer (untouched)"), "densray": ("-", draw.VERMILION, "all layers")}
+_OCCTMP = {"diff": "mean |log p(he) - log p(she)|", "signed_diff": "mean log p(he) - log p(she)"}
+_PERPLEXITY = {"perplexity": "perplexity", "batch_perplexity": "batch perplexity (as released)"}
+_LINES = {  # placement -> line
+    Placement("", ""): ("--", draw.BLACK, "no layer (untouched)"),
+    DENSRAY: ("-", draw.VERMILION, "all layers"),
+}
 _VALUES, _OUTPUT = "attention.value", ""
 _MIXED = 0.75  # the most of a colour in a background: dark text on it keeps a contrast above 4.5 to 1
 
@@ -96,22 +111,48 @@ class ScoredSentence:
 def occtmp_by_layer(run: Run) -> Figure:
     """OCCTMP's diff and signed diff with DensRay active in one layer only, against that layer; a row per encoder.
 
-    Dashed: the untouched encoder; solid line without marks: DensRay in all layers, if the run has it. The occupations
-    are those of the main table. Encoders without single layers are left out; without any, the figure says why. Raises
-    BiasflowError naming encoder and method where a score is missing."""
+    The occupations are those of the main table (see `_by_layer`). Raises BiasflowError naming encoder and method where
+    a score is missing."""
     ours = of_paper(run)
     occupations = readings(ours).occtmp
     rows = of_metrics(pd.concat([ours.inside, ours.layers]), "occtmp")
-    table = wide(rows[(rows["set"] == occupations) & rows["method"].isin([*_LINES, EACH])], KEY, list(_MEASURES))
-    table["layer"] = table["setting"].str.extract(r"^layer\[(\d+)\]$")[0].astype(float)
+    table = wide(rows[rows["set"] == occupations], KEY, list(_OCCTMP))
+    return _by_layer(ours, table, _OCCTMP, "occtmp", f"occupations: {occupations}")
+
+
+@draw.style()
+def perplexity_by_layer(run: Run) -> Figure:
+    """Masked-LM perplexity with DensRay active in one layer only, against that layer: the mean over mask seeds, with
+    every token alike and in the released form; a row per encoder.
+
+    Text and stage are those of the main table (see `_by_layer`). Raises BiasflowError naming encoder and method where
+    a score is missing."""
+    ours = of_paper(run)
+    shown = readings(ours)
+    rows = perplexity_rows(pd.concat([ours.inside, ours.layers]))
+    rows = rows[(rows["set"] == shown.text) & (rows["stage"] == shown.stage) & (rows["readout_seed"] != NA)]
+    table = wide(rows, [*KEY, "readout_seed"], list(_PERPLEXITY))
+    table = table.groupby(KEY, as_index=False)[list(_PERPLEXITY)].mean()
+    return _by_layer(ours, table, _PERPLEXITY, "perplexity", f"text: {shown.text}, {shown.stage}")
+
+
+def _by_layer(ours: Rows, table: pd.DataFrame, measures: Mapping[str, str], metric: str, about: str) -> Figure:
+    """A row per encoder, a panel per measure (column -> label), of a `table` by KEY: DensRay in single layers.
+
+    Dashed: the untouched encoder; solid line without marks: DensRay in all layers, if the run has it. Encoders without
+    single layers are left out; without any, the figure says why."""
+    methods = dict.fromkeys([NONE, *(name for name, where in ours.methods.items() if where == DENSRAY), EACH])
+    table = table[table["method"].isin(methods)]
+    table = table.assign(layer=table["places"].str.extract(r"^layer\[(\d+)\]$")[0].astype(float))
     blocks = {name: block for name, block in table.groupby("encoder") if block["layer"].notna().any()}
     if not blocks:
-        return _nothing(ours, "occtmp", EACH)
-    figure, grid = draw.panels(len(blocks), len(_MEASURES), (7.2, 0.9 + 2.3 * len(blocks)))
+        return _nothing(ours, metric, EACH)
+    figure, grid = draw.panels(len(blocks), len(measures), (7.2, 0.9 + 2.3 * len(blocks)))
     for row, (name, block) in zip(grid, blocks.items(), strict=True):
-        for axes, measure in zip(row, _MEASURES, strict=True):
+        for axes, measure in zip(row, measures, strict=True):
             _draw_layers(axes, block, measure)
-        draw.name_row(row[0], f"{name}, occupations: {occupations}", 6)
+            axes.set_ylabel(measures[measure])
+        draw.name_row(row[0], f"{name}, {about}", 6)
     for axes in grid[-1]:
         axes.set_xlabel("the layer that DensRay is active in (from 0)")
     lines = [draw.legend_entry(label, linestyle=dashes, color=color) for dashes, color, label in _LINES.values()]
@@ -232,17 +273,13 @@ def _draw_layers(axes: Axes, block: pd.DataFrame, measure: str) -> None:
     layers = block.dropna(subset="layer").sort_values("layer")
     if measure == "signed_diff":
         axes.axhline(0, color=draw.GREY, linewidth=0.5)
-    for method, (dashes, color, _) in _LINES.items():
-        own = block.loc[(block["method"] == method) & (block["setting"] == METHODS[method]), measure]
-        if own.empty and method == NONE:
-            raise BiasflowError(
-                f"encoder {block['encoder'].iloc[0]}, method {NONE}: no OCCTMP {measure}; score it first"
-            )
-        for value in own:
+    if NONE not in set(block["method"]):
+        raise BiasflowError(f"encoder {block['encoder'].iloc[0]}, method {NONE}: no {measure}; score it first")
+    for placement, (dashes, color, _) in _LINES.items():
+        for value in block.loc[(block[PLACEMENT] == placement).all(axis=1), measure]:
             axes.axhline(value, color=color, linestyle=dashes, linewidth=1)
     axes.plot(layers["layer"], layers[measure], color=draw.BLUE, marker="o", markersize=4, linewidth=1)
     axes.set_xticks(layers["layer"], [f"{layer:.0f}" for layer in layers["layer"]])
-    axes.set_ylabel(_MEASURES[measure])
     draw.light_grid(axes, "y")
 
 

@@ -8,6 +8,7 @@ from scripts.biasflow.papers.frames import NLI_SCORES, RUN, Run, nli_rows
 from scripts.biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING, PLAIN, WITH
 from scripts.biasflow.papers.liang2020.rows import (
     KEY,
+    PLACEMENT,
     Rows,
     change_from_none,
     check_methods,
@@ -61,7 +62,7 @@ def perplexities(ours: Rows) -> pd.DataFrame:
 
 
 def perplexity(run: Run) -> pd.DataFrame:
-    """`perplexities` by encoder, text, stage, method and setting, with the change from the untouched encoder.
+    """`perplexities` by encoder, text, stage, method and placement, with the change from the untouched encoder.
 
     Published is the batch perplexity. `pseudo_status` is the status of the pseudo-perplexity. Raises BiasflowError
     naming encoder and method for a gap."""
@@ -69,7 +70,7 @@ def perplexity(run: Run) -> pd.DataFrame:
     names, keys = {"set": "text"}, [*KEY, "text", "stage"]
     table = ordered(perplexities(ours).rename(columns=names), ["encoder", "text", "stage"], ours)
     table = change_from_none(table, ["text", "stage"], ["perplexity", "batch_perplexity", "pseudo_perplexity"])
-    table = first(table, ["encoder", "text", "stage", "method", "setting"])
+    table = first(table, ["encoder", "text", "stage", "method", *PLACEMENT])
     printed = perplexity_rows(published_rows(ours)).rename(columns=names)
     printed = wide(printed, keys, ["batch_perplexity"])
     rows = with_not_run(table, ours, "perplexity", printed[keys])
@@ -116,23 +117,27 @@ def glue_average(ours: Rows, strategy: str) -> pd.DataFrame:
 
 
 def glue(run: Run) -> pd.DataFrame:
-    """By encoder, task, strategy, metric, method and setting: mean and 95 % t interval [low, high] over the seeds (NaN
-    for one), `seeds`, and the change from the untouched encoder."""
+    """By encoder, task, strategy, metric, method and placement: mean and 95 % t interval [low, high] over the seeds
+    (NaN for one), `seeds`, and the change from the untouched encoder.
+
+    `score`, the mean of a task's metrics, has rows where a task has several: of one it would repeat that metric."""
     ours = of_paper(run)
     unit = ["task", "strategy", "metric"]
-    grouped = glue_scores(ours).rename(columns={"set": "task"}).groupby([*KEY, *unit], as_index=False)["value"]
+    scores = glue_scores(ours).rename(columns={"set": "task"})
+    several = scores.groupby("task")["metric"].transform("nunique") > 2  # the score, and more than one metric
+    grouped = scores[several | (scores["metric"] != "score")].groupby([*KEY, *unit], as_index=False)["value"]
     table = grouped.agg(
         mean=pd.Series.mean,
         low=lambda values: t_interval(values)[0],
         high=lambda values: t_interval(values)[1],
         seeds="size",
     )
-    table = ordered(first(table, ["encoder", *unit, "method", "setting"]), ["encoder", *unit], ours)
+    table = ordered(first(table, ["encoder", *unit, "method", *PLACEMENT]), ["encoder", *unit], ours)
     return with_not_run(change_from_none(table, unit, ["mean"]), ours, "glue").astype({"seeds": "Int64"})
 
 
 def intrinsic(run: Run) -> pd.DataFrame:
-    """Paper B's measures by encoder, stimuli, method and setting, NLI scores repeated for each stimuli set.
+    """Paper B's measures by encoder, stimuli, method and placement, NLI scores repeated for each stimuli set.
 
     NLI columns are means over the fine-tuning seeds (`nli_seeds`), of the methods that a run has NLI scores of;
     `nli_status` is their status. Raises BiasflowError naming encoder and method for a gap."""
@@ -146,7 +151,7 @@ def intrinsic(run: Run) -> pd.DataFrame:
     table = table.rename(columns={"set": "stimuli"}).merge(nli, on=KEY, how="outer").fillna({"stimuli": ""})
     table = ordered(table, ["encoder", "stimuli"], ours)
     table = change_from_none(table, ["stimuli"], ["strength", "distance", "fairness", "snli_accuracy"])
-    rows = with_not_run(first(table, ["encoder", "stimuli", "method", "setting"]), ours, "intrinsic")
+    rows = with_not_run(first(table, ["encoder", "stimuli", "method", *PLACEMENT]), ours, "intrinsic")
 
     def states(column: str, measure: str) -> list[str]:
         absent = zip(rows["encoder"], rows["method"], rows[column].isna(), strict=True)

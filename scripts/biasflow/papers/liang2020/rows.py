@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.frames import NOT_ASKED, RUN, Run, status
-from scripts.biasflow.papers.liang2020.blocks import EACH, METHODS, PLAIN, finetuned, of_pretrained, with_defaults
+from scripts.biasflow.papers.liang2020.blocks import EACH, PLAIN, finetuned, of_pretrained, with_defaults
 from scripts.biasflow.results.scores import KEYS, NA, NONE
 from scripts.biasflow.results.tables import arranged
 
-KEY = ["encoder", "method", "setting"]  # of the tables: setting is where a method acts
+PLACEMENT = ["eraser", "places"]
+KEY = ["encoder", "method", *PLACEMENT]  # of the tables
 PRETRAINED, FINETUNED = "pretrained", "finetuned"
 CHINESE = "chinese-professions"
 # Measure of the tables -> its cells in the plan; the others are named as their metric.
@@ -23,27 +25,37 @@ _CELLS = {
     "nli": {"metric": "nli_fairness"},
     "glue": {"metric": "accuracy"},
 }
+_PRINTED_ONLY = ""  # the method of what is printed of a placement that no method of the run has
 _TRAINED = {"nli", "glue"}  # measures of fine-tuned models
 # Columns of the tables that hold text: empty, not NaN, where there is none.
 _TEXT = {*KEY, "set", "test", "pooling", "verdict", "exact", "text", "stage", "task", "strategy", "metric", "stimuli"}
 _TEXT |= {"place", "highest_head", "nli_status"}
 
 
+class Placement(NamedTuple):
+    """What a method is: its eraser, with the options that are not the default ones, and the places where it acts."""
+
+    eraser: str
+    places: str
+
+
+DENSRAY = Placement("densray", "all")  # the paper's method
+
+
 @dataclass(frozen=True)
 class Rows:
     """What a run has of this paper.
 
-    scores: those of its encoders and methods with methods and places as the tables show them, and the columns `stage`
-    (of the language model: FINETUNED for the encoder after masked-LM training, whose rows have its parent's name) and
-    `set` (the dataset); layers: the same of DensRay in single layers; encoders: those that were scored, then the
-    others; names: method as shown -> its names; places: -> where the first of them acts. Both in the order of rows."""
+    scores: those of its encoders and methods, with PLACEMENT (a setting's own place where a method has several) and
+    the columns `stage` (of the language model: FINETUNED for the encoder after masked-LM training, whose rows have its
+    parent's name) and `set` (the dataset); layers: the same of DensRay in single layers; encoders: those that were
+    scored, then the others; methods: name -> placement, in the order of rows."""
 
     run: Run
     scores: pd.DataFrame
     layers: pd.DataFrame
     encoders: list[str]
-    places: Mapping[str, str]
-    names: Mapping[str, Sequence[str]]
+    methods: Mapping[str, Placement]
 
     @property
     def inside(self) -> pd.DataFrame:
@@ -58,11 +70,14 @@ class Rows:
         """Why there are no scores of a measure; "" if the plan says that it was run.
 
         `unit`: set (dataset, or the task) and strategy, if only one is meant. An encoder without any score has the
-        reason of all its cells."""
+        reason of all its cells; a placement that is printed, and that no method has, has no name and was not asked
+        for."""
         if encoder not in set(self.scores["encoder"]) and (alone := self.run.reason(encoder=encoder)):
             return alone
+        if method == _PRINTED_ONLY:
+            return NOT_ASKED
         cells = dict(_CELLS.get(measure, {"metric": measure}))
-        names = self.names.get(method, [method]) if method else []
+        names = [method] if method else []
         if measure in _TRAINED:
             cells |= {"encoder": encoder}
             cells |= {"training": self._trainings(measure, unit.get("set"), unit.get("strategy"))}
@@ -88,48 +103,62 @@ def of_paper(run: Run, *, chinese: bool = False) -> Rows:
     options = with_defaults(run.options)
     if not options.get("encoders"):
         raise BiasflowError("config: key 'papers.liang2020.encoders' names no encoder; name one")
+    methods = placements(run, options["methods"] + options["inside_only"])
     encoders = list(dict.fromkeys([*options["encoders"], *(options["chinese"] if chinese else [])]))
-    shown = _methods(run, options["methods"])
-    scores = _decoded(run.scores, encoders, shown)
-    layers = _decoded(run.scores, encoders, {EACH: (EACH, "")})
+    scores = _decoded(run.scores, encoders, methods)
+    layers = _decoded(run.scores, encoders, placements(run, [EACH]))
     scored = sorted(set(scores["encoder"]))
-    places = dict(reversed(shown.values()))
-    return Rows(
-        run,
-        scores,
-        layers[layers["task"] == NA],
-        [*scored, *(name for name in encoders if name not in scored)],
-        {label: places[label] for label, _ in shown.values()},
-        {label: [name for name, (own, _) in shown.items() if own == label] for label, _ in shown.values()},
-    )
+    shown = [*scored, *(name for name in encoders if name not in scored)]
+    return Rows(run, scores, layers[layers["task"] == NA], shown, methods)
 
 
 def published_rows(ours: Rows) -> pd.DataFrame:
-    """The printed values in the form of `Rows.scores`, at the paper's own places, of the encoders that are shown."""
-    labels = {name: label for label, names in ours.names.items() for name in names}
-    shown = {name: (labels.get(name, name), place) for name, place in METHODS.items()}
-    printed = ours.run.published("values")
-    return _decoded(printed.assign(**{key: NA for key in KEYS if key not in printed}), ours.encoders, shown)
+    """The printed values in the form of `Rows.scores`, of the encoders that are shown: each beside every method of the
+    same placement, and under no method's name where there is none."""
+    names = pd.DataFrame([(name, *placement) for name, placement in ours.methods.items()], columns=KEY[1:])
+    printed = printed_rows(ours.run)
+    rows = printed[printed["encoder"].isin(ours.encoders)].merge(names, on=PLACEMENT, how="left")
+    return rows.fillna({"method": _PRINTED_ONLY})
 
 
-def _methods(run: Run, names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Name -> label and place; the paper's methods first."""
-    labels, places = (run.attributes("method", attribute) for attribute in ("label", "places"))
-    places = METHODS | {name: "" if place == NA else place for name, place in places.items()}
-    return {name: (labels.get(name, name), places.get(name, "")) for name in dict.fromkeys([*METHODS, *names])}
+def printed_rows(run: Run) -> pd.DataFrame:
+    """The printed values of all encoders in the form of `Rows.scores`, without names of methods."""
+    printed = run.published("values")
+    names = set(printed["encoder"])
+    trained = {finetuned(name) for name in names}
+    absent = [key for key in KEYS if key not in printed and key != "method"]
+    return _staged(printed.assign(**dict.fromkeys(absent, NA)), sorted(names - trained))
 
 
-def _decoded(scores: pd.DataFrame, encoders: Sequence[str], methods: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
-    """The rows of these encoders and methods, with stage and set; a setting of its own stands for the place."""
-    children = {finetuned(encoder): encoder for encoder in encoders}
-    before = scores[scores["encoder"].isin(encoders) & scores["method"].isin(methods)]
+def placements(run: Run, names: Sequence[str]) -> dict[str, Placement]:
+    """Method -> what names.csv says that it is; the untouched model has neither eraser nor places."""
+    about = {attribute: run.attributes("method", attribute) for attribute in ("eraser", "options", "places")}
+    found = {}
+    for name in dict.fromkeys(names):
+        eraser, options, places = (about[attribute].get(name, "") for attribute in about)
+        found[name] = Placement(f"{eraser} ({options})" if options else eraser, places)
+    return found
+
+
+def _decoded(scores: pd.DataFrame, encoders: Sequence[str], methods: Mapping[str, Placement]) -> pd.DataFrame:
+    """The rows of these encoders and methods, with stage, set and placement; after masked-LM training those of the
+    methods that were fitted before it, under their own names."""
+    rows = _staged(scores, encoders)
     fitted = {of_pretrained(name): name for name in methods}
-    after = scores[scores["encoder"].isin(children) & scores["method"].isin(fitted)]
-    after = after.assign(encoder=after["encoder"].map(children), method=after["method"].map(fitted))
-    rows = pd.concat([before.assign(stage=PRETRAINED), after.assign(stage=FINETUNED)], ignore_index=True)
-    labels, places = ({name: shown[i] for name, shown in methods.items()} for i in (0, 1))
-    setting = rows["method"].map(places).where(rows["setting"] == NA, rows["setting"])
-    return rows.assign(method=rows["method"].map(labels), setting=setting, set=rows["dataset"])
+    method = rows["method"].mask(rows["stage"] == FINETUNED, rows["method"].map(fitted))
+    rows = rows.assign(method=method)[method.isin(methods)]
+    erasers, places = ({name: placement[i] for name, placement in methods.items()} for i in (0, 1))
+    own = rows["method"].map(places).where(rows["setting"] == NA, rows["setting"])
+    return rows.assign(eraser=rows["method"].map(erasers), places=own).reset_index(drop=True)
+
+
+def _staged(rows: pd.DataFrame, encoders: Sequence[str]) -> pd.DataFrame:
+    """The rows of these encoders, with stage and set; what an encoder became by masked-LM training has its name."""
+    children = {finetuned(encoder): encoder for encoder in encoders}
+    before, after = (rows[rows["encoder"].isin(own)] for own in (list(encoders), children))
+    after = after.assign(encoder=after["encoder"].map(children))
+    staged = pd.concat([before.assign(stage=PRETRAINED), after.assign(stage=FINETUNED)], ignore_index=True)
+    return staged.assign(set=staged["dataset"])
 
 
 def of_metrics(rows: pd.DataFrame, prefix: str) -> pd.DataFrame:
@@ -159,9 +188,9 @@ def refuse_doubles(rows: pd.DataFrame, index: Sequence[str]) -> None:
 
 
 def places_of_methods(ours: Rows) -> dict[str, list[tuple[str, str]]]:
-    """Encoder -> the (method, setting) that it was run with, in the order of the methods."""
+    """Encoder -> the (method, places) that it was run with, in the order of the methods."""
     own = ordered(ours.scores[KEY].drop_duplicates(), ["encoder"], ours)
-    return {name: list(zip(block["method"], block["setting"], strict=True)) for name, block in own.groupby("encoder")}
+    return {name: list(zip(block["method"], block["places"], strict=True)) for name, block in own.groupby("encoder")}
 
 
 def check_methods(table: pd.DataFrame, ours: Rows, measure: str, unit: Sequence[str]) -> None:
@@ -171,15 +200,15 @@ def check_methods(table: pd.DataFrame, ours: Rows, measure: str, unit: Sequence[
     and method."""
     expected = places_of_methods(ours)
     for key, block in table.groupby(["encoder", *unit]):
-        found = set(zip(block["method"], block["setting"], strict=True))
+        found = set(zip(block["method"], block["places"], strict=True))
         named = dict(zip(unit, key[1:], strict=True))
-        for method, setting in dict.fromkeys([(NONE, ""), *expected[key[0]]]):
-            if (method, setting) in found or ours.reason(key[0], measure, method, **named):
+        for method, places in dict.fromkeys([(NONE, ""), *expected[key[0]]]):
+            if (method, places) in found or ours.reason(key[0], measure, method, **named):
                 continue
             what = ", ".join(f"{name} {value}" for name, value in named.items() if value != NA)
-            place = f" ({setting})" if setting else ""
+            where = f" ({places})" if places else ""
             raise BiasflowError(
-                f"encoder {key[0]}, method {method}{place}: no scores of {what or 'this measure'}; score it first"
+                f"encoder {key[0]}, method {method}{where}: no scores of {what or 'this measure'}; score it first"
             )
 
 
@@ -199,10 +228,8 @@ def first(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def ordered(table: pd.DataFrame, by: Sequence[str], ours: Rows) -> pd.DataFrame:
-    """Rows sorted by `by`, then in the order of the methods, the main place of each first."""
-    elsewhere = table["setting"] != table["method"].map(ours.places)
-    orders = dict.fromkeys(by) | {"method": ours.places, "_elsewhere": None, "setting": None}
-    return arranged(table.assign(_elsewhere=elsewhere), **orders)[list(table)]
+    """Rows sorted by `by`, then in the order of the methods; placements that are only printed come last."""
+    return arranged(table, **dict.fromkeys(by) | {"method": ours.methods, "eraser": None, "places": None})
 
 
 def with_not_run(table: pd.DataFrame, ours: Rows, measure: str, printed: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -212,10 +239,10 @@ def with_not_run(table: pd.DataFrame, ours: Rows, measure: str, printed: pd.Data
     for each of the keys that `printed` has for it."""
     blocks = []
     for encoder, block in table.groupby("encoder", sort=False):
-        absent = [method for method in ours.places if "method" in block and method not in set(block["method"])]
+        absent = [method for method in ours.methods if "method" in block and method not in set(block["method"])]
         reasons = {method: ours.reason(encoder, measure, method) for method in absent}
         rows = [
-            {"encoder": encoder, "method": method, "setting": ours.places[method], "status": status(reason)}
+            {"encoder": encoder, "method": method, **ours.methods[method]._asdict(), "status": status(reason)}
             for method, reason in reasons.items()
             if reason not in ("", NOT_ASKED)
         ]

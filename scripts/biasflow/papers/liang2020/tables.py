@@ -13,6 +13,7 @@ from scripts.biasflow.papers.liang2020.rows import (
     CHINESE,
     FINETUNED,
     KEY,
+    PLACEMENT,
     PRETRAINED,
     Rows,
     change_from_none,
@@ -21,7 +22,6 @@ from scripts.biasflow.papers.liang2020.rows import (
     of_metrics,
     of_paper,
     ordered,
-    places_of_methods,
     published_rows,
     wide,
     with_not_run,
@@ -30,12 +30,12 @@ from scripts.biasflow.results.scores import NONE
 from scripts.biasflow.results.statistics import holm
 from scripts.biasflow.results.tables import merge_published
 
-OCCTMP = ["diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he"]
+OCCTMP = ["diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he", "share_pronoun"]
 ASSOCIATION = ["effect_size", "p_value", "partitions", "exact"]
 WORD_TESTS, SENTENCE_TESTS = ["C6", "C7", "C8"], ["sent-weat6", "sent-weat7", "sent-weat8"]
 PROFESSIONS, PLANTED = "professions", "planted"
 TEXTS = ["wikitext-2", "wikitext-2-whole-sentences"]  # what is printed is of the first, as released
-_MAIN_OCCTMP = ["diff", "diff_variance", "signed_diff", "p_sum"]
+_MAIN_OCCTMP = ["diff", "diff_variance", "signed_diff", "p_sum", "share_pronoun"]
 _MAIN_PERPLEXITY = ["perplexity", "perplexity_sd", "perplexity_seeds", "batch_perplexity"]
 _MEASURES = ["occtmp", "weat", "seat", "perplexity", "glue"]  # of the main table
 _LEVEL = 0.05
@@ -82,19 +82,21 @@ def readings(ours: Rows) -> Readings:
 def main(run: Run) -> pd.DataFrame:
     """One row per encoder and method, with every measure and its published value.
 
-    A method that an encoder was not run with has a row at the paper's place, for what is published of it. Before the
-    columns of each measure stand the set, pooling, stage or strategy that they show (see `readings`). `status` says
-    whether a row was run, `measures_not_run` which measures its encoder lacks, and why. Raises BiasflowError naming
-    encoder and method where a method of a run lacks a measure that the plan says was run."""
+    A method that an encoder was not run with has a row with the reason, and so has a placement of which something is
+    published, and which no method has. Before the columns of each measure stand the set, pooling, stage or strategy
+    that they show (see `readings`). `status` says whether a row was run, `measures_not_run` which measures its encoder
+    lacks, and why. Raises BiasflowError naming encoder and method where a method of a run lacks a measure that the plan
+    says was run."""
     ours = of_paper(run)
-    shown, methods = readings(ours), places_of_methods(ours)
-    keys = []
-    for name in ours.encoders:
-        own = methods.get(name, [])
-        absent = [(method, place) for method, place in ours.places.items() if method not in dict(own)]
-        keys += [(name, *each) for each in [*own, *absent]]
-    table = ordered(pd.DataFrame(keys, columns=KEY), [], ours).set_index("encoder").loc[ours.encoders].reset_index()
-    bias, perplexity = _bias_rows(ours.inside, shown), perplexities(ours)
+    shown = readings(ours)
+    printed = bias_rows(published_rows(ours), shown)
+    own = ours.scores[KEY].drop_duplicates()
+    there = set(zip(own["encoder"], own["method"], strict=True))
+    absent = [(name, method, *where) for name in ours.encoders for method, where in ours.methods.items()]
+    absent = pd.DataFrame([row for row in absent if row[:2] not in there], columns=KEY)
+    table = ordered(pd.concat([own, absent, printed[KEY]]).drop_duplicates(), [], ours)
+    table = table.set_index("encoder").loc[ours.encoders].reset_index()
+    bias, perplexity = bias_rows(ours.inside, shown), perplexities(ours)
     perplexity = perplexity[(perplexity["set"] == shown.text) & (perplexity["stage"] == shown.stage)]
     sources = {"perplexity": perplexity, "glue": glue_average(ours, shown.strategy)}
     measured = {}
@@ -104,12 +106,11 @@ def main(run: Run) -> pd.DataFrame:
         table = table.assign(**reading).merge(own, on=KEY, how="left", validate="one_to_one")
         measured[name] = set(own["encoder"])
 
-    printed = _bias_rows(published_rows(ours), shown)
     values = [column for column in table if column in set(printed["metric"])]
     table = merge_published(table, wide(printed, KEY, values, complete=False), on=KEY, values=values)
     states = [
-        RUN if (method, setting) in methods.get(encoder, []) else not_run(ours, encoder, "any", method)
-        for encoder, method, setting in table[KEY].itertuples(index=False)
+        RUN if (encoder, method) in there else not_run(ours, encoder, "any", method)
+        for encoder, method in zip(table["encoder"], table["method"], strict=True)
     ]
     reasons = {name: _missing(ours, name, measured) for name in ours.encoders}
     return table.assign(status=states, measures_not_run=table["encoder"].map(reasons)).astype(
@@ -118,18 +119,20 @@ def main(run: Run) -> pd.DataFrame:
 
 
 def occtmp(run: Run) -> pd.DataFrame:
-    """OCCTMP on every set, by encoder, set, method and setting: the metrics of `metrics.occtmp`, published values.
+    """OCCTMP on every set, by encoder, set, method and placement: the metrics of `metrics.occtmp`, published values.
 
     Single layers are in a figure. Raises BiasflowError naming encoder and method for a gap."""
     ours = of_paper(run)
     table = _occtmp(of_metrics(ours.inside, "occtmp"), ours)
-    printed = wide(of_metrics(published_rows(ours), "occtmp"), [*KEY, "set"], ["diff"])
+    printed = of_metrics(published_rows(ours), "occtmp")
+    values = [metric for metric in OCCTMP if metric in set(printed["metric"])]
+    printed = wide(printed, [*KEY, "set"], values, complete=False)
     rows = with_not_run(table, ours, "occtmp", printed[[*KEY, "set"]])
-    return merge_published(rows, printed, on=[*KEY, "set"], values=["diff"])
+    return merge_published(rows, printed, on=[*KEY, "set"], values=values)
 
 
 def chinese(run: Run) -> pd.DataFrame:
-    """OCCTMP on the Chinese occupations by encoder, method and setting, with its change from the untouched encoder.
+    """OCCTMP on the Chinese occupations by encoder, method and placement, with its change from the untouched encoder.
 
     An encoder without Chinese scores has a row with the reason."""
     ours = of_paper(run, chinese=True)
@@ -139,9 +142,9 @@ def chinese(run: Run) -> pd.DataFrame:
 
 
 def association(run: Run) -> pd.DataFrame:
-    """Every association test by encoder, test, pooling, method and setting, with Holm's correction and a verdict.
+    """Every association test by encoder, test, pooling, method and placement, with Holm's correction and a verdict.
 
-    p_holm corrects for the `tests` with a p-value of the same encoder, method and setting, on words and on sentences,
+    p_holm corrects for the `tests` with a p-value of the same encoder, method and placement, on words and on sentences,
     all poolings together. Raises BiasflowError naming encoder and method for a gap."""
     ours = of_paper(run)
     keys = [*KEY, "set", "variant"]
@@ -151,7 +154,7 @@ def association(run: Run) -> pd.DataFrame:
     table["tests"] = table.groupby(KEY)["p_value"].transform("count")
     table["verdict"] = [_verdict(p, q) for p, q in zip(table["p_value"], table["p_holm"], strict=True)]
     table["exact"] = np.where(table["partitions"] == 0, "", np.where(table["exact"] == 1, "exact", "sampled"))
-    order = ["encoder", "set", "variant", "method", "setting", "effect_size", "p_value", "p_holm"]
+    order = ["encoder", "set", "variant", "method", *PLACEMENT, "effect_size", "p_value", "p_holm"]
     table = ordered(table, ["encoder", "set", "variant"], ours)[[*order, "verdict", "tests", "exact", "partitions"]]
     printed = wide(_association(published_rows(ours)), keys, ["effect_size", "p_value"])
     names = {"set": "test", "variant": "pooling"}
@@ -168,7 +171,7 @@ def _association(rows: pd.DataFrame) -> pd.DataFrame:
 def _occtmp(rows: pd.DataFrame, ours: Rows) -> pd.DataFrame:
     table = wide(rows, [*KEY, "set"], OCCTMP)
     check_methods(table, ours, "occtmp", ["set"])
-    return ordered(table, ["encoder", "set"], ours)[["encoder", "set", "method", "setting", *OCCTMP]]
+    return ordered(table, ["encoder", "set"], ours)[["encoder", "set", "method", *PLACEMENT, *OCCTMP]]
 
 
 def _verdict(p: float, corrected: float) -> str:
@@ -195,7 +198,7 @@ def _columns(shown: Readings) -> dict[str, tuple[dict[str, str], list[str]]]:
     return {name: own for name, own in columns.items() if own[1]}
 
 
-def _bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
+def bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
     """The rows that the main table shows, one per cell, with the name of the column as `metric`.
 
     `rows`: our scores or the published ones. Of perplexity only the released form, which is what is published."""

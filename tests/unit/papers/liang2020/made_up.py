@@ -19,6 +19,7 @@ REAL = {
     "glue": ["cola", "rte"],
 }
 EMBEDDED = {"occtmp": ["planted"], "weat": ["planted"], "seat": [], "perplexity": "planted", "glue": ["planted-nli"]}
+OCCTMP = ("diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he", "share_pronoun")
 ALL = ("occtmp", "association", "perplexity", "pseudo_perplexity", "glue", "intrinsic", "nli", "gender_share")
 NLI = [  # metric, variant, dataset
     ("nli_parity", "majority", "occupation-pairs"),
@@ -41,7 +42,7 @@ def scores(*, encoder="tiny", sets=REAL, measures=ALL, layers=3, methods=tuple(P
             rows.append({"encoder": encoder, "method": method, "metric": metric, "value": value + number * step} | keys)
 
     for name in sets["occtmp"] if "occtmp" in measures else []:
-        for i, metric in enumerate(("diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he")):
+        for i, metric in enumerate(OCCTMP):
             add(f"occtmp_{metric}", 0.1 * (i + 1) + len(name) / 1000, dataset=name)
         for layer in range(layers):
             for metric in ("diff", "signed_diff"):
@@ -60,6 +61,11 @@ def scores(*, encoder="tiny", sets=REAL, measures=ALL, layers=3, methods=tuple(P
         for seed in ("1", "2", "3") if "perplexity" in measures else ():
             add("perplexity", base + int(seed) / 10, readout_seed=seed, n=1000, **model)
             add("perplexity", base + 1 + int(seed) / 10, readout_seed=seed, n=1000, variant="released", **model)
+            for layer in range(layers):
+                each = "densray-each" if name == encoder else "densray-each-pretrained"
+                place = model | {"only": [each], "setting": f"layer[{layer}]", "readout_seed": seed, "n": 1000}
+                add("perplexity", base + layer + int(seed) / 10, **place)
+                add("perplexity", base + layer + 0.5 + int(seed) / 10, variant="released", **place)
         if "pseudo_perplexity" in measures:
             add("pseudo_perplexity", base - 1, **model)
     edited = [method for method in methods if method != "none"]
@@ -91,16 +97,17 @@ def scores(*, encoder="tiny", sets=REAL, measures=ALL, layers=3, methods=tuple(P
     return tidy(frame.fillna(dict.fromkeys([column for column in frame if column not in ("value", "n")], "-")))
 
 
-def run(frame: pd.DataFrame, *, places=PLACES, reasons=(), encoders=None, files=None, labels=None) -> Run:
+def run(frame: pd.DataFrame, *, places=PLACES, reasons=(), encoders=None, files=None, about=None) -> Run:
     """The run of these scores, whose plan has a cell that was run for each of them.
 
     `reasons`: keys of cells that were not run, with their reason; `encoders`: of the paper, else those of the scores;
-    `labels`: method -> label."""
+    `about`: method -> its attributes, where it has no eraser of its own name."""
     if encoders is None:
         encoders = sorted(set(frame["encoder"].str.removesuffix("-mlm")))
-    attributes = {method: {"places": place or "-"} for method, place in places.items()}
-    for method, label in (labels or {}).items():
-        attributes[method]["label"] = label
+    attributes = {name: {"eraser": name, "places": place} for name, place in places.items() if name != "none"}
+    attributes |= {"densray-each": {"eraser": "densray", "places": "each"}}
+    for name, own in (about or {}).items():
+        attributes[name] |= own
     names = [(name, "method", key, value) for name, about in attributes.items() for key, value in about.items()]
     names += [(name, "task", "kind", kind) for name, kind in TASKS.items()]
     return Run(
@@ -109,7 +116,7 @@ def run(frame: pd.DataFrame, *, places=PLACES, reasons=(), encoders=None, files=
         pd.DataFrame(names, columns=["name", "kind", "attribute", "value"]),
         partial(read_published, "liang2020"),
         files=files or {},
-        options={"encoders": encoders, "methods": list(places)},
+        options={"encoders": encoders, "methods": list(places), "inside_only": []},
     )
 
 

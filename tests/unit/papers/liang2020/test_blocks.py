@@ -14,12 +14,19 @@ def test_the_blocks_of_the_paper():
     options = {"encoders": ["a"], "finetuned_perplexity": True, "tasks": ["cola"], "seeds": [0, 1]}
     found = blocks({**options, "when": ["in_training", "at_evaluation"]}, CONFIG)
     methods = ["none", "hard", "conceptor", "densray"]
-    assert found["liang2020"]["methods"] == found["liang2020-cola"]["methods"] == methods
+    further = ["hard-last", "conceptor-all", "densray-plain"]
+    assert found["liang2020"]["methods"] == methods + further and found["liang2020-cola"]["methods"] == methods
     assert found["liang2020"]["metrics"] == ["strength", "occtmp", "weat", "seat", "perplexity", "pseudo_perplexity"]
     assert found["liang2020-shares"] == {"encoders": ["a"], "methods": ["none"], "metrics": ["gender_share"]}
-    assert found["liang2020-by-layer"] == {"encoders": ["a"], "methods": ["densray-each"], "metrics": ["occtmp"]}
+    assert found["liang2020-by-layer"]["methods"] == ["densray-each"]
+    assert found["liang2020-by-layer"]["metrics"] == ["occtmp"] and "liang2020-mlm-by-layer" not in found
+    both = blocks({"encoders": ["a"], "finetuned_perplexity": True, "by_layer": ["occtmp", "perplexity"]}, CONFIG)
+    assert both["liang2020-by-layer"]["metrics"] == ["occtmp", "perplexity"]
     assert found["liang2020-mlm"]["encoders"] == ["a-mlm"]
-    assert found["liang2020-mlm"]["methods"] == ["none", *(f"{name}-pretrained" for name in methods[1:])]
+    pretrained = [f"{name}-pretrained" for name in (methods + further)[1:]]
+    assert found["liang2020-mlm"]["methods"] == ["none", *pretrained]
+    by_layer = {"encoders": ["a-mlm"], "methods": ["densray-each-pretrained"], "metrics": ["perplexity"]}
+    assert both["liang2020-mlm-by-layer"] == by_layer
     assert found["liang2020-cola"]["strategies"] == ["plain"] and found["liang2020-cola"]["seeds"] == [0, 1]
     trained = found["liang2020-cola-in-training"]
     assert trained["strategies"] == ["with-hard", "with-conceptor", "with-densray"] and trained["methods"] == ["none"]
@@ -27,9 +34,8 @@ def test_the_blocks_of_the_paper():
 
 
 def test_what_is_not_asked_for_has_no_block():
-    least = blocks({"encoders": ["a"], "by_layer": False, "methods": ["leace"]}, CONFIG)
+    least = blocks({"encoders": ["a"], "by_layer": [], "methods": ["leace"], "inside_only": []}, CONFIG)
     assert set(least) == {"liang2020", "liang2020-shares"} and least["liang2020"]["methods"] == ["none", "leace"]
-    assert "liang2020-by-layer" not in blocks({"encoders": ["a"], "methods": ["hard"]}, CONFIG)
     assert blocks({"encoders": []}, CONFIG) == {}
 
 
@@ -42,8 +48,8 @@ def test_the_untouched_model_of_a_task_is_always_needed(when, methods):
 
 def test_an_encoder_that_is_there_for_its_chinese_alone_is_measured_by_occtmp():
     config = CONFIG | {"metrics": {"occtmp": {"chinese": ["a", "b"]}}}
-    found = blocks({"encoders": ["a"], "methods": ["densray"]}, config)
-    alone = {"encoders": ["b"], "methods": ["none", "densray"], "metrics": ["occtmp"]}
+    found = blocks({"encoders": ["a"], "methods": ["densray"], "inside_only": ["densray-plain"]}, config)
+    alone = {"encoders": ["b"], "methods": ["none", "densray", "densray-plain"], "metrics": ["occtmp"]}
     assert found.pop("liang2020-chinese") == alone
     assert found == blocks({"encoders": ["a"], "methods": ["densray"]}, CONFIG)
 

@@ -47,6 +47,19 @@ def test_layers_stand_in_their_order_not_as_text(two):
     assert (np.diff(points.get_xdata()) == 1).all()
 
 
+def test_perplexity_by_layer_is_the_mean_over_mask_seeds_on_the_encoder_of_the_main_table(two):
+    plain, released = figures.perplexity_by_layer(run(two)).axes[:2]  # encoder "b", after masked-LM training
+    points = next(line for line in plain.lines if len(line.get_xdata()) == 4)
+    # The maker gives layer i and mask seed s the value 4 + i + s / 10, the released form half more.
+    assert points.get_ydata() == pytest.approx([4.2, 5.2, 6.2, 7.2])
+    level = [line.get_ydata()[0] for line in plain.lines if len(line.get_xdata()) == 2]
+    assert sorted(level) == pytest.approx([4.2, 4.23])  # none, all layers
+    own = next(line for line in released.lines if len(line.get_xdata()) == 4)
+    assert own.get_ydata() == pytest.approx([4.7, 5.7, 6.7, 7.7])
+    nothing = figures.perplexity_by_layer(run(scores(measures=["occtmp"])))
+    assert not nothing.axes and "not asked for" in nothing.texts[0].get_text()
+
+
 def test_the_embedded_run_is_drawn_too():
     assert len(figures.occtmp_by_layer(run(scores(sets=EMBEDDED))).axes) == 2
 
@@ -93,7 +106,7 @@ def test_an_encoder_without_attention_values_has_an_empty_panel(two):
     assert not nothing.axes and "tiny: not run: not asked for" in nothing.texts[0].get_text()
 
 
-@pytest.mark.parametrize("draw", [figures.occtmp_by_layer, figures.gender_shares])
+@pytest.mark.parametrize("draw", [figures.occtmp_by_layer, figures.perplexity_by_layer, figures.gender_shares])
 def test_text_is_legible_and_files_are_the_same_again(two, draw, tmp_path):
     figure = draw(run(two))
     canvas = FigureCanvasAgg(figure)

@@ -18,6 +18,7 @@ from tests.unit.papers.liang2020.made_up import EMBEDDED, PLACES, run, scores
 PRINTED = read_published("liang2020", "values")
 BASE, LARGE = "bert-base-uncased", "bert-large-uncased"
 METHODS = list(PLACES)
+BY_ENCODER = {name: function for name, function in TABLES.items() if name != "statements"}  # with a status
 
 
 @pytest.fixture(scope="module")
@@ -49,18 +50,20 @@ def absent(encoder, metric, reason, *, training="pretrained", method="none", dat
 
 
 def test_the_published_file():
-    d = PRINTED[PRINTED["metric"] == "weat_effect_size"].set_index(["dataset", "encoder", "method"])["value"]
-    assert d["C6", LARGE, "none"] == 1.5705 and d["C8", BASE, "none"] == 0.7762
-    assert len(d) == 12 and len(PRINTED) == 28 and not PRINTED["value"].isna().any()
-    assert not PRINTED.duplicated(["dataset", "encoder", "method", "metric"]).any()
-    assert set(PRINTED["method"]) <= {*METHODS, "densray-pretrained"}
+    keys = ["dataset", "encoder", *rows.PLACEMENT]
+    d = PRINTED[PRINTED["metric"] == "weat_effect_size"].set_index(keys)["value"]
+    assert d["C6", LARGE, "", ""] == 1.5705 and d["C8", BASE, "", ""] == 0.7762
+    assert d["C6", LARGE, "conceptor", "layer[11]"] == 1.3261 and d["C6", BASE, "conceptor", "all"] == -0.3889
+    assert len(d) == 18 and len(PRINTED) == 52 and not PRINTED["value"].isna().any()
+    assert not PRINTED.duplicated([*keys, "metric"]).any()
+    assert set(PRINTED["eraser"]) <= {"", *METHODS}
     assert set(load("liang2020").published) == {"values"}
 
 
 def test_main_has_a_row_per_encoder_and_method_in_order(tiny):
     main = tables.main(run(concatenate([tiny, scores(encoder="a")])))
     assert main["encoder"].tolist() == ["a"] * 4 + ["tiny"] * 4
-    assert main["method"].tolist() == METHODS * 2 and main["setting"].tolist() == list(PLACES.values()) * 2
+    assert main["method"].tolist() == METHODS * 2 and main["places"].tolist() == list(PLACES.values()) * 2
     assert set(main["status"]) == {"run"}
 
 
@@ -133,18 +136,18 @@ def test_a_missing_measure_gives_empty_cells_and_the_reason():
 
 def test_an_encoder_that_was_not_run_says_so_beside_the_published_values(tiny):
     some = run(tiny, encoders=["tiny", LARGE], reasons=[absent(LARGE, "occtmp", "no weights")])
-    for function in TABLES.values():
+    for function in BY_ENCODER.values():
         table = function(some)
         own = table[table["encoder"] == LARGE]
         assert len(own) and own["status"].str.contains("no weights").all()
         assert own.filter(regex="^(?!.*_published)").select_dtypes("number").isna().all(axis=None)
     main = tables.main(some).set_index(["encoder", "method"])
-    assert main.loc[(LARGE, "hard"), "occtmp_diff_published"] == 0.69 and main.loc[(LARGE, "hard"), "setting"] == "all"
+    assert main.loc[(LARGE, "hard"), "occtmp_diff_published"] == 0.69 and main.loc[(LARGE, "hard"), "places"] == "all"
     tests = tables.association(some)
-    assert tests.loc[tests["encoder"] == LARGE, "effect_size_published"].notna().sum() == 9
+    assert tests.loc[tests["encoder"] == LARGE, "effect_size_published"].notna().sum() == 12
 
 
-@pytest.mark.parametrize("function", TABLES.values())
+@pytest.mark.parametrize("function", BY_ENCODER.values())
 def test_encoders_without_scores_have_their_row_but_there_must_be_one(function, tiny):
     with pytest.raises(BiasflowError, match="encoders"):
         function(run(tiny, encoders=[]))
@@ -160,11 +163,20 @@ def test_what_the_plan_ran_without_a_score_says_so(tiny):
 def test_occtmp_has_all_sets_but_no_single_layers(tiny):
     table = tables.occtmp(run(concatenate([tiny, scores(encoder=LARGE)])))
     assert table["set"].unique().tolist() == ["professions", "professions-article"]
-    assert not table["setting"].str.startswith("layer").any() and len(table) == 16
+    assert not table["places"].str.startswith("layer").any() and len(table) == 16
     row = table.set_index(["encoder", "set", "method"]).loc[(LARGE, "professions", "none")]
     assert row["diff_published"] == 1.82 and row["diff_difference"] == pytest.approx(0.111 - 1.82)
     other = table.set_index(["encoder", "set", "method"]).loc[(LARGE, "professions-article", "none")]
     assert np.isnan(other["diff_published"])
+
+
+def test_what_is_printed_of_occtmp_stands_beside_ours():
+    table = tables.occtmp(run(scores(encoder=LARGE))).set_index(["set", "method"])
+    columns = [f"{metric}_published" for metric in ("diff", "diff_variance", "p_he", "p_she", "p_sum")]
+    assert table.loc[("professions", "none"), columns].tolist() == [1.82, 1.30, 0.63, 0.19, 0.82]
+    assert table.loc[("professions", "hard"), columns].tolist() == [0.69, 0.30, 0.40, 0.23, 0.63]
+    assert table.loc["professions-article", columns].isna().all(axis=None)
+    assert not tables.occtmp(run(scores())).filter(like="_published").columns.any()
 
 
 def test_chinese_is_not_run_or_shows_the_change(tiny):
@@ -252,14 +264,23 @@ def test_one_mask_seed_has_no_deviation(tiny):
 
 def test_glue_intervals_and_changes(tiny):
     table = performance.glue(run(tiny)).set_index(["task", "strategy", "metric", "method"])
-    row = table.loc[("cola", "in_training", "score", "none")]
+    row = table.loc[("cola", "in_training", "accuracy", "none")]
     # Seeds 0.51 and 0.53: mean 0.52, half width t(1) sd / sqrt(2) = 12.7062 x 0.01.
     assert row[["mean", "low", "high"]].tolist() == pytest.approx([0.52, 0.392938, 0.647062], abs=1e-6)
-    assert table.loc[("cola", "in_training", "score", "densray"), "mean_change"] == pytest.approx(0.03)
+    assert table.loc[("cola", "in_training", "accuracy", "densray"), "mean_change"] == pytest.approx(0.03)
     # The untouched encoder serves for the other strategy too: methods are 0.2 higher there, and 0.01 from the maker.
-    assert table.loc[("cola", "at_evaluation", "score", "none"), "mean"] == pytest.approx(0.52)
-    assert table.loc[("cola", "at_evaluation", "score", "densray"), "mean_change"] == pytest.approx(0.23)
-    assert len(table) == 2 * 2 * 2 * 4 and set(table["seeds"]) == {2}
+    assert table.loc[("cola", "at_evaluation", "accuracy", "none"), "mean"] == pytest.approx(0.52)
+    assert table.loc[("cola", "at_evaluation", "accuracy", "densray"), "mean_change"] == pytest.approx(0.23)
+    assert len(table) == 2 * 2 * 4 and set(table["seeds"]) == {2}
+
+
+def test_a_task_of_one_metric_is_printed_once_and_one_of_several_with_their_mean(tiny):
+    accuracy = tiny[(tiny["task"] == "rte") & (tiny["metric"] == "accuracy")]
+    table = performance.glue(run(concatenate([tiny, accuracy.assign(metric="f1")])))
+    assert table.groupby("task")["metric"].unique().map(set).to_dict() == {
+        "cola": {"accuracy"},
+        "rte": {"accuracy", "f1", "score"},
+    }
 
 
 def test_glue_of_the_untouched_encoder_alone(tiny):
@@ -357,7 +378,7 @@ def test_a_gap_that_the_plan_explains_is_a_row_with_the_reason(tiny):
     fewer = fewer[~((fewer["method"] == "hard") & fewer["metric"].str.match("weat|seat"))]
     reasons = [absent("tiny", metric, "no such place", method="hard") for metric in ("weat", "seat")]
     table = tables.association(run(fewer, reasons=reasons)).set_index("method")
-    assert table.loc["hard", "status"] == "not run: no such place" and table.loc["hard", "setting"] == "all"
+    assert table.loc["hard", "status"] == "not run: no such place" and table.loc["hard", "places"] == "all"
     assert set(table.drop(index="hard")["status"]) == {"run"}
     main = tables.main(run(fewer, reasons=reasons)).set_index("method")
     assert np.isnan(main.loc["hard", "c6_effect_size"]) and main.loc["hard", "occtmp_diff"] > 0
@@ -388,7 +409,7 @@ def test_any_other_method_of_the_run_gets_a_row_without_published_values():
     places = PLACES | {"leace": "last"}
     frame = scores(encoder=BASE, methods=tuple(places))
     main = tables.main(run(frame, places=places)).set_index("method")
-    assert main.index.tolist() == [*METHODS, "leace"] and main.loc["leace", "setting"] == "last"
+    assert main.index.tolist() == [*METHODS, "leace", ""] and main.loc["leace", "places"] == "last"
     assert main.loc["leace", "occtmp_diff"] == pytest.approx(0.151)
     assert np.isnan(main.loc["leace", "c6_effect_size_published"])
     assert set(performance.glue(run(frame, places=places))["method"]) == {*METHODS, "leace"}
@@ -396,18 +417,43 @@ def test_any_other_method_of_the_run_gets_a_row_without_published_values():
 
 def test_a_method_at_another_place_keeps_its_row_and_has_no_published_value():
     main = tables.main(run(scores(encoder=BASE), places=PLACES | {"densray": "last"})).set_index("method")
-    assert main.loc["densray", "setting"] == "last" and main.loc["densray", "perplexity"] == pytest.approx(4.23)
+    assert main.loc["densray", "places"] == "last" and main.loc["densray", "perplexity"] == pytest.approx(4.23)
     assert np.isnan(main.loc["densray", "batch_perplexity_published"])
+    (printed,) = main[(main["eraser"] == "densray") & (main["places"] == "all")].to_dict("records")
+    assert printed["batch_perplexity_published"] == 3.8058 and printed["status"] == "not run: not asked for"
 
 
-def test_two_methods_of_one_label_differ_by_their_place():
-    places = PLACES | {"densray-last": "last"}
-    frame = scores(encoder=BASE, methods=tuple(places))
-    main = tables.main(run(frame, places=places, labels={"densray-last": "densray"}))
-    own = main[main["method"] == "densray"].set_index("setting")
-    assert own.index.tolist() == ["all", "last"]
-    assert own.loc["all", "batch_perplexity_published"] == 3.8058
-    assert np.isnan(own.loc["last", "batch_perplexity_published"])
+def test_placements_and_options_of_one_eraser_stand_side_by_side():
+    places = PLACES | {"mine": "all", "densray-last": "last", "densray-plain": "all"}
+    densray = {"eraser": "densray"}
+    about = {"mine": densray, "densray-last": densray, "densray-plain": densray | {"options": "normalize=false"}}
+    made = run(scores(encoder=BASE, methods=tuple(places)), places=places, about=about)
+    main = tables.main(made).set_index("method")
+    assert main.index.tolist()[:7] == [*places]
+    assert main.loc["densray-plain", rows.PLACEMENT].tolist() == ["densray (normalize=false)", "all"]
+    # What is printed belongs to eraser and places, whatever the method is called.
+    assert main.loc[["densray", "mine"], "batch_perplexity_published"].tolist() == [3.8058] * 2
+    assert main.loc[["densray-last", "densray-plain"], "batch_perplexity_published"].isna().all()
+    assert tables.occtmp(made).groupby("set")["method"].apply(list).tolist() == [[*places]] * 2
+
+
+def test_what_is_printed_of_a_placement_that_the_run_lacks_has_a_row_of_its_own():
+    main = tables.main(run(scores(encoder=LARGE)))
+    (middle,) = main[main["places"] == "layer[11]"].to_dict("records")
+    assert middle["method"] == "" and middle["eraser"] == "conceptor" and middle["status"] == "not run: not asked for"
+    assert middle["c6_effect_size_published"] == 1.3261 and np.isnan(middle["c6_effect_size"])
+    assert main["status"].tolist()[:4] == ["run"] * 4 and len(main) == 5
+
+
+def test_the_paper_measures_further_placements_inside_only(tiny):
+    further = scores(methods=("none", "hard-last"), measures=["occtmp", "association", "perplexity"])
+    more = concatenate([tiny, further[further["method"].str.startswith("hard-last")]])
+    made = run(more, places=PLACES | {"hard-last": "last"}, about={"hard-last": {"eraser": "hard"}})
+    made.options.update(methods=METHODS, inside_only=["hard-last", "hard"])
+    main = tables.main(made).set_index("method")
+    assert main.index.tolist() == [*METHODS, "hard-last"] and main.loc["hard-last", "occtmp_diff"] > 0
+    assert np.isnan(main.loc["hard-last", "glue_average"])
+    assert set(performance.glue(made)["method"]) == set(METHODS)
 
 
 def test_a_method_that_was_not_run_is_not_expected():
@@ -434,7 +480,6 @@ def test_the_change_is_from_the_untouched_encoder_of_the_same_unit(values):
     pd.testing.assert_frame_equal(changed.drop(columns="x_change"), frame)
 
 
-def test_rows_are_ordered_by_method_and_main_place_first():
-    frame = pd.DataFrame({"method": ["densray", "none", "densray"], "setting": ["a", "", "all"]})
-    ours = SimpleNamespace(places=PLACES)
-    assert rows.ordered(frame, [], ours)["setting"].tolist() == ["", "all", "a"]
+def test_rows_are_ordered_by_method_and_what_is_only_printed_comes_last():
+    frame = pd.DataFrame({"method": ["", "densray", "none"], "eraser": ["pca", "densray", ""], "places": "all"})
+    assert rows.ordered(frame, [], SimpleNamespace(methods=PLACES))["method"].tolist() == ["none", "densray", ""]

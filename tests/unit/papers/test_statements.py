@@ -1,0 +1,37 @@
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.biasflow.papers.statements import Finding, Statements, all_of, most_of, together
+
+
+@given(st.dictionaries(st.text("abc", min_size=1), st.booleans()))
+def test_all_and_most(cases):
+    every, most = all_of(cases), most_of(cases)
+    assert every.holds == all(cases.values()) and most.holds == (2 * sum(cases.values()) > len(cases))
+    assert (every.k, every.n) == (most.k, most.n) == (sum(cases.values()), len(cases))
+    assert every.exceptions.split(", ") == ([name for name, true in cases.items() if not true] or [""])
+
+
+def test_several_tables_hold_together():
+    found = together({"a": Finding(True, 2, 2, "", "x"), "b": Finding(False, 1, 2, "c7")})
+    assert found == Finding(False, 3, 4, "b: c7", "a: x")
+
+
+def test_a_statement_for_each_option_is_counted_where_a_table_has_what_it_needs():
+    known = Statements()
+
+    @known.says("above-{Column}", "section", "{Column} is above 1.", Column=["One", "Two"])
+    def count(table, Column):
+        return all_of({"it": (table[Column] > 1).all()}) if Column in table else None
+
+    assert [(each.id, each.text) for each in known.known] == [
+        ("above-one", "One is above 1."),
+        ("above-two", "Two is above 1."),
+    ]
+    one, both = pd.DataFrame({"One": [2]}), pd.DataFrame({"One": [0], "Two": [3]})
+    assert known.findings({"one": one}) == {"above-one": Finding(True, 1, 1, "")}
+    assert known.findings({"one": one, "both": both}) == {
+        "above-one": Finding(False, 1, 2, "both: it"),
+        "above-two": Finding(True, 1, 1, ""),
+    }
