@@ -48,10 +48,11 @@ def test_the_untouched_model_of_a_task_is_always_needed(when, methods):
 
 def test_an_encoder_that_is_there_for_its_chinese_alone_is_measured_by_occtmp():
     config = CONFIG | {"metrics": {"occtmp": {"chinese": ["a", "b"]}}}
-    found = blocks({"encoders": ["a"], "methods": ["densray"], "inside_only": ["densray-plain"]}, config)
+    options = {"encoders": ["a"], "methods": ["densray"], "inside_only": ["densray-plain"]}
+    found = blocks(options, config)
     alone = {"encoders": ["b"], "methods": ["none", "densray", "densray-plain"], "metrics": ["occtmp"]}
     assert found.pop("liang2020-chinese") == alone
-    assert found == blocks({"encoders": ["a"], "methods": ["densray"]}, CONFIG)
+    assert found == blocks(options, CONFIG)
 
 
 def test_asking_loads_no_pandas():
