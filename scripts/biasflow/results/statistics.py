@@ -135,9 +135,12 @@ def holm(p_values: ArrayLike) -> np.ndarray:
 
 
 def t_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Student's t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than two."""
+    """Student's t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than three.
+
+    Of two values it would reach 12.7 times their distance from the mean to either side: out of all that a score can be.
+    """
     values, n = np.asarray(values, dtype=float), len(values)
-    if n < 2:
+    if n < 3:
         return float("nan"), float("nan")
     half = stats.t.ppf((1 + confidence) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
     return float(values.mean() - half), float(values.mean() + half)

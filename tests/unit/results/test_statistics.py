@@ -191,12 +191,13 @@ def test_holm_refuses_what_is_no_list_of_p_values(wrong):
 
 
 def test_t_interval_by_hand():
-    # Two values: half width t(1) sd / sqrt(2) = 12.7062 x 0.01.
-    assert t_interval(np.array([0.51, 0.53])) == pytest.approx((0.392938, 0.647062), abs=1e-6)
-    assert np.isnan(t_interval(np.array([0.5]))).all()
+    # Three values: half width t(2) sd / sqrt(3) = 4.30265 x 0.01 / 1.73205.
+    assert t_interval(np.array([0.51, 0.52, 0.53])) == pytest.approx((0.495159, 0.544841), abs=1e-6)
+    for too_few in ([0.5], [0.5, 0.6]):
+        assert np.isnan(t_interval(np.array(too_few))).all()
 
 
-@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12), st.floats(0.5, 0.98))
+@given(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=12), st.floats(0.5, 0.98))
 def test_t_interval_holds_the_mean_and_grows_with_confidence(values, confidence):
     values = np.array(values)
     low, high = t_interval(values, confidence=confidence)

@@ -117,7 +117,7 @@ def glue_average(ours: Rows, strategy: str) -> pd.DataFrame:
 
 def glue(run: Run) -> pd.DataFrame:
     """By encoder, task, strategy, metric, method and setting: mean and 95 % t interval [low, high] over the seeds (NaN
-    for one), `seeds`, and the change from the untouched encoder."""
+    for fewer than three), `seeds`, and the change from the untouched encoder."""
     ours = of_paper(run)
     unit = ["task", "strategy", "metric"]
     grouped = glue_scores(ours).rename(columns={"set": "task"}).groupby([*KEY, *unit], as_index=False)["value"]

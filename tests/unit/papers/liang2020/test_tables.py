@@ -240,8 +240,7 @@ def test_one_mask_seed_has_no_deviation(tiny):
 def test_glue_intervals_and_changes(tiny):
     table = performance.glue(run(tiny)).set_index(["task", "strategy", "metric", "method"])
     row = table.loc[("cola", "in_training", "score", "none")]
-    # Seeds 0.51 and 0.53: mean 0.52, half width t(1) sd / sqrt(2) = 12.7062 x 0.01.
-    assert row[["mean", "low", "high"]].tolist() == pytest.approx([0.52, 0.392938, 0.647062], abs=1e-6)
+    assert row["mean"] == pytest.approx(0.52) and row[["low", "high"]].isna().all()  # two seeds, 0.51 and 0.53
     assert table.loc[("cola", "in_training", "score", "densray"), "mean_change"] == pytest.approx(0.03)
     # The untouched encoder serves for the other strategy too: methods are 0.2 higher there, and 0.01 from the maker.
     assert table.loc[("cola", "at_evaluation", "score", "none"), "mean"] == pytest.approx(0.52)
