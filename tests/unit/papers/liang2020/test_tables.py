@@ -207,6 +207,16 @@ def test_a_test_without_a_p_value_does_not_count():
     assert tables.main(run(frame))["measures_not_run"].iloc[0] == ""
 
 
+def test_an_exact_p_of_0_is_its_bound_before_and_after_correction():
+    frame = with_value(scores(), 0, metric="weat_p_value", dataset="C6", method="none")
+    row = tables.association(run(frame)).set_index(["method", "test"]).loc[("none", "C6")]
+    assert (row["p_value"], row["p_value_bound"]) == (1 / 12870, "<")
+    assert row["p_holm"] == pytest.approx(row["tests"] / 12870)
+    shown = tables.main(run(frame)).set_index("method")
+    assert (shown.loc["none", "c6_p_value"], shown.loc["none", "c6_p_value_bound"]) == (1 / 12870, "<")
+    assert shown.loc["hard", "c6_p_value_bound"] == "" and "c6_partitions" not in shown
+
+
 def test_published_effect_sizes_belong_to_one_pooling():
     frame = scores(encoder=BASE, measures=["association"])
     other = frame[frame["dataset"] == "C6"].assign(variant="cls")
