@@ -11,7 +11,7 @@ from scripts.biasflow.base.files import whole_file
 from scripts.biasflow.results.latex import LONG_TEXT, latex_table
 
 PUBLISHED, DIFFERENCE = "_published", "_difference"
-BOUND = "_bound"  # of a column: "<" where its number is only an upper bound, which LaTeX and HTML set before it
+BOUND = "_bound"  # of a column: "<" where its number 1 / n is only an upper bound, which LaTeX and HTML show as < 1/n
 _ACRONYMS = {"ceat", "csv", "fpr", "glue", "nli", "seat", "snli", "tpr", "weat"}
 
 _PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
@@ -113,13 +113,12 @@ def write_table(
 ) -> None:
     """Write a table three times: CSV (6 significant digits), LaTeX (fitting an A4 page) and HTML.
 
-    LaTeX and HTML show `decimals` places, differences with their sign, "<" of a column `<name>_bound` before the number
-    of that name, and a column's header from `headers`, or what `readable` makes of its name. Each file is whole or
-    absent."""
+    LaTeX and HTML show `decimals` places, differences with their sign, "< 1/n" where a column `<name>_bound` has "<", and
+    a column's header from `headers`, or what `readable` makes of its name. Each file is whole or absent."""
     name = Path(csv_path).stem
     with whole_file(csv_path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
-    shown = _with_signs(frame.apply(lambda column: _displayed(column, decimals)))
+    shown = _with_bounds(frame.apply(lambda column: _displayed(column, decimals)), frame)
     headers = {column: (headers or {}).get(column, readable(column)) for column in shown}
     numeric = {column for column in shown if is_numeric_dtype(frame[column]) and not is_bool_dtype(frame[column])}
     for path, text in (
@@ -140,12 +139,12 @@ def readable(column: str) -> str:
     return " ".join(word.upper() if word.lower() in _ACRONYMS else word for word in words)
 
 
-def _with_signs(shown: pd.DataFrame) -> pd.DataFrame:
-    """The signs of the columns `<name>_bound` before the numbers of `<name>`."""
-    signs = [column for column in shown if column.endswith(BOUND)]
+def _with_bounds(shown: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """The cells with "< 1/n" in `<name>` where `<name>_bound` says so, and without the latter."""
+    signs = [column for column in frame if column.endswith(BOUND)]
     for sign in signs:
         name = sign.removesuffix(BOUND)
-        shown[name] = (shown[sign] + " " + shown[name]).str.strip()
+        shown[name] = shown[name].mask(frame[sign] == "<", (1 / frame[name]).map("< 1/{:.0f}".format))
     return shown.drop(columns=signs)
 
 

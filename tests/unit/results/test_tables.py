@@ -100,8 +100,8 @@ def test_an_exact_p_of_0_is_printed_as_its_bound(tmp_path):
     assert table["p_bound"].tolist() == ["<", "", ""]
     csv, tex, page = write(table, tmp_path)
     assert csv == "p,p_bound\n0.05,<\n0.25,\n,\n"
-    assert Cells(page).texts == ["p", "< 0.0500", "0.2500", ""]
-    assert r"\textless{} 0.0500" in tex and "Bound" not in tex
+    assert Cells(page).texts == ["p", "< 1/20", "0.2500", ""]
+    assert r"\textless{} 1/20" in tex and "Bound" not in tex
 
 
 def test_names_for_readers():
