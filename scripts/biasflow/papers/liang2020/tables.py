@@ -143,7 +143,8 @@ def association(run: Run) -> pd.DataFrame:
     """Every association test by encoder, test, pooling, method and setting, with Holm's correction and a verdict.
 
     An exact p of 0 is given as its bound (see `with_bound`). p_holm corrects for the `tests` with a p-value of the same
-    encoder, method and setting, on words and on sentences, all poolings together. Raises BiasflowError naming encoder and method for a gap."""
+    encoder, method and setting, on words and on sentences, all poolings together. Raises BiasflowError naming encoder
+    and method for a gap."""
     ours = of_paper(run)
     keys = [*KEY, "set", "variant"]
     table = wide(_association(ours.inside), keys, ASSOCIATION)
