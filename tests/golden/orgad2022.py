@@ -58,7 +58,7 @@ def run(
 
 def _words(table: str, profession: str, folder: Path) -> pd.DataFrame:
     """A table of words, from a file of this profession's."""
-    top = pd.read_csv(INPUTS / "top_words.csv", keep_default_na=False)
+    top = pd.read_csv(INPUTS / "top_words.csv", keep_default_na=False).assign(converged=True)
     file = folder / f"{table}-{profession}.csv"
     top[top["part"].isin(["all", profession])].to_csv(file, index=False)
     return FUNCTIONS[table](run([TINY], files={"top_words": {"bios": file}}))

@@ -77,8 +77,9 @@ def weat(
 
     p = share of the partitions of X u Y into sets as large as X and Y whose difference of means lies above the observed
     one (alternative="greater"), below it ("less") or farther from 0 ("two-sided"). For |X| = |Y| this is the order of
-    the paper's statistic, a difference of sums. ties="strict" counts > as paper A does, so that p can be 0;
-    ties="inclusive" counts >= as May et al. do, and the observed partition is always among those counted.
+    the paper's statistic, a difference of sums. ties="strict" counts > as Caliskan et al. and paper A do, so that an
+    exact p can be 0, which is to say below 1 / partitions; ties="inclusive" counts >= as May et al. do: the observed
+    partition is always among those counted, and p is at least 1 / partitions.
     The test is exact if there are at most `exact_up_to` partitions. Otherwise `samples` random ones are drawn, and
     p = (counted + 1) / (samples + 1): one partition is the observed one.
 

@@ -18,8 +18,8 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """One row per cell: COLUMNS.
 
     value: mean over seeds of fine-tuning, splits, readouts and heads. n and unit: how many seeds of the model, where
-    there are several (low, high: Student's t interval of their mean), otherwise how many items (low, high: those of the
-    score). neutral: the value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training:
+    there are several (low, high: Student's t interval of their mean, from three on), otherwise how many items (low,
+    high: those of the score). neutral: the value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training:
     "yes" where the method was active in the training. reason: why a cell that was asked for has no value.
 
     Rows are in the order of the plan, measures in that of the registry."""

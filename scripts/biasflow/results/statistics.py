@@ -1,15 +1,17 @@
 """Correlations with confidence intervals, and the exact paired permutation test; both also for many columns at once."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 
 _TESTS = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
 _ENDS = [2.5, 97.5]  # percentiles
+_FAR = {"two-sided": np.abs, "greater": np.positive}  # alternative -> how far out a sum of differences is
 _EXACT_UP_TO = 20  # 2**19 sums: a few megabytes
 _SUMS = 2**22  # that are held at once
 
@@ -100,40 +102,45 @@ def correlation_p(r: np.ndarray, freedom: int) -> np.ndarray:
         return 2 * stats.t.sf(np.abs(r) * np.sqrt(freedom / (1 - r * r)), freedom)
 
 
-def paired_permutation(a: ArrayLike, b: ArrayLike, *, samples: int = 100_000, seed: int = 0) -> float:
-    """Two-sided p of the paired sign-flip test of mean(a - b) = 0; a and b: [n], paired by position.
+def paired_permutation(
+    a: ArrayLike, b: ArrayLike, *, alternative: str = "two-sided", samples: int = 100_000, seed: int = 0
+) -> float:
+    """p of the paired sign-flip test of mean(a - b) = 0; a and b: [n], paired by position.
 
-    p = share of the 2^n sign patterns of the differences whose |sum| is at least the observed one. Exact up to 20
-    pairs (ten equal positive differences: 2/1024); above that, `samples` random patterns and p = (1 + hits) /
-    (1 + samples). Raises BiasflowError for unequal lengths, no pairs or values that are not finite."""
+    p = share of the 2^n sign patterns of the differences whose |sum| (alternative="greater": whose sum) is at least the
+    observed one. Exact up to 20 pairs (ten equal positive differences: 2/1024, "greater": 1/1024); above that,
+    `samples` random patterns and p = (1 + hits) / (1 + samples). The observed pattern always counts, so that p is never
+    0. Raises BiasflowError for unequal lengths, no pairs, values that are not finite or another alternative."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if a.ndim != 1 or a.shape != b.shape or not len(a):
         raise BiasflowError(f"paired test: a and b have shapes {a.shape} and {b.shape}; give two equally long lists")
     differences = a - b
     if not np.isfinite(differences).all():
         raise BiasflowError("paired test: a value is not finite; drop the pair or mend the score that it comes from")
-    return float(paired_permutations(differences[:, None], samples=samples, seed=seed)[0])
+    return float(paired_permutations(differences[:, None], alternative=alternative, samples=samples, seed=seed)[0])
 
 
-def paired_permutations(differences: np.ndarray, *, samples: int = 100_000, seed: int = 0) -> np.ndarray:
+def paired_permutations(
+    differences: np.ndarray, *, alternative: str = "two-sided", samples: int = 100_000, seed: int = 0
+) -> np.ndarray:
     """The p of `paired_permutation` for each column of the differences [n, k] of pairs: [k].
 
     NaN stands for a pair that a column lacks; a column without any pair gets NaN. Columns with as many pairs are tested
     with the same sign patterns."""
+    check_choice("paired test: alternative", alternative, _FAR)
+    far = _FAR[alternative]
     there = np.isfinite(differences)
     pairs, p = there.sum(axis=0), np.full(differences.shape[1], np.nan)
     for n in np.unique(pairs[pairs > 0]):
         columns = np.flatnonzero(pairs == n)
         own = differences[:, columns].T[there[:, columns].T].reshape(len(columns), n).T  # [n, columns]
         # Patterns that tie with the observed one must count, whatever the order of summation rounds them to.
-        reached = abs(own.sum(axis=0)) - 1e-9 * np.abs(own).sum(axis=0)
+        reached = far(own.sum(axis=0)) - 1e-9 * np.abs(own).sum(axis=0)
         if n <= _EXACT_UP_TO:
             blocks = np.array_split(np.arange(len(columns)), -(-len(columns) * 2 ** (n - 1) // _SUMS))
-            p[columns] = np.concatenate(
-                [(np.abs(_all_signed_sums(own[:, block])) >= reached[block]).mean(axis=0) for block in blocks]
-            )
+            p[columns] = np.concatenate([_share_of_all(own[:, block], reached[block], far) for block in blocks])
         else:
-            p[columns] = _sampled(own, reached, samples, seed)
+            p[columns] = _sampled(own, reached, far, samples, seed)
     return p
 
 
@@ -154,30 +161,34 @@ def holm(p_values: ArrayLike) -> np.ndarray:
 
 
 def t_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Student's t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than two."""
+    """Student's t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than three.
+
+    Of two values it would reach 12.7 times their distance from the mean to either side: out of all that a score can be.
+    """
     values, n = np.asarray(values, dtype=float), len(values)
-    if n < 2:
+    if n < 3:
         return float("nan"), float("nan")
     half = stats.t.ppf((1 + confidence) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
     return float(values.mean() - half), float(values.mean() + half)
 
 
-def _all_signed_sums(differences: np.ndarray) -> np.ndarray:
-    """The sums [2^(n - 1), k] over all sign patterns of [n, k] with the first sign fixed: |sum| is the same when every
-    sign is turned."""
+def _share_of_all(differences: np.ndarray, reached: np.ndarray, far: Callable) -> np.ndarray:
+    """The share of all sign patterns whose sum lies as far as `reached` [k], of each column of [n, k].
+
+    Only those with the first sign fixed are summed: turning every sign turns the sum."""
     sums = differences[:1]
     for difference in differences[1:]:
         sums = np.concatenate([sums + difference, sums - difference])
-    return sums
+    return ((far(sums) >= reached).mean(axis=0) + (far(-sums) >= reached).mean(axis=0)) / 2
 
 
-def _sampled(differences: np.ndarray, reached: np.ndarray, samples: int, seed: int) -> np.ndarray:
+def _sampled(differences: np.ndarray, reached: np.ndarray, far: Callable, samples: int, seed: int) -> np.ndarray:
     """(1 + hits) / (1 + samples) of each column of [n, k], from random sign patterns."""
     generator = np.random.default_rng(seed)
     hits = np.zeros(differences.shape[1])
     for start in range(0, samples, 2000):
         signs = generator.choice([-1.0, 1.0], size=(min(2000, samples - start), len(differences)))
-        hits += (np.abs(signs @ differences) >= reached).sum(axis=0)
+        hits += (far(signs @ differences) >= reached).sum(axis=0)
     return (1 + hits) / (1 + samples)
 
 

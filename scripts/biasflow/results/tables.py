@@ -11,6 +11,7 @@ from scripts.biasflow.base.files import whole_file
 from scripts.biasflow.results.latex import LONG_TEXT, latex_table
 
 PUBLISHED, DIFFERENCE = "_published", "_difference"
+BOUND = "_bound"  # of a column: "<" where its number 1 / n is only an upper bound, which LaTeX and HTML show as < 1/n
 _ACRONYMS = {"ceat", "csv", "fpr", "glue", "nli", "seat", "snli", "tpr", "weat"}
 
 _PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
@@ -74,6 +75,16 @@ def merge_published(
     return merged[[column for column in order if column in merged]]
 
 
+def with_bound(table: pd.DataFrame, p: str, partitions: pd.Series) -> pd.DataFrame:
+    """The table with the column `<p>_bound` after the exact p-values `p`, and none of these 0.
+
+    Where no partition of a test is counted its p is below 1 / partitions: that stands in its place, and "<" beside it."""
+    none = table[p] == 0
+    table = table.assign(**{p: table[p].mask(none, 1 / partitions)})
+    table.insert(table.columns.get_loc(p) + 1, p + BOUND, none.map({True: "<", False: ""}))
+    return table
+
+
 def arranged(table: pd.DataFrame, **orders: Iterable[object] | None) -> pd.DataFrame:
     """The table sorted by these columns, each in the order in which its values are first given, others last; None: in
     their own order."""
@@ -102,14 +113,14 @@ def write_table(
 ) -> None:
     """Write a table three times: CSV (6 significant digits), LaTeX (fitting an A4 page) and HTML.
 
-    LaTeX and HTML show `decimals` places, differences with their sign, and a column's header from `headers`, or what
-    `readable` makes of its name. Each file is whole or absent."""
+    LaTeX and HTML show `decimals` places, differences with their sign, "< 1/n" where a column `<name>_bound` has "<", and
+    a column's header from `headers`, or what `readable` makes of its name. Each file is whole or absent."""
     name = Path(csv_path).stem
     with whole_file(csv_path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
-    shown = frame.apply(lambda column: _displayed(column, decimals))
-    headers = {column: (headers or {}).get(column, readable(column)) for column in frame}
-    numeric = {column for column in frame if is_numeric_dtype(frame[column]) and not is_bool_dtype(frame[column])}
+    shown = _with_bounds(frame.apply(lambda column: _displayed(column, decimals)), frame)
+    headers = {column: (headers or {}).get(column, readable(column)) for column in shown}
+    numeric = {column for column in shown if is_numeric_dtype(frame[column]) and not is_bool_dtype(frame[column])}
     for path, text in (
         (tex_path, latex_table(shown, headers=headers, numeric=numeric, caption=caption, label=f"tab:{name}")),
         (html_path, _html(shown, headers=headers, numeric=numeric, caption=caption, title=name)),
@@ -126,6 +137,15 @@ def readable(column: str) -> str:
     first, *rest = column.split("_")
     words = [first if len(first) == 1 else first.capitalize(), *(w.upper() if len(w) == 1 else w for w in rest)]
     return " ".join(word.upper() if word.lower() in _ACRONYMS else word for word in words)
+
+
+def _with_bounds(shown: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """The cells with "< 1/n" in `<name>` where `<name>_bound` says so, and without the latter."""
+    signs = [column for column in frame if column.endswith(BOUND)]
+    for sign in signs:
+        name = sign.removesuffix(BOUND)
+        shown[name] = shown[name].mask(frame[sign] == "<", (1 / frame[name]).map("< 1/{:.0f}".format))
+    return shown.drop(columns=signs)
 
 
 def _displayed(column: pd.Series, decimals: int) -> pd.Series:

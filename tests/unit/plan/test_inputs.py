@@ -395,5 +395,7 @@ def test_every_paper_has_items_of_its_own_blocks(tmp_path):
     }
     assert {"stimuli", "next_sentence", "explained_variance", "sentence_pairs", TRAINING} <= roles["dawkins2024"]
     assert "token_scores" in roles["liang2020"] and "token_scores" not in roles["orgad2022"]
-    assert {"professions", "top_words", "ceat_counts", "ceat_words"} <= roles["orgad2022"]
+    assert {"professions", "top_words", "gender_accuracy", "scrubbed_examples", "ceat_counts", "ceat_words"} <= roles[
+        "orgad2022"
+    ]
     assert {"professions", "ceat_counts"}.isdisjoint(roles["dawkins2024"])

@@ -134,7 +134,10 @@ def test_wrong_input_is_refused(x, y, method):
 
 
 def test_ten_equal_differences():
-    assert paired_permutation(np.full(10, 0.3), np.full(10, 0.1)) == 2 / 1024
+    higher, lower = np.full(10, 0.3), np.full(10, 0.1)
+    assert paired_permutation(higher, lower) == 2 / 1024
+    assert paired_permutation(higher, lower, alternative="greater") == 1 / 1024
+    assert paired_permutation(lower, higher, alternative="greater") == 1
 
 
 def test_no_difference_and_a_single_pair_show_nothing():
@@ -144,13 +147,14 @@ def test_no_difference_and_a_single_pair_show_nothing():
 
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=8))
 def test_exact_p_is_the_share_of_sign_patterns(differences):
-    sums = [abs(sum(s * d for s, d in zip(signs, differences, strict=True))) for signs in
-            itertools.product((1, -1), repeat=len(differences))]  # fmt: skip
-    expected = np.mean(np.array(sums) >= abs(sum(differences)))
+    sums = np.array([np.dot(signs, differences) for signs in itertools.product((1, -1), repeat=len(differences))])
+    expected = np.mean(abs(sums) >= abs(sum(differences)))
     # Tenths are not exact in floating point: patterns that tie must still count.
     scaled = np.array(differences) / 10
     assert paired_permutation(scaled, np.zeros(len(scaled))) == pytest.approx(expected)
     assert paired_permutation(np.zeros(len(scaled)), scaled) == pytest.approx(expected)
+    greater = paired_permutation(scaled, np.zeros(len(scaled)), alternative="greater")
+    assert greater == pytest.approx(np.mean(sums >= sum(differences)))
 
 
 def test_many_pairs_are_sampled_with_the_seed():
@@ -163,12 +167,19 @@ def test_many_pairs_are_sampled_with_the_seed():
     )
     assert p == pytest.approx(oracle.pvalue, abs=0.02)
     assert paired_permutation(a + 5, b, samples=999) == 1 / 1000
+    greater = paired_permutation(a, b, samples=20_000, alternative="greater")
+    assert greater == pytest.approx(p / 2, abs=0.01) and paired_permutation(a - 5, b, alternative="greater") == 1
 
 
 @pytest.mark.parametrize(("a", "b"), [([], []), ([1, 2], [1]), ([1, math.inf], [1, 2])])
 def test_pairs_that_do_not_pair_are_refused(a, b):
     with pytest.raises(BiasflowError):
         paired_permutation(a, b)
+
+
+def test_an_unknown_alternative_is_refused():
+    with pytest.raises(BiasflowError, match="less"):
+        paired_permutation([1, 2], [1, 1], alternative="less")
 
 
 @given(st.integers(0, 1000), st.integers(2, 24))
@@ -229,12 +240,13 @@ def test_holm_refuses_what_is_no_list_of_p_values(wrong):
 
 
 def test_t_interval_by_hand():
-    # Two values: half width t(1) sd / sqrt(2) = 12.7062 x 0.01.
-    assert t_interval(np.array([0.51, 0.53])) == pytest.approx((0.392938, 0.647062), abs=1e-6)
-    assert np.isnan(t_interval(np.array([0.5]))).all()
+    # Three values: half width t(2) sd / sqrt(3) = 4.30265 x 0.01 / 1.73205.
+    assert t_interval(np.array([0.51, 0.52, 0.53])) == pytest.approx((0.495159, 0.544841), abs=1e-6)
+    for too_few in ([0.5], [0.5, 0.6]):
+        assert np.isnan(t_interval(np.array(too_few))).all()
 
 
-@given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12), st.floats(0.5, 0.98))
+@given(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=12), st.floats(0.5, 0.98))
 def test_t_interval_holds_the_mean_and_grows_with_confidence(values, confidence):
     values = np.array(values)
     low, high = t_interval(values, confidence=confidence)

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.results.tables import merge_published, readable, write_table
+from scripts.biasflow.results.tables import merge_published, readable, with_bound, write_table
 
 FRAME = pd.DataFrame(
     {
@@ -92,6 +92,16 @@ def test_published_values_stand_beside_ours():
     assert list(merged) == ["key", "strength", "strength_published", "strength_difference", "other"]
     assert merged["strength_difference"].round(9).tolist()[:2] == [0.05, -0.05]
     assert merged.loc[2, ["strength_published", "strength_difference"]].isna().all()
+
+
+def test_an_exact_p_of_0_is_printed_as_its_bound(tmp_path):
+    table = with_bound(pd.DataFrame({"p": [0.0, 0.25, np.nan]}), "p", pd.Series([20, 20, 0]))
+    assert list(table) == ["p", "p_bound"] and table["p"].tolist()[:2] == [0.05, 0.25]
+    assert table["p_bound"].tolist() == ["<", "", ""]
+    csv, tex, page = write(table, tmp_path)
+    assert csv == "p,p_bound\n0.05,<\n0.25,\n,\n"
+    assert Cells(page).texts == ["p", "< 1/20", "0.2500", ""]
+    assert r"\textless{} 1/20" in tex and "Bound" not in tex
 
 
 def test_names_for_readers():

@@ -83,7 +83,8 @@ def nli_intervals(run: Run) -> pd.DataFrame:
     """Mean and 95 % t interval over the fine-tuning seeds of every NLI score, and the share of seeds that are viable.
 
     Columns: encoder, interventions, level, settings (printed order), seeds, then per entry of SCORES its mean, `_low`
-    and `_high` (NaN for one seed), and `viable_share`: each seed's SNLI accuracy against Base of the same seed."""
+    and `_high` (NaN for fewer than three seeds), and `viable_share`: each seed's SNLI accuracy against Base of the same
+    seed."""
     seeds = nli(run)
     seeds["viable"] = against_base(seeds, ["encoder", "seed"], **run.options["viability"]) == "yes"
     scores = {}

@@ -118,7 +118,7 @@ def glue_average(ours: Rows, strategy: str) -> pd.DataFrame:
 
 def glue(run: Run) -> pd.DataFrame:
     """By encoder, task, strategy, metric, method and placement: mean and 95 % t interval [low, high] over the seeds
-    (NaN for one), `seeds`, and the change from the untouched encoder.
+    (NaN for fewer than three), `seeds`, and the change from the untouched encoder.
 
     `score`, the mean of a task's metrics, has rows where a task has several: of one it would repeat that metric."""
     ours = of_paper(run)

@@ -28,7 +28,7 @@ from scripts.biasflow.papers.liang2020.rows import (
 )
 from scripts.biasflow.results.scores import NONE
 from scripts.biasflow.results.statistics import holm
-from scripts.biasflow.results.tables import merge_published
+from scripts.biasflow.results.tables import merge_published, with_bound
 
 OCCTMP = ["diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he", "share_pronoun"]
 ASSOCIATION = ["effect_size", "p_value", "partitions", "exact"]
@@ -105,6 +105,8 @@ def main(run: Run) -> pd.DataFrame:
         check_methods(own, ours, name, [])
         table = table.assign(**reading).merge(own, on=KEY, how="left", validate="one_to_one")
         measured[name] = set(own["encoder"])
+    for p in [column for column in table if column.endswith("_p_value")]:
+        table = with_bound(table, p, table.pop(p.removesuffix("p_value") + "partitions"))
 
     values = [column for column in table if column in set(printed["metric"])]
     table = merge_published(table, wide(printed, KEY, values, complete=False), on=KEY, values=values)
@@ -144,17 +146,20 @@ def chinese(run: Run) -> pd.DataFrame:
 def association(run: Run) -> pd.DataFrame:
     """Every association test by encoder, test, pooling, method and placement, with Holm's correction and a verdict.
 
-    p_holm corrects for the `tests` with a p-value of the same encoder, method and placement, on words and on sentences,
-    all poolings together. Raises BiasflowError naming encoder and method for a gap."""
+    An exact p of 0 is given as its bound (see `with_bound`). p_holm corrects for the `tests` with a p-value of the same
+    encoder, method and placement, on words and on sentences, all poolings together. Raises BiasflowError naming encoder
+    and method for a gap."""
     ours = of_paper(run)
     keys = [*KEY, "set", "variant"]
     table = wide(_association(ours.inside), keys, ASSOCIATION)
     check_methods(table, ours, "association", ["set", "variant"])
+    table = with_bound(table, "p_value", table["partitions"])
     table["p_holm"] = table.groupby(KEY)["p_value"].transform(holm).astype(float)
     table["tests"] = table.groupby(KEY)["p_value"].transform("count")
     table["verdict"] = [_verdict(p, q) for p, q in zip(table["p_value"], table["p_holm"], strict=True)]
     table["exact"] = np.where(table["partitions"] == 0, "", np.where(table["exact"] == 1, "exact", "sampled"))
-    order = ["encoder", "set", "variant", "method", *PLACEMENT, "effect_size", "p_value", "p_holm"]
+    measured = ["effect_size", "p_value", "p_value_bound", "p_holm"]
+    order = ["encoder", "set", "variant", "method", *PLACEMENT, *measured]
     table = ordered(table, ["encoder", "set", "variant"], ours)[[*order, "verdict", "tests", "exact", "partitions"]]
     printed = wide(_association(published_rows(ours)), keys, ["effect_size", "p_value"])
     names = {"set": "test", "variant": "pooling"}
@@ -185,7 +190,7 @@ def _verdict(p: float, corrected: float) -> str:
 def _columns(shown: Readings) -> dict[str, tuple[dict[str, str], list[str]]]:
     """Measure of the main table -> the columns that say what is shown of it, filled in, and its own columns."""
     tests = {
-        name: [f"{test.lower()}_{metric}" for test in own for metric in ("effect_size", "p_value")]
+        name: [f"{test.lower()}_{metric}" for test in own for metric in ("effect_size", "p_value", "partitions")]
         for name, own in (("weat", shown.words), ("seat", shown.sentences))
     }
     columns = {

@@ -2,10 +2,13 @@
 
 Item files that its tables need, Run.files[role][key] -> path of a CSV:
 
-    top_words    task     words that tell gender after scrubbing: part ("all" or a profession), seed, iteration,
-                          gender, rank, word, accuracy, majority_share (tables 9 and 10)
-    professions  task     profession, women, men, share_of_women, labour_share, kept, reason (table data)
-    sources      task     what reading the files of biographies left out, or what embedded ones are (table data)
-    ceat_counts  encoder  contexts of the words of CEAT: word, used (table ceat; absent: its columns stay empty)
-    ceat_words   "ceat"   the words of the tests (table ceat; needed with ceat_counts)
+    top_words          task     words that tell gender after scrubbing: part ("all" or a profession), seed, iteration,
+                                gender, rank, word, accuracy, majority_share, converged (tables 9 and 10)
+    gender_accuracy    task     how well gender is told: version (raw, or a scrubbing), part, seed, n, accuracy,
+                                majority_share, converged (table gender_told)
+    scrubbed_examples  task     gender, profession, version, text (figure 2)
+    professions        task     profession, women, men, share_of_women, labour_share, kept, reason (table data)
+    sources            task     what reading the files of biographies left out, or what embedded ones are (table data)
+    ceat_counts        encoder  contexts of the words of CEAT: word, used (table ceat; absent: its columns stay empty)
+    ceat_words         "ceat"   the words of the tests (table ceat; needed with ceat_counts)
 """

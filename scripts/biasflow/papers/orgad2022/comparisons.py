@@ -31,11 +31,16 @@ def compare(runs: pd.DataFrame) -> pd.DataFrame:
     """Mean and sd (n - 1) of each encoder, MEASURE and CELL, and its change from the model "none" on raw text.
 
     `runs`: encoder, CELL, seed, head_seed, MEASURE, value (NaN: left out). `n` counts seeds and `n_heads` retrained
-    heads; `change` is the mean over `pairs` of the same seed and head seed; `p` their paired permutation test,
-    `p_by_encoder` that of the means over the heads of each seed. `star`: "yes" where p < LEVEL, "" without a test."""
+    heads; `change` is the mean over `pairs` of the same seed and head seed; `p` their two-sided paired permutation
+    test, `p_one_sided` the same in the direction of the change, `p_by_encoder` two-sided, of the means over the heads
+    of each seed. `star`, `star_one_sided`: "yes" where p or p_one_sided < LEVEL, "" without a test."""
     blocks = [_compare_encoder(block).assign(encoder=name) for name, block in runs.groupby("encoder")]
     table = pd.concat(blocks or [_compare_encoder(runs).assign(encoder="")], ignore_index=True)
-    return table.assign(star=np.where(table["p"].isna(), "", np.where(table["p"] < LEVEL, "yes", "no")))
+    return table.assign(star=_stars(table["p"]), star_one_sided=_stars(table["p_one_sided"]))
+
+
+def _stars(p: pd.Series) -> np.ndarray:
+    return np.where(p.isna(), "", np.where(p < LEVEL, "yes", "no"))
 
 
 def _compare_encoder(runs: pd.DataFrame) -> pd.DataFrame:
@@ -46,15 +51,18 @@ def _compare_encoder(runs: pd.DataFrame) -> pd.DataFrame:
     base = pd.MultiIndex.from_frame(cells.assign(model=NONE, text=np.where(cells["text"] == "", "", RAW)))
     compared = (cells["model"] != NONE) & base.isin(wide.columns)
     differences = np.where(compared, values - wide.reindex(columns=base).to_numpy(dtype=float), np.nan)
+    change = np.array(_of_defined(np.mean, differences))
+    directed = differences * np.sign(change)
     seeds, heads = wide.index.get_level_values("seed"), wide.index.get_level_values("head_seed") != ""
     return cells.assign(
         mean=_of_defined(np.mean, values),
         sd=_of_defined(partial(np.std, ddof=1), values, least=2),
         n=pd.DataFrame(there).groupby(seeds).any().sum().to_numpy(),
         n_heads=there[heads].sum(axis=0),
-        change=_of_defined(np.mean, differences),
+        change=change,
         pairs=pd.Series(np.isfinite(differences).sum(axis=0), dtype="Int64").where(compared),
         p=paired_permutations(differences, samples=SAMPLES),
+        p_one_sided=paired_permutations(directed, alternative="greater", samples=SAMPLES),
         p_by_encoder=paired_permutations(pd.DataFrame(differences).groupby(seeds).mean().to_numpy(), samples=SAMPLES),
     )
 

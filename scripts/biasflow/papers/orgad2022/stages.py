@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from scripts.biasflow.papers.frames import Run, status
@@ -16,14 +15,16 @@ from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 PRINTED_IN = {BEFORE: "3", AFTER: "4", FROZEN: "5"}  # stage -> the paper's table
 _KEY = ["encoder", *MEASURE, *CELL]
-_STARS = ["star", "star" + PUBLISHED]
+_STARS = ["star", "star_one_sided", "star" + PUBLISHED]
 
 
 def table3(run: Run) -> pd.DataFrame:
     """Before retraining: a row per encoder, measure (printed ones first), strategy and test input (setting).
 
-    The caption in paper.yaml says what the columns are; p is `statistics.paired_permutation`, of the tests of one
-    measure `p_holm`. BiasflowError naming encoder and strategy for a hole in the scores."""
+    The caption in paper.yaml says what the columns are; p and p_one_sided are `statistics.paired_permutation`, p_holm
+    corrects p for the tests of one measure, stars_agree says under which of the two our star is the printed one:
+    "both", "two-sided", "one-sided" or "neither". BiasflowError naming encoder and strategy for a hole in the scores.
+    """
     return _stage_table(run, BEFORE)
 
 
@@ -56,11 +57,11 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
         what = COMPRESSION if row.metric == MIXED.metric and row.encoder in scored else stage
         return status(chosen.reason(row.encoder, what, row.model))
 
-    sd, (star, other) = table["sd" + PUBLISHED], (table[name] for name in _STARS)
+    sd = table["sd" + PUBLISHED]
     models = zip(table["encoder"], table["model"], strict=True)
     table = table.assign(
         difference_in_printed_sd=table["mean" + DIFFERENCE] / sd.where(sd > 0),
-        stars_agree=np.where((star == "") | (other == ""), "", np.where(star == other, "yes", "no")),
+        stars_agree=[_agreeing(*stars) for stars in table[_STARS].itertuples(index=False, name=None)],
         diverged=[chosen.diverged_seeds(*model) for model in models] if chosen.lost(stage) else "",
         status=[row.status or why(row) for row in table.itertuples()],
         other=table["text"] != table["model"].map(TEXTS | chosen.models),
@@ -74,7 +75,16 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
     )
     heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == AFTER else ([], [])
     columns = ["encoder", "measure", "variant", "strategy", "setting", "mean", "mean_published", "mean_difference"]
-    columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, "change", "pairs", "p", "p_holm"]
-    columns += [*by_encoder, "star", "star_published", "stars_agree", "undefined_cells", "diverged", "status"]
+    columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, "change", "pairs"]
+    columns += ["p", "p_one_sided", "p_holm", *by_encoder, *_STARS, "stars_agree"]
+    columns += ["undefined_cells", "diverged", "status"]
     table = table.rename(columns={"model": "strategy", "text": "setting"})[columns]
     return table.astype(dict.fromkeys(["n", *heads, "pairs"], "Int64"))
+
+
+def _agreeing(two_sided: str, one_sided: str, printed: str) -> str:
+    """Under which reading our star is the printed one; "" where nobody tested."""
+    if "" in (two_sided, printed):
+        return ""
+    same = [name for name, star in (("two-sided", two_sided), ("one-sided", one_sided)) if star == printed]
+    return "both" if len(same) == 2 else same[0] if same else "neither"

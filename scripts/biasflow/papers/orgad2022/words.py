@@ -8,11 +8,12 @@ import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.bios import SUMMARY_COLUMNS, left_out
-from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.frames import RUN, Run, status
 
 ALL = "all"  # professions; iterations together
 PRINTED_OF = {"9": ALL, "10": "nurse"}  # table -> whose words the paper prints
-_TOP = ["part", "seed", "iteration", "gender", "rank", "word", "accuracy", "majority_share"]
+_TOP = ["part", "seed", "iteration", "gender", "rank", "word", "accuracy", "majority_share", "converged"]
+_TOLD = ["version", "part", "seed", "n", "accuracy", "majority_share", "converged"]
 _PROFESSIONS = ["profession", "women", "men", "share_of_women", "labour_share", "kept", "reason"]
 
 
@@ -23,7 +24,7 @@ def table9(run: Run) -> pd.DataFrame:
 
 def table10(run: Run) -> pd.DataFrame:
     """The words of the biographies of a profession (or several), as `words_table`."""
-    parts = _read(run, "top_words", _TOP, keep_default_na=False)["part"].unique()
+    parts = read_item(run, "top_words", _TOP, keep_default_na=False)["part"].unique()
     return _words(run, "10", [part for part in parts if part != ALL])
 
 
@@ -31,11 +32,11 @@ def words_table(top: pd.DataFrame, printed: pd.DataFrame, profession: str) -> pd
     """A row per gender for all iterations together, with the printed words, then one per iteration.
 
     `top`: the words of a profession's biographies ("all": of everybody's), a row per seed, iteration, gender and word,
-    with its rank, and accuracy and majority_share of the classifier. `printed`: gender and word, in the order of print
-    and without the iteration, which the paper does not tell; None if no words of this profession are printed.
+    with its rank, and accuracy, majority_share and converged of the classifier. `printed`: gender and word, in the
+    order of print and without the iteration, which the paper does not tell; None if no words of it are printed.
     Words are sorted by how many of the `seeds` list them (in brackets), then by mean rank, then by the alphabet;
     `printed_found` of the `printed_words` of a gender are among them. Accuracy and majority share (what guessing the
-    commoner gender would get) are means over seeds."""
+    commoner gender would get) are means over seeds; `converged`: whether all fits of the row did."""
     rows = []
     for iteration, table in ((ALL, top.assign(iteration=ALL)), (None, top)):
         for (number, gender), own in table.groupby(["iteration", "gender"]):
@@ -51,6 +52,7 @@ def words_table(top: pd.DataFrame, printed: pd.DataFrame, profession: str) -> pd
                     # Over all iterations there is no one accuracy: it falls as words are scrubbed.
                     "accuracy": np.nan if iteration == ALL else fits["accuracy"].mean(),
                     "majority_share": fits["majority_share"].mean(),
+                    "converged": _yes(own["converged"].all()),
                     "printed": "" if theirs is None or iteration != ALL else ", ".join(theirs),
                     "printed_words": None if theirs is None else len(theirs),
                     "printed_found": None if theirs is None else theirs.drop_duplicates().isin(own["word"]).sum(),
@@ -59,11 +61,35 @@ def words_table(top: pd.DataFrame, printed: pd.DataFrame, profession: str) -> pd
     return pd.DataFrame(rows).astype({"printed_words": "Int64", "printed_found": "Int64"})
 
 
+def gender_told(run: Run) -> pd.DataFrame:
+    """How often a bag of words tells the gender of a biography, raw and after each scrubbing: all, and by profession.
+
+    Accuracy is the mean over `seeds`, with its standard deviation (n - 1); `n` the test biographies of a seed, as many
+    women as men of each profession; `used`: the scrubbing of the run; `converged`: whether all fits did. One row that
+    says why, where no profession has enough biographies of both genders."""
+    rows = read_item(run, "gender_accuracy", _TOLD, keep_default_na=False)
+    table = rows.groupby(["version", "part"], sort=False, as_index=False).agg(
+        accuracy=("accuracy", "mean"),
+        sd=("accuracy", "std"),
+        majority_share=("majority_share", "mean"),
+        n=("n", "mean"),
+        seeds=("seed", "nunique"),
+        converged=("converged", "all"),
+    )
+    if table.empty:
+        return pd.DataFrame({"status": [status("no profession has enough biographies of both genders")]})
+    table = table.assign(used=table["version"].eq(run.options.get("scrubbing")).map(_yes), status=RUN)
+    table = table.assign(converged=table["converged"].map(_yes)).astype({"n": int})
+    names = {"version": "scrubbing", "part": "profession"}
+    columns = ["version", "used", "part", "accuracy", "sd", "majority_share", "n", "seeds", "converged", "status"]
+    return table[columns].rename(columns=names)
+
+
 def data(run: Run) -> pd.DataFrame:
     """The professions, used ones first: biographies by gender, share of women, labour statistics, what was dropped.
 
     BiasflowError for a missing column, a profession given twice, and one that was dropped without a reason."""
-    table, sources = data_table(_read(run, "professions", _PROFESSIONS)), pd.read_csv(_file(run, "sources"))
+    table, sources = data_table(read_item(run, "professions", _PROFESSIONS)), pd.read_csv(_file(run, "sources"))
     # Of embedded biographies nothing is left out.
     embedded = f"The biographies are embedded ones: {sources.iloc[0, 0]}."
     table.attrs["note"] = left_out(sources) if set(SUMMARY_COLUMNS) <= set(sources) else embedded
@@ -91,7 +117,7 @@ def data_table(professions: pd.DataFrame) -> pd.DataFrame:
 
 def _words(run: Run, number: str, parts: Sequence[str]) -> pd.DataFrame:
     """`words_table` of each of these professions, beside the words of a printed table where it is of the same one."""
-    top = _read(run, "top_words", _TOP, keep_default_na=False)
+    top = read_item(run, "top_words", _TOP, keep_default_na=False)
     parts = [part for part in parts if part in set(top["part"])]
     if not parts:
         raise BiasflowError(f"table {number}: {_file(run, 'top_words')} has no words for it; look for them first")
@@ -100,6 +126,10 @@ def _words(run: Run, number: str, parts: Sequence[str]) -> pd.DataFrame:
     return pd.concat(
         [words_table(top[top["part"] == part], theirs.get(part), part) for part in parts], ignore_index=True
     )
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
 
 
 def _by_seeds(top: pd.DataFrame) -> pd.Series:
@@ -116,7 +146,8 @@ def _file(run: Run, role: str) -> Path:
         raise BiasflowError(f"the run has no file of {role} for task {run.options['task']}; make it first") from None
 
 
-def _read(run: Run, role: str, columns: Sequence[str], **options) -> pd.DataFrame:
+def read_item(run: Run, role: str, columns: Sequence[str], **options) -> pd.DataFrame:
+    """The file of a role for the task of the paper; BiasflowError if the run has none, or it lacks one of `columns`."""
     table = pd.read_csv(_file(run, role), **options)
     if missing := [column for column in columns if column not in table]:
         raise BiasflowError(f"{_file(run, role)}: no column {', '.join(missing)}; it needs {', '.join(columns)}")

@@ -51,8 +51,9 @@ class Collected:
     sources: pd.DataFrame
 
     def scrubbed(self, terms: str) -> pd.DataFrame:
-        """The biographies with a column `scrubbed`; terms: see text.scrub."""
-        return self.texts.assign(scrubbed=scrubbed_texts(self.texts, terms=terms))
+        """The biographies with a column `scrubbed`, and the source's own as `scrubbed_by_source`; terms: text.scrub."""
+        own = self.texts["scrubbed"]
+        return self.texts.assign(scrubbed=scrubbed_texts(self.texts, terms=terms), scrubbed_by_source=own)
 
 
 def from_world(*, bias: float, seed: int, biographies: int, advice: str) -> Collected:

@@ -21,16 +21,18 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.base.tabular import read_parquet, write_csv
 from scripts.biasflow.strategies.balance import balance
+from scripts.biasflow.tasks.occupation.versions import examples, versions
 
 log = logging.getLogger(__name__)
 
 FEMALE, MALE = GENDERS = ("F", "M")
 ALL = "all"  # professions
 COLUMNS = ["seed", "iteration", "gender", "rank", "word", "weight", "accuracy", "majority_share", "converged"]
+ACCURACY_COLUMNS = ["seed", "part", "n", "accuracy", "majority_share", "converged"]
 # Newton's steps: 9 to 11 are enough from 1,000 to 128,000 biographies, where L-BFGS needs more with every doubling.
 STEPS, TOLERANCE = 100, 1e-6
 
@@ -45,7 +47,10 @@ def prepare(
     least: int,
     profession: str,
 ) -> dict[str, object]:
-    """Write the words of all biographies and of a profession: `words` per gender and iteration, in `least` texts."""
+    """Write the words of all biographies and of a profession: `words` per gender and iteration, in `least` texts.
+
+    Also how well gender is told under every scrubbing (`gender_accuracy` by `version`, no row where all professions are
+    too small), and biographies to look at (tasks.occupation.versions.examples)."""
     biographies = read_parquet(sources["biographies"][0])
     parts = {name: of_profession(biographies, name) for name in (ALL, profession)}
     tables = [
@@ -60,7 +65,20 @@ def prepare(
         for name, part in parts.items()
     ]
     write_csv(pd.concat(tables, ignore_index=True), outputs["top_words"])
+    told = [_told(texts, biographies, seeds, least).assign(version=name) for name, texts in versions(biographies)]
+    write_csv(pd.concat(told, ignore_index=True), outputs["gender_accuracy"])
+    write_csv(examples(biographies), outputs["scrubbed_examples"])
     return {}
+
+
+def _told(texts: pd.Series, biographies: pd.DataFrame, seeds: Sequence[int], least: int) -> pd.DataFrame:
+    """`gender_accuracy`, without rows where all professions are too small."""
+    genders, professions = (biographies[name].tolist() for name in ("gender", "profession"))
+    try:
+        return gender_accuracy(texts.tolist(), genders, professions, seeds=seeds, min_texts=least)
+    except AbsentError as error:
+        log.warning("%s", error)
+        return pd.DataFrame(columns=ACCURACY_COLUMNS)
 
 
 def of_profession(biographies: pd.DataFrame, profession: str) -> pd.DataFrame:
@@ -131,7 +149,7 @@ def gender_accuracy(
 
     Returns rows (seed, part, n, accuracy, majority_share, converged): part is "all" or a profession; n, the test
     biographies; accuracy, the share of them whose gender is told; majority_share as in `top_words`, near 1/2.
-    BiasflowError as in `top_words`, and where no profession has enough of both genders."""
+    BiasflowError as in `top_words`; AbsentError where no profession has enough of both genders."""
     if len(professions) != len(texts):
         raise BiasflowError(f"gender classifier: {len(texts)} texts, but {len(professions)} professions.")
     _check(texts, gender, seeds, 1, 1, test_share, regularisation)
@@ -139,7 +157,7 @@ def gender_accuracy(
     sizes = table.value_counts(["profession", "gender"]).unstack(fill_value=0).reindex(columns=GENDERS, fill_value=0)
     enough = set(sizes.index[sizes.min(axis=1) >= max(least, 2)])
     if not enough:
-        raise BiasflowError(f"gender classifier: no profession has {least} biographies of both genders; lower `least`.")
+        raise AbsentError(f"gender classifier: no profession has {least} biographies of both genders; give more.")
     candidates = np.flatnonzero(table["profession"].isin(enough))
     counts, _ = _count(texts, False, min_texts)
     women, rows = (table["gender"] == FEMALE).to_numpy(), []
@@ -154,7 +172,7 @@ def gender_accuracy(
             of_part = np.full(len(test), True) if part == ALL else (table.loc[test, "profession"] == part).to_numpy()
             share = women[test][of_part].mean()
             rows.append((seed, part, of_part.sum(), right[of_part].mean(), max(share, 1 - share), converged))
-    return pd.DataFrame(rows, columns=["seed", "part", "n", "accuracy", "majority_share", "converged"])
+    return pd.DataFrame(rows, columns=ACCURACY_COLUMNS)
 
 
 def _rows_of_seed(

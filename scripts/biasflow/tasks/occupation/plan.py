@@ -11,6 +11,10 @@ from scripts.biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, Task
 from scripts.biasflow.registry import STRATEGIES, module_of
 
 RAW, SCRUBBED = "raw", "scrubbed"
+GENDERED_WORDS = {  # sources of what is scrubbed
+    "lexicon": project_folder("config/gender"),
+    "nouns": [project_file("config/scrubbing.csv")],
+}
 
 
 def probed_texts(asked: Asked) -> list[Dataset]:
@@ -74,7 +78,7 @@ def biography_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[s
     data, labour = task.about["data"], task.about["labour"]
     files = WORLD if data == PLANTED else {"files": corpus_files(data["files"], catalogue)}
     labour = labour or project_file("config/labour_statistics.csv")
-    return {**files, "labour": [labour], "lexicon": project_folder("config/gender")}
+    return {**files, "labour": [labour], **GENDERED_WORDS}
 
 
 def collected(task: TaskPlan) -> dict[str, object]:
@@ -141,8 +145,8 @@ KIND = Kind(
         Step(
             "top_words",
             "tasks.occupation.gender_classifier",
-            {"top_words": "top_words.csv"},
-            sources=made("biographies.parquet"),
+            {name: f"{name}.csv" for name in ("top_words", "gender_accuracy", "scrubbed_examples")},
+            sources=lambda task, catalogue: made("biographies.parquet")(task, catalogue) | GENDERED_WORDS,
             options=lambda task: task.about["top_words"],
             memory=8000,
             runtime=120,
@@ -157,7 +161,9 @@ KIND = Kind(
         {"biographies": "biographies.parquet"},
         lambda task, seed: {"seed": seed, "max_length": task.about["finetuning"]["max_length"]},
     ),
-    printed={name: f"{name}.csv" for name in ("professions", "top_words", "sources")},
-    captioned=("top_words",),
+    printed={
+        name: f"{name}.csv" for name in ("professions", "top_words", "gender_accuracy", "scrubbed_examples", "sources")
+    },
+    captioned=("top_words", "scrubbing"),
     check=check,
 )

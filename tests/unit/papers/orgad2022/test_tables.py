@@ -103,6 +103,23 @@ def test_few_seeds(count, p):
     assert row["p"] == p and np.isnan(row["sd"]) == (count == 1)
 
 
+def test_five_seeds_can_have_a_star_on_one_side_alone():
+    table = table5(run(scores(encoder=ROBERTA, seeds=SIX[:5])))
+    row = row_of(table, "TPR gap (S)", "subsampling", encoder=ROBERTA)
+    assert (row["p"], row["p_one_sided"]) == (2 / 2**5, 1 / 2**5)
+    assert (row["star"], row["star_one_sided"], row["star_published"]) == ("no", "yes", "yes")
+    assert row["stars_agree"] == "one-sided"
+    assert row_of(table, "TPR gap (S)", "scrubbing", encoder=ROBERTA)["stars_agree"] == "two-sided"  # printed: no star
+    assert row_of(table, "TPR gap (S)", "none", encoder=ROBERTA)["stars_agree"] == ""
+
+
+def test_one_sided_is_in_the_direction_of_the_change():
+    frame = scores(seeds=SIX[:5], parts=["before"])
+    lower = with_value(frame, -9.0, metric="independence", strategy="oversampling")
+    row = row_of(table3(run(lower)), "Independence gap (S)", "oversampling")
+    assert row["change"] < 0 and row["p_one_sided"] == row["p"] / 2
+
+
 def test_scrubbing_has_a_row_for_each_test_input_and_the_printed_one_beside_scrubbed(roberta):
     table = table3(run(roberta))
     main = row_of(table, "TPR gap (P)", "scrubbing", encoder=ROBERTA)
@@ -118,8 +135,8 @@ def test_printed_values_differences_in_printed_sds_and_stars():
     ours = expected("tpr_gap_pearson", "train") + 2 + 0.025
     assert row["mean_difference"] == pytest.approx(ours - 0.319) and row["sd_published"] == 0.114
     assert row["difference_in_printed_sd"] == pytest.approx((ours - 0.319) / 0.114)
-    assert row["star"] == row["star_published"] == "yes" and row["stars_agree"] == "yes"
-    assert row_of(table, "FPR gap (P)", "scrubbing", encoder=ROBERTA)["stars_agree"] == "no"
+    assert row["star"] == row["star_published"] == "yes" and row["stars_agree"] == "both"
+    assert row_of(table, "FPR gap (P)", "scrubbing", encoder=ROBERTA)["stars_agree"] == "neither"
     # An sd that is printed as 0.000 is no unit.
     zero = row_of(table, "Independence gap (S)", "subsampling", encoder=ROBERTA)
     assert zero["sd_published"] == 0 and np.isnan(zero["difference_in_printed_sd"])

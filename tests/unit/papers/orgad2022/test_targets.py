@@ -9,7 +9,7 @@ import pytest
 from scripts.biasflow.corpora.ceat_sets import WORDS, ceat_tests, words_of
 from scripts.biasflow.papers.make import make_paper
 from scripts.biasflow.papers.orgad2022 import correlations
-from scripts.biasflow.papers.orgad2022.targets import FIGURES, TABLES
+from scripts.biasflow.papers.orgad2022.targets import FIGURES, PAGES, TABLES
 from scripts.biasflow.papers.paper import load
 from tests.unit.papers.orgad2022.made_up import run, scores
 
@@ -19,7 +19,15 @@ def files(tmp_path):
     top = [("all", 0, 1, "F", 1, "women"), ("nurse", 0, 1, "M", 1, "chief")]
     frames = {
         "top_words": pd.DataFrame(top, columns=["part", "seed", "iteration", "gender", "rank", "word"]).assign(
-            accuracy=0.7, majority_share=0.5
+            accuracy=0.7, majority_share=0.5, converged=True
+        ),
+        "gender_accuracy": pd.DataFrame(
+            [("raw", "all", 0, 50, 0.9, 0.5, True)],
+            columns=["version", "part", "seed", "n", "accuracy", "majority_share", "converged"],
+        ),
+        "scrubbed_examples": pd.DataFrame(
+            [("F", "nurse", "raw", "She paints."), ("F", "nurse", "pronouns", "_ paints.")],
+            columns=["gender", "profession", "version", "text"],
         ),
         "professions": pd.DataFrame(
             [("nurse", 90, 10, 0.9, 0.88, True, "")],
@@ -31,7 +39,7 @@ def files(tmp_path):
     paths = {role: tmp_path / f"{role}.csv" for role in frames}
     for role, frame in frames.items():
         frame.to_csv(paths[role], index=False)
-    keys = {"top_words": "bios", "professions": "bios", "sources": "bios", "ceat_counts": "roberta-base"}
+    keys = dict.fromkeys(frames, "bios") | {"ceat_counts": "roberta-base"}
     return {role: {key: paths[role]} for role, key in keys.items()} | {"ceat_words": {"ceat": WORDS}}
 
 
@@ -39,7 +47,9 @@ def test_all_of_the_paper_is_made(files, tmp_path, monkeypatch):
     monkeypatch.setattr(correlations, "RESAMPLES", 20)
     frame = scores(encoder="roberta-base", seeds=(0, 5), tests=["C6"], probes=(0,))
     written = make_paper("orgad2022", run(frame, files=files), tmp_path / "made")
-    assert len(written) == 3 * len(TABLES) + 2 * len(FIGURES) and all(path.stat().st_size for path in written)
+    assert len(written) == 3 * len(TABLES) + 2 * len(FIGURES) + len(PAGES) and all(
+        path.stat().st_size for path in written
+    )
     assert {"orgad2022_table1.csv", "orgad2022_ceat.html", "orgad2022_figure5.pdf"} <= {path.name for path in written}
 
 

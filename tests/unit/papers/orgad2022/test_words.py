@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.orgad2022.words import data, data_table, table9, table10, words_table
+from scripts.biasflow.papers.orgad2022.words import data, data_table, gender_told, table9, table10, words_table
 from scripts.biasflow.papers.published import read_published
 from tests.unit.papers.orgad2022.made_up import run, scores
 
@@ -26,7 +26,7 @@ def file_of(frame, folder, name="table"):
 
 def top_words(rows):
     columns = ["seed", "iteration", "gender", "rank", "word"]
-    return pd.DataFrame(rows, columns=columns).assign(weight=1.0, accuracy=0.7, majority_share=0.5)
+    return pd.DataFrame(rows, columns=columns).assign(weight=1.0, accuracy=0.7, majority_share=0.5, converged=True)
 
 
 def test_words_by_seeds_and_ranks_beside_the_printed_ones():
@@ -64,6 +64,34 @@ def test_words_of_another_profession_are_not_compared_with_the_printed_ones(tiny
     )
     assert own["printed_words"].gt(0).all()
     assert set(table9(made)["profession"]) == {"all"} and table9(made)["printed_found"].tolist()[0] == 1
+
+
+def test_a_fit_that_did_not_converge_is_told():
+    rows = [(0, 1, "F", 1, "women"), (1, 1, "F", 1, "women"), (0, 2, "F", 1, "dance")]
+    ours = top_words(rows).assign(converged=[True, False, True])
+    assert words_table(ours, None, "all")["converged"].tolist() == ["no", "no", "yes"]
+
+
+def test_how_well_gender_is_told_by_scrubbing_and_profession(tiny, tmp_path):
+    columns = ["version", "seed", "part", "n", "accuracy", "majority_share", "converged"]
+    rows = [
+        ("raw", seed, part, n, accuracy + seed / 10, 0.5, seed == 0 or part == "all")
+        for part, n, accuracy in (("all", 50, 0.8), ("nurse", 20, 0.9))
+        for seed in (0, 1)
+    ]
+    rows += [("gendered", 0, "all", 50, 0.6, 0.52, True)]
+    files = {"gender_accuracy": file_of(pd.DataFrame(rows, columns=columns), tmp_path)}
+    table = gender_told(run(tiny, files=files, scrubbing="gendered"))
+    assert table["scrubbing"].tolist() == ["raw", "raw", "gendered"] and table["used"].tolist() == ["no", "no", "yes"]
+    assert table["profession"].tolist() == ["all", "nurse", "all"] and table["converged"].tolist() == [
+        "yes",
+        "no",
+        "yes",
+    ]
+    assert table["accuracy"].tolist() == pytest.approx([0.85, 0.95, 0.6]) and table["n"].tolist() == [50, 20, 50]
+    assert table["sd"].tolist() == pytest.approx([0.1 / np.sqrt(2)] * 2 + [np.nan], nan_ok=True)
+    none = {"gender_accuracy": file_of(pd.DataFrame(columns=columns), tmp_path)}
+    assert gender_told(run(tiny, files=none))["status"].item().startswith("not run: ")
 
 
 def test_words_need_rows(tiny, tmp_path):

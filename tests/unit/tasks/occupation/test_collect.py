@@ -87,6 +87,7 @@ def test_planted_biographies_are_enough_or_more_are_asked_for(n, enough):
 def test_scrubbed_texts_stand_beside_the_others():
     found = from_world(bias=1.0, seed=0, biographies=400, advice="more")
     both = found.scrubbed("pronouns")
+    assert both["scrubbed_by_source"].equals(found.texts["scrubbed"])
     assert both["text"].equals(found.texts["text"])
     assert not both["scrubbed"].str.contains(r"\b(?:he|she)\b", case=False).any()
     assert found.texts["text"].str.contains(r"\b(?:he|she)\b", case=False).any()

@@ -1,0 +1,83 @@
+"""Figure 2: a biography before and after scrubbing."""
+
+import re
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+import jinja2
+
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.orgad2022.selection import RAW
+from scripts.biasflow.papers.orgad2022.words import read_item
+
+_COLUMNS = ["gender", "profession", "version", "text"]
+_GENDERS = {"F": "a woman", "M": "a man"}
+_PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
+    """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Biographies before and after scrubbing</title>
+<style>
+body { font: 15px/1.6 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 2rem; max-width: 70rem; }
+h1 { font-size: 1.2rem; }
+h2 { font-size: 1.1rem; margin-top: 2rem; }
+table { border-collapse: collapse; border-bottom: 2px solid #1a1a1a; }
+th, td { padding: .35rem .7rem; text-align: left; vertical-align: top; }
+thead th { box-shadow: inset 0 2px #1a1a1a, inset 0 -1px #1a1a1a; }
+tbody th { font-weight: normal; white-space: nowrap; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+del { background: #f6d5c3; padding: 0 .15rem; border-radius: .15rem; }
+</style>
+</head>
+<body>
+<h1>Biographies before and after scrubbing</h1>
+<p>{{ caption }}</p>
+{% for heading, rows in sections %}
+<h2>{{ heading }}</h2>
+<table>
+<thead>
+<tr><th scope="col">Scrubbing</th><th scope="col">Words</th><th scope="col">Text</th></tr>
+</thead>
+<tbody>
+{% for version, parts in rows %}
+<tr>
+<th scope="row">{{ version }}</th>
+<td class="number">{{ parts | selectattr(1) | list | length }}</td>
+<td>{% for text, out in parts %}{% if out %}<del>{{ text }}</del>{% else %}{{ text }}{% endif %}{% endfor %}</td>
+</tr>
+{% endfor %}
+</tbody>
+</table>
+{% endfor %}
+</body>
+</html>
+"""
+)
+
+
+def figure2(run: Run, caption: str) -> str:
+    """A page of the run's file `scrubbed_examples`: each biography, marked where a scrubbing takes words out."""
+    table = read_item(run, "scrubbed_examples", _COLUMNS, keep_default_na=False)
+    sections = []
+    for (gender, profession), own in table.groupby(["gender", "profession"], sort=False):
+        texts = own.set_index("version")["text"]
+        rows = [(name if name != RAW else "none (raw)", [*marked(texts[RAW], text)]) for name, text in texts.items()]
+        sections.append((f"{_GENDERS[gender]}, {profession.replace('_', ' ')}", rows))
+    return _PAGE.render(caption=caption, sections=sections)
+
+
+def marked(raw: str, scrubbed: str) -> Iterator[tuple[str, bool]]:
+    """The raw text in parts, each with whether it is absent from the scrubbed one; blanks and punctuation are kept.
+
+    A scrubbed word becomes one "_", so that words correspond by their place; where several became one, or the source
+    left out more, by the longest common blocks."""
+    words, left = (re.findall(r"\w+|\W+", text) for text in (raw, scrubbed))
+    if len(words) == len(left):
+        kept = {place for place, pair in enumerate(zip(words, left, strict=True)) if len({*pair}) == 1}
+    else:
+        blocks = SequenceMatcher(None, words, left, autojunk=False).get_matching_blocks()
+        kept = {place for block in blocks for place in range(block.a, block.a + block.size)}
+    for place, word in enumerate(words):
+        yield word, place not in kept and word[0].isalnum()

@@ -1,0 +1,37 @@
+"""The biographies as they are, and under every scrubbing; a few of them, to look at (paper C, figure 2)."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from scripts.biasflow.strategies.balance import GENDERS
+from scripts.biasflow.tasks.occupation.data import RAW
+from scripts.biasflow.text.scrub import TERMS, scrubbed_texts
+
+LONGEST = 400  # characters of a biography that is shown
+
+
+def versions(biographies: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+    """RAW and each of the terms of text.scrub, with the text of every biography.
+
+    biographies: text, name, and scrubbed_by_source, what the source itself has as a scrubbed text ("" without one)."""
+    yield RAW, biographies["text"].str.strip()
+    own = biographies.assign(scrubbed=biographies["scrubbed_by_source"])
+    for terms in TERMS:
+        yield terms, scrubbed_texts(own, terms=terms)
+
+
+def examples(biographies: pd.DataFrame) -> pd.DataFrame:
+    """Rows (gender, profession, version, text): a biography of each gender in every version.
+
+    Of those up to LONGEST characters (of all, where none is as short) the first whose versions differ the most, which
+    is how many different ones it has."""
+    found = []
+    for gender in GENDERS:
+        own = biographies[biographies["gender"] == gender]
+        short = own[own["text"].str.len() <= LONGEST]
+        texts = pd.DataFrame(dict(versions(short if len(short) else own)))
+        for row in texts.nunique(axis=1).nlargest(1).index:
+            profession = biographies.loc[row, "profession"]
+            found += [(gender, profession, version, text) for version, text in texts.loc[row].items()]
+    return pd.DataFrame(found, columns=["gender", "profession", "version", "text"])
