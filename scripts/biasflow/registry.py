@@ -228,7 +228,7 @@ METRICS = {
         "metrics.combined_effect",
         "associations",
         "context_tests",
-        measures={"ceat_effect_size": Measure("CEAT", 0, "neutral", INSIDE, (-2, 2), variant="weat-spread")},
+        measures={"ceat_effect_size": Measure("CEAT", 0, "neutral", INSIDE, (-2, 2), variant="concepts-spread")},
         sees=WORDS,
     ),
     "gender_share": Metric(

@@ -57,7 +57,7 @@ _LABELS = {measure.key: measure.label for measure in MEASURES}
 UNDEFINED = "undefined_cells"  # its part is the start of the name of the measures that it counts for
 CEAT_EFFECT, CEAT_P = "ceat_effect_size", "ceat_p_two_sided"
 CEAT_METRICS = (CEAT_EFFECT, CEAT_P, "ceat_p_one_sided", "ceat_tau_squared")
-CEAT_VARIANT = "weat-spread"  # roles and variance of the released CEAT code
+CEAT_VARIANT = "concepts-spread"  # roles as the paper describes them, variance of the released CEAT code
 CEAT_MEASURE = Measure("CEAT", CEAT_EFFECT, CEAT_VARIANT)
 CEAT_PRINTED = "C6"  # the test of the printed values
 

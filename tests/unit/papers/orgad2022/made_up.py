@@ -107,7 +107,7 @@ def _ceat(keys, tests, effect, p):
     return [
         keys | {"dataset": test, "readout_seed": "0", "metric": metric, "variant": variant, "value": value, "n": 1000}
         for test in tests
-        for variant in ("weat-spread", "swapped-spread", "weat-sampling", "swapped-sampling")
+        for variant in ("concepts-spread", "genders-spread", "concepts-sampling", "genders-sampling")
         for metric, value in values.items()
     ]
 
