@@ -253,7 +253,7 @@ METRICS = {
         "metrics.codelength",
         "probes",
         "probed_texts",
-        measures={"compression": Measure("Compression", 1, "low", INSIDE, (0, None), variant="bits-best")},
+        measures={"compression": Measure("Compression", 1, "low", INSIDE, (0, None), variant="paper-bits-best")},
         sees=FIRST_TOKEN,
     ),
     "perplexity": Metric(

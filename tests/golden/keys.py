@@ -169,8 +169,9 @@ def _occupation(old: dict) -> dict | None:
 
 
 def _probe(old: dict) -> dict:
+    """The first version coded what is now the reading `paper` of the data."""
     keys = {"dataset": f"{BIOS}-{old['setting']}", "split_seed": old["seed"], "readout_seed": old["head_seed"]}
-    return _model(old) | keys | _variant(old)
+    return _model(old) | keys | {"variant": f"paper-{old['variant']}"}
 
 
 def _log_odds(old: dict) -> dict:

@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.orgad2022.fits import line
-from scripts.biasflow.papers.orgad2022.measures import BY_LABEL, MIXED, PEARSON, Measure
-from scripts.biasflow.papers.orgad2022.runs import POINT, points
+from scripts.biasflow.papers.orgad2022.measures import BY_LABEL, PEARSON, Measure, mixed
+from scripts.biasflow.papers.orgad2022.runs import POINT, coded, compression_runs, points
 from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, Selection, select
 from scripts.biasflow.results import figures as draw
 
@@ -25,7 +25,6 @@ _STAGES = {BEFORE: "before retraining", AFTER: "after retraining"}
 _COLUMNS = 3  # measures side by side, each before and after
 _ABOVE = 26  # points from a panel to the name of the encoder: higher than the panel's title
 _CROWD = 100  # points from which the marks are smaller
-_X, _X_LABEL = MIXED.column, "compression (as released)"
 _GRID = [  # a row of correlations, a row of sums, a row of information measures
     [f"{part} gap ({kind})" for part in ("TPR", "FPR", "Precision")] for kind in "PS"
 ] + [[f"{name} gap (S)" for name in ("Independence", "Separation", "Sufficiency")]]
@@ -47,8 +46,8 @@ def figure3(run: Run) -> Figure:
     figure, grid = draw.panels(len(blocks), 2, (7.2, 0.7 + 2.6 * len(blocks)), sharey="row")
     for row, (name, stages) in zip(grid, blocks.items(), strict=True):
         for axes, (stage, block) in zip(row, stages.items(), strict=True):
-            _draw(axes, block, measure, marks, boxes=stage == AFTER, title=_STAGES[stage])
-            axes.set_xlabel(_X_LABEL)
+            _draw(axes, block, _x(chosen), measure, marks, boxes=stage == AFTER, title=_STAGES[stage])
+            axes.set_xlabel(_x_label(chosen))
             axes.tick_params(labelleft=True)
         row[0].set_ylabel(f"{measure.label}, data shares")
         draw.name_row(row[0], name, _ABOVE)
@@ -84,15 +83,26 @@ def _small_multiples(run: Run, rows: Sequence[Sequence[Measure]]) -> Figure:
         for left, right, measure in zip(line_of_panels[::2], line_of_panels[1::2], measures, strict=True):
             right.sharey(left)
             for axes, (stage, block) in zip((left, right), stages.items(), strict=True):
-                _draw(axes, block, measure, marks, title=stage)
+                _draw(axes, block, _x(chosen), measure, marks, title=stage)
             left.set_ylabel(f"{measure.label}{', labour shares' if measure.variant == 'labour' else ''}")
             right.tick_params(labelleft=False)
         if measures is rows[0]:
             draw.name_row(line_of_panels[0], name, _ABOVE)
     for axes in grid[-1]:
-        axes.set_xlabel(_X_LABEL)
+        axes.set_xlabel(_x_label(chosen))
     draw.legend_below(figure, _legend(marks))
     return figure
+
+
+def _x(chosen: Selection) -> str:
+    """The column of compression: as released, of the data that stand beside the printed values if the run has them."""
+    return mixed(chosen.probe_data[0]).column
+
+
+def _x_label(chosen: Selection) -> str:
+    labels = coded(compression_runs(chosen), "variant").get(mixed(chosen.probe_data[0]).variant, np.nan)
+    count = f", {labels:,.0f} labels" if np.isfinite(labels) else ""
+    return f"compression ({chosen.probe_data[0]} data{count}; units as released)"
 
 
 def _blocks(chosen: Selection, measures: Sequence[Measure]) -> dict[str, dict[str, pd.DataFrame]]:
@@ -100,7 +110,7 @@ def _blocks(chosen: Selection, measures: Sequence[Measure]) -> dict[str, dict[st
     stages = {stage: points(chosen, stage) for stage in _STAGES}
 
     def drawable(table: pd.DataFrame) -> bool:
-        return any(len(_known(table, measure)) for measure in measures)
+        return any(len(_known(table, _x(chosen), measure)) for measure in measures)
 
     blocks = {
         name: {stage: table[table["encoder"] == name] for stage, table in stages.items()} for name in chosen.encoders
@@ -108,9 +118,9 @@ def _blocks(chosen: Selection, measures: Sequence[Measure]) -> dict[str, dict[st
     return {name: block for name, block in blocks.items() if any(map(drawable, block.values()))}
 
 
-def _known(block: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """The points where compression and the measure are defined."""
-    both = [_X, measure.column]
+def _known(block: pd.DataFrame, x: str, measure: Measure) -> pd.DataFrame:
+    """The points where compression (column x) and the measure are defined."""
+    both = [x, measure.column]
     return block.dropna(subset=both) if {*both} <= {*block} else block.head(0)
 
 
@@ -119,11 +129,13 @@ def _nothing(chosen: Selection) -> Figure:
     return draw.empty_figure("; ".join(f"{name}: {chosen.no_points(name)}" for name in chosen.encoders))
 
 
-def _draw(axes: Axes, block: pd.DataFrame, measure: Measure, marks: Marks, *, title: str, boxes: bool = False) -> None:
+def _draw(
+    axes: Axes, block: pd.DataFrame, x: str, measure: Measure, marks: Marks, *, title: str, boxes: bool = False
+) -> None:
     """One measure at one stage: marks (or a box per encoder), line, and as the title R^2, of labour shares also that
     of the data's."""
-    x, y = _X, measure.column
-    known = _known(block, measure)
+    y = measure.column
+    known = _known(block, x, measure)
     draw.light_grid(axes)
     if known.empty:
         axes.set_title(title, loc="left", fontsize=8)

@@ -12,17 +12,19 @@ from scipy import stats
 from scripts.biasflow.papers.frames import Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL
 from scripts.biasflow.papers.orgad2022.measures import (
-    BITS,
     CEAT_PRINTED,
     CEAT_VARIANT,
+    DATA,
     EXTRINSIC,
-    MIXED,
+    RELEASED,
     VARIANTS,
+    bits,
+    mixed,
     with_labels,
 )
 from scripts.biasflow.papers.orgad2022.printed import ENCODER, REPLICA, beside, printed_values
-from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points
-from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, CEAT, COMPRESSION, select
+from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points, with_coded
+from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, CEAT, COMPRESSION, Selection, select
 from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 SIGNIFICANT, EVERY = "p < 0.05", "all"  # which points stand in a row
@@ -59,9 +61,9 @@ def table2(run: Run) -> pd.DataFrame:
 
     A row per encoder, intrinsic measure and variant, which `points` (those with p < 0.05, as the paper has for CEAT, or
     all) and extrinsic measure; points are models x seeds, after retraining x heads, with scrubbing on scrubbed
-    biographies. `n_before` and `n_after` count them. Published values stand beside compression as released (mixed-last)
-    and the CEAT points with p < 0.05. CEAT is C6, or the first test that the run has. BiasflowError naming encoder and
-    strategy for a hole in the scores."""
+    biographies. `n_before` and `n_after` count them; `coded` is how many labels the probe coded. Published values stand
+    beside compression as released (released-mixed-last) and the CEAT points with p < 0.05. CEAT is C6, or the first
+    test that the run has. BiasflowError naming encoder and strategy for a hole in the scores."""
     return _fits(run, [*run.options["encoders"][:1], ENCODER])
 
 
@@ -73,7 +75,7 @@ def table6(run: Run) -> pd.DataFrame:
 def _fits(run: Run, encoders: Sequence[str]) -> pd.DataFrame:
     chosen, encoders = select(run), list(dict.fromkeys(encoders))
     tables = {stage: points(chosen, stage) for stage in (BEFORE, AFTER)}
-    before, after = (_fitted(table, stage, chosen.ceat_test) for stage, table in tables.items())
+    before, after = (_fitted(table, stage, chosen) for stage, table in tables.items())
     ours = before.merge(after, on=_KEY, how="outer")
     table = with_labels(beside(ours, _printed(run, chosen.ceat_test), _KEY, list(tables), encoders))
     table["status"] = [
@@ -84,20 +86,22 @@ def _fits(run: Run, encoders: Sequence[str]) -> pd.DataFrame:
         table,
         encoder=encoders,
         intrinsic=[COMPRESSION],
-        intrinsic_variant=[MIXED.variant, BITS.variant],
+        intrinsic_variant=[reading(data).variant for data in DATA for reading in (mixed, bits)],
         points=[SIGNIFICANT, EVERY],
         key=[measure.key for measure in _MEASURES],
     )
-    columns = ["encoder", "intrinsic", "intrinsic_variant", "points", "measure", "variant"]
+    columns = ["encoder", "intrinsic", "intrinsic_variant", "coded", "points", "measure", "variant"]
     for stage in tables:
         columns += [stage, stage + PUBLISHED, stage + DIFFERENCE, f"n_{stage}"]
-    return table[[*columns, "status"]].astype({"n_before": "Int64", "n_after": "Int64"})
+    table = with_coded(chosen, table)[[*columns, "status"]]
+    return table.astype({"n_before": "Int64", "n_after": "Int64"})
 
 
-def _fitted(table: pd.DataFrame, stage: str, test: str) -> pd.DataFrame:
+def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
     """R^2 and number of points of a stage by _KEY, of what an encoder has."""
-    effect, p = ceat_columns(test)
-    readings = [(COMPRESSION, measure.variant, EVERY, measure.column) for measure in (MIXED, BITS)]
+    effect, p = ceat_columns(chosen.ceat_test)
+    compressions = [reading(data) for data in chosen.probe_data for reading in (mixed, bits)]
+    readings = [(COMPRESSION, measure.variant, EVERY, measure.column) for measure in compressions]
     readings += [(effect, CEAT_VARIANT, kept, effect) for kept in (SIGNIFICANT, EVERY)]
     rows = []
     for encoder, own in table.groupby("encoder"):
@@ -115,7 +119,7 @@ def _printed(run: Run, test: str) -> pd.DataFrame:
     ceat = values["intrinsic"] == CEAT
     values = values.assign(
         intrinsic=values["intrinsic"].mask(ceat, ceat_columns(CEAT_PRINTED)[0]),
-        intrinsic_variant=np.where(ceat, CEAT_VARIANT, MIXED.variant),
+        intrinsic_variant=np.where(ceat, CEAT_VARIANT, mixed(RELEASED).variant),
         points=np.where(ceat, SIGNIFICANT, EVERY),
     )[~ceat | (test == CEAT_PRINTED)]
     return values.pivot(index=_KEY, columns="stage", values="value").rename_axis(columns=None).reset_index()

@@ -9,15 +9,17 @@ import pandas as pd
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.orgad2022.measures import (
     ACCURACY,
-    BITS,
     CEAT_EFFECT,
     CEAT_P,
     CEAT_VARIANT,
-    CONTROL,
+    COMPRESSION_VALUE,
+    CONTROL_VALUE,
     EXTRINSIC,
-    MIXED,
     UNDEFINED,
     VARIANTS,
+    bits,
+    data_of,
+    mixed,
 )
 from scripts.biasflow.papers.orgad2022.selection import BASELINES, FINETUNED, NONE, Selection, in_order
 
@@ -42,11 +44,29 @@ def extrinsic_runs(chosen: Selection, stage: str) -> pd.DataFrame:
 def compression_runs(chosen: Selection, stage: str = FINETUNED) -> pd.DataFrame:
     """Compression of gender in all variants, and of random labels, as means over probe seeds; as `extrinsic_runs`.
 
-    `stage`: "finetuned", "pretrained" or "random"."""
-    rows = chosen.rows[chosen.rows["metric"].isin([MIXED.metric, CONTROL.metric])]
-    # A probe seed that lacks a score must not hide in a mean: the runs are checked before they are averaged.
-    whole = _whole(rows, chosen, stage, [MIXED.key, BITS.key], "the gender probe")
-    return whole.groupby(["encoder", *CELL, "seed", "head_seed", *MEASURE], as_index=False, sort=False)["value"].mean()
+    n counts the labels that are coded. `stage`: "finetuned", "pretrained" or "random"."""
+    rows = chosen.rows[chosen.rows["metric"].isin([COMPRESSION_VALUE, CONTROL_VALUE])]
+    data = rows["variant"].map(data_of)
+    # A probe seed that lacks a score must not hide in a mean: the runs are checked before they are averaged. The seeds
+    # of released data are not those of the others.
+    whole = pd.concat(
+        _whole(rows[data == own], chosen, stage, [mixed(own).key, bits(own).key], f"the gender probe, {own} data")
+        for own in chosen.probe_data
+    )
+    keys = ["encoder", *CELL, "seed", "head_seed", *MEASURE]
+    return whole.groupby(keys, as_index=False, sort=False)[["value", "n"]].mean()
+
+
+def coded(runs: pd.DataFrame, *keys: str) -> pd.Series:
+    """How many labels the probe coded, by `keys`: means over `compression_runs`, NaN where the scores do not say."""
+    return runs[runs["metric"] == COMPRESSION_VALUE].groupby([*keys])["n"].mean().round()
+
+
+def with_coded(chosen: Selection, table: pd.DataFrame) -> pd.DataFrame:
+    """`table` (encoder, intrinsic_variant) with how many labels of fine-tuned models the probe `coded`."""
+    labels = coded(compression_runs(chosen), *(keys := ["encoder", "variant"]))
+    named = pd.MultiIndex.from_frame(table[["encoder", "intrinsic_variant"]], names=keys)
+    return table.assign(coded=labels.reindex(named).to_numpy(dtype=float)).astype({"coded": "Int64"})
 
 
 def ceat_runs(
@@ -81,7 +101,7 @@ def points(chosen: Selection, stage: str, *, average_heads: bool = False) -> pd.
     if average_heads:
         table = table.drop(columns="head_seed").groupby(POINT, as_index=False).mean().assign(head_seed="")
     found = compression_runs(chosen)
-    intrinsic = [_wide(chosen, found[found["metric"] == MIXED.metric], POINT)]
+    intrinsic = [_wide(chosen, found[found["metric"] == COMPRESSION_VALUE], POINT)]
     for test in chosen.ceat_tests:
         names = dict(zip((f"{name} {CEAT_VARIANT}" for name in (CEAT_EFFECT, CEAT_P)), ceat_columns(test), strict=True))
         intrinsic.append(_wide(chosen, ceat_runs(chosen, test), POINT).rename(columns=names))

@@ -7,7 +7,7 @@ import pandas as pd
 
 from scripts.biasflow.papers.frames import Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import comparisons
-from scripts.biasflow.papers.orgad2022.measures import MEASURES, MIXED, with_labels
+from scripts.biasflow.papers.orgad2022.measures import COMPRESSION_VALUE, MEASURES, with_labels
 from scripts.biasflow.papers.orgad2022.printed import TEXTS, beside, encoders_of, printed_values
 from scripts.biasflow.papers.orgad2022.runs import CELL, MEASURE
 from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, FROZEN, select
@@ -53,7 +53,7 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
 
     def why(row: NamedTuple) -> str:
         """Where a whole stage is missing compression is missing for the same reason."""
-        what = COMPRESSION if row.metric == MIXED.metric and row.encoder in scored else stage
+        what = COMPRESSION if row.metric == COMPRESSION_VALUE and row.encoder in scored else stage
         return status(chosen.reason(row.encoder, what, row.model))
 
     sd, (star, other) = table["sd" + PUBLISHED], (table[name] for name in _STARS)
@@ -73,8 +73,20 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
         other=[False, True],
     )
     heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == AFTER else ([], [])
+    coded = [] if stage == FROZEN else ["coded"]
     columns = ["encoder", "measure", "variant", "strategy", "setting", "mean", "mean_published", "mean_difference"]
-    columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, "change", "pairs", "p", "p_holm"]
+    columns += [
+        "difference_in_printed_sd",
+        "sd",
+        "sd_published",
+        "n",
+        *heads,
+        "coded",
+        "change",
+        "pairs",
+        "p",
+        "p_holm",
+    ]
     columns += [*by_encoder, "star", "star_published", "stars_agree", "undefined_cells", "diverged", "status"]
     table = table.rename(columns={"model": "strategy", "text": "setting"})[columns]
-    return table.astype(dict.fromkeys(["n", *heads, "pairs"], "Int64"))
+    return table.astype(dict.fromkeys(["n", *heads, *coded, "pairs"], "Int64"))

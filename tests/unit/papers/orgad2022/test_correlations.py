@@ -89,8 +89,12 @@ def test_r_squared_of_an_exact_line_is_one_before_and_counts_heads_after():
     # Per strategy the maker raises compression by 2 and every measure by 1; seeds raise them by 0.1 and 0.01.
     x = np.array([3 + 2 * s + j / 10 for s in range(4) for j in range(3)])
     y = np.array([s + j / 100 for s in range(4) for j in range(3)])
-    own = of(table, intrinsic="compression", intrinsic_variant="mixed-last", measure="FPR gap (S)")
+    own = of(table, intrinsic="compression", intrinsic_variant="released-mixed-last", measure="FPR gap (S)")
     assert own["before"] == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2) and own["n_before"] == 12
+    assert own["coded"] == 1000
+    paper = of(table, intrinsic="compression", intrinsic_variant="paper-mixed-last", measure="FPR gap (S)")
+    assert paper["coded"] == 200 and np.isnan(paper["before_published"])
+    assert table.loc[table["intrinsic"] == "ceat C6", "coded"].isna().all()
     assert own["n_after"] == 24 and own["before_published"] == 0.353 and own["after_published"] == 0.046
     assert own["after_difference"] == pytest.approx(own["after"] - 0.046)
     exact = with_points(
@@ -100,10 +104,10 @@ def test_r_squared_of_an_exact_line_is_one_before_and_counts_heads_after():
         seeds=(0, 5, 11),
     )
     table = table2(run(exact))
-    for variant in ("mixed-last", "bits-best"):
+    for variant in ("released-mixed-last", "released-bits-best"):
         own = of(table, intrinsic="compression", intrinsic_variant=variant, measure="TPR gap (P)", variant="train")
         assert own["before"] == pytest.approx(1)
-        assert np.isnan(own["before_published"]) == (variant == "bits-best")
+        assert np.isnan(own["before_published"]) == (variant == "released-bits-best")
 
 
 def test_ceat_has_the_significant_points_as_printed_and_all_of_them():
@@ -123,7 +127,9 @@ def test_scrubbing_stands_with_its_scrubbed_test_input():
 
 def test_diverged_seeds_are_no_points():
     table = table2(run(with_diverged(made(), "plain", 5)))
-    own = of(table, encoder="tiny", intrinsic="compression", intrinsic_variant="bits-best", measure="TPR gap (S)")
+    own = of(
+        table, encoder="tiny", intrinsic="compression", intrinsic_variant="released-bits-best", measure="TPR gap (S)"
+    )
     assert (own["n_before"], own["n_after"]) == (11, 22)
 
 
@@ -167,7 +173,12 @@ def found(few_resamples):
     return correlations(run(simpson()))
 
 
-BITS = {"intrinsic": "compression", "intrinsic_variant": "bits-best", "measure": "TPR gap (P)", "variant": "train"}
+BITS = {
+    "intrinsic": "compression",
+    "intrinsic_variant": "released-bits-best",
+    "measure": "TPR gap (P)",
+    "variant": "train",
+}
 
 
 def test_the_sign_within_strategies_may_be_the_opposite(found):

@@ -68,7 +68,7 @@ def test_colours_and_shapes_tell_strategies_apart(tiny):
 
 def test_lines_and_r_squared_are_those_of_table_2(tiny):
     table = table2(run(tiny)).query("encoder == 'tiny'")
-    row = table[(table["measure"] == "TPR gap (P)") & (table["intrinsic_variant"] == "mixed-last")].iloc[0]
+    row = table[(table["measure"] == "TPR gap (P)") & (table["intrinsic_variant"] == "released-mixed-last")].iloc[0]
     for axes, stage in zip(figure3(run(tiny)).axes, ("before", "after"), strict=True):
         assert f"{row[stage]:.3f}" in axes.get_title(loc="left")
         assert f"n = {row[f'n_{stage}']}" in axes.get_title(loc="left")

@@ -11,6 +11,7 @@ from scripts.biasflow.papers.published import read_published
 from scripts.biasflow.results.scores import NA, concatenate
 from scripts.biasflow.results.tables import write_table
 from tests.unit.papers.orgad2022.made_up import (
+    DATA,
     EXTRINSIC,
     MODELS,
     SIX,
@@ -62,7 +63,7 @@ def test_the_published_file():
     mean = PRINTED[PRINTED["intrinsic"].isna()].set_index(["table", "model", "metric", "variant"])["value"]
     assert mean["3", "subsampling", "tpr_gap_pearson", "train"] == 0.319
     assert mean["4", "subsampling", "sufficiency", "absdiff"] == 8.370
-    assert mean["1", "oversampling", "compression", "mixed-last"] == 8.52
+    assert mean["1", "oversampling", "compression", "released-mixed-last"] == 8.52
     fits = PRINTED[PRINTED["intrinsic"].notna()]
     fits = fits.set_index(["table", "encoder", "stage", "intrinsic", "metric"])["value"]
     assert fits["6", "deberta-base", "after", "compression", "precision_gap_sum"] == 0.362
@@ -132,10 +133,34 @@ def test_printed_values_differences_in_printed_sds_and_stars():
 def test_compression_is_a_mean_over_probe_seeds(tiny):
     table = table3(run(tiny))
     # None: 3, 3.1, 3.2 with the first probe seed, 0.01 more with the second.
-    row = row_of(table, "Compression", "none", variant="mixed-last")
+    row = row_of(table, "Compression", "none", variant="released-mixed-last")
     assert row["mean"] == pytest.approx(3.105) and row["sd"] == pytest.approx(0.1)
-    assert row_of(table, "Compression", "none", variant="bits-best")["mean"] == pytest.approx(2.105)
+    assert row_of(table, "Compression", "none", variant="released-bits-best")["mean"] == pytest.approx(2.105)
     assert not (table5(run(tiny))["measure"] == "Compression").any()
+
+
+def test_every_reading_of_the_probes_data_has_rows_that_say_how_many_labels_were_coded(roberta):
+    table = of_encoder(table3(run(roberta)), ROBERTA)
+    rows = {data: row_of(table, "Compression", "none", variant=f"{data}-mixed-last", encoder=ROBERTA) for data in DATA}
+    assert [(row["mean"], row["coded"]) for row in rows.values()] == [
+        (pytest.approx(3.105), 1000),
+        (pytest.approx(2.855), 200),
+    ]
+    assert rows["released"]["mean_published"] == 4.121 and np.isnan(rows["paper"]["mean_published"])
+    assert table.loc[table["measure"] != "Compression", "coded"].isna().all()
+
+
+def test_table_1_shows_the_probe_data_of_the_printed_values_and_the_others_in_short(roberta):
+    row = table1(run(roberta)).set_index(["model", "setting"]).loc[("none", "raw")]
+    assert row["probe_data"] == "released" and row["compression"] == pytest.approx(3.105)
+    assert row["compression_coded"] == 1000 and row["compression_published"] == 4.12
+    assert row["compression_paper"] == pytest.approx(2.855) and row["compression_paper_coded"] == 200
+    alone = table1(run(without(roberta, variant=lambda column: column.str.startswith("released-"))))
+    row = alone.set_index(["model", "setting"]).loc[("none", "raw")]
+    assert (
+        row["probe_data"] == "paper" and row["compression"] == pytest.approx(2.855) and row["compression_coded"] == 200
+    )
+    assert np.isnan(row["compression_difference"]) and "compression_paper" not in alone
 
 
 def test_undefined_cells_stand_beside_their_measure(tiny):
@@ -210,10 +235,10 @@ def test_an_undefined_value_is_left_out_and_the_others_kept(tiny):
         (table4, "none", {"strategy": "plain", "head": "retrained"}),
         (table5, "none", {"head": "frozen-plain", "split_seed": "11", "metric": "accuracy"}),
         (table3, "subsampling", {"strategy": "subsampling", "metric": "compression", "seed": "5"}),
-        (table3, "none", {"strategy": "plain", "seed": "5", "readout_seed": "1", "variant": "bits-best"}),
+        (table3, "none", {"strategy": "plain", "seed": "5", "readout_seed": "1", "variant": "paper-bits-best"}),
         (table1, "oversampling", {"strategy": "oversampling", "metric": "ceat_p_two_sided", "seed": "0"}),
         (table1, "none", {"strategy": "plain", "dataset": "C6"}),
-        (table1, "random", {"strategy": "random", "dataset": "bios-raw", "variant": "bits-best", "seed": "0"}),
+        (table1, "random", {"strategy": "random", "dataset": "bios-raw", "variant": "paper-bits-best", "seed": "0"}),
         (table1, "scrubbing", {"strategy": "scrubbing", "dataset": "bios-scrubbed", "head": "own"}),
     ],
 )
@@ -291,7 +316,7 @@ def test_rows_stand_in_the_order_of_the_paper(roberta):
 
 
 def test_a_control_away_from_chance_is_marked():
-    keys = {"metric": "control_compression", "variant": "bits-best", "strategy": "plain"}
+    keys = {"metric": "control_compression", "variant": "released-bits-best", "strategy": "plain"}
     table = table1(run(with_value(scores(encoder=ROBERTA, seeds=SIX), 0.94, **keys)))
     marks = table.set_index("model")["control_at_chance"]
     assert not marks["none"] and marks["oversampling"]
