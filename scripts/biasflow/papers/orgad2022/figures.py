@@ -13,7 +13,7 @@ from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.orgad2022.fits import line
 from scripts.biasflow.papers.orgad2022.measures import BY_LABEL, PEARSON, Measure, mixed
 from scripts.biasflow.papers.orgad2022.runs import POINT, coded, compression_runs, points
-from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, Selection, select
+from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, RAW, Selection, select
 from scripts.biasflow.results import figures as draw
 
 # Of models, in their order; the shapes repeat what the colours say.
@@ -32,15 +32,15 @@ Marks = Mapping[str, tuple[str, str]]
 
 
 @draw.style()
-def figure3(run: Run) -> Figure:
+def figure3(run: Run, *, tested: str = RAW) -> Figure:
     """TPR gap (P) against compression, a row of two panels per encoder.
 
     Left: before retraining, a point per fine-tuned model; right: after, a box per fine-tuned encoder over its heads
     (quartiles; whiskers to the furthest head within 1.5 quartile ranges), at the encoder's compression. Colour:
     strategy. Line: least squares over all points (right: all heads), with R^2. Where nothing can be drawn the figure
-    says why. BiasflowError naming encoder and strategy for a hole in the scores."""
+    says why. `tested`: as in `points`. BiasflowError naming encoder and strategy for a hole in the scores."""
     measure, chosen = BY_LABEL["TPR gap (P)"], select(run)
-    blocks, marks = _blocks(chosen, [measure]), _marks(chosen)
+    blocks, marks = _blocks(chosen, [measure], tested), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
     figure, grid = draw.panels(len(blocks), 2, (7.2, 0.7 + 2.6 * len(blocks)), sharey="row")
@@ -55,26 +55,26 @@ def figure3(run: Run) -> Figure:
     return figure
 
 
-def figure5(run: Run) -> Figure:
+def figure5(run: Run, *, tested: str = RAW) -> Figure:
     """All extrinsic measures against compression: three rows of three measures per encoder, each before and after.
 
     A point per fine-tuned model (before) and per retrained head (after); line and R^2 as in `figure3`. The two panels
     of a measure share its axis. Width 10.5 in: a landscape page."""
-    return _small_multiples(run, [[BY_LABEL[label] for label in row] for row in _GRID])
+    return _small_multiples(run, [[BY_LABEL[label] for label in row] for row in _GRID], tested)
 
 
-def figure7(run: Run) -> Figure:
+def figure7(run: Run, *, tested: str = RAW) -> Figure:
     """The Pearson measures with the US labour statistics' share of women, against compression; as `figure5`.
 
     Below each R^2 stands that of the same measure with the shares of the training data (in brackets), because the
     figure is about how far the two agree."""
-    return _small_multiples(run, [[measure._replace(variant="labour") for measure in PEARSON]])
+    return _small_multiples(run, [[measure._replace(variant="labour") for measure in PEARSON]], tested)
 
 
 @draw.style()
-def _small_multiples(run: Run, rows: Sequence[Sequence[Measure]]) -> Figure:
+def _small_multiples(run: Run, rows: Sequence[Sequence[Measure]], tested: str) -> Figure:
     chosen = select(run)
-    blocks, marks = _blocks(chosen, [measure for row in rows for measure in row]), _marks(chosen)
+    blocks, marks = _blocks(chosen, [measure for row in rows for measure in row], tested), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
     lines = len(rows) * len(blocks)
@@ -105,9 +105,9 @@ def _x_label(chosen: Selection) -> str:
     return f"compression ({chosen.probe_data[0]} data{count}; units as released)"
 
 
-def _blocks(chosen: Selection, measures: Sequence[Measure]) -> dict[str, dict[str, pd.DataFrame]]:
+def _blocks(chosen: Selection, measures: Sequence[Measure], tested: str) -> dict[str, dict[str, pd.DataFrame]]:
     """Encoder -> stage -> points, of the encoders with compression and one of the measures, before or after."""
-    stages = {stage: points(chosen, stage) for stage in _STAGES}
+    stages = {stage: points(chosen, stage, tested) for stage in _STAGES}
 
     def drawable(table: pd.DataFrame) -> bool:
         return any(len(_known(table, _x(chosen), measure)) for measure in measures)

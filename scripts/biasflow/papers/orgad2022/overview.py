@@ -17,7 +17,7 @@ from scripts.biasflow.papers.orgad2022.measures import (
     control,
     mixed,
 )
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, encoders_of, printed_values, with_all
+from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, encoders_of, printed_values, with_all
 from scripts.biasflow.papers.orgad2022.runs import MEASURE, ceat_runs, coded, compression_runs, of_all_models
 from scripts.biasflow.papers.orgad2022.selection import (
     AFTER,
@@ -26,6 +26,8 @@ from scripts.biasflow.papers.orgad2022.selection import (
     CEAT,
     COMPRESSION,
     NONE,
+    RAW,
+    SCRUBBED,
     Selection,
     select,
 )
@@ -47,7 +49,7 @@ def table1(run: Run) -> pd.DataFrame:
 
     The caption in paper.yaml says what the columns are; `measures_not_run` is what an encoder lacks, and why. CEAT is
     C6, or the first test that the run has; compression is that of the first of `Selection.probe_data`, and
-    in short that of the others. CEAT has no test input and stands in the row of the printed one. BiasflowError
+    in short that of the others. CEAT has no test input and stands in the row of raw texts. BiasflowError
     naming encoder and strategy for a hole in the scores."""
     chosen = select(run)
     data, *others = chosen.probe_data
@@ -128,14 +130,13 @@ def table1(run: Run) -> pd.DataFrame:
 
 
 def _rows(chosen: Selection, frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """The rows of table 1: every model that an encoder has scores or printed values of, printed test input first."""
+    """The rows of table 1: every model that an encoder has scores or printed values of, raw test input first."""
     encoders = encoders_of(chosen)
     found = pd.concat([frame[_KEY] for frame in frames]).drop_duplicates()
     found = found[found["encoder"].isin(encoders)]
     found = with_all(found, encoders).fillna("")
-    found["other"] = found["text"] != found["model"].map(TEXTS | chosen.models)
-    models = [*BASELINES, *chosen.models, *TEXTS]
-    return arranged(found, encoder=encoders, model=models, other=[False, True])[_KEY]
+    models = [*BASELINES, *chosen.models, *PROBED_ON]
+    return arranged(found, encoder=encoders, model=models, text=[RAW, SCRUBBED])[_KEY]
 
 
 def _ceat(chosen: Selection) -> pd.DataFrame:
@@ -144,7 +145,7 @@ def _ceat(chosen: Selection) -> pd.DataFrame:
     p = runs[runs["metric"] == CEAT_P].dropna(subset="value")
     counts = (p["value"] < LEVEL).groupby([p["encoder"], p["model"]]).agg(significant="sum", seeds="count")
     table = compare(runs[runs["metric"] == CEAT_EFFECT]).merge(counts.reset_index(), on=_KEY[:2], how="left")
-    return table.assign(text=table["model"].map(TEXTS | chosen.models))
+    return table.assign(text=RAW)
 
 
 def _who(ours: object, theirs: object) -> str:

@@ -42,8 +42,8 @@ _FINE_TUNING = ["encoder", "task", "strategy", "seed"]
 class Selection:
     """The paper's rows of a run, its encoders (those with scores first), and its models without BASELINES.
 
-    models: label -> the text whose scores stand beside the printed ones, in the order of tables and figures; diverged:
-    (encoder, model) -> the seeds whose fine-tuned encoder learned nothing, in numerical order."""
+    models: label -> the text that it is trained on, and probed on in correlations, in the order of tables and figures;
+    diverged: (encoder, model) -> the seeds whose fine-tuned encoder learned nothing, in numerical order."""
 
     run: Run
     rows: pd.DataFrame
@@ -71,6 +71,12 @@ class Selection:
         """The readings of the probe's data that the run has: those of the printed values first."""
         found = set(self.rows.loc[self.rows["metric"] == COMPRESSION_VALUE, "variant"].map(data_of))
         return [data for data in DATA if data in found] or [RELEASED]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The readings of what a scrubbed model is tested on, that of the printed values first."""
+        found = set(self.rows.loc[self.rows["stage"].isin([BEFORE, AFTER]), "text"])
+        return [text for text in (RAW, SCRUBBED) if text in found] or [RAW]
 
     def diverged_seeds(self, encoder: str, model: str) -> str:
         """The seeds that were left out, as tables name them: "seeds 3, 7", "" for none."""

@@ -8,9 +8,9 @@ import pandas as pd
 from scripts.biasflow.papers.frames import Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import comparisons
 from scripts.biasflow.papers.orgad2022.measures import COMPRESSION_VALUE, MEASURES, with_labels
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, beside, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values
 from scripts.biasflow.papers.orgad2022.runs import CELL, MEASURE
-from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, FROZEN, select
+from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, FROZEN, RAW, SCRUBBED, select
 from scripts.biasflow.results.statistics import holm
 from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
@@ -63,14 +63,13 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
         stars_agree=np.where((star == "") | (other == ""), "", np.where(star == other, "yes", "no")),
         diverged=[chosen.diverged_seeds(*model) for model in models] if chosen.lost(stage) else "",
         status=[row.status or why(row) for row in table.itertuples()],
-        other=table["text"] != table["model"].map(TEXTS | chosen.models),
     )
     table = arranged(
         table,
         encoder=encoders,
         key=[measure.key for measure in MEASURES],
-        model=[*chosen.models, *TEXTS],
-        other=[False, True],
+        model=[*chosen.models, *PROBED_ON],
+        text=[RAW, SCRUBBED],
     )
     heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == AFTER else ([], [])
     coded = [] if stage == FROZEN else ["coded"]
@@ -81,7 +80,7 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
         "sd_published",
         "n",
         *heads,
-        "coded",
+        *coded,
         "change",
         "pairs",
         "p",

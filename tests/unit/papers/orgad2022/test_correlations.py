@@ -61,6 +61,7 @@ def with_points(frame, *, compression, gap, seeds, head="own"):
 
 
 def of(table, **keys):
+    keys = {"tested": lambda column: column.isin(["", "raw"])} | keys if "tested" in table else keys
     rows = table[chosen(table, **keys)]
     assert len(rows) == 1
     return rows.iloc[0]
@@ -89,6 +90,9 @@ def test_r_squared_of_an_exact_line_is_one_before_and_counts_heads_after():
     # Per strategy the maker raises compression by 2 and every measure by 1; seeds raise them by 0.1 and 0.01.
     x = np.array([3 + 2 * s + j / 10 for s in range(4) for j in range(3)])
     y = np.array([s + j / 100 for s in range(4) for j in range(3)])
+    scrubbed = of(table, tested="scrubbed", intrinsic_variant="released-mixed-last", measure="FPR gap (S)")
+    assert scrubbed["before"] == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2) and np.isnan(scrubbed["before_published"])
+    y[9:] += 0.5  # scrubbing on raw biographies, where the printed values stand
     own = of(table, intrinsic="compression", intrinsic_variant="released-mixed-last", measure="FPR gap (S)")
     assert own["before"] == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2) and own["n_before"] == 12
     assert own["coded"] == 1000
@@ -119,10 +123,15 @@ def test_ceat_has_the_significant_points_as_printed_and_all_of_them():
     assert kept["before_published"] == 0.022 and np.isnan(every["before_published"])
 
 
-def test_scrubbing_stands_with_its_scrubbed_test_input():
+def test_scrubbing_is_tested_on_raw_and_on_scrubbed_texts_and_probed_on_scrubbed_ones():
     frame = made(encoder=ROBERTA)
-    moved = with_value(frame, 77.0, strategy="scrubbing", dataset="bios-raw")
-    pd.testing.assert_frame_equal(*(table2(run(each)) for each in (frame, moved)))
+    raw = {"strategy": "scrubbing", "dataset": "bios-raw"}
+    probed = with_value(frame, 77.0, metric="compression", **raw)
+    tested = with_value(frame, 77.0, metric="fpr_gap_sum", **raw)
+    before, same, moved = (table2(run(each)) for each in (frame, probed, tested))
+    pd.testing.assert_frame_equal(before, same)
+    changed = (before["before"] - moved["before"]).abs() > 1e-9
+    assert set(before.loc[changed, "tested"]) == {"raw"} and set(before.loc[changed, "measure"]) == {"FPR gap (S)"}
 
 
 def test_diverged_seeds_are_no_points():
@@ -224,10 +233,10 @@ def test_pairs_that_are_defined_elsewhere_do_not_change_each_other():
 
 
 def test_holm_counts_the_tests_of_an_encoder_stage_and_method(found):
-    for _, block in found.groupby(["encoder", "stage", "method"]):
+    for _, block in found.groupby(["encoder", "stage", "tested", "method"]):
         assert block["p_holm"].to_numpy() == pytest.approx(holm(block["p"]), nan_ok=True)
     other = correlations(run(concatenate([simpson(), as_printed(encoder="a", heads=(0,))])))
-    pd.testing.assert_frame_equal(other[other["encoder"] == "tiny"].reset_index(drop=True), found)
+    pd.testing.assert_frame_equal(other[chosen(other, encoder="tiny", tested="raw")].reset_index(drop=True), found)
 
 
 def test_after_retraining_heads_are_averaged():
@@ -244,7 +253,7 @@ def test_what_cannot_be_correlated_says_why():
         seeds=(0, 5, 11),
     )
     table = correlations(run(flat))
-    own = table[chosen(table, stage="before", method="pearson", **BITS)].set_index("strategies")
+    own = table[chosen(table, stage="before", tested="raw", method="pearson", **BITS)].set_index("strategies")
     assert own.loc["all", "note"] == "" and own.loc["all", "estimate"] == pytest.approx(0)
     rest = own.drop(index="all")
     assert rest["estimate"].isna().all() and rest["p_holm"].isna().all() and rest["note"].str.contains("constant").all()

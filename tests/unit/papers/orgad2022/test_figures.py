@@ -42,7 +42,7 @@ def test_panels_per_encoder(function, tiny):
 
 
 def test_figure_3_has_a_point_per_model_and_a_box_per_retrained_encoder(tiny):
-    before, after = figure3(run(tiny)).axes
+    before, after = figure3(run(tiny), tested="scrubbed").axes
     found = points_of(before)
     # Compression 3 + 2 s + j / 10; TPR gap (P) 0.5 + s + j / 100: the fifth measure of the maker.
     assert found.shape == (12, 2)
@@ -53,6 +53,7 @@ def test_figure_3_has_a_point_per_model_and_a_box_per_retrained_encoder(tiny):
     assert {round(float(box[:, 0].min() + np.ptp(box[:, 0]) / 2), 3) for box in boxes} == {
         round(3 + 2 * s + j / 10, 3) for s in range(4) for j in range(3)
     }
+    assert points_of(figure3(run(tiny)).axes[0])[-1].tolist() == pytest.approx([9.2, 4.02])  # tested on raw texts
     heights = [(box[:, 1].min(), box[:, 1].max()) for box in boxes]
     assert heights[0] == pytest.approx((1.5005, 1.5015))
 
@@ -67,12 +68,12 @@ def test_colours_and_shapes_tell_strategies_apart(tiny):
 
 
 def test_lines_and_r_squared_are_those_of_table_2(tiny):
-    table = table2(run(tiny)).query("encoder == 'tiny'")
+    table = table2(run(tiny)).query("encoder == 'tiny' and tested == 'scrubbed'")
     row = table[(table["measure"] == "TPR gap (P)") & (table["intrinsic_variant"] == "released-mixed-last")].iloc[0]
-    for axes, stage in zip(figure3(run(tiny)).axes, ("before", "after"), strict=True):
+    for axes, stage in zip(figure3(run(tiny), tested="scrubbed").axes, ("before", "after"), strict=True):
         assert f"{row[stage]:.3f}" in axes.get_title(loc="left")
         assert f"n = {row[f'n_{stage}']}" in axes.get_title(loc="left")
-    x, y = line_of(figure3(run(tiny)).axes[0]).get_data()
+    x, y = line_of(figure3(run(tiny), tested="scrubbed").axes[0]).get_data()
     assert x == pytest.approx([3, 9.2]) and np.diff(y)[0] / np.diff(x)[0] == pytest.approx(0.5, abs=0.02)
 
 
