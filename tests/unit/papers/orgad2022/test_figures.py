@@ -87,9 +87,9 @@ def test_figure_5_has_nine_measures_before_and_after_on_one_axis(tiny):
 
 def test_figure_7_has_labour_statistics_and_says_what_the_data_shares_give(tiny):
     keys = {"variant": "labour", "head": "own", "strategy": "plain", "seed": "0", "metric": "tpr_gap_pearson"}
-    marked = run(with_value(tiny, 0.25, **keys))
+    marked = run(with_value(tiny, 2.5, **keys))
     axes = figure7(marked).axes
-    assert points_of(axes[0])[0].tolist() == pytest.approx([3, 0.25]) and "labour" in axes[0].get_ylabel()
+    assert points_of(axes[0])[0].tolist() == pytest.approx([3, 2.5]) and "labour" in axes[0].get_ylabel()
     main, reference = axes[0].get_title(loc="left").split("\n")
     other = figure5(marked).axes[0].get_title(loc="left")
     assert other.split("R\u00b2 = ")[1][:5] in reference and other.split("R\u00b2 = ")[1][:5] not in main
