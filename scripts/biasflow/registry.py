@@ -228,7 +228,7 @@ METRICS = {
         "metrics.combined_effect",
         "associations",
         "context_tests",
-        measures={"ceat_effect_size": Measure("CEAT", 0, "neutral", INSIDE, (-2, 2), variant="weat-spread")},
+        measures={"ceat_effect_size": Measure("CEAT", 0, "neutral", INSIDE, (-2, 2), variant="concepts-spread")},
         sees=WORDS,
     ),
     "gender_share": Metric(
@@ -253,7 +253,7 @@ METRICS = {
         "metrics.codelength",
         "probes",
         "probed_texts",
-        measures={"compression": Measure("Compression", 1, "low", INSIDE, (0, None), variant="bits-best")},
+        measures={"compression": Measure("Compression", 1, "low", INSIDE, (0, None), variant="paper-bits-best")},
         sees=FIRST_TOKEN,
     ),
     "perplexity": Metric(

@@ -144,7 +144,11 @@ def _ceat(old: dict) -> dict | None:
     keys = {"dataset": old["task"].partition(":")[2], "metric": f"ceat_{old['metric']}"}
     if old["stage"] == "pretrained":
         keys["readout_seed"] = old["seed"] or NA  # the model has no seed: that of the draws
-    return _model(old) | keys | _variant(old)
+    order, _, variance = old["variant"].partition("-")
+    named_by_targets = {"weat": "concepts", "swapped": "genders"}
+    if keys["dataset"] == "C6":  # the only test whose names were its targets
+        named_by_targets = {"weat": "genders", "swapped": "concepts"}
+    return _model(old) | keys | {"variant": f"{named_by_targets[order]}-{variance}"}
 
 
 def _facts(old: dict) -> dict:
@@ -165,8 +169,9 @@ def _occupation(old: dict) -> dict | None:
 
 
 def _probe(old: dict) -> dict:
+    """The first version coded what is now the reading `paper` of the data."""
     keys = {"dataset": f"{BIOS}-{old['setting']}", "split_seed": old["seed"], "readout_seed": old["head_seed"]}
-    return _model(old) | keys | _variant(old)
+    return _model(old) | keys | {"variant": f"paper-{old['variant']}"}
 
 
 def _log_odds(old: dict) -> dict:

@@ -69,7 +69,7 @@ def test_ceat_of_a_small_bert(encoder, contexts, name):
     assert np.isfinite(rows["value"]).all()
     found = ceat(**sets, draws=500, seed=0)
     assert abs(found.effect_size) < 2 and found.reason == ""
-    assert rows.query("metric == 'effect_size' and variant == 'weat-spread'")["value"].item() == found.effect_size
+    assert rows.query("metric == 'effect_size' and variant == 'concepts-spread'")["value"].item() == found.effect_size
 
 
 @pytest.mark.parametrize(("kind", "name"), [(BertTokenizer, "bert-base-uncased"), (RobertaTokenizer, "roberta-base")])

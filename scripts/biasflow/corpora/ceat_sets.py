@@ -1,8 +1,9 @@
 """The word sets of CEAT by the names that the configuration gives them, and the vectors of their words.
 
-C6, C7 and C8 are the sets 6, 7 and 8 of WEAT (Caliskan et al. 2017) with the roles of the code released with CEAT (Guo
-and Caliskan 2021): C6 has names as targets and career and family as attributes, C7 and C8 have math or science and
-arts as targets and gendered terms as attributes. "planted" is the test in the language of the planted corpus."""
+C6, C7 and C8 are the sets 6, 7 and 8 of WEAT (Caliskan et al. 2017). In all of them X and Y are concepts (career and
+family, math or science and arts) and A and B gendered words, as Orgad et al. (2022, sections 2.1.2 and A.4.3) describe
+C6; WEAT, and the code released with CEAT (Guo and Caliskan 2021), have the names of C6 as targets, which is the other
+order of `metrics.combined_effect`. "planted" is the test in the language of the planted corpus."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

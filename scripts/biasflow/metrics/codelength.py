@@ -6,7 +6,8 @@ gives gender away at once needs few bits: compression = uniform codelength / onl
 
 Sources: Voita & Titov (2020; the online code), Orgad et al. (2022; section 4.1 and the released probe). The released
 code adds losses in nats to terms in bits ("mixed"), and by keeping a reference to the weights instead of a copy of them
-it evaluates those of the last epoch, not of the best one ("last"); both readings come from one training."""
+it evaluates those of the last epoch, not of the best one ("last"); both readings come from one training. Whose labels
+are sent (the first part of a variant) is said in `readouts.probes`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -85,11 +86,12 @@ def online_codelength(
         raise BiasflowError("X_test and z_test: give both or neither")
     sets = {"X": (X, z), "X_dev": (X_dev, z_dev)} | ({} if X_test is None else {"X_test": (X_test, z_test)})
     matrix, labels, parts = stacked(sets)
-    code = Code(labels, parts["X"], parts["X_dev"], parts.get("X_test", np.empty(0, dtype=int)))
-    sent, kept = send(matrix, [code], seeds=seeds, **training), CHECKPOINTS.index(keep)
-    nats, right, uniform = sent.nats[kept, 0, 0], sent.right[kept, 0, 0], float(len(code.train))
-    online = online_codelength_of(sent.n[0, 0], nats[:, 1:-1].sum(axis=1), units=units)
-    return CodeLength(uniform / online, online, uniform, right[:, -1] / max(1, len(code.test)))
+    test = parts.get("X_test", np.empty(0, dtype=int))
+    codes = [Code(labels, parts["X"], parts["X_dev"], test, seed) for seed in seeds]
+    sent, kept = send(matrix, codes, **training), CHECKPOINTS.index(keep)
+    nats, right, uniform = sent.nats[kept, 0], sent.right[kept, 0], float(len(parts["X"]))
+    online = online_codelength_of(sent.n[:, 0], nats[:, 1:-1].sum(axis=1), units=units)
+    return CodeLength(uniform / online, online, uniform, right[:, -1] / max(1, len(test)))
 
 
 def score(path: str | Path) -> pd.DataFrame:
@@ -98,25 +100,28 @@ def score(path: str | Path) -> pd.DataFrame:
     Columns method, setting, split_seed, readout_seed (that of the probe), metric, variant, value, n:
 
         compression, control_compression  uniform / online codelength of the true and of the shuffled labels, variant
-                         "<units>-<checkpoint>"; n: how many labels were sent
-        probe_accuracy   of the probe trained on all labels sent, variant "<checkpoint>"; n: how many it was tested on
+                         "<data>-<units>-<checkpoint>"; n: how many labels were sent, with which compression grows
+        probe_accuracy   of the probe trained on all labels sent, variant "<data>-<checkpoint>"; n: how many it was
+                         tested on
 
     BiasflowError names a file that is no such readout."""
-    columns = ["split_seed", "readout_seed", "control", "keep", "portion", "tested", "n", "nats", "right"]
+    columns = ["data", "split_seed", "readout_seed", "control", "keep", "portion", "tested", "n", "nats", "right"]
     table = load_table(path, columns)
     keys = [*METHOD, "split_seed", "readout_seed"]
     coded, first = table[~table["tested"]], table["portion"] == 0
     parts = coded.assign(first=coded["n"].where(first, 0), nats=coded["nats"].mask(first, 0))
-    lengths = parts.groupby([*keys, "control", "keep"], sort=False)[["n", "first", "nats"]].sum().reset_index()
+    lengths = parts.groupby([*keys, "data", "control", "keep"], sort=False)[["n", "first", "nats"]].sum().reset_index()
     lengths["metric"] = np.where(lengths["control"], "control_compression", "compression")
     readings = [
         lengths.assign(
-            variant=units + "-" + lengths["keep"],
+            variant=lengths["data"] + f"-{units}-" + lengths["keep"],
             value=lengths["n"] / online_codelength_of(lengths["first"], lengths["nats"], units=units),
         )
         for units in UNITS
     ]
     tests = table[table["tested"] & ~table["control"]]
-    accuracy = tests.assign(metric="probe_accuracy", variant=tests["keep"], value=tests["right"] / tests["n"])
+    accuracy = tests.assign(
+        metric="probe_accuracy", variant=tests["data"] + "-" + tests["keep"], value=tests["right"] / tests["n"]
+    )
     rows = pd.concat([*readings, accuracy], ignore_index=True)
     return rows[[*keys, "metric", "variant", "value", "n"]]

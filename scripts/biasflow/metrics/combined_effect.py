@@ -9,8 +9,10 @@ independently and uniformly, and takes the effect size of WEAT on these vectors,
 and the effect sizes of all draws are combined by a random-effects model. Two things are read in two ways, and both
 readings come from the same draws:
 
-order     "weat"      the targets are X and Y, the attributes A and B (WEAT, and the released code of CEAT)
-          "swapped"   the attributes are the targets and the other way round, as paper C describes its test
+order     "concepts"  the targets are X and Y (careers and families, sciences and arts, occupations), the attributes A
+                      and B (names, gendered words): as paper C describes its test, and the released code of CEAT for
+                      C7 and C8
+          "genders"   the other way round: the released code of CEAT, and WEAT, for C6
 variance  "spread"    V = (std of s over X u Y)^2, what the released code takes: how far the words' associations lie
                       apart, which is not the sampling variance of ES
           "sampling"  V = 1/|X| + 1/|Y| + ES^2 / (2 (|X| + |Y|)), that of a standardised mean difference (Hedges 1981)
@@ -34,7 +36,7 @@ from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.readouts.cosines import drawn_cosines
 from scripts.biasflow.readouts.files import METHOD, load_arrays
 
-ORDERS = ("weat", "swapped")
+ORDERS = ("concepts", "genders")
 VARIANCES = ("spread", "sampling")
 METRICS = ("effect_size", "p_two_sided", "p_one_sided", "tau_squared")
 # The cosines are in single precision: associations that differ by less than this differ by rounding only.
@@ -112,7 +114,7 @@ def ceat(
     *,
     draws: int = 10_000,
     seed: int = 0,
-    order: str = "weat",
+    order: str = "concepts",
     variance: str = "spread",
     ddof: int = 1,
 ) -> CombinedEffect:
@@ -165,7 +167,7 @@ def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: 
         }
     of_targets = cosines[..., :a].mean(axis=2, dtype=float) - cosines[..., a:].mean(axis=2, dtype=float)
     of_attributes = cosines[:, :x].mean(axis=1, dtype=float) - cosines[:, x:].mean(axis=1, dtype=float)
-    return {"weat": _effects(of_targets, (x, y), ddof), "swapped": _effects(of_attributes, (a, b), ddof)}
+    return {"concepts": _effects(of_targets, (x, y), ddof), "genders": _effects(of_attributes, (a, b), ddof)}
 
 
 def random_effects(effects: ArrayLike, variances: ArrayLike) -> CombinedEffect:

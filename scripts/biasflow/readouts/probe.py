@@ -5,8 +5,7 @@ early stopping, AdamW). The released code evaluates the weights of the last epoc
 (it keeps a reference to them instead of a copy); both checkpoints come from one training."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 from math import log
 
 import numpy as np
@@ -26,20 +25,24 @@ IMPROVEMENT = 1e-3  # least fall of the loss, summed over the dev set, that coun
 @dataclass(frozen=True)
 class Code:
     """What is sent: labels z [n], 0 or 1, of all rows, and the numbers of the rows that are sent (train), whose loss
-    stops the training (dev), and that test the probe on all of train (may be none: then there is no such probe)."""
+    stops the training (dev), and that test the probe on all of train (may be none: then there is no such probe).
+
+    seed: of the permutation of the rows that are sent and, with the portion's number, of each probe's weights. Codes
+    may share arrays; then they are checked and kept once."""
 
     z: np.ndarray
     train: np.ndarray
     dev: np.ndarray
     test: np.ndarray
+    seed: int
 
 
 @dataclass(frozen=True)
 class Sent:
-    """How much it took to send the labels of C codes by M matrices with S probe seeds, in P portions.
+    """How much it took to send the labels of C codes by M matrices, in P portions.
 
     n       [C, P + 1] labels of each portion; those of portion 0 are sent before any probe; column P: the test rows
-    nats    [checkpoint, M, C, S, P + 1] cross-entropy, summed over the portion; n log(2) in portion 0
+    nats    [checkpoint, M, C, P + 1] cross-entropy, summed over the portion; n log(2) in portion 0
     right   likewise, how many labels of the portion the probe has right; NaN in portion 0, and without test rows
     epochs  likewise, epoch (from 1) whose weights the probe has; 0 where there is no probe
 
@@ -55,7 +58,6 @@ def send(
     X: ArrayLike | torch.Tensor,
     codes: Sequence[Code],
     *,
-    seeds: Sequence[int],
     fractions: Sequence[float] = FRACTIONS,
     epochs: int = 50,
     patience: int = 4,
@@ -67,21 +69,23 @@ def send(
 ) -> Sent:
     """Send the labels of each code, given the rows of each matrix X [M, n, d] (float32 or float16, kept as they are).
 
-    seeds      of the permutation of the rows (with shuffle) and, with the portion's number, of each probe's weights
     fractions  ends of the portions: probe i is trained on rows [0, int(f_i n)) of the permuted train rows and encodes
                those up to int(f_{i+1} n); the last one is trained on all of them and tested on the test rows
     epochs, patience  at most so many epochs; after more than `patience` in a row without a fall of the dev loss (its
                sum) by at least 0.001, training stops
     batch_size, learning_rate, weight_decay  of AdamW on the loss summed over the batch; batches are never reshuffled
+    shuffle    whether rows are sent in the order of the code's seed, or as they are listed
 
     All probes are trained together, each as if it were alone. Raises BiasflowError for labels other than 0 and 1, train
     rows with one class only, a number in X that is not finite, too few rows for the first portion, fractions that do
     not rise to 1, and training that diverges."""
-    if not len(seeds) or epochs < 1:
-        raise BiasflowError(f"{len(seeds)} probe seeds, {epochs} epochs: give at least one of each")
+    if not len(codes) or epochs < 1:
+        raise BiasflowError(f"{len(codes)} probe seeds, {epochs} epochs: give at least one of each")
     X = lockstep.as_rows("X", X, matrices=True).to(device)
-    codes = [replace(code, z=lockstep.as_classes("z", code.z, X.shape[1], CLASSES)) for code in codes]
-    y = torch.from_numpy(np.stack([code.z for code in codes])).to(device)
+    labels = {id(code.z): code.z for code in codes}
+    labels = {name: lockstep.as_classes("z", z, X.shape[1], CLASSES) for name, z in labels.items()}
+    y = torch.from_numpy(np.stack([*labels.values()])).to(device)
+    labelling = np.array([[*labels].index(id(code.z)) for code in codes])
     for code in codes:
         if len(np.unique(code.z[code.train])) < CLASSES:
             raise BiasflowError(f"z: all {len(code.train)} labels are {code.z[code.train[0]]}; give both classes")
@@ -89,44 +93,46 @@ def send(
     portions = ends.shape[1]
     trained = portions if all(len(code.test) for code in codes) else portions - 1
 
-    orders = [[_order(code.train, seed if shuffle else None) for seed in seeds] for code in codes]
+    orders = [_order(code.train, code.seed if shuffle else None) for code in codes]
     visited = [
-        [[lockstep.in_batches(order[:end], batch_size) for end in its_ends[:trained]] for order in its_orders]
-        for its_orders, its_ends in zip(orders, ends, strict=True)
+        [lockstep.in_batches(order[:end], batch_size) for end in its_ends[:trained]]
+        for order, its_ends in zip(orders, ends, strict=True)
     ]
-    shape = (len(X), len(codes), len(seeds), trained)
-    probes = np.array(list(np.ndindex(shape)))  # matrix, code, seed, portion
+    shape = (len(X), len(codes), trained)
+    probes = np.array(list(np.ndindex(shape)))  # matrix, code, portion
     start = lockstep.linear_start(
-        [weight_seed(*pair) for pair in product(seeds, range(trained))], X.shape[2], CLASSES, device
+        [weight_seed(code.seed, portion) for code in codes for portion in range(trained)], X.shape[2], CLASSES, device
     )
-    weight, bias = (part.repeat(len(X) * len(codes), *[1] * (part.dim() - 1)) for part in start)
-    checkpoints = _Checkpoints(X, codes, probes, weight, bias, patience)
+    weight, bias = (part.repeat(len(X), *[1] * (part.dim() - 1)) for part in start)
+    reads = np.stack([probes[:, 0], labelling[probes[:, 1]]], axis=1)
+    checkpoints = _Checkpoints(X, y, reads, [codes[code].dev for code in probes[:, 1]], weight, bias, patience)
     lockstep.train(
         X,
         y,
         weight,
         bias,
-        reads=probes[:, :2],
-        batches=lambda probe, epoch: visited[probes[probe, 1]][probes[probe, 2]][probes[probe, 3]],
+        reads=reads,
+        batches=lambda probe, epoch: visited[probes[probe, 1]][probes[probe, 2]],
         epochs=epochs,
         epoch_ended=checkpoints.epoch_ended,
-        names=[f"probe seed {seeds[seed]}, first {ends[code, portion]} rows" for _, code, seed, portion in probes],
+        names=[f"probe seed {codes[code].seed}, first {ends[code, portion]} rows" for _, code, portion in probes],
         optimisation=lockstep.Optimisation(learning_rate, 1e-8, weight_decay, "sum"),
-        description=f"probes: {shape[0]} x {shape[1]} codes, {shape[2]} seeds, {trained} portions",
+        description=f"probes: {shape[0]} x {shape[1]} codes, {trained} portions",
     )
 
-    found = np.zeros((3, len(CHECKPOINTS), *shape[:3], portions + 1))
+    found = np.zeros((3, len(CHECKPOINTS), *shape[:2], portions + 1))
     nats, right, kept = found
     n = np.array([[*np.diff(its_ends, prepend=0), len(code.test)] for code, its_ends in zip(codes, ends, strict=True)])
-    nats[..., 0] = n[:, 0, None] * log(CLASSES)
+    nats[..., 0] = n[:, 0] * log(CLASSES)
     right[..., 0] = right[..., trained + 1 :] = np.nan
     kept[..., 1 : trained + 1] = checkpoints.epochs.reshape(len(CHECKPOINTS), *shape)
-    for probe, (matrix, code, seed, portion) in enumerate(probes):
+    for probe, (matrix, code, portion) in enumerate(probes):
         last = portion + 1 == portions
-        rows = codes[code].test if last else orders[code][seed][ends[code, portion] : ends[code, portion + 1]]
-        lead = _lead(X[matrix], codes[code].z, rows, *checkpoints.directions(probe))
-        nats[:, matrix, code, seed, portion + 1] = softplus(lead).sum(dim=0).cpu().numpy()
-        right[:, matrix, code, seed, portion + 1] = _right(lead, codes[code].z[rows])
+        rows = codes[code].test if last else orders[code][ends[code, portion] : ends[code, portion + 1]]
+        own = y[labelling[code], torch.from_numpy(rows).to(y.device)][:, None]
+        lead = _lead(X[matrix], own, rows, *checkpoints.directions(probe))
+        nats[:, matrix, code, portion + 1] = softplus(lead).sum(dim=0).cpu().numpy()
+        right[:, matrix, code, portion + 1] = _right(lead, own)
     return Sent(n, nats, right, kept.astype(int))
 
 
@@ -172,18 +178,24 @@ def probe_split(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 class _Checkpoints:
-    """Best and last weights of every probe by its dev loss, and which probes have to stop."""
+    """Best and last weights of every probe by its dev loss, and which probes have to stop.
+
+    reads: matrix and labelling (row of y) of each probe; dev: the rows of its dev set, one array where probes
+    share it."""
 
     def __init__(
         self,
         X: torch.Tensor,
-        codes: Sequence[Code],
-        probes: np.ndarray,
+        y: torch.Tensor,
+        reads: np.ndarray,
+        dev: Sequence[np.ndarray],
         weight: torch.Tensor,
         bias: torch.Tensor,
         patience: int,
     ) -> None:
-        self.X, self.codes, self.reads, self.patience = X, codes, probes[:, :2], patience
+        self.X, self.y, self.reads, self.patience = X, y, reads, patience
+        self.dev_sets = {id(rows): rows for rows in dev}
+        self.dev = np.array([[*self.dev_sets].index(id(rows)) for rows in dev])
         self.weight = torch.stack([weight] * len(CHECKPOINTS))  # [checkpoint, probes, 2, d]
         self.bias = torch.stack([bias] * len(CHECKPOINTS))
         self.epochs = np.zeros((len(CHECKPOINTS), len(weight)), dtype=int)
@@ -194,7 +206,7 @@ class _Checkpoints:
         self, probes: np.ndarray, epochs: np.ndarray, weight: torch.Tensor, bias: torch.Tensor
     ) -> np.ndarray:
         """Keep the weights of `probes` that ended an epoch; returns which of them stop (`lockstep.EpochEnded`)."""
-        losses = self._dev_losses(self.reads[probes], *_logit_difference(weight, bias))
+        losses = self._dev_losses(probes, *_logit_difference(weight, bias))
         improved = losses <= self.best[probes] - IMPROVEMENT
         self.best[probes[improved]] = losses[improved]
         self.without_improvement[probes] = np.where(improved, 0, self.without_improvement[probes] + 1)
@@ -205,14 +217,17 @@ class _Checkpoints:
             self.epochs[checkpoint, probes[places]] = epochs[places] + 1
         return self.without_improvement[probes] > self.patience
 
-    def _dev_losses(self, reads: np.ndarray, direction: torch.Tensor, offset: torch.Tensor) -> np.ndarray:
-        """Summed cross-entropy on the dev rows of probes that read (matrix, code) `reads` [N, 2]: [N]."""
-        losses = np.empty(len(reads))
-        pairs, of_pair = np.unique(reads, axis=0, return_inverse=True)
-        for number, (matrix, code) in enumerate(pairs):
+    def _dev_losses(self, probes: np.ndarray, direction: torch.Tensor, offset: torch.Tensor) -> np.ndarray:
+        """Summed cross-entropy of probes [N] on their dev rows: [N]. What several of them read is looked up once."""
+        losses = np.empty(len(probes))
+        rows_of = np.stack([self.reads[probes, 0], self.dev[probes]], axis=1)
+        pairs, of_pair = np.unique(rows_of, axis=0, return_inverse=True)
+        dev_sets = [*self.dev_sets.values()]
+        for number, (matrix, dev) in enumerate(pairs):
             places = np.flatnonzero(of_pair == number)
-            own = self.codes[code]
-            lead = _lead(self.X[matrix], own.z, own.dev, direction[places], offset[places])
+            rows, labellings = dev_sets[dev], torch.from_numpy(self.reads[probes[places], 1]).to(self.y.device)
+            labels = self.y[:, torch.from_numpy(rows).to(self.y.device)][labellings].T
+            lead = _lead(self.X[matrix], labels, rows, direction[places], offset[places])
             losses[places] = softplus(lead).sum(dim=0).cpu().numpy()
         return losses
 
@@ -227,17 +242,18 @@ def _logit_difference(weight: torch.Tensor, bias: torch.Tensor) -> tuple[torch.T
 
 
 def _lead(
-    X: torch.Tensor, z: np.ndarray, rows: np.ndarray, direction: torch.Tensor, offset: torch.Tensor
+    X: torch.Tensor, labels: torch.Tensor, rows: np.ndarray, direction: torch.Tensor, offset: torch.Tensor
 ) -> torch.Tensor:
-    """By how much the wrong class's logit leads, [rows, N], for N probes; softplus of it is the cross-entropy."""
+    """By how much the wrong class's logit leads, [rows, N], for N probes; softplus of it is the cross-entropy.
+
+    labels: of the rows, [rows, N], or [rows, 1] where all probes have the same."""
     numbers = torch.from_numpy(rows).to(X.device)
-    sign = torch.from_numpy(1 - 2 * z[rows]).to(X.device)[:, None]
-    return (X[numbers].float() @ direction.T + offset).double() * sign
+    return (X[numbers].float() @ direction.T + offset).double() * (1 - 2 * labels)
 
 
-def _right(lead: torch.Tensor, z: np.ndarray) -> np.ndarray:
-    """How many labels N probes have right, [N]; of equal logits class 0 is taken."""
-    tied = (lead == 0) & torch.from_numpy(z == 0).to(lead.device)[:, None]
+def _right(lead: torch.Tensor, labels: torch.Tensor) -> np.ndarray:
+    """How many labels [rows, 1] N probes have right, [N]; of equal logits class 0 is taken."""
+    tied = (lead == 0) & (labels == 0)
     return ((lead < 0) | tied).sum(dim=0).cpu().numpy()
 
 

@@ -23,14 +23,14 @@ def own(tmp_path):
     return read_ceat_sets(own_file(tmp_path, ROWS))["T"]
 
 
-def test_the_three_tests_of_weat_in_the_roles_of_the_released_code():
+def test_the_three_tests_of_weat_have_concepts_as_targets_and_gendered_words_as_attributes():
     tests = ceat_tests(["C6", "C7", "C8"])
     sets = {name: [getattr(test, role) for role in "XYAB"] for name, test in tests.items()}
     assert all(len(words.examples) == 8 for roles in sets.values() for words in roles)
-    assert [words.category for words in sets["C6"]] == ["male names", "female names", "career", "family"]
+    assert [words.category for words in sets["C6"]] == ["career", "family", "male names", "female names"]
     assert [words.category for words in sets["C7"]] == ["math", "arts", "male terms", "female terms"]
     assert [words.category for words in sets["C8"]] == ["science", "arts", "male terms", "female terms"]
-    assert "Bill" in tests["C6"].X.examples and "relatives" in tests["C6"].B.examples
+    assert "Bill" in tests["C6"].A.examples and "relatives" in tests["C6"].Y.examples
     assert {"Einstein", "NASA"} < set(tests["C8"].X.examples) and "Shakespeare" in tests["C8"].Y.examples
 
 

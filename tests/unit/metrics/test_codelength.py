@@ -28,13 +28,13 @@ def compression(losses, units="bits"):
     return 10_000 / online_codelength_of(200, losses, units=units)
 
 
-def sent(X, z, *, X_dev, z_dev, X_test=None, z_test=None, **options):
-    """What `probe.send` says of one code by one matrix: n [portions], nats and epochs [checkpoint, seeds, portions]."""
+def sent(X, z, *, seeds, X_dev, z_dev, X_test=None, z_test=None, **options):
+    """What `probe.send` says of codes by one matrix: n [portions], nats and epochs [checkpoint, seeds, portions]."""
     sets = {"X": (X, z), "X_dev": (X_dev, z_dev)} | ({} if X_test is None else {"X_test": (X_test, z_test)})
     matrix, labels, parts = stacked(sets)
-    code = Code(labels, parts["X"], parts["X_dev"], parts.get("X_test", np.empty(0, dtype=int)))
-    found = send(matrix, [code], **options)
-    return found.n[0], found.nats[:, 0, 0], found.epochs[:, 0, 0]
+    test = parts.get("X_test", np.empty(0, dtype=int))
+    found = send(matrix, [Code(labels, parts["X"], parts["X_dev"], test, seed) for seed in seeds], **options)
+    return found.n[0], found.nats[:, 0], found.epochs[:, 0]
 
 
 def test_known_answers_at_chance_and_for_a_perfect_probe():

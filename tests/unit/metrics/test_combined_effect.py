@@ -87,10 +87,10 @@ def test_one_effect_alone():
 def test_draws_equal_the_plain_loop(seed, sizes):
     sets = random_sets(seed, sizes)
     effects, variances = one_by_one(*sets, draws=5, seed=seed)
-    found = draw_effects(*sets, draws=5, seed=seed)["weat"]
+    found = draw_effects(*sets, draws=5, seed=seed)["concepts"]
     assert found.effects == pytest.approx(effects, abs=2e-4)
     assert found.spread == pytest.approx(variances, rel=2e-4)
-    assert draw_effects(*sets, draws=5, seed=seed, ddof=0)["weat"].effects == pytest.approx(
+    assert draw_effects(*sets, draws=5, seed=seed, ddof=0)["concepts"].effects == pytest.approx(
         one_by_one(*sets, draws=5, seed=seed, ddof=0)[0], abs=2e-4
     )
 
@@ -104,8 +104,8 @@ def test_one_occurrence_per_word_is_weat_in_both_orders(seed, sizes):
         drawn = draw_effects(*sets, draws=3, ddof=ddof)
         d = association.weat(*words, ddof=ddof).effect_size
         swapped = association.weat(*words[2:], *words[:2], ddof=ddof).effect_size
-        assert drawn["weat"].effects == pytest.approx([d] * 3, abs=1e-4)
-        assert drawn["swapped"].effects == pytest.approx([swapped] * 3, abs=1e-4)
+        assert drawn["concepts"].effects == pytest.approx([d] * 3, abs=1e-4)
+        assert drawn["genders"].effects == pytest.approx([swapped] * 3, abs=1e-4)
     found = ceat(X, Y, A, B, draws=3)
     assert found.effect_size == pytest.approx(association.weat(*words, ddof=1).effect_size, abs=1e-4)
     assert found.tau_squared == 0 and found.draws == 3
@@ -113,7 +113,7 @@ def test_one_occurrence_per_word_is_weat_in_both_orders(seed, sizes):
 
 def test_both_variances_by_their_formulas():
     sets = random_sets(0, (3, 5, 4, 4))
-    drawn = draw_effects(*sets, draws=50)["weat"]
+    drawn = draw_effects(*sets, draws=50)["concepts"]
     assert drawn.variances("sampling") == pytest.approx(1 / 3 + 1 / 5 + drawn.effects**2 / 16)
     assert drawn.variances("spread") is drawn.spread
     for variance in ("spread", "sampling"):
@@ -125,7 +125,7 @@ def test_every_occurrence_is_drawn_equally_often():
     A, B = np.eye(3)[0], np.eye(3)[1]
     X = [np.stack([A, A, A, B]), np.stack([A + B])]
     Y = [np.stack([A + B + np.eye(3)[2]]), np.stack([A + 2 * B])]
-    effects = draw_effects(X, Y, [A[None]] * 2, [B[None]] * 2, draws=4000)["weat"].effects
+    effects = draw_effects(X, Y, [A[None]] * 2, [B[None]] * 2, draws=4000)["concepts"].effects
     assert len(np.unique(effects.round(4))) == 2
     assert (effects > 0).mean() == pytest.approx(0.75, abs=0.03)
 
@@ -180,12 +180,12 @@ def test_rows_hold_all_readings():
     assert list(rows.columns) == ["metric", "variant", "value", "n"] and (rows["n"] == 30).all()
     values = rows.set_index(["variant", "metric"])["value"]
     assert list(dict.fromkeys(rows["variant"])) == [
-        "weat-spread",
-        "weat-sampling",
-        "swapped-spread",
-        "swapped-sampling",
+        "concepts-spread",
+        "concepts-sampling",
+        "genders-spread",
+        "genders-sampling",
     ]
-    for order in ("weat", "swapped"):
+    for order in ("concepts", "genders"):
         for variance in ("spread", "sampling"):
             found = ceat(*sets, draws=30, seed=2, order=order, variance=variance)
             for metric in METRICS:
@@ -242,7 +242,7 @@ def test_no_spread_has_no_answer():
     same = ceat(X, Y, A, A, draws=10)
     assert math.isnan(same.effect_size) and "10 of 10" in same.reason
     assert math.isnan(ceat([X[0]] * 2, [X[0]] * 2, A, Y, draws=10).effect_size)
-    assert math.isfinite(ceat(A, A, X, Y, draws=10, order="swapped").effect_size) is False
+    assert math.isfinite(ceat(A, A, X, Y, draws=10, order="genders").effect_size) is False
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def read(folder, methods=("none",), **options):
     return score(path)
 
 
-def effect(rows, variant="weat-spread", method="none"):
+def effect(rows, variant="concepts-spread", method="none"):
     chosen = (rows["metric"] == "ceat_effect_size") & (rows["variant"] == variant) & (rows["method"] == method)
     return rows.loc[chosen, "value"].item()
 
@@ -73,7 +73,7 @@ def test_effects_under_every_method_are_those_of_the_edited_model(folder):
         with edited(model, [edit for edit in edits if edit[0] != "pooled"]):
             sets = sets_of_vectors(test, word_vectors(model, tokenizer, table))
         own = rows[(rows["method"] == method) & (rows["setting"] == setting)]
-        for order in ("weat", "swapped"):
+        for order in ("concepts", "genders"):
             for variance in ("spread", "sampling"):
                 expected = ceat(**sets, draws=60, seed=1, order=order, variance=variance)
                 found = own[own["variant"] == f"{order}-{variance}"].set_index("metric")["value"]
@@ -91,9 +91,9 @@ def test_the_seed_decides_the_draws(folder):
 
 def test_exchanged_targets_turn_the_effect_round(folder):
     options = {"draws": 4000, "seed": 0}
-    one = effect(read(folder, **options), "weat-sampling")
+    one = effect(read(folder, **options), "concepts-sampling")
     write_sets(folder / "words.csv", SETS | {"X": SETS["Y"], "Y": SETS["X"]})
-    assert one == pytest.approx(-effect(read(folder, **options), "weat-sampling"), abs=0.1)
+    assert one == pytest.approx(-effect(read(folder, **options), "concepts-sampling"), abs=0.1)
 
 
 def test_a_word_without_contexts_is_named_or_left_out(folder):

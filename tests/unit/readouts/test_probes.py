@@ -5,18 +5,26 @@ import pandas as pd
 import pytest
 import torch
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.erasers.eraser import Eraser
 from scripts.biasflow.methods.fitted import Active, Fitted, save
 from scripts.biasflow.metrics.codelength import online_codelength, score
 from scripts.biasflow.readouts import probes, states
 from scripts.biasflow.readouts.probe import control_labels, probe_split
+from scripts.biasflow.readouts.probes import DATA
 from scripts.biasflow.results.scores import tidy
-from scripts.biasflow.tasks.occupation.data import held_out
+from scripts.biasflow.tasks.occupation.data import held_out, split
 from tests.unit.reference_probe import codelength_one_by_one
 from tests.unit.synthetic_bios import biographies, save_states, source, vectors_of
 
 BIOS = biographies(900)
-OPTIONS = {"split_seeds": [0], "probe_seeds": [0, 1], "fractions": [10.0, 30.0, 60.0, 100.0], "epochs": 20}
+OPTIONS = {
+    "data": ["paper"],
+    "split_seeds": [0],
+    "probe_seeds": [0, 1],
+    "fractions": [10.0, 30.0, 60.0, 100.0],
+    "epochs": 20,
+}
 # Takes out the dimension that holds the gender, and nothing else.
 GENDER = Eraser.projection(torch.eye(6)[4:5])
 NAMES = ("none", "erased")
@@ -57,10 +65,38 @@ def test_equal_to_one_probe_after_the_other_under_every_method_and_on_every_spli
                 )  # fmt: skip
                 for keep, (bits, accuracy) in expected.items():
                     keys = {"method": method, "split_seed": str(split_seed)}
-                    found = value(scores, metric, f"bits-{keep}", **keys)
+                    found = value(scores, metric, f"paper-bits-{keep}", **keys)
                     assert found == pytest.approx([len(train) / bits], abs=1e-4)
                     if metric == "compression":
-                        assert value(scores, "probe_accuracy", keep, **keys) == pytest.approx([accuracy])
+                        assert value(scores, "probe_accuracy", f"paper-{keep}", **keys) == pytest.approx([accuracy])
+
+
+def test_released_data_are_the_parts_of_the_probe_seeds_own_split_and_same_seed_those_of_the_models(tmp_path):
+    X = vectors_of(BIOS, gender=1)
+    scores = score(read(tmp_path, X, data=DATA, split_seeds=[5], epochs=8))
+    is_woman = (BIOS["gender"] == "F").to_numpy().astype(int)
+    for reading, seeds in (("released", [0, 1]), ("same-seed", [5])):
+        for seed in seeds:
+            part = split(BIOS["profession"], seed)
+            parts = {"": part.train, "_dev": part.validation, "_test": part.test}
+            sets = {f"X{name}": X[rows] for name, rows in parts.items()}
+            sets |= {f"z{name}": is_woman[rows] for name, rows in parts.items()}
+            expected = online_codelength(**sets, seeds=[seed], fractions=(0.1, 0.3, 0.6, 1.0), epochs=8)
+            keys = {"split_seed": "-", "readout_seed": str(seed)}
+            found = value(scores, "compression", f"{reading}-bits-best", **keys)
+            assert found == pytest.approx(expected.compression, rel=1e-5)
+            assert value(scores, "probe_accuracy", f"{reading}-best", **keys) == pytest.approx(expected.accuracy)
+    # As many women as men are in the paper's reading alone, which has fewer rows.
+    n = scores[scores["metric"] == "compression"].groupby(scores["variant"].str.split("-").str[0])["n"].unique()
+    assert n["released"].tolist() == [len(part.train)] and n["paper"] < n["released"]
+    alone = score(read(tmp_path, X, split_seeds=[5], epochs=8))
+    both = alone.merge(scores, on=[*alone.columns.drop(["value", "n"])], validate="one_to_one")
+    assert len(both) == len(alone) and both["value_x"].to_numpy() == pytest.approx(both["value_y"].to_numpy(), abs=1e-4)
+
+
+def test_an_unknown_reading_of_the_data_is_named(tmp_path):
+    with pytest.raises(BiasflowError, match=r"probes: data.*another"):
+        read(tmp_path, vectors_of(BIOS, gender=1), data=["another"])
 
 
 def test_all_readings_are_those_of_online_codelength(tmp_path):
@@ -73,8 +109,10 @@ def test_all_readings_are_those_of_online_codelength(tmp_path):
     for keep in ("best", "last"):
         for units in ("bits", "mixed"):
             expected = online_codelength(X[train], z[train], **sets, **training, units=units, keep=keep)
-            assert value(scores, "compression", f"{units}-{keep}") == pytest.approx(expected.compression, rel=1e-5)
-        assert value(scores, "probe_accuracy", keep) == pytest.approx(expected.accuracy)
+            assert value(scores, "compression", f"paper-{units}-{keep}") == pytest.approx(
+                expected.compression, rel=1e-5
+            )
+        assert value(scores, "probe_accuracy", f"paper-{keep}") == pytest.approx(expected.accuracy)
     assert set(scores.loc[scores["metric"] != "probe_accuracy", "n"]) == {len(train)}
     assert set(scores.loc[scores["metric"] == "probe_accuracy", "n"]) == {len(test)}
     assert len(tidy(scores, encoder="e")) == 2 * (4 + 4 + 2)
@@ -83,17 +121,17 @@ def test_all_readings_are_those_of_online_codelength(tmp_path):
 def test_vectors_with_gender_compress_it_and_an_eraser_takes_that_away(tmp_path):
     scores = score(read(tmp_path, vectors_of(BIOS, gender=3), NAMES, epochs=50))
     for keep in ("best", "last"):
-        gender, none = (value(scores, "compression", f"bits-{keep}", method=method) for method in NAMES)
+        gender, none = (value(scores, "compression", f"paper-bits-{keep}", method=method) for method in NAMES)
         assert gender.min() > 1.4 * none.max() and none.max() < 1.2
-    assert value(scores, "control_compression", "bits-best").max() < 1.3
-    assert value(scores, "probe_accuracy", "best", method="none").min() > 0.9
+    assert value(scores, "control_compression", "paper-bits-best").max() < 1.3
+    assert value(scores, "probe_accuracy", "paper-best", method="none").min() > 0.9
 
 
 def test_groups_of_methods_do_not_change_the_numbers(tmp_path, monkeypatch):
     X = vectors_of(BIOS, gender=1)
-    together = pd.read_parquet(read(tmp_path, X, NAMES, epochs=3))
+    together = pd.read_parquet(read(tmp_path, X, NAMES, data=DATA, epochs=3))
     monkeypatch.setattr(states, "BYTES_TOGETHER", 1)
-    apart = pd.read_parquet(read(tmp_path, X, NAMES, epochs=3))
-    keys = ["method", "split_seed", "readout_seed", "control", "keep", "portion"]
+    apart = pd.read_parquet(read(tmp_path, X, NAMES, data=DATA, epochs=3))
+    keys = ["method", "data", "split_seed", "readout_seed", "control", "keep", "portion"]
     both = (frame.sort_values(keys, ignore_index=True) for frame in (together, apart))
     pd.testing.assert_frame_equal(*both, rtol=1e-5)

@@ -12,7 +12,7 @@ from scripts.biasflow.metrics.combined_effect import ORDERS, VARIANCES
 from scripts.biasflow.papers.frames import NOT_ASKED, Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL, compare
 from scripts.biasflow.papers.orgad2022.measures import CEAT_EFFECT, CEAT_METRICS
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, beside, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values
 from scripts.biasflow.papers.orgad2022.runs import ceat_runs, of_all_models
 from scripts.biasflow.papers.orgad2022.selection import BASELINES, CEAT, Selection, select
 from scripts.biasflow.results.statistics import holm
@@ -51,7 +51,7 @@ def ceat(run: Run) -> pd.DataFrame:
         test=sorted(set(table["test"]) - {""}),
         order=ORDERS,
         variance=VARIANCES,
-        model=[*BASELINES, *chosen.models, *TEXTS],
+        model=[*BASELINES, *chosen.models, *PROBED_ON],
     )
     columns = [*_KEY, "effect_size", "effect_size_published", "effect_size_difference", "effect_size_sd", "n", *_SIDES]
     columns += ["tau_squared", "draws", "change", "pairs", "p_change", "p_change_holm"]

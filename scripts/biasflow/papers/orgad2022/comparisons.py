@@ -7,7 +7,14 @@ import numpy as np
 import pandas as pd
 
 from scripts.biasflow.papers.orgad2022.measures import Measure
-from scripts.biasflow.papers.orgad2022.runs import CELL, MEASURE, compression_runs, extrinsic_runs, undefined_cells
+from scripts.biasflow.papers.orgad2022.runs import (
+    CELL,
+    MEASURE,
+    coded,
+    compression_runs,
+    extrinsic_runs,
+    undefined_cells,
+)
 from scripts.biasflow.papers.orgad2022.selection import FROZEN, NONE, RAW, Selection
 from scripts.biasflow.results.statistics import paired_permutations
 
@@ -16,15 +23,20 @@ SAMPLES = 10_000  # sign patterns drawn where there are more than 20 pairs
 
 
 def comparisons(chosen: Selection, stage: str, measures: Collection[Measure]) -> pd.DataFrame:
-    """`compare` of the `measures` at a stage, those of compression included, with `undefined_cells` (mean per run)."""
+    """`compare` of the `measures` at a stage, those of compression included, with `undefined_cells` (mean per run) and,
+    of compression, how many labels were `coded`."""
     runs = extrinsic_runs(chosen, stage)
-    undefined = undefined_cells(runs)
+    undefined, keys = undefined_cells(runs), ["encoder", *MEASURE, *CELL]
+    labels = coded(compression_runs(chosen), *keys)
     if stage != FROZEN:
         compression = compression_runs(chosen)
         runs = pd.concat([runs, compression[compression["encoder"].isin(runs["encoder"])]], ignore_index=True)
     table = compare(runs[pd.MultiIndex.from_frame(runs[MEASURE]).isin([measure.key for measure in measures])])
     cells = pd.MultiIndex.from_frame(table[["encoder", "metric", *CELL]])
-    return table.assign(undefined_cells=undefined.reindex(cells).to_numpy(dtype=float))
+    return table.assign(
+        undefined_cells=undefined.reindex(cells).to_numpy(dtype=float),
+        coded=labels.reindex(pd.MultiIndex.from_frame(table[keys])).to_numpy(dtype=float),
+    )
 
 
 def compare(runs: pd.DataFrame) -> pd.DataFrame:

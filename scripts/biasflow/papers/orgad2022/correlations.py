@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.orgad2022.measures import BITS, CEAT_VARIANT, EXTRINSIC, MIXED, VARIANTS
-from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points
+from scripts.biasflow.papers.orgad2022.measures import CEAT_VARIANT, EXTRINSIC, VARIANTS, bits, mixed
+from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points, with_coded
 from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, Selection, select
 from scripts.biasflow.results import statistics
 from scripts.biasflow.results.tables import arranged
@@ -19,26 +19,26 @@ METHODS = ["pearson", "spearman"]
 RESAMPLES = 1000
 _MEASURED = ["estimate", "r_squared", "p", "low", "high"]
 _NUMBERS = ["estimate", "r_squared", "p", "p_holm", "low", "high"]
-_KEYS = ["encoder", "stage", "intrinsic", "intrinsic_variant", "measure", "variant", "strategies", "method"]
+_KEYS = ["encoder", "stage", "tested", "intrinsic", "intrinsic_variant", "measure", "variant", "strategies", "method"]
 
 
 def correlations(run: Run) -> pd.DataFrame:
     """Pearson and Spearman of every extrinsic measure with every intrinsic one, over fine-tuned encoders.
 
-    Per encoder, stage ("before", "after": means over an encoder's heads) and `strategies`: all of them, within
-    strategies (partial over strategies), and each alone. Columns: estimate, r_squared (its square), p, p_holm (family:
-    all tests of an encoder, stage and method), a 95 % percentile bootstrap interval of RESAMPLES over the encoders
-    (`low`, `high`), n, and `note`: why there is no value.
+    Per encoder, stage ("before", "after": means over an encoder's heads), input that scrubbing is `tested` on and
+    `strategies`: all of them, within strategies (partial over strategies), and each alone. Columns: estimate, r_squared
+    (its square), p, p_holm (family: all tests of an encoder, stage, input and method), a 95 % percentile bootstrap
+    interval of RESAMPLES over the encoders (`low`, `high`), n, `coded` (labels that the probe coded), and `note`: why
+    there is no value.
     Within strategies both sides are centred by strategy first, which takes away what differs between strategies; p is
     then from t = r sqrt(df / (1 - r^2)) with df = n - k - 1 for k strategies, the test of a partial correlation.
     An encoder with nothing to correlate has one row that says why. BiasflowError naming encoder and strategy for a hole
     in the scores."""
     chosen = select(run)
-    tables = {stage: points(chosen, stage, average_heads=True) for stage in (BEFORE, AFTER)}
     rows = [
-        {"encoder": encoder, "stage": stage} | row
-        for stage, models in tables.items()
-        for encoder, table in models.groupby("encoder")
+        {"encoder": encoder, "stage": stage, "tested": tested} | row
+        for stage, tested in product((BEFORE, AFTER), chosen.inputs)
+        for encoder, table in points(chosen, stage, tested, average_heads=True).groupby("encoder")
         for row in _of_encoder(table, chosen)
     ]
     found = {row["encoder"] for row in rows}
@@ -48,13 +48,19 @@ def correlations(run: Run) -> pd.DataFrame:
         if encoder not in found
     ]
     frame = pd.DataFrame(rows, columns=[*_KEYS, *_NUMBERS, "n", "note"]).astype(dict.fromkeys(_NUMBERS, float))
-    frame["p_holm"] = frame.groupby(["encoder", "stage", "method"])["p"].transform(statistics.holm).astype(float)
-    return arranged(frame.fillna(dict.fromkeys(_KEYS, "")), encoder=chosen.encoders)
+    frame["p_holm"] = (
+        frame.groupby(["encoder", "stage", "tested", "method"], dropna=False)["p"]
+        .transform(statistics.holm)
+        .astype(float)
+    )
+    frame = with_coded(chosen, frame.fillna(dict.fromkeys(_KEYS, "")))
+    return arranged(frame[[*_KEYS[:5], "coded", *_KEYS[5:], *_NUMBERS, "n", "note"]], encoder=chosen.encoders)
 
 
 def _of_encoder(table: pd.DataFrame, chosen: Selection) -> Iterator[dict[str, object]]:
     """The rows of one encoder and stage, without these. `table`: its points."""
-    intrinsic = [(COMPRESSION, measure.variant, measure.column) for measure in (BITS, MIXED)]
+    compressions = [reading(data) for data in chosen.probe_data for reading in (bits, mixed)]
+    intrinsic = [(COMPRESSION, measure.variant, measure.column) for measure in compressions]
     intrinsic += [(effect, CEAT_VARIANT, effect) for effect, _ in map(ceat_columns, chosen.ceat_tests)]
     intrinsic = [each for each in intrinsic if each[-1] in table and table[each[-1]].notna().any()]
     measures = [measure for measure in (*EXTRINSIC, *VARIANTS) if measure.column in table]

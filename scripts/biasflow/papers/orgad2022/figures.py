@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.orgad2022.fits import line
-from scripts.biasflow.papers.orgad2022.measures import BY_LABEL, MIXED, PEARSON, Measure
-from scripts.biasflow.papers.orgad2022.runs import POINT, points
-from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, Selection, select
+from scripts.biasflow.papers.orgad2022.measures import BY_LABEL, PEARSON, Measure, mixed
+from scripts.biasflow.papers.orgad2022.runs import POINT, coded, compression_runs, points
+from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, RAW, Selection, select
 from scripts.biasflow.results import figures as draw
 
 # Of models, in their order; the shapes repeat what the colours say.
@@ -25,7 +25,6 @@ _STAGES = {BEFORE: "before retraining", AFTER: "after retraining"}
 _COLUMNS = 3  # measures side by side, each before and after
 _ABOVE = 26  # points from a panel to the name of the encoder: higher than the panel's title
 _CROWD = 100  # points from which the marks are smaller
-_X, _X_LABEL = MIXED.column, "compression (as released)"
 _GRID = [  # a row of correlations, a row of sums, a row of information measures
     [f"{part} gap ({kind})" for part in ("TPR", "FPR", "Precision")] for kind in "PS"
 ] + [[f"{name} gap (S)" for name in ("Independence", "Separation", "Sufficiency")]]
@@ -33,22 +32,22 @@ Marks = Mapping[str, tuple[str, str]]
 
 
 @draw.style()
-def figure3(run: Run) -> Figure:
+def figure3(run: Run, *, tested: str = RAW) -> Figure:
     """TPR gap (P) against compression, a row of two panels per encoder.
 
     Left: before retraining, a point per fine-tuned model; right: after, a box per fine-tuned encoder over its heads
     (quartiles; whiskers to the furthest head within 1.5 quartile ranges), at the encoder's compression. Colour:
     strategy. Line: least squares over all points (right: all heads), with R^2. Where nothing can be drawn the figure
-    says why. BiasflowError naming encoder and strategy for a hole in the scores."""
+    says why. `tested`: as in `points`. BiasflowError naming encoder and strategy for a hole in the scores."""
     measure, chosen = BY_LABEL["TPR gap (P)"], select(run)
-    blocks, marks = _blocks(chosen, [measure]), _marks(chosen)
+    blocks, marks = _blocks(chosen, [measure], tested), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
     figure, grid = draw.panels(len(blocks), 2, (7.2, 0.7 + 2.6 * len(blocks)), sharey="row")
     for row, (name, stages) in zip(grid, blocks.items(), strict=True):
         for axes, (stage, block) in zip(row, stages.items(), strict=True):
-            _draw(axes, block, measure, marks, boxes=stage == AFTER, title=_STAGES[stage])
-            axes.set_xlabel(_X_LABEL)
+            _draw(axes, block, _x(chosen), measure, marks, boxes=stage == AFTER, title=_STAGES[stage])
+            axes.set_xlabel(_x_label(chosen))
             axes.tick_params(labelleft=True)
         row[0].set_ylabel(f"{measure.label}, data shares")
         draw.name_row(row[0], name, _ABOVE)
@@ -56,26 +55,26 @@ def figure3(run: Run) -> Figure:
     return figure
 
 
-def figure5(run: Run) -> Figure:
+def figure5(run: Run, *, tested: str = RAW) -> Figure:
     """All extrinsic measures against compression: three rows of three measures per encoder, each before and after.
 
     A point per fine-tuned model (before) and per retrained head (after); line and R^2 as in `figure3`. The two panels
     of a measure share its axis. Width 10.5 in: a landscape page."""
-    return _small_multiples(run, [[BY_LABEL[label] for label in row] for row in _GRID])
+    return _small_multiples(run, [[BY_LABEL[label] for label in row] for row in _GRID], tested)
 
 
-def figure7(run: Run) -> Figure:
+def figure7(run: Run, *, tested: str = RAW) -> Figure:
     """The Pearson measures with the US labour statistics' share of women, against compression; as `figure5`.
 
     Below each R^2 stands that of the same measure with the shares of the training data (in brackets), because the
     figure is about how far the two agree."""
-    return _small_multiples(run, [[measure._replace(variant="labour") for measure in PEARSON]])
+    return _small_multiples(run, [[measure._replace(variant="labour") for measure in PEARSON]], tested)
 
 
 @draw.style()
-def _small_multiples(run: Run, rows: Sequence[Sequence[Measure]]) -> Figure:
+def _small_multiples(run: Run, rows: Sequence[Sequence[Measure]], tested: str) -> Figure:
     chosen = select(run)
-    blocks, marks = _blocks(chosen, [measure for row in rows for measure in row]), _marks(chosen)
+    blocks, marks = _blocks(chosen, [measure for row in rows for measure in row], tested), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
     lines = len(rows) * len(blocks)
@@ -84,23 +83,34 @@ def _small_multiples(run: Run, rows: Sequence[Sequence[Measure]]) -> Figure:
         for left, right, measure in zip(line_of_panels[::2], line_of_panels[1::2], measures, strict=True):
             right.sharey(left)
             for axes, (stage, block) in zip((left, right), stages.items(), strict=True):
-                _draw(axes, block, measure, marks, title=stage)
+                _draw(axes, block, _x(chosen), measure, marks, title=stage)
             left.set_ylabel(f"{measure.label}{', labour shares' if measure.variant == 'labour' else ''}")
             right.tick_params(labelleft=False)
         if measures is rows[0]:
             draw.name_row(line_of_panels[0], name, _ABOVE)
     for axes in grid[-1]:
-        axes.set_xlabel(_X_LABEL)
+        axes.set_xlabel(_x_label(chosen))
     draw.legend_below(figure, _legend(marks))
     return figure
 
 
-def _blocks(chosen: Selection, measures: Sequence[Measure]) -> dict[str, dict[str, pd.DataFrame]]:
+def _x(chosen: Selection) -> str:
+    """The column of compression: as released, of the data that stand beside the printed values if the run has them."""
+    return mixed(chosen.probe_data[0]).column
+
+
+def _x_label(chosen: Selection) -> str:
+    labels = coded(compression_runs(chosen), "variant").get(mixed(chosen.probe_data[0]).variant, np.nan)
+    count = f", {labels:,.0f} labels" if np.isfinite(labels) else ""
+    return f"compression ({chosen.probe_data[0]} data{count}; units as released)"
+
+
+def _blocks(chosen: Selection, measures: Sequence[Measure], tested: str) -> dict[str, dict[str, pd.DataFrame]]:
     """Encoder -> stage -> points, of the encoders with compression and one of the measures, before or after."""
-    stages = {stage: points(chosen, stage) for stage in _STAGES}
+    stages = {stage: points(chosen, stage, tested) for stage in _STAGES}
 
     def drawable(table: pd.DataFrame) -> bool:
-        return any(len(_known(table, measure)) for measure in measures)
+        return any(len(_known(table, _x(chosen), measure)) for measure in measures)
 
     blocks = {
         name: {stage: table[table["encoder"] == name] for stage, table in stages.items()} for name in chosen.encoders
@@ -108,9 +118,9 @@ def _blocks(chosen: Selection, measures: Sequence[Measure]) -> dict[str, dict[st
     return {name: block for name, block in blocks.items() if any(map(drawable, block.values()))}
 
 
-def _known(block: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """The points where compression and the measure are defined."""
-    both = [_X, measure.column]
+def _known(block: pd.DataFrame, x: str, measure: Measure) -> pd.DataFrame:
+    """The points where compression (column x) and the measure are defined."""
+    both = [x, measure.column]
     return block.dropna(subset=both) if {*both} <= {*block} else block.head(0)
 
 
@@ -119,11 +129,13 @@ def _nothing(chosen: Selection) -> Figure:
     return draw.empty_figure("; ".join(f"{name}: {chosen.no_points(name)}" for name in chosen.encoders))
 
 
-def _draw(axes: Axes, block: pd.DataFrame, measure: Measure, marks: Marks, *, title: str, boxes: bool = False) -> None:
+def _draw(
+    axes: Axes, block: pd.DataFrame, x: str, measure: Measure, marks: Marks, *, title: str, boxes: bool = False
+) -> None:
     """One measure at one stage: marks (or a box per encoder), line, and as the title R^2, of labour shares also that
     of the data's."""
-    x, y = _X, measure.column
-    known = _known(block, measure)
+    y = measure.column
+    known = _known(block, x, measure)
     draw.light_grid(axes)
     if known.empty:
         axes.set_title(title, loc="left", fontsize=8)

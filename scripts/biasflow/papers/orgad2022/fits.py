@@ -12,21 +12,32 @@ from scipy import stats
 from scripts.biasflow.papers.frames import Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL
 from scripts.biasflow.papers.orgad2022.measures import (
-    BITS,
     CEAT_PRINTED,
     CEAT_VARIANT,
+    DATA,
     EXTRINSIC,
-    MIXED,
+    RELEASED,
     VARIANTS,
+    bits,
+    mixed,
     with_labels,
 )
 from scripts.biasflow.papers.orgad2022.printed import ENCODER, REPLICA, beside, printed_values
-from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points
-from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, CEAT, COMPRESSION, select
+from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points, with_coded
+from scripts.biasflow.papers.orgad2022.selection import (
+    AFTER,
+    BEFORE,
+    CEAT,
+    COMPRESSION,
+    RAW,
+    SCRUBBED,
+    Selection,
+    select,
+)
 from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 SIGNIFICANT, EVERY = "p < 0.05", "all"  # which points stand in a row
-_KEY = ["encoder", "intrinsic", "intrinsic_variant", "points", "metric", "variant"]
+_KEY = ["encoder", "tested", "intrinsic", "intrinsic_variant", "points", "metric", "variant"]
 _MEASURES = [*EXTRINSIC, *VARIANTS]
 
 
@@ -57,11 +68,12 @@ def line(x: ArrayLike, y: ArrayLike) -> Line:
 def table2(run: Run) -> pd.DataFrame:
     """R^2 of every extrinsic measure with compression and with CEAT, before and after retraining: the first encoder.
 
-    A row per encoder, intrinsic measure and variant, which `points` (those with p < 0.05, as the paper has for CEAT, or
-    all) and extrinsic measure; points are models x seeds, after retraining x heads, with scrubbing on scrubbed
-    biographies. `n_before` and `n_after` count them. Published values stand beside compression as released (mixed-last)
-    and the CEAT points with p < 0.05. CEAT is C6, or the first test that the run has. BiasflowError naming encoder and
-    strategy for a hole in the scores."""
+    A row per encoder, input that scrubbing is `tested` on, intrinsic measure and variant, which `points` (those with
+    p < 0.05, as the paper has for CEAT, or all) and extrinsic measure; points are models x seeds, after retraining x
+    heads, with scrubbing probed on scrubbed biographies. `n_before` and `n_after` count them; `coded` is how many
+    labels the probe coded. Published values stand beside compression as released (released-mixed-last) and the CEAT
+    points with p < 0.05, tested on raw biographies. CEAT is C6, or the first test that the run has. BiasflowError
+    naming encoder and strategy for a hole in the scores."""
     return _fits(run, [*run.options["encoders"][:1], ENCODER])
 
 
@@ -72,10 +84,15 @@ def table6(run: Run) -> pd.DataFrame:
 
 def _fits(run: Run, encoders: Sequence[str]) -> pd.DataFrame:
     chosen, encoders = select(run), list(dict.fromkeys(encoders))
-    tables = {stage: points(chosen, stage) for stage in (BEFORE, AFTER)}
-    before, after = (_fitted(table, stage, chosen.ceat_test) for stage, table in tables.items())
+    stages = [BEFORE, AFTER]
+    before, after = (
+        pd.concat(
+            [_fitted(points(chosen, stage, tested), stage, chosen).assign(tested=tested) for tested in chosen.inputs]
+        )
+        for stage in stages
+    )
     ours = before.merge(after, on=_KEY, how="outer")
-    table = with_labels(beside(ours, _printed(run, chosen.ceat_test), _KEY, list(tables), encoders))
+    table = with_labels(beside(ours, _printed(run, chosen.ceat_test), _KEY, stages, encoders))
     table["status"] = [
         row.status or status(chosen.no_points(row.encoder, COMPRESSION if row.intrinsic == COMPRESSION else CEAT))
         for row in table.itertuples()
@@ -83,21 +100,24 @@ def _fits(run: Run, encoders: Sequence[str]) -> pd.DataFrame:
     table = arranged(
         table,
         encoder=encoders,
+        tested=[RAW, SCRUBBED],
         intrinsic=[COMPRESSION],
-        intrinsic_variant=[MIXED.variant, BITS.variant],
+        intrinsic_variant=[reading(data).variant for data in DATA for reading in (mixed, bits)],
         points=[SIGNIFICANT, EVERY],
         key=[measure.key for measure in _MEASURES],
     )
-    columns = ["encoder", "intrinsic", "intrinsic_variant", "points", "measure", "variant"]
-    for stage in tables:
+    columns = ["encoder", "tested", "intrinsic", "intrinsic_variant", "coded", "points", "measure", "variant"]
+    for stage in stages:
         columns += [stage, stage + PUBLISHED, stage + DIFFERENCE, f"n_{stage}"]
-    return table[[*columns, "status"]].astype({"n_before": "Int64", "n_after": "Int64"})
+    table = with_coded(chosen, table)[[*columns, "status"]]
+    return table.astype({"n_before": "Int64", "n_after": "Int64"})
 
 
-def _fitted(table: pd.DataFrame, stage: str, test: str) -> pd.DataFrame:
-    """R^2 and number of points of a stage by _KEY, of what an encoder has."""
-    effect, p = ceat_columns(test)
-    readings = [(COMPRESSION, measure.variant, EVERY, measure.column) for measure in (MIXED, BITS)]
+def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
+    """R^2 and number of points of a stage by _KEY but `tested`, of what an encoder has."""
+    effect, p = ceat_columns(chosen.ceat_test)
+    compressions = [reading(data) for data in chosen.probe_data for reading in (mixed, bits)]
+    readings = [(COMPRESSION, measure.variant, EVERY, measure.column) for measure in compressions]
     readings += [(effect, CEAT_VARIANT, kept, effect) for kept in (SIGNIFICANT, EVERY)]
     rows = []
     for encoder, own in table.groupby("encoder"):
@@ -106,7 +126,8 @@ def _fitted(table: pd.DataFrame, stage: str, test: str) -> pd.DataFrame:
                 shown = own[own[p] < LEVEL] if SIGNIFICANT in reading else own
                 fitted = line(shown[x], shown[measure.column])
                 rows.append((encoder, *reading, *measure.key, fitted.r_squared, fitted.n))
-    return pd.DataFrame(rows, columns=[*_KEY, stage, f"n_{stage}"])
+    keys = [key for key in _KEY if key != "tested"]
+    return pd.DataFrame(rows, columns=[*keys, stage, f"n_{stage}"])
 
 
 def _printed(run: Run, test: str) -> pd.DataFrame:
@@ -115,7 +136,8 @@ def _printed(run: Run, test: str) -> pd.DataFrame:
     ceat = values["intrinsic"] == CEAT
     values = values.assign(
         intrinsic=values["intrinsic"].mask(ceat, ceat_columns(CEAT_PRINTED)[0]),
-        intrinsic_variant=np.where(ceat, CEAT_VARIANT, MIXED.variant),
+        intrinsic_variant=np.where(ceat, CEAT_VARIANT, mixed(RELEASED).variant),
         points=np.where(ceat, SIGNIFICANT, EVERY),
+        tested=RAW,
     )[~ceat | (test == CEAT_PRINTED)]
     return values.pivot(index=_KEY, columns="stage", values="value").rename_axis(columns=None).reset_index()

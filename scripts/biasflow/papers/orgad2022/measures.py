@@ -22,10 +22,39 @@ class Measure(NamedTuple):
         return f"{self.metric} {self.variant}".strip()
 
 
-MIXED = Measure("Compression", "compression", "mixed-last")  # as released and printed
-BITS = Measure("Compression", "compression", "bits-best")
-OTHER_COMPRESSIONS = [Measure("Compression", "compression", variant) for variant in ("bits-last", "mixed-best")]
-CONTROL = Measure("Compression of random labels", "control_compression", "bits-best")
+COMPRESSION_VALUE, CONTROL_VALUE = "compression", "control_compression"
+RELEASED, *_ = DATA = (
+    "released",
+    "same-seed",
+    "paper",
+)  # whose labels are coded; the printed values stand beside RELEASED
+
+
+def compression(reading: str) -> list[Measure]:
+    """Compression in units and checkpoint of `reading`, as "mixed-last", with all data."""
+    return [Measure("Compression", COMPRESSION_VALUE, f"{data}-{reading}") for data in DATA]
+
+
+def mixed(data: str) -> Measure:
+    """As released and printed, but for the data."""
+    return compression("mixed-last")[DATA.index(data)]
+
+
+def bits(data: str) -> Measure:
+    """In consistent units, of the best epoch."""
+    return compression("bits-best")[DATA.index(data)]
+
+
+def control(data: str) -> Measure:
+    """Of random labels, as `bits`."""
+    return Measure("Compression of random labels", CONTROL_VALUE, bits(data).variant)
+
+
+def data_of(variant: str) -> str:
+    """The data of a variant of compression."""
+    return variant.rsplit("-", 2)[0]
+
+
 ACCURACY = Measure("Accuracy", "accuracy")
 _GAPS = {"tpr": "TPR", "fpr": "FPR", "precision": "Precision"}
 # As printed: nine measures of bias on the task itself.
@@ -52,12 +81,18 @@ VARIANTS = [
     Measure("Sufficiency gap (S)", "sufficiency", "absdiff-order-free"),
     Measure("Sufficiency gap (S)", "sufficiency", "sum-order-free"),
 ]
-MEASURES = [MIXED, ACCURACY, *EXTRINSIC, BITS, *OTHER_COMPRESSIONS, *VARIANTS]  # as in the tables
+MEASURES = [  # as in the tables
+    *compression("mixed-last"),
+    ACCURACY,
+    *EXTRINSIC,
+    *(measure for reading in ("bits-best", "bits-last", "mixed-best") for measure in compression(reading)),
+    *VARIANTS,
+]
 _LABELS = {measure.key: measure.label for measure in MEASURES}
 UNDEFINED = "undefined_cells"  # its part is the start of the name of the measures that it counts for
 CEAT_EFFECT, CEAT_P = "ceat_effect_size", "ceat_p_two_sided"
 CEAT_METRICS = (CEAT_EFFECT, CEAT_P, "ceat_p_one_sided", "ceat_tau_squared")
-CEAT_VARIANT = "weat-spread"  # roles and variance of the released CEAT code
+CEAT_VARIANT = "concepts-spread"  # roles as the paper describes them, variance of the released CEAT code
 CEAT_MEASURE = Measure("CEAT", CEAT_EFFECT, CEAT_VARIANT)
 CEAT_PRINTED = "C6"  # the test of the printed values
 

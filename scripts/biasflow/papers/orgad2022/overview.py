@@ -7,18 +7,18 @@ import pandas as pd
 from scripts.biasflow.papers.frames import RUN, Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL, compare, comparisons
 from scripts.biasflow.papers.orgad2022.measures import (
-    BITS,
     BY_LABEL,
     CEAT_EFFECT,
     CEAT_MEASURE,
     CEAT_P,
     CEAT_PRINTED,
-    CONTROL,
-    MIXED,
     Measure,
+    bits,
+    control,
+    mixed,
 )
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, encoders_of, printed_values, with_all
-from scripts.biasflow.papers.orgad2022.runs import ceat_runs, compression_runs, of_all_models
+from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, encoders_of, printed_values, with_all
+from scripts.biasflow.papers.orgad2022.runs import MEASURE, ceat_runs, coded, compression_runs, of_all_models
 from scripts.biasflow.papers.orgad2022.selection import (
     AFTER,
     BASELINES,
@@ -26,6 +26,8 @@ from scripts.biasflow.papers.orgad2022.selection import (
     CEAT,
     COMPRESSION,
     NONE,
+    RAW,
+    SCRUBBED,
     Selection,
     select,
 )
@@ -46,11 +48,15 @@ def table1(run: Run) -> pd.DataFrame:
     """One row per encoder, model (random, pretrained, the strategies) and test input (setting): all measures.
 
     The caption in paper.yaml says what the columns are; `measures_not_run` is what an encoder lacks, and why. CEAT is
-    C6, or the first test that the run has; it has no test input and stands in the row of the printed one. BiasflowError
+    C6, or the first test that the run has; compression is that of the first of `Selection.probe_data`, and
+    in short that of the others. CEAT has no test input and stands in the row of raw texts. BiasflowError
     naming encoder and strategy for a hole in the scores."""
     chosen = select(run)
+    data, *others = chosen.probe_data
+    probed = of_all_models(lambda stage: compression_runs(chosen, stage))
+    labels = coded(probed, *_KEY, *MEASURE).rename("coded").reset_index()
     measured = {
-        COMPRESSION: compare(of_all_models(lambda stage: compression_runs(chosen, stage))),
+        COMPRESSION: compare(probed).merge(labels, on=[*_KEY, *MEASURE], how="left", validate="one_to_one"),
         CEAT: _ceat(chosen),
         BEFORE: comparisons(chosen, BEFORE, _SHOWN.values()),
         AFTER: comparisons(chosen, AFTER, _SHOWN.values()),
@@ -82,18 +88,30 @@ def table1(run: Run) -> pd.DataFrame:
             f"{name}_stars": [_who(*pair) for pair in stars],
         }
 
-    bits, control = of(BITS, measured[COMPRESSION]), of(CONTROL, measured[COMPRESSION])["mean"]
+    of_bits, of_control = of(bits(data), measured[COMPRESSION]), of(control(data), measured[COMPRESSION])["mean"]
+    compressions = {name: of(mixed(name), measured[COMPRESSION]) for name in chosen.probe_data}
     counts = of(CEAT_MEASURE, measured[CEAT])
     ceat = beside("ceat", CEAT_MEASURE, CEAT, "1")
     ceat.pop("ceat_difference_in_printed_sd")
     truncated = chosen.rows[chosen.rows["metric"] == "truncated"].groupby(["encoder", "model"])["value"].mean()
     models = list(zip(table["encoder"], table["model"], strict=True))
     return table.rename(columns={"text": "setting"}).assign(
-        **beside("compression", MIXED, COMPRESSION, "1"),
-        compression_bits=bits["mean"],
-        compression_bits_sd=bits["sd"],
-        control_compression=control,
-        control_at_chance=(control - 1).abs().le(CHANCE).astype("boolean").mask(control.isna()),
+        probe_data=data,
+        **beside("compression", mixed(data), COMPRESSION, "1"),
+        compression_coded=compressions[data]["coded"].astype("Int64"),
+        compression_bits=of_bits["mean"],
+        compression_bits_sd=of_bits["sd"],
+        control_compression=of_control,
+        control_at_chance=(of_control - 1).abs().le(CHANCE).astype("boolean").mask(of_control.isna()),
+        **{
+            f"compression_{other}{suffix}".replace("-", "_"): column
+            for other in others
+            for suffix, column in (
+                ("", compressions[other]["mean"]),
+                ("_sd", compressions[other]["sd"]),
+                ("_coded", compressions[other]["coded"].astype("Int64")),
+            )
+        },
         **ceat,
         ceat_significant=counts["significant"].astype("Int64"),
         ceat_seeds=counts["seeds"].astype("Int64"),
@@ -112,14 +130,13 @@ def table1(run: Run) -> pd.DataFrame:
 
 
 def _rows(chosen: Selection, frames: list[pd.DataFrame]) -> pd.DataFrame:
-    """The rows of table 1: every model that an encoder has scores or printed values of, printed test input first."""
+    """The rows of table 1: every model that an encoder has scores or printed values of, raw test input first."""
     encoders = encoders_of(chosen)
     found = pd.concat([frame[_KEY] for frame in frames]).drop_duplicates()
     found = found[found["encoder"].isin(encoders)]
     found = with_all(found, encoders).fillna("")
-    found["other"] = found["text"] != found["model"].map(TEXTS | chosen.models)
-    models = [*BASELINES, *chosen.models, *TEXTS]
-    return arranged(found, encoder=encoders, model=models, other=[False, True])[_KEY]
+    models = [*BASELINES, *chosen.models, *PROBED_ON]
+    return arranged(found, encoder=encoders, model=models, text=[RAW, SCRUBBED])[_KEY]
 
 
 def _ceat(chosen: Selection) -> pd.DataFrame:
@@ -128,7 +145,7 @@ def _ceat(chosen: Selection) -> pd.DataFrame:
     p = runs[runs["metric"] == CEAT_P].dropna(subset="value")
     counts = (p["value"] < LEVEL).groupby([p["encoder"], p["model"]]).agg(significant="sum", seeds="count")
     table = compare(runs[runs["metric"] == CEAT_EFFECT]).merge(counts.reset_index(), on=_KEY[:2], how="left")
-    return table.assign(text=table["model"].map(TEXTS | chosen.models))
+    return table.assign(text=RAW)
 
 
 def _who(ours: object, theirs: object) -> str:

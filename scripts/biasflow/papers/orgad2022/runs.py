@@ -9,17 +9,19 @@ import pandas as pd
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.orgad2022.measures import (
     ACCURACY,
-    BITS,
     CEAT_EFFECT,
     CEAT_P,
     CEAT_VARIANT,
-    CONTROL,
+    COMPRESSION_VALUE,
+    CONTROL_VALUE,
     EXTRINSIC,
-    MIXED,
     UNDEFINED,
     VARIANTS,
+    bits,
+    data_of,
+    mixed,
 )
-from scripts.biasflow.papers.orgad2022.selection import BASELINES, FINETUNED, NONE, Selection, in_order
+from scripts.biasflow.papers.orgad2022.selection import BASELINES, FINETUNED, NONE, RAW, Selection, in_order
 
 MEASURE, CELL, POINT = ["metric", "variant"], ["model", "text"], ["encoder", "model", "seed"]
 _RUN = ["seed", "head_seed", "readout_seed"]
@@ -42,11 +44,29 @@ def extrinsic_runs(chosen: Selection, stage: str) -> pd.DataFrame:
 def compression_runs(chosen: Selection, stage: str = FINETUNED) -> pd.DataFrame:
     """Compression of gender in all variants, and of random labels, as means over probe seeds; as `extrinsic_runs`.
 
-    `stage`: "finetuned", "pretrained" or "random"."""
-    rows = chosen.rows[chosen.rows["metric"].isin([MIXED.metric, CONTROL.metric])]
-    # A probe seed that lacks a score must not hide in a mean: the runs are checked before they are averaged.
-    whole = _whole(rows, chosen, stage, [MIXED.key, BITS.key], "the gender probe")
-    return whole.groupby(["encoder", *CELL, "seed", "head_seed", *MEASURE], as_index=False, sort=False)["value"].mean()
+    n counts the labels that are coded. `stage`: "finetuned", "pretrained" or "random"."""
+    rows = chosen.rows[chosen.rows["metric"].isin([COMPRESSION_VALUE, CONTROL_VALUE])]
+    data = rows["variant"].map(data_of)
+    # A probe seed that lacks a score must not hide in a mean: the runs are checked before they are averaged. The seeds
+    # of released data are not those of the others.
+    whole = pd.concat(
+        _whole(rows[data == own], chosen, stage, [mixed(own).key, bits(own).key], f"the gender probe, {own} data")
+        for own in chosen.probe_data
+    )
+    keys = ["encoder", *CELL, "seed", "head_seed", *MEASURE]
+    return whole.groupby(keys, as_index=False, sort=False)[["value", "n"]].mean()
+
+
+def coded(runs: pd.DataFrame, *keys: str) -> pd.Series:
+    """How many labels the probe coded, by `keys`: means over `compression_runs`, NaN where the scores do not say."""
+    return runs[runs["metric"] == COMPRESSION_VALUE].groupby([*keys])["n"].mean().round()
+
+
+def with_coded(chosen: Selection, table: pd.DataFrame) -> pd.DataFrame:
+    """`table` (encoder, intrinsic_variant) with how many labels of fine-tuned models the probe `coded`."""
+    labels = coded(compression_runs(chosen), *(keys := ["encoder", "variant"]))
+    named = pd.MultiIndex.from_frame(table[["encoder", "intrinsic_variant"]], names=keys)
+    return table.assign(coded=labels.reindex(named).to_numpy(dtype=float)).astype({"coded": "Int64"})
 
 
 def ceat_runs(
@@ -68,23 +88,26 @@ def of_all_models(runs_of: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([runs_of(stage) for stage in (FINETUNED, *BASELINES)], ignore_index=True)
 
 
-@lru_cache(maxsize=4)  # two tables and three figures are made of the same
-def points(chosen: Selection, stage: str, *, average_heads: bool = False) -> pd.DataFrame:
-    """One row per fine-tuned encoder, or per retrained head of it, with the test input of the printed values.
+@lru_cache(maxsize=8)  # two tables and six figures are made of the same
+def points(chosen: Selection, stage: str, tested: str = RAW, *, average_heads: bool = False) -> pd.DataFrame:
+    """One row per fine-tuned encoder, or per retrained head of it. `tested`: what a scrubbed model is tested on, "raw"
+    or "scrubbed"; it is probed on scrubbed texts.
 
     POINT, head_seed, a column per measure of MEASURES that the run has (`Measure.column`), and per CEAT test its
     effect size and p (`ceat_columns`); NaN where an encoder lacks a measure. Diverged encoders are left out.
     `average_heads`: one row per encoder, the mean over its heads, because heads that share an encoder share its
     compression and are no independent points. `stage`: "before" or "after"."""
     runs = extrinsic_runs(chosen, stage)
-    table = _wide(chosen, runs[runs["metric"] != UNDEFINED], [*POINT, "head_seed"])
+    read = pd.Series(dict.fromkeys(chosen.models, RAW) if tested == RAW else chosen.models)
+    table = _wide(runs[runs["metric"] != UNDEFINED], read, [*POINT, "head_seed"])
     if average_heads:
         table = table.drop(columns="head_seed").groupby(POINT, as_index=False).mean().assign(head_seed="")
     found = compression_runs(chosen)
-    intrinsic = [_wide(chosen, found[found["metric"] == MIXED.metric], POINT)]
+    probed = pd.Series(chosen.models)
+    intrinsic = [_wide(found[found["metric"] == COMPRESSION_VALUE], probed, POINT)]
     for test in chosen.ceat_tests:
         names = dict(zip((f"{name} {CEAT_VARIANT}" for name in (CEAT_EFFECT, CEAT_P)), ceat_columns(test), strict=True))
-        intrinsic.append(_wide(chosen, ceat_runs(chosen, test), POINT).rename(columns=names))
+        intrinsic.append(_wide(ceat_runs(chosen, test), probed, POINT).rename(columns=names))
     for frame in intrinsic:
         table = table.merge(frame, on=POINT, how="left", validate="many_to_one")
     lost = [(*key, seed) for key, seeds in chosen.diverged.items() for seed in seeds]
@@ -108,9 +131,9 @@ def undefined_cells(runs: pd.DataFrame) -> pd.Series:
     return counts.groupby(["encoder", "of", *CELL])["value"].mean()
 
 
-def _wide(chosen: Selection, runs: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
-    """A row per `index`, a column per metric and variant, of the test input of the printed values."""
-    own = runs[(runs["text"] == "") | (runs["text"] == runs["model"].map(chosen.models))]
+def _wide(runs: pd.DataFrame, text: pd.Series, index: Sequence[str]) -> pd.DataFrame:
+    """A row per `index`, a column per metric and variant, of the `text` of each model, or of none."""
+    own = runs[(runs["text"] == "") | (runs["text"] == runs["model"].map(text))]
     if own.empty:
         return own[[*index]]
     own = own.assign(column=(own["metric"] + " " + own["variant"]).str.strip())
@@ -123,7 +146,7 @@ def _whole(
     """The `rows` of a stage, NaN where the fine-tuning diverged; BiasflowError for a hole or a double.
 
     The scores of an encoder are whole if every model has every seed (and head) that another model has, but for diverged
-    ones, in the test input of the printed values, and each of these every measure that one of them has."""
+    ones, on raw texts and on those that it is trained on, and each of these every measure that one of them has."""
     rows = rows[rows["stage"] == stage]
     for double in rows[rows.duplicated([*_SCORE, *MEASURE])].head(1).itertuples():
         raise BiasflowError(
@@ -132,8 +155,8 @@ def _whole(
         )
     for encoder, block in rows.groupby("encoder"):
         models = {NONE, *block["model"].unique()} if stage not in BASELINES else set()
-        printed = {(model, chosen.models[model] if block["text"].any() else "") for model in models}
-        cells = sorted(printed | _values(block, CELL))
+        texts = {(model, text) for model in models for text in (RAW, chosen.models[model])}
+        cells = sorted((texts if block["text"].any() else {(model, "") for model in models}) | _values(block, CELL))
         seeds = sorted(_values(block, _RUN), key=lambda run: [in_order(seed) for seed in run])
         measures = sorted({*required} | _values(block, MEASURE))
         if len(block) == len(cells) * len(seeds) * len(measures):

@@ -12,7 +12,15 @@ import pandas as pd
 
 from scripts.biasflow.papers.frames import NOT_ASKED, Run
 from scripts.biasflow.papers.orgad2022.blocks import random_seeds
-from scripts.biasflow.papers.orgad2022.measures import CEAT_EFFECT, CEAT_PRINTED, UNDEFINED
+from scripts.biasflow.papers.orgad2022.measures import (
+    CEAT_EFFECT,
+    CEAT_PRINTED,
+    COMPRESSION_VALUE,
+    DATA,
+    RELEASED,
+    UNDEFINED,
+    data_of,
+)
 from scripts.biasflow.registry import STRATEGIES, WITH
 from scripts.biasflow.results.scores import NA
 from scripts.biasflow.results.scores import NONE as UNTOUCHED
@@ -34,8 +42,8 @@ _FINE_TUNING = ["encoder", "task", "strategy", "seed"]
 class Selection:
     """The paper's rows of a run, its encoders (those with scores first), and its models without BASELINES.
 
-    models: label -> the text whose scores stand beside the printed ones, in the order of tables and figures; diverged:
-    (encoder, model) -> the seeds whose fine-tuned encoder learned nothing, in numerical order."""
+    models: label -> the text that it is trained on, and probed on in correlations, in the order of tables and figures;
+    diverged: (encoder, model) -> the seeds whose fine-tuned encoder learned nothing, in numerical order."""
 
     run: Run
     rows: pd.DataFrame
@@ -57,6 +65,18 @@ class Selection:
     def ceat_test(self) -> str:
         """The test that tables 1, 2 and 6 show: the first."""
         return self.ceat_tests[0] if self.ceat_tests else CEAT_PRINTED
+
+    @cached_property
+    def probe_data(self) -> list[str]:
+        """The readings of the probe's data that the run has: those of the printed values first."""
+        found = set(self.rows.loc[self.rows["metric"] == COMPRESSION_VALUE, "variant"].map(data_of))
+        return [data for data in DATA if data in found] or [RELEASED]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The readings of what a scrubbed model is tested on, that of the printed values first."""
+        found = set(self.rows.loc[self.rows["stage"].isin([BEFORE, AFTER]), "text"])
+        return [text for text in (RAW, SCRUBBED) if text in found] or [RAW]
 
     def diverged_seeds(self, encoder: str, model: str) -> str:
         """The seeds that were left out, as tables name them: "seeds 3, 7", "" for none."""

@@ -6,10 +6,10 @@ import pandas as pd
 
 from scripts.biasflow.papers.frames import Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import comparisons
-from scripts.biasflow.papers.orgad2022.measures import MEASURES, MIXED, with_labels
-from scripts.biasflow.papers.orgad2022.printed import TEXTS, beside, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.measures import COMPRESSION_VALUE, MEASURES, with_labels
+from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values
 from scripts.biasflow.papers.orgad2022.runs import CELL, MEASURE
-from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, FROZEN, select
+from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, FROZEN, RAW, SCRUBBED, select
 from scripts.biasflow.results.statistics import holm
 from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
@@ -54,7 +54,7 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
 
     def why(row: NamedTuple) -> str:
         """Where a whole stage is missing compression is missing for the same reason."""
-        what = COMPRESSION if row.metric == MIXED.metric and row.encoder in scored else stage
+        what = COMPRESSION if row.metric == COMPRESSION_VALUE and row.encoder in scored else stage
         return status(chosen.reason(row.encoder, what, row.model))
 
     sd = table["sd" + PUBLISHED]
@@ -64,22 +64,22 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
         stars_agree=[_agreeing(*stars) for stars in table[_STARS].itertuples(index=False, name=None)],
         diverged=[chosen.diverged_seeds(*model) for model in models] if chosen.lost(stage) else "",
         status=[row.status or why(row) for row in table.itertuples()],
-        other=table["text"] != table["model"].map(TEXTS | chosen.models),
     )
     table = arranged(
         table,
         encoder=encoders,
         key=[measure.key for measure in MEASURES],
-        model=[*chosen.models, *TEXTS],
-        other=[False, True],
+        model=[*chosen.models, *PROBED_ON],
+        text=[RAW, SCRUBBED],
     )
     heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == AFTER else ([], [])
+    coded = [] if stage == FROZEN else ["coded"]
     columns = ["encoder", "measure", "variant", "strategy", "setting", "mean", "mean_published", "mean_difference"]
-    columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, "change", "pairs"]
+    columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, *coded, "change", "pairs"]
     columns += ["p", "p_one_sided", "p_holm", *by_encoder, *_STARS, "stars_agree"]
     columns += ["undefined_cells", "diverged", "status"]
     table = table.rename(columns={"model": "strategy", "text": "setting"})[columns]
-    return table.astype(dict.fromkeys(["n", *heads, "pairs"], "Int64"))
+    return table.astype(dict.fromkeys(["n", *heads, *coded, "pairs"], "Int64"))
 
 
 def _agreeing(two_sided: str, one_sided: str, printed: str) -> str:

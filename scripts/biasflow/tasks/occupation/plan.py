@@ -21,7 +21,7 @@ def probed_texts(asked: Asked) -> list[Dataset]:
     """What gender is to be told from, with the splits and probes of it."""
     probe = asked.options["compression"]
     options = {"split_seeds": asked.split_seeds, "probe_seeds": probe["seeds"]}
-    options |= {key: probe[key] for key in ("fractions", "epochs")}
+    options |= {key: probe[key] for key in ("data", "fractions", "epochs")}
     return [_made_of_vectors(asked, text, options) for text in _texts(asked)]
 
 

@@ -17,7 +17,7 @@ MODELS = ["random", "pretrained", *TUNED]
 ROBERTA = "roberta-base"
 PARTS = ("ceat", "training")
 KEYS = ["test", "order", "variance", "model"]
-RELEASED = ("weat", "spread")
+STATED = ("concepts", "spread")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def cells(table, encoder="tiny"):
     return own.set_index(KEYS).sort_index()
 
 
-def row_of(table, model, test="C6", reading=RELEASED, encoder="tiny"):
+def row_of(table, model, test="C6", reading=STATED, encoder="tiny"):
     return cells(table, encoder).loc[(test, *reading, model)]
 
 
@@ -42,32 +42,32 @@ def test_a_row_per_test_order_variance_and_model(tiny):
     assert table["model"].head(6).tolist() == MODELS
     readings = table[KEYS[:3]].drop_duplicates().apply(tuple, axis=1).tolist()
     assert readings[:5] == [
-        ("C6", "weat", "spread"),
-        ("C6", "weat", "sampling"),
-        ("C6", "swapped", "spread"),
-        ("C6", "swapped", "sampling"),
-        ("C7", "weat", "spread"),
+        ("C6", "concepts", "spread"),
+        ("C6", "concepts", "sampling"),
+        ("C6", "genders", "spread"),
+        ("C6", "genders", "sampling"),
+        ("C7", "concepts", "spread"),
     ]
     assert set(table["status"]) == {"run"} and (table["diverged"] == "").all()
 
 
 def test_each_reading_has_its_own_numbers(tiny):
-    keys = {"strategy": "plain", "dataset": "C7", "variant": "swapped-sampling", "seed": "5"}
+    keys = {"strategy": "plain", "dataset": "C7", "variant": "genders-sampling", "seed": "5"}
     own = with_value(tiny, -0.32, metric="ceat_effect_size", **keys)
     own = with_value(own, 0.3, metric="ceat_p_two_sided", **keys)
     own = with_value(own, 0.85, metric="ceat_p_one_sided", **keys)
     own = with_value(own, 0.7, metric="ceat_tau_squared", **keys)
     there = np.logical_and.reduce([own[key] == value for key, value in keys.items()])
     table = ceat(run(own.assign(n=own["n"].mask(there, 400))))
-    row = row_of(table, "none", "C7", ("swapped", "sampling"))
+    row = row_of(table, "none", "C7", ("genders", "sampling"))
     values = [0, -0.32, 0.02]
     assert row["effect_size"] == pytest.approx(np.mean(values)) and row["n"] == 3
     assert row["effect_size_sd"] == pytest.approx(np.std(values, ddof=1))
     assert row["significant_two_sided"] == row["significant_one_sided"] == 2
     assert row["p_two_sided_median"] == 0.01 and row["p_one_sided_median"] == 0.005
     assert row["tau_squared"] == pytest.approx(0.3) and row["draws"] == 400
-    others = cells(table).drop(index=("C7", "swapped", "sampling", "none"))
-    before = cells(ceat(run(tiny))).drop(index=("C7", "swapped", "sampling", "none"))
+    others = cells(table).drop(index=("C7", "genders", "sampling", "none"))
+    before = cells(ceat(run(tiny))).drop(index=("C7", "genders", "sampling", "none"))
     same = ["effect_size", "effect_size_sd", "n", "significant_two_sided", "p_one_sided_median", "tau_squared"]
     pd.testing.assert_frame_equal(others[same], before[same])
 
@@ -92,11 +92,11 @@ def test_changes_from_none_are_tested_over_seeds():
     assert np.isnan(none["change"]) and np.isnan(none["p_change"]) and pd.isna(none["pairs"])
 
 
-def test_published_values_stand_beside_the_released_reading_of_c6():
+def test_published_values_stand_beside_the_stated_roles_of_c6():
     table = ceat(run(scores(encoder=ROBERTA, parts=PARTS)))
     printed = table[table["effect_size_published"].notna()]
     assert printed["model"].tolist() == MODELS
-    assert set(printed[KEYS[:3]].apply(tuple, axis=1)) == {("C6", *RELEASED)}
+    assert set(printed[KEYS[:3]].apply(tuple, axis=1)) == {("C6", *STATED)}
     assert printed["effect_size_published"].tolist() == [0.12, 0.49, 0.22, 0.29, 0.22, 0.23]
     row = row_of(table, "oversampling", encoder=ROBERTA)
     assert row["effect_size_difference"] == pytest.approx(0.11 - 0.29)
@@ -104,7 +104,7 @@ def test_published_values_stand_beside_the_released_reading_of_c6():
 
 def test_it_agrees_with_table_1():
     made = run(scores())
-    ours = cells(ceat(made)).loc[("C6", *RELEASED)]
+    ours = cells(ceat(made)).loc[("C6", *STATED)]
     theirs = table1(made).dropna(subset="ceat").set_index("model")
     for model in MODELS:
         row, other = ours.loc[model], theirs.loc[model]
@@ -123,7 +123,7 @@ def test_diverged_seeds_are_left_out_and_listed(tiny):
 
 
 def test_a_seed_without_an_effect_is_left_out(tiny):
-    keys = {"strategy": "plain", "seed": "0", "variant": "weat-spread", "dataset": "C6"}
+    keys = {"strategy": "plain", "seed": "0", "variant": "concepts-spread", "dataset": "C6"}
     none = with_value(tiny, np.nan, **keys)
     table = ceat(run(none.assign(n=none["n"].mask(none["value"].isna(), 0))))
     row = row_of(table, "none")
@@ -134,12 +134,12 @@ def test_a_seed_without_an_effect_is_left_out(tiny):
 @pytest.mark.parametrize(
     ("named", "strategy", "keys"),
     [
-        ("oversampling", "oversampling", {"variant": "swapped-sampling", "metric": "ceat_tau_squared", "seed": "5"}),
+        ("oversampling", "oversampling", {"variant": "genders-sampling", "metric": "ceat_tau_squared", "seed": "5"}),
         ("none", "plain", {"dataset": "C7", "seed": "0"}),
         ("none", "plain", {"dataset": "C7"}),
-        ("scrubbing", "scrubbing", {"variant": "weat-sampling"}),
-        ("random", "random", {"dataset": "C7", "variant": "swapped-spread"}),
-        ("pretrained", NA, {"dataset": "C7", "variant": "swapped-spread"}),
+        ("scrubbing", "scrubbing", {"variant": "concepts-sampling"}),
+        ("random", "random", {"dataset": "C7", "variant": "genders-spread"}),
+        ("pretrained", NA, {"dataset": "C7", "variant": "genders-spread"}),
     ],
 )
 def test_a_gap_is_an_error_that_names_encoder_and_strategy(named, strategy, keys, tiny):

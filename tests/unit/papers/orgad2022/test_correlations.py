@@ -61,6 +61,7 @@ def with_points(frame, *, compression, gap, seeds, head="own"):
 
 
 def of(table, **keys):
+    keys = {"tested": lambda column: column.isin(["", "raw"])} | keys if "tested" in table else keys
     rows = table[chosen(table, **keys)]
     assert len(rows) == 1
     return rows.iloc[0]
@@ -89,8 +90,15 @@ def test_r_squared_of_an_exact_line_is_one_before_and_counts_heads_after():
     # Per strategy the maker raises compression by 2 and every measure by 1; seeds raise them by 0.1 and 0.01.
     x = np.array([3 + 2 * s + j / 10 for s in range(4) for j in range(3)])
     y = np.array([s + j / 100 for s in range(4) for j in range(3)])
-    own = of(table, intrinsic="compression", intrinsic_variant="mixed-last", measure="FPR gap (S)")
+    scrubbed = of(table, tested="scrubbed", intrinsic_variant="released-mixed-last", measure="FPR gap (S)")
+    assert scrubbed["before"] == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2) and np.isnan(scrubbed["before_published"])
+    y[9:] += 0.5  # scrubbing on raw biographies, where the printed values stand
+    own = of(table, intrinsic="compression", intrinsic_variant="released-mixed-last", measure="FPR gap (S)")
     assert own["before"] == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2) and own["n_before"] == 12
+    assert own["coded"] == 1000
+    paper = of(table, intrinsic="compression", intrinsic_variant="paper-mixed-last", measure="FPR gap (S)")
+    assert paper["coded"] == 200 and np.isnan(paper["before_published"])
+    assert table.loc[table["intrinsic"] == "ceat C6", "coded"].isna().all()
     assert own["n_after"] == 24 and own["before_published"] == 0.353 and own["after_published"] == 0.046
     assert own["after_difference"] == pytest.approx(own["after"] - 0.046)
     exact = with_points(
@@ -100,10 +108,10 @@ def test_r_squared_of_an_exact_line_is_one_before_and_counts_heads_after():
         seeds=(0, 5, 11),
     )
     table = table2(run(exact))
-    for variant in ("mixed-last", "bits-best"):
+    for variant in ("released-mixed-last", "released-bits-best"):
         own = of(table, intrinsic="compression", intrinsic_variant=variant, measure="TPR gap (P)", variant="train")
         assert own["before"] == pytest.approx(1)
-        assert np.isnan(own["before_published"]) == (variant == "bits-best")
+        assert np.isnan(own["before_published"]) == (variant == "released-bits-best")
 
 
 def test_ceat_has_the_significant_points_as_printed_and_all_of_them():
@@ -115,15 +123,22 @@ def test_ceat_has_the_significant_points_as_printed_and_all_of_them():
     assert kept["before_published"] == 0.022 and np.isnan(every["before_published"])
 
 
-def test_scrubbing_stands_with_its_scrubbed_test_input():
+def test_scrubbing_is_tested_on_raw_and_on_scrubbed_texts_and_probed_on_scrubbed_ones():
     frame = made(encoder=ROBERTA)
-    moved = with_value(frame, 77.0, strategy="scrubbing", dataset="bios-raw")
-    pd.testing.assert_frame_equal(*(table2(run(each)) for each in (frame, moved)))
+    raw = {"strategy": "scrubbing", "dataset": "bios-raw"}
+    probed = with_value(frame, 77.0, metric="compression", **raw)
+    tested = with_value(frame, 77.0, metric="fpr_gap_sum", **raw)
+    before, same, moved = (table2(run(each)) for each in (frame, probed, tested))
+    pd.testing.assert_frame_equal(before, same)
+    changed = (before["before"] - moved["before"]).abs() > 1e-9
+    assert set(before.loc[changed, "tested"]) == {"raw"} and set(before.loc[changed, "measure"]) == {"FPR gap (S)"}
 
 
 def test_diverged_seeds_are_no_points():
     table = table2(run(with_diverged(made(), "plain", 5)))
-    own = of(table, encoder="tiny", intrinsic="compression", intrinsic_variant="bits-best", measure="TPR gap (S)")
+    own = of(
+        table, encoder="tiny", intrinsic="compression", intrinsic_variant="released-bits-best", measure="TPR gap (S)"
+    )
     assert (own["n_before"], own["n_after"]) == (11, 22)
 
 
@@ -167,7 +182,12 @@ def found(few_resamples):
     return correlations(run(simpson()))
 
 
-BITS = {"intrinsic": "compression", "intrinsic_variant": "bits-best", "measure": "TPR gap (P)", "variant": "train"}
+BITS = {
+    "intrinsic": "compression",
+    "intrinsic_variant": "released-bits-best",
+    "measure": "TPR gap (P)",
+    "variant": "train",
+}
 
 
 def test_the_sign_within_strategies_may_be_the_opposite(found):
@@ -213,10 +233,10 @@ def test_pairs_that_are_defined_elsewhere_do_not_change_each_other():
 
 
 def test_holm_counts_the_tests_of_an_encoder_stage_and_method(found):
-    for _, block in found.groupby(["encoder", "stage", "method"]):
+    for _, block in found.groupby(["encoder", "stage", "tested", "method"]):
         assert block["p_holm"].to_numpy() == pytest.approx(holm(block["p"]), nan_ok=True)
     other = correlations(run(concatenate([simpson(), as_printed(encoder="a", heads=(0,))])))
-    pd.testing.assert_frame_equal(other[other["encoder"] == "tiny"].reset_index(drop=True), found)
+    pd.testing.assert_frame_equal(other[chosen(other, encoder="tiny", tested="raw")].reset_index(drop=True), found)
 
 
 def test_after_retraining_heads_are_averaged():
@@ -233,7 +253,7 @@ def test_what_cannot_be_correlated_says_why():
         seeds=(0, 5, 11),
     )
     table = correlations(run(flat))
-    own = table[chosen(table, stage="before", method="pearson", **BITS)].set_index("strategies")
+    own = table[chosen(table, stage="before", tested="raw", method="pearson", **BITS)].set_index("strategies")
     assert own.loc["all", "note"] == "" and own.loc["all", "estimate"] == pytest.approx(0)
     rest = own.drop(index="all")
     assert rest["estimate"].isna().all() and rest["p_holm"].isna().all() and rest["note"].str.contains("constant").all()

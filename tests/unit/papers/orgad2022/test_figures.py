@@ -42,7 +42,7 @@ def test_panels_per_encoder(function, tiny):
 
 
 def test_figure_3_has_a_point_per_model_and_a_box_per_retrained_encoder(tiny):
-    before, after = figure3(run(tiny)).axes
+    before, after = figure3(run(tiny), tested="scrubbed").axes
     found = points_of(before)
     # Compression 3 + 2 s + j / 10; TPR gap (P) 0.5 + s + j / 100: the fifth measure of the maker.
     assert found.shape == (12, 2)
@@ -53,6 +53,7 @@ def test_figure_3_has_a_point_per_model_and_a_box_per_retrained_encoder(tiny):
     assert {round(float(box[:, 0].min() + np.ptp(box[:, 0]) / 2), 3) for box in boxes} == {
         round(3 + 2 * s + j / 10, 3) for s in range(4) for j in range(3)
     }
+    assert points_of(figure3(run(tiny)).axes[0])[-1].tolist() == pytest.approx([9.2, 4.02])  # tested on raw texts
     heights = [(box[:, 1].min(), box[:, 1].max()) for box in boxes]
     assert heights[0] == pytest.approx((1.5005, 1.5015))
 
@@ -67,12 +68,12 @@ def test_colours_and_shapes_tell_strategies_apart(tiny):
 
 
 def test_lines_and_r_squared_are_those_of_table_2(tiny):
-    table = table2(run(tiny)).query("encoder == 'tiny'")
-    row = table[(table["measure"] == "TPR gap (P)") & (table["intrinsic_variant"] == "mixed-last")].iloc[0]
-    for axes, stage in zip(figure3(run(tiny)).axes, ("before", "after"), strict=True):
+    table = table2(run(tiny)).query("encoder == 'tiny' and tested == 'scrubbed'")
+    row = table[(table["measure"] == "TPR gap (P)") & (table["intrinsic_variant"] == "released-mixed-last")].iloc[0]
+    for axes, stage in zip(figure3(run(tiny), tested="scrubbed").axes, ("before", "after"), strict=True):
         assert f"{row[stage]:.3f}" in axes.get_title(loc="left")
         assert f"n = {row[f'n_{stage}']}" in axes.get_title(loc="left")
-    x, y = line_of(figure3(run(tiny)).axes[0]).get_data()
+    x, y = line_of(figure3(run(tiny), tested="scrubbed").axes[0]).get_data()
     assert x == pytest.approx([3, 9.2]) and np.diff(y)[0] / np.diff(x)[0] == pytest.approx(0.5, abs=0.02)
 
 
@@ -86,9 +87,9 @@ def test_figure_5_has_nine_measures_before_and_after_on_one_axis(tiny):
 
 def test_figure_7_has_labour_statistics_and_says_what_the_data_shares_give(tiny):
     keys = {"variant": "labour", "head": "own", "strategy": "plain", "seed": "0", "metric": "tpr_gap_pearson"}
-    marked = run(with_value(tiny, 0.25, **keys))
+    marked = run(with_value(tiny, 2.5, **keys))
     axes = figure7(marked).axes
-    assert points_of(axes[0])[0].tolist() == pytest.approx([3, 0.25]) and "labour" in axes[0].get_ylabel()
+    assert points_of(axes[0])[0].tolist() == pytest.approx([3, 2.5]) and "labour" in axes[0].get_ylabel()
     main, reference = axes[0].get_title(loc="left").split("\n")
     other = figure5(marked).axes[0].get_title(loc="left")
     assert other.split("R\u00b2 = ")[1][:5] in reference and other.split("R\u00b2 = ")[1][:5] not in main

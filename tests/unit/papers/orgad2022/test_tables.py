@@ -11,6 +11,7 @@ from scripts.biasflow.papers.published import read_published
 from scripts.biasflow.results.scores import NA, concatenate
 from scripts.biasflow.results.tables import write_table
 from tests.unit.papers.orgad2022.made_up import (
+    DATA,
     EXTRINSIC,
     MODELS,
     SIX,
@@ -23,6 +24,7 @@ from tests.unit.papers.orgad2022.made_up import (
 
 PRINTED = read_published("orgad2022", "values")
 ROBERTA = "roberta-base"
+TEXTS = ("raw", "scrubbed")
 STAGES = {"before": table3, "after": table4, "frozen": table5}
 TABLES = [table1, *STAGES.values()]
 NOT_LISTED = "not run: it is not in papers.orgad2022.encoders"
@@ -39,7 +41,7 @@ def roberta():
 
 
 def row_of(table, measure, strategy, *, variant=None, **keys):
-    """The one row with these keys; the printed test input and reading unless said otherwise."""
+    """The one row with these keys; the text that it was trained on and the first reading unless said otherwise."""
     keys = {"setting": "scrubbed" if strategy == "scrubbing" else "raw", "encoder": "tiny"} | keys
     rows = table[(table["measure"] == measure) & (table["strategy"] == strategy)]
     for key, value in keys.items():
@@ -62,7 +64,7 @@ def test_the_published_file():
     mean = PRINTED[PRINTED["intrinsic"].isna()].set_index(["table", "model", "metric", "variant"])["value"]
     assert mean["3", "subsampling", "tpr_gap_pearson", "train"] == 0.319
     assert mean["4", "subsampling", "sufficiency", "absdiff"] == 8.370
-    assert mean["1", "oversampling", "compression", "mixed-last"] == 8.52
+    assert mean["1", "oversampling", "compression", "released-mixed-last"] == 8.52
     fits = PRINTED[PRINTED["intrinsic"].notna()]
     fits = fits.set_index(["table", "encoder", "stage", "intrinsic", "metric"])["value"]
     assert fits["6", "deberta-base", "after", "compression", "precision_gap_sum"] == 0.362
@@ -109,7 +111,8 @@ def test_five_seeds_can_have_a_star_on_one_side_alone():
     assert (row["p"], row["p_one_sided"]) == (2 / 2**5, 1 / 2**5)
     assert (row["star"], row["star_one_sided"], row["star_published"]) == ("no", "yes", "yes")
     assert row["stars_agree"] == "one-sided"
-    assert row_of(table, "TPR gap (S)", "scrubbing", encoder=ROBERTA)["stars_agree"] == "two-sided"  # printed: no star
+    raw = row_of(table, "TPR gap (S)", "scrubbing", encoder=ROBERTA, setting="raw")
+    assert raw["stars_agree"] == "two-sided"  # printed: no star
     assert row_of(table, "TPR gap (S)", "none", encoder=ROBERTA)["stars_agree"] == ""
 
 
@@ -120,13 +123,17 @@ def test_one_sided_is_in_the_direction_of_the_change():
     assert row["change"] < 0 and row["p_one_sided"] == row["p"] / 2
 
 
-def test_scrubbing_has_a_row_for_each_test_input_and_the_printed_one_beside_scrubbed(roberta):
+def test_scrubbing_has_a_row_for_each_input_the_printed_gaps_beside_raw_and_the_printed_compression_beside_scrubbed(
+    roberta,
+):
     table = table3(run(roberta))
-    main = row_of(table, "TPR gap (P)", "scrubbing", encoder=ROBERTA)
-    other = row_of(table, "TPR gap (P)", "scrubbing", encoder=ROBERTA, setting="raw")
-    assert main["mean_published"] == 0.704 and np.isnan(other["mean_published"]) and other["star_published"] == ""
-    assert other["mean"] - main["mean"] == pytest.approx(0.5)
-    assert other["change"] == pytest.approx(3.5) and main["change"] == pytest.approx(3)
+    raw, scrubbed = (row_of(table, "TPR gap (P)", "scrubbing", encoder=ROBERTA, setting=text) for text in TEXTS)
+    assert raw["mean_published"] == 0.704 and np.isnan(scrubbed["mean_published"])
+    assert scrubbed["star_published"] == ""
+    assert raw["mean"] - scrubbed["mean"] == pytest.approx(0.5)
+    assert raw["change"] == pytest.approx(3.5) and scrubbed["change"] == pytest.approx(3)
+    raw, scrubbed = (row_of(table, "Compression", "scrubbing", encoder=ROBERTA, setting=text) for text in TEXTS)
+    assert scrubbed["mean_published"] == 1.699 and np.isnan(raw["mean_published"])
 
 
 def test_printed_values_differences_in_printed_sds_and_stars():
@@ -136,7 +143,8 @@ def test_printed_values_differences_in_printed_sds_and_stars():
     assert row["mean_difference"] == pytest.approx(ours - 0.319) and row["sd_published"] == 0.114
     assert row["difference_in_printed_sd"] == pytest.approx((ours - 0.319) / 0.114)
     assert row["star"] == row["star_published"] == "yes" and row["stars_agree"] == "both"
-    assert row_of(table, "FPR gap (P)", "scrubbing", encoder=ROBERTA)["stars_agree"] == "neither"
+    raw = row_of(table, "FPR gap (P)", "scrubbing", encoder=ROBERTA, setting="raw")
+    assert raw["stars_agree"] == "neither"
     # An sd that is printed as 0.000 is no unit.
     zero = row_of(table, "Independence gap (S)", "subsampling", encoder=ROBERTA)
     assert zero["sd_published"] == 0 and np.isnan(zero["difference_in_printed_sd"])
@@ -149,10 +157,34 @@ def test_printed_values_differences_in_printed_sds_and_stars():
 def test_compression_is_a_mean_over_probe_seeds(tiny):
     table = table3(run(tiny))
     # None: 3, 3.1, 3.2 with the first probe seed, 0.01 more with the second.
-    row = row_of(table, "Compression", "none", variant="mixed-last")
+    row = row_of(table, "Compression", "none", variant="released-mixed-last")
     assert row["mean"] == pytest.approx(3.105) and row["sd"] == pytest.approx(0.1)
-    assert row_of(table, "Compression", "none", variant="bits-best")["mean"] == pytest.approx(2.105)
+    assert row_of(table, "Compression", "none", variant="released-bits-best")["mean"] == pytest.approx(2.105)
     assert not (table5(run(tiny))["measure"] == "Compression").any()
+
+
+def test_every_reading_of_the_probes_data_has_rows_that_say_how_many_labels_were_coded(roberta):
+    table = of_encoder(table3(run(roberta)), ROBERTA)
+    rows = {data: row_of(table, "Compression", "none", variant=f"{data}-mixed-last", encoder=ROBERTA) for data in DATA}
+    assert [(row["mean"], row["coded"]) for row in rows.values()] == [
+        (pytest.approx(3.105), 1000),
+        (pytest.approx(2.855), 200),
+    ]
+    assert rows["released"]["mean_published"] == 4.121 and np.isnan(rows["paper"]["mean_published"])
+    assert table.loc[table["measure"] != "Compression", "coded"].isna().all()
+
+
+def test_table_1_shows_the_probe_data_of_the_printed_values_and_the_others_in_short(roberta):
+    row = table1(run(roberta)).set_index(["model", "setting"]).loc[("none", "raw")]
+    assert row["probe_data"] == "released" and row["compression"] == pytest.approx(3.105)
+    assert row["compression_coded"] == 1000 and row["compression_published"] == 4.12
+    assert row["compression_paper"] == pytest.approx(2.855) and row["compression_paper_coded"] == 200
+    alone = table1(run(without(roberta, variant=lambda column: column.str.startswith("released-"))))
+    row = alone.set_index(["model", "setting"]).loc[("none", "raw")]
+    assert (
+        row["probe_data"] == "paper" and row["compression"] == pytest.approx(2.855) and row["compression_coded"] == 200
+    )
+    assert np.isnan(row["compression_difference"]) and "compression_paper" not in alone
 
 
 def test_undefined_cells_stand_beside_their_measure(tiny):
@@ -227,10 +259,10 @@ def test_an_undefined_value_is_left_out_and_the_others_kept(tiny):
         (table4, "none", {"strategy": "plain", "head": "retrained"}),
         (table5, "none", {"head": "frozen-plain", "split_seed": "11", "metric": "accuracy"}),
         (table3, "subsampling", {"strategy": "subsampling", "metric": "compression", "seed": "5"}),
-        (table3, "none", {"strategy": "plain", "seed": "5", "readout_seed": "1", "variant": "bits-best"}),
+        (table3, "none", {"strategy": "plain", "seed": "5", "readout_seed": "1", "variant": "paper-bits-best"}),
         (table1, "oversampling", {"strategy": "oversampling", "metric": "ceat_p_two_sided", "seed": "0"}),
         (table1, "none", {"strategy": "plain", "dataset": "C6"}),
-        (table1, "random", {"strategy": "random", "dataset": "bios-raw", "variant": "bits-best", "seed": "0"}),
+        (table1, "random", {"strategy": "random", "dataset": "bios-raw", "variant": "paper-bits-best", "seed": "0"}),
         (table1, "scrubbing", {"strategy": "scrubbing", "dataset": "bios-scrubbed", "head": "own"}),
     ],
 )
@@ -301,14 +333,14 @@ def test_rows_stand_in_the_order_of_the_paper(roberta):
     assert table["encoder"].unique().tolist() == [ROBERTA, "tiny"]
     first = table.head(5)
     assert first["strategy"].tolist() == [*MODELS, "scrubbing"] and set(first["measure"]) == {"Compression"}
-    assert first["setting"].tolist()[-2:] == ["scrubbed", "raw"]
+    assert first["setting"].tolist()[-2:] == ["raw", "scrubbed"]
     printed = table.loc[(table["encoder"] == ROBERTA) & table["mean_published"].notna(), "measure"].unique().tolist()
     paper = PRINTED[PRINTED["table"] == "3"].drop_duplicates(["metric", "variant"])
     assert len(printed) == len(paper) == 11 and printed[:4] == ["Compression", "Accuracy", "TPR gap (P)", "TPR gap (S)"]
 
 
 def test_a_control_away_from_chance_is_marked():
-    keys = {"metric": "control_compression", "variant": "bits-best", "strategy": "plain"}
+    keys = {"metric": "control_compression", "variant": "released-bits-best", "strategy": "plain"}
     table = table1(run(with_value(scores(encoder=ROBERTA, seeds=SIX), 0.94, **keys)))
     marks = table.set_index("model")["control_at_chance"]
     assert not marks["none"] and marks["oversampling"]
@@ -318,7 +350,7 @@ def test_table_1_has_a_row_per_model_and_test_input():
     table = table1(run(scores(encoder=ROBERTA, seeds=SIX))).set_index(["model", "setting"])
     raw = [(model, "raw") for model in ("none", "oversampling", "subsampling")]
     baselines = [(model, setting) for model in ("random", "pretrained") for setting in ("raw", "scrubbed")]
-    assert table.index.tolist() == [*baselines, *raw, ("scrubbing", "scrubbed"), ("scrubbing", "raw")]
+    assert table.index.tolist() == [*baselines, *raw, ("scrubbing", "raw"), ("scrubbing", "scrubbed")]
     none, over, random = (table.loc[(model, "raw")] for model in ("none", "oversampling", "random"))
     assert none["compression"] == pytest.approx(3.255) and none["compression_bits"] == pytest.approx(2.255)
     assert none["compression_published"] == 4.12 and none["control_compression"] == 1 and none["control_at_chance"]
@@ -339,12 +371,12 @@ def test_table_1_shows_the_measures_of_tables_3_and_4(roberta):
     overview = table1(made).set_index(["model", "setting"])
     for stage, table in (("before", table3(made)), ("after", table4(made))):
         for name, measure in (("tpr_gap_p", "TPR gap (P)"), ("sufficiency_gap_s", "Sufficiency gap (S)")):
-            row = row_of(table, measure, "scrubbing", encoder=ROBERTA)
-            cell = overview.loc[("scrubbing", "scrubbed")]
+            row = row_of(table, measure, "scrubbing", encoder=ROBERTA, setting="raw")
+            cell = overview.loc[("scrubbing", "raw")]
             for suffix, key in (("", "mean"), ("_sd", "sd"), ("_published", "mean_published")):
                 assert cell[f"{stage}_{name}{suffix}"] == row[key]
     # Not the misprint of the paper's table 1.
-    assert overview.loc[("scrubbing", "scrubbed"), "after_sufficiency_gap_s_published"] == 5.239
+    assert overview.loc[("scrubbing", "raw"), "after_sufficiency_gap_s_published"] == 5.239
 
 
 def test_table_1_has_ceat_of_another_test_where_c6_was_not_run():
