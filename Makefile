@@ -31,7 +31,7 @@ env: .venv/installed
 .venv/installed: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-compile --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --requirement requirements.lock
 	touch $@
 
 clean:
