@@ -1,6 +1,7 @@
 """Dry runs: what would run, and how a wrong configuration ends. The plan itself is tested in tests/unit/plan."""
 
 import copy
+import shutil
 
 import pytest
 import yaml
@@ -48,6 +49,8 @@ def test_overlays_are_merged(project):
 
 def test_it_can_be_started_from_another_folder(project, tmp_path):
     (tmp_path / "elsewhere").mkdir()
+    for file in project.folder.glob("chinese*.txt"):  # the user's own files lie where Snakemake is started
+        shutil.copy(file, tmp_path / "elsewhere")
     done = project.snakemake("-n", "--directory", str(tmp_path / "elsewhere"), config=str(project.folder / "tiny.yaml"))
     assert done.returncode == 0, done.stdout + done.stderr
 
