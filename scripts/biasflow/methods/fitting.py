@@ -32,7 +32,7 @@ from scripts.biasflow.methods.grid import (
     edits_of,
     upstreams,
 )
-from scripts.biasflow.methods.states import Source, pair_states, task_vectors, word_states
+from scripts.biasflow.methods.states import VectorSource, pair_states, task_vectors, word_states
 
 WORDS, PAIRS, TASK = "words", "pairs", "task"  # what can be fitted to; SENTENCE_DEBIAS has pairs of its own
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
@@ -97,7 +97,7 @@ def fit_block(
     models = {MODEL: model, PRETRAINED: origin}
     reading = {"batch_size": batch_size}
     context = {"n": n, "cap_per_word": cap_per_word, "max_length": max_length}
-    sources: dict[str, Callable[[nn.Module], Source]] = {
+    sources: dict[str, Callable[[nn.Module], VectorSource]] = {
         WORDS: lambda on: word_states(on, tokenizer, sentences, words, **context, **reading),
         PAIRS: lambda on: pair_states(on, tokenizer, sentence_pairs, "interventions", **reading),
         SENTENCE_DEBIAS: lambda on: pair_states(on, tokenizer, sentence_pairs, "sentence-debias", **reading),
@@ -128,11 +128,11 @@ class _Vectors:
 
     def __init__(self, model: nn.Module):
         self.model = model
-        self.sources: dict[tuple[str, str], Source] = {}
+        self.sources: dict[tuple[str, str], VectorSource] = {}
         self.plain: dict[tuple[str, str], States] = {}
         self.known: dict[str, Eraser] = {}
 
-    def read(self, on: str, kind: str, source: Source, places: Sequence[str]) -> None:
+    def read(self, on: str, kind: str, source: VectorSource, places: Sequence[str]) -> None:
         """Keep a source, and its vectors at `places` of the untouched model."""
         self.sources[on, kind] = source
         self.plain[on, kind] = source.at(places) if places else {}
@@ -162,7 +162,7 @@ class _Vectors:
             return self.known[key]
 
 
-def _fit(each: Intervention, source: Source, X: torch.Tensor) -> Eraser:
+def _fit(each: Intervention, source: VectorSource, X: torch.Tensor) -> Eraser:
     return importlib.import_module(each.module).fit(X, **source.labels(X), **each.options)
 
 

@@ -3,6 +3,7 @@
 All are read in the same way: `at(places, edits)` gives [n, hidden] ([n, heads, head_dim] in attention) for each place,
 on the CPU in float32, in one pass of the model with the edits active; `labels` says which rows are whose."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,23 +27,23 @@ from scripts.biasflow.text.sentence_pairs import check_pairs
 Rows = Mapping[bool, tuple]  # whether a place has tokens -> (which states of a batch, their row numbers)
 
 
-class Source:
+class VectorSource(ABC):
     """Where vectors to fit to come from. tables, facts: what is to be written and logged beside what is fitted."""
 
     tables: Mapping[str, pd.DataFrame] = MappingProxyType({})
     facts: Mapping[str, object] = MappingProxyType({})
 
+    @abstractmethod
     def at(self, places: Sequence[str], edits: Edits = ()) -> States:
         """place -> the vectors there, with `edits` active in the model."""
-        raise NotImplementedError
 
+    @abstractmethod
     def labels(self, X: torch.Tensor) -> dict[str, torch.Tensor | None]:
         """The arguments `z` and `pairs` of an eraser's fit for the vectors X of one place."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Read(Source):
+class PassStates(VectorSource):
     """States that are read off a model, in one pass over batches of texts. Edits are those of `edit.edited`.
 
     Large states go into files (see `arrays.allocate`), so that no more than one batch is in memory."""
@@ -51,16 +52,17 @@ class Read(Source):
     tokenizer: PreTrainedTokenizerBase
     batch_size: int
 
+    @abstractmethod
     def _batches(self) -> Iterator[tuple[Mapping[str, torch.Tensor], Rows]]:
         """A padded batch, and for places with tokens (True) and without: which of its states, and their row numbers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _sizes(self) -> Mapping[bool, int]:
         """How many rows places with tokens (True) and without have."""
-        raise NotImplementedError
 
     @torch.inference_mode()
     def at(self, places: Sequence[str], edits: Edits = ()) -> States:
+        """place -> float32 [n, hidden], or [n, heads, head_dim] in attention, read in one pass with `edits` active."""
         sizes, run = self._sizes(), self.model if POOLED in places else self.model.base_model  # a head costs much
         found: States = {}
         rows: Rows = {}
@@ -78,7 +80,7 @@ class Read(Source):
 
 
 @dataclass(frozen=True)
-class WordStates(Read):
+class WordStates(PassStates):
     """The states of one model at the n occurrences of gendered words in `sentences`; at places with tokens.
 
     Row i belongs to row i of occurrences.table; `sentences` and `tokenizer` are those that they were found with.
@@ -156,7 +158,7 @@ def word_states(
 
 
 @dataclass(frozen=True)
-class PairStates(Read):
+class PairStates(PassStates):
     """The states of sentence pairs in one model: all masculine members, then all feminine ones in the same order.
 
     checked: the pairs, as `check_pairs` gives them; those that are kept have members of as many tokens. A place with
@@ -217,7 +219,7 @@ def pair_states(
 
 
 @dataclass(frozen=True)
-class TaskVectors(Source):
+class TaskVectors(VectorSource):
     """The vectors X [n, hidden] of a task's texts at `place` of one model, and their genders z [n]."""
 
     place: str

@@ -1,7 +1,6 @@
 """What Dawkins et al. (2024, sec. 5) observe, as statements that are counted in a table of 76 rows."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
@@ -26,34 +25,15 @@ from scripts.biasflow.papers.dawkins2024.rows import (
 )
 from scripts.biasflow.papers.dawkins2024.table7 import table7, viable_settings
 from scripts.biasflow.papers.frames import RUN, Run
+from scripts.biasflow.papers.statements import Finding, Statement
 from scripts.biasflow.results.statistics import correlation
 from scripts.biasflow.results.tables import PUBLISHED
 
 UNWEIGHTED_PLANE = "0,1"  # n = 0, c = 1: two dimensions without information weighting
 SIGNIFICANT = 0.05
+SECTION = "5"
 _NONE_VIABLE = "no viable model"
 _ALL = (*MEASURES, *PRINTED_SCORES)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """k of n cases are as the statement says; `exceptions` names the others, `detail` gives the numbers behind it."""
-
-    holds: bool
-    k: int
-    n: int
-    exceptions: str
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Statement:
-    """needs: the columns without which it cannot be counted."""
-
-    id: str
-    text: str
-    count: Callable[[pd.DataFrame], Finding]
-    needs: Sequence[str]
 
 
 STATEMENTS: list[Statement] = []  # in the order of their functions below
@@ -70,7 +50,11 @@ def _says(
     """The decorated function counts this statement in the rows of table 7, indexed by level and settings.
 
     There is a statement for each combination of the function's `options`, which fill in its `identifier` and its
-    `text`. `of_strength`: the paper says "intrinsic bias" and means Strength; Distance is counted for comparison."""
+    `text`. needs: the columns without which it cannot be counted. `of_strength`: the paper says "intrinsic bias" and
+    means Strength; Distance is counted for comparison."""
+
+    def counted(table: pd.DataFrame, *, count: Callable[..., Finding], **own: str) -> Finding | None:
+        return count(table, **own) if set(needs) <= set(table.columns) else None
 
     def add(count: Callable[..., Finding]) -> Callable[..., Finding]:
         for values in product(*options.values()):
@@ -79,7 +63,7 @@ def _says(
             says = text.format(**own | {"measure": measure.capitalize()})
             if of_strength and measure != "strength":
                 says += " (The paper means Strength.)"
-            STATEMENTS.append(Statement(identifier.format(**own), says, partial(count, **own), needs))
+            STATEMENTS.append(Statement(identifier.format(**own), SECTION, says, partial(counted, count=count, **own)))
         return count
 
     return add
@@ -368,7 +352,8 @@ def findings(table: pd.DataFrame, **viability: float | str) -> dict[str, Finding
     if "snli_accuracy" in filled:
         indexed["viable"] = viable_settings(table, **viability)
     indexed = indexed.sort_index()
-    return {statement.id: statement.count(indexed) for statement in STATEMENTS if set(statement.needs) <= set(filled)}
+    counted = {statement.id: statement.count(indexed) for statement in STATEMENTS}
+    return {name: finding for name, finding in counted.items() if finding is not None}
 
 
 def statements(run: Run) -> pd.DataFrame:

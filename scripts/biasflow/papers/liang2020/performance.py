@@ -15,6 +15,7 @@ from scripts.biasflow.papers.liang2020.rows import (
     first,
     not_run,
     of_paper,
+    of_shared_seeds,
     ordered,
     published_rows,
     refuse_doubles,
@@ -84,8 +85,8 @@ def glue_scores(ours: Rows) -> pd.DataFrame:
     """GLUE scores by KEY, set (the task), strategy (when a method is active), metric and seed.
 
     Nothing is active in the untouched encoder, so that its one model serves every strategy; without any other method
-    its strategy is "". Raises BiasflowError naming encoder and method for a gap: all methods of a task and strategy
-    have the same seeds, and so their differences are paired."""
+    its strategy is "". Only seeds that all methods of a task and strategy share, so that their differences are paired.
+    Raises BiasflowError naming encoder and method for a gap."""
     rows = ours.scores[ours.scores["task"].isin(ours.tasks("glue"))]
     rows = rows[(rows["head"] == "own") & (rows["dataset"] == "validation")]
     rows = rows[(rows["strategy"] == PLAIN) | rows["strategy"].str.startswith(WITH)]
@@ -100,7 +101,7 @@ def glue_scores(ours: Rows) -> pd.DataFrame:
     untouched = untouched.merge(strategies, on=["encoder", "set"], how="left").fillna({"strategy": ""})
     table = pd.concat([untouched, edited], ignore_index=True)[[*keys, "value"]]
     check_methods(table, ours, "glue", ["set", "strategy", "metric", "seed"])
-    return table
+    return of_shared_seeds(table, ["set", "strategy", "metric"])
 
 
 def glue_average(ours: Rows, strategy: str) -> pd.DataFrame:
@@ -194,10 +195,10 @@ def gender_shares(ours: Rows) -> pd.DataFrame:
 
 
 def _nli(ours: Rows) -> pd.DataFrame:
-    """NLI scores by KEY: means over the seeds, and `nli_seeds`, of the first NLI task."""
+    """NLI scores by KEY: means over the seeds that the methods share, and `nli_seeds`, of the first NLI task."""
     rows = ours.scores[(ours.scores["strategy"] == PLAIN) & (ours.scores["head"] == "own")]
     task = next((name for name in ours.tasks("nli") if name in set(rows["task"])), None)
     seeds = wide(nli_rows(rows[rows["task"] == task]), [*KEY, "seed"], list(NLI_SCORES))
     check_methods(seeds.assign(set=task), ours, "nli", ["set", "seed"])
     means = {column: (column, "mean") for column in NLI_SCORES}
-    return seeds.groupby(KEY, as_index=False).agg(**means, nli_seeds=("seed", "nunique"))
+    return of_shared_seeds(seeds, []).groupby(KEY, as_index=False).agg(**means, nli_seeds=("seed", "nunique"))

@@ -69,7 +69,7 @@ class Rows:
     def reason(self, encoder: str, measure: str, method: str | None = None, **unit: str) -> str:
         """Why there are no scores of a measure; "" if the plan says that it was run.
 
-        `unit`: set (dataset, or the task) and strategy, if only one is meant. An encoder without any score has the
+        `unit`: set (dataset, or the task), strategy and seed (of a training), if only one is meant. An encoder without any score has the
         reason of all its cells; a placement that is printed, and that no method has, has no name and was not asked
         for."""
         if encoder not in set(self.scores["encoder"]) and (alone := self.run.reason(encoder=encoder)):
@@ -81,6 +81,7 @@ class Rows:
         if measure in _TRAINED:
             cells |= {"encoder": encoder}
             cells |= {"training": self._trainings(measure, unit.get("set"), unit.get("strategy"))}
+            cells |= {"seed": unit["seed"]} if "seed" in unit else {}
         else:
             cells |= {"encoder": [encoder, finetuned(encoder)], "training": PRETRAINED}
             cells |= {"dataset": unit["set"]} if "set" in unit else {}
@@ -210,6 +211,18 @@ def check_methods(table: pd.DataFrame, ours: Rows, measure: str, unit: Sequence[
             raise BiasflowError(
                 f"encoder {key[0]}, method {method}{where}: no scores of {what or 'this measure'}; score it first"
             )
+
+
+def of_shared_seeds(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
+    """The rows of the seeds that all methods with scores in a `unit` have, so that their differences are paired: other
+    parts of a run may have asked for more seeds of some. Raises BiasflowError where there is no such seed."""
+    keys = ["encoder", *unit]
+    methods = table.groupby(keys)["method"].transform("nunique")
+    shared = table[table.groupby([*keys, "seed"])["method"].transform("nunique") == methods]
+    for row in table.merge(shared[keys].drop_duplicates(), how="left", indicator="found").to_dict("records"):
+        if row["found"] == "left_only":
+            raise BiasflowError(f"{_named(row, keys)}: methods have no seed in common; ask for the same seeds of each")
+    return shared
 
 
 def change_from_none(table: pd.DataFrame, unit: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:

@@ -150,7 +150,7 @@ def test_the_order_of_rows_does_not_matter(printed):
 def test_ours_stand_beside_the_printed_ones():
     run = run_of(inside_scores(encoders=("one", "two")), not_run=NO_HEAD)
     table = statements(run)
-    intrinsic = [statement.id for statement in STATEMENTS if set(statement.needs) == {"strength", "distance"}]
+    intrinsic = list(findings(PRINTED[["level", "settings", "strength", "distance"]]))
     assert 0 < len(intrinsic) < len(STATEMENTS)
     for encoder in ("one", "two"):
         assert table.loc[table["encoder"] == encoder, "id"].tolist() == intrinsic

@@ -30,7 +30,7 @@ NLI = [  # metric, variant, dataset
     ("accuracy", "-", "test"),
 ]
 TASKS = {"cola": "glue", "rte": "glue", "planted-nli": "glue", "nli": "nli"}
-PLAN = ["block", "encoder", "training", "method", "metric", "dataset", "status", "reason"]
+PLAN = ["block", "encoder", "seed", "training", "method", "metric", "dataset", "status", "reason"]
 
 
 def scores(*, encoder="tiny", sets=REAL, measures=ALL, layers=3, methods=tuple(PLACES)) -> pd.DataFrame:
@@ -126,9 +126,11 @@ def plan_of(frame: pd.DataFrame, reasons: list[Mapping[str, str]] = ()) -> pd.Da
     measured["accuracy"] = "accuracy"  # a measure of occupations, too
     cells = pd.DataFrame({"encoder": frame["encoder"], "method": frame["method"], "dataset": frame["dataset"]})
     model = frame["task"] + "/" + frame["strategy"] + "/seed" + frame["seed"]
+    cells["seed"] = frame["seed"]
     cells["training"] = model.where(frame["task"] != "-", "pretrained")
     known = frame["metric"].str.split("_").str[0].where(frame["metric"].str.match("occtmp|weat|seat"), frame["metric"])
     cells["metric"] = known.map(lambda name: measured.get(name, name)).replace({"nli_parity": "nli_fairness"})
     cells = cells.assign(block="liang2020", status="run", reason="").drop_duplicates()
     absent = pd.DataFrame([{"block": "liang2020", "status": "not run", **cell} for cell in reasons], columns=PLAN)
+    absent["seed"] = absent["training"].str.extract(r"seed(\d+)$", expand=False).fillna("-")
     return pd.concat([cells, absent], ignore_index=True)[PLAN]

@@ -343,6 +343,24 @@ def test_nli_scores_of_some_methods_only(tiny):
     assert table.loc["hard", "strength"] == pytest.approx(0.41) and table.loc["densray", "nli_status"] == "run"
 
 
+def test_methods_are_compared_over_the_seeds_that_they_share(tiny):
+    """Another paper may have asked for more seeds of the untouched encoder."""
+    more = tiny["task"].isin(["nli", "rte"]) & (tiny["seed"] == "2") & (tiny["method"] != "none")
+    table = performance.intrinsic(run(tiny[~more])).set_index("method")
+    assert set(table["nli_seeds"]) == {1} and set(table["nli_status"]) == {"run"}
+    assert table.loc["none", "snli_accuracy"] == pytest.approx(0.52)
+    assert table.loc["hard", "snli_accuracy_change"] == pytest.approx(0.01)
+    glue = performance.glue(run(tiny[~more])).set_index(["task", "method"])
+    assert set(glue.loc["rte", "seeds"]) == {1} and set(glue.loc["cola", "seeds"]) == {2}
+
+
+def test_methods_without_a_common_seed_are_not_compared(tiny):
+    own = tiny["seed"].where(tiny["method"] == "none", "9")
+    rows = tiny.assign(seed=tiny["seed"].mask(tiny["task"] == "nli", own)).drop_duplicates(tiny.columns[:-4])
+    with pytest.raises(BiasflowError, match=r"encoder tiny.*no seed in common"):
+        performance.intrinsic(run(rows))
+
+
 def test_gender_shares_in_the_order_of_the_layers():
     table = performance.gender_share(run(scores(layers=11)))
     assert table["place"].tolist()[::2] == [f"layer[{layer}]" for layer in range(11)]
