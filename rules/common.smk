@@ -99,8 +99,6 @@ def memory(megabytes):
     return lambda wildcards, attempt: megabytes * attempt
 
 
-PLANTED_WORLD = project_folder("config/planted")
-GENDER_LEXICON = project_folder("config/gender")
 SENTENCE_PAIRS = config["fitting"]["sentence_pairs"] or project_file("config/sentence_pairs.yaml")
 
 

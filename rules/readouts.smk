@@ -15,7 +15,6 @@ for NAME, READOUT in READOUTS.items():
         input:
             unpack(FIND.readings.inputs(NAME)),
             code=code_of_readout(NAME),
-            world=PLANTED_WORLD,
         output:
             directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}"),
         log:

@@ -12,7 +12,6 @@ for KIND, TASK in TASKS.items():
             code=lambda wildcards: code("finetune", *FIND.trainings.modules(wildcards)),
             first=lambda wildcards: ancient(FIND.trainings.first(wildcards)),
             sentence_pairs=SENTENCE_PAIRS,
-            world=PLANTED_WORLD,
         output:
             **{
                 name.partition(".")[0]: f"{RESULTS}/models/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}/{name}"

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from scripts.biasflow.base.errors import AbsentError, BiasflowError
+from scripts.biasflow.base.shipped import shipped
 from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
 from scripts.biasflow.planted.association import PLANTED, planted_test
 
-WORDS = Path(__file__).resolve().parents[3] / "config" / "ceat_words.csv"
+WORDS = shipped("config/ceat_words.csv")
 COLUMNS = ("test", "role", "set_name", "word")
 LEAST = 2  # words of a set: one alone has no spread
 

@@ -2,8 +2,8 @@
 and the folder that it fills. Knows no Trainer: a task may bring a loop of its own.
 
 The protocol of a task: a module with `train(encoder_folder, folder, work, data, *, strategy, seed, recipe, device,
-method, **options) -> dict` that fills `folder` by `save_training`; one that predicts classes has `examples(data,
-**options) -> tasks.examples.Examples`, too, which is all that readouts.predictions asks for."""
+method, **options) -> dict` that fills `folder` by `save_training`; where classes are predicted, this module or one
+beside it has `examples(data, **options) -> tasks.examples.Examples`, all that readouts.predictions asks for."""
 
 import hashlib
 import json

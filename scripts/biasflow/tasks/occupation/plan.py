@@ -5,16 +5,12 @@ from collections.abc import Callable, Collection, Mapping
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.plan.jobs import NA, Dataset, Files
-from scripts.biasflow.plan.paths import PRETRAINED, project_file, project_folder
+from scripts.biasflow.plan.paths import PRETRAINED, project_file
 from scripts.biasflow.plan.sources import PLANTED
 from scripts.biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, corpus_files, recipe
 from scripts.biasflow.registry import STRATEGIES, module_of
 
 RAW, SCRUBBED = "raw", "scrubbed"
-GENDERED_WORDS = {  # sources of what is scrubbed
-    "lexicon": project_folder("config/gender"),
-    "nouns": [project_file("config/scrubbing.csv")],
-}
 
 
 def probed_texts(asked: Asked) -> list[Dataset]:
@@ -78,7 +74,7 @@ def biography_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[s
     data, labour = task.about["data"], task.about["labour"]
     files = WORLD if data == PLANTED else {"files": corpus_files(data["files"], catalogue)}
     labour = labour or project_file("config/labour_statistics.csv")
-    return {**files, "labour": [labour], **GENDERED_WORDS}
+    return {**files, "labour": [labour]}
 
 
 def collected(task: TaskPlan) -> dict[str, object]:
@@ -146,7 +142,7 @@ KIND = Kind(
             "top_words",
             "tasks.occupation.gender_classifier",
             {name: f"{name}.csv" for name in ("top_words", "gender_accuracy", "scrubbed_examples")},
-            sources=lambda task, catalogue: made("biographies.parquet")(task, catalogue) | GENDERED_WORDS,
+            sources=lambda task, catalogue: made("biographies.parquet")(task, catalogue),
             options=lambda task: task.about["top_words"],
             memory=8000,
             runtime=120,
