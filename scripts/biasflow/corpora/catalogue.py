@@ -41,6 +41,8 @@ class HubEncoder:
 
 @dataclass(frozen=True)
 class Catalogue:
+    """The external files and the encoders that the project knows, by name."""
+
     files: Mapping[str, Entry]
     encoders: Mapping[str, HubEncoder]
 

@@ -46,6 +46,7 @@ def text_name(config: Mapping, encoder: str, text: str | None) -> str:
 
 
 def stimuli(asked: Asked) -> list[Dataset]:
+    """The gender-swapped triples that Strength and Distance are read on."""
     options = asked.options["strength"]
     return [
         Dataset(
@@ -59,6 +60,7 @@ def stimuli(asked: Asked) -> list[Dataset]:
 
 
 def occupations(asked: Asked) -> list[Dataset]:
+    """The lists of occupations for OCCTMP, those of the configuration with template and pronouns of their own."""
     options = asked.options["occtmp"]
     names = list(asked.chosen(options["sets"], (PLANTED,), REAL_OCCUPATIONS))
     names += [CHINESE] if asked.encoder in options["chinese"] else []

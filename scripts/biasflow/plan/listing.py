@@ -36,6 +36,7 @@ def names_table(config: Mapping, facts: Facts, plan: Plan) -> pd.DataFrame:
 
 
 def encoder_attributes(config: Mapping, facts: Facts) -> dict[str, dict[str, object]]:
+    """Encoder -> what names.csv says of it: its part of the configuration, and what it lacks."""
     found = {}
     for name, encoder in config["encoders"].items():
         about = {("parent" if key == "from" else key): value for key, value in _flat(encoder).items()}

@@ -92,6 +92,7 @@ class Scores:
         return {key: getattr(model, key) for key in ("encoder", "task", "strategy", "seed")}
 
     def inputs(self, wildcards) -> Named:
+        """The readouts that a job scores, and the data that its metrics take beside them."""
         jobs = self._jobs(wildcards)
         found: Named = {"readouts": list(dict.fromkeys(reading_output(self.paths, key) for _, key, _ in jobs))}
         for _, key, _ in jobs:
@@ -99,6 +100,7 @@ class Scores:
         return found
 
     def params(self, wildcards) -> list[Named]:
+        """For each metric and readout that a job scores: its module, the dataset, the methods and the options."""
         return [
             {
                 "metric": metric,

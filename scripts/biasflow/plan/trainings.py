@@ -33,6 +33,7 @@ class Trainings:
         return [task.file(name) for name in task.kind.first]
 
     def params(self, wildcards) -> Named:
+        """The module that trains, the roles of its data, and its keyword arguments."""
         model = self._model(wildcards)
         task = TaskPlan(self.config, model.task)
         options = {"strategy": model.strategy, "seed": int(model.seed), **task.kind.training(task, model.strategy)}
@@ -70,6 +71,7 @@ class Fits:
         return found | fitting_inputs(self.config, model.encoder, names, task)
 
     def params(self, wildcards) -> Named:
+        """The methods that a job fits, what they are fitted to, and the heads that models are opened with."""
         model, names, task = self._job(wildcards)
         roles = list(fitting_inputs(self.config, model.encoder, names, task))
         heads = {"model": self.encoders.head(model), "pretrained": self.encoders.head(Model(model.encoder))}
