@@ -44,7 +44,7 @@ rule pretrain:
         encoder=of_source("pretrain"),
     conda:
         "../envs/torch.yaml"
-    threads: 2
+    threads: threads_for
     resources:
         mem_mb=memory(6000),
         runtime=120,
@@ -72,7 +72,7 @@ rule continue_encoder:
         encoder=of_source("continued"),
     conda:
         "../envs/torch.yaml"
-    threads: 2
+    threads: threads_for
     resources:
         mem_mb=memory(12000),
         runtime=240,
