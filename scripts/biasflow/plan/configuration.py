@@ -155,7 +155,7 @@ def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
 
 # What the options of papers name, by the part of the configuration that it is in.
 _NAMED_BY_PAPERS = {
-    "encoders": ("encoders", "nli_encoders"),
+    "encoders": ("encoders", "nli_encoders", "glue_encoders"),
     "methods": ("methods", "inside_only", "during"),
     "tasks": ("tasks", "task"),
 }

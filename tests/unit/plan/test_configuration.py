@@ -189,6 +189,7 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (paper("dawkins2024", method="leace"), "papers.dawkins2024.method.*leace.*grid"),
         (paper("dawkins2024", during=["leace"]), "papers.dawkins2024.during.*leace.*one setting"),
         (paper("dawkins2024", nli_encoders=["owm"]), "papers.dawkins2024.nli_encoders.*owm"),
+        (paper("liang2020", glue_encoders=["owm"]), "papers.liang2020.glue_encoders.*owm"),
         (paper("dawkins2024", encoders=[]), "papers.dawkins2024.encoders"),
         (paper("orgad2022", task="nli"), "papers.orgad2022.task.*occupation"),
         (paper("orgad2022", strategies=["scrubbing"]), "papers.orgad2022.strategies"),
