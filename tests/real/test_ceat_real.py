@@ -42,7 +42,7 @@ def encoder():
 @pytest.fixture(scope="module")
 def contexts(encoder, sentences):
     return find_word_contexts(
-        encoder[1], sentences, words_of(TESTS.values()), per_word=60, max_length=48, missing="drop"
+        encoder[1], [sentences], words_of(TESTS.values()), per_word=60, max_length=48, missing="drop"
     )
 
 
@@ -76,7 +76,7 @@ def test_ceat_of_a_small_bert(encoder, contexts, name):
 def test_words_of_real_vocabularies_end_with_their_last_piece(sentences, kind, name):
     tokenizer = kind.from_pretrained(DATA / "tokenizers" / name, local_files_only=True)
     words = ["he", "Shakespeare", "NASA", "his"]
-    found = find_word_contexts(tokenizer, sentences, words, per_word=50, max_length=16)
+    found = find_word_contexts(tokenizer, [sentences], words, per_word=50, max_length=16)
     counts = found.counts.set_index("word")["found"]
     for word in words:
         flags = re.IGNORECASE if name == "bert-base-uncased" else 0

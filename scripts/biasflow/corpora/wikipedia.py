@@ -10,6 +10,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_text
 from scripts.biasflow.corpora.plain_text import parquet_texts
 
+ENGLISH_WIKIPEDIA = "english-wikipedia"  # a sharded data set of the catalogue
 CHARACTERS = 1_000_000  # of the hub's file a small part does
 ARTICLE = re.compile(r'<doc id="([^"]*)"[^>]* title="([^"]*)">\n(.*?)</doc>', re.DOTALL)
 SENTENCE_ENDS = (".", "!", "?")
