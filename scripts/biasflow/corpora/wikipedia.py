@@ -14,7 +14,7 @@ ENGLISH_WIKIPEDIA = "english-wikipedia"  # a sharded data set of the catalogue
 CHARACTERS = 1_000_000  # of the hub's file a small part does
 ARTICLE = re.compile(r'<doc id="([^"]*)"[^>]* title="([^"]*)">\n(.*?)</doc>', re.DOTALL)
 SENTENCE_ENDS = (".", "!", "?")
-CLOSING = "\"'”’)]"  # what may follow them
+CLOSING = "\"'”’)] "  # what may follow them
 SENTENCE = re.compile(r"[^。！？]*[。！？]+[」』”’）》]*|[^。！？]+")  # its end is in it, and what closes after that
 
 
@@ -53,8 +53,9 @@ def read_paragraphs(path: str | Path) -> Iterator[str]:
     no Parquet or has no such column, when the first paragraph is asked for."""
     for article in parquet_texts(path):
         for line in article.split("\n"):
-            if line.rstrip().rstrip(CLOSING).endswith(SENTENCE_ENDS):
-                yield line.strip()
+            paragraph = line.strip()
+            if paragraph.rstrip(CLOSING).endswith(SENTENCE_ENDS):
+                yield paragraph
 
 
 def _articles(path: Path) -> Iterator[tuple[str, str]]:
