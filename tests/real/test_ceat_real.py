@@ -103,7 +103,7 @@ def test_real_articles_in_shards_are_read_like_one_text(tmp_path):
         articles = ["\n\n".join(own[first : first + 50]) for first in range(0, 4_000, 50)]
         pd.DataFrame({"id": map(str, range(80)), "text": articles}).to_parquet(shard, row_group_size=9)
     words = words_of(TESTS.values())
-    paragraphs = [line for line in lines if line.rstrip("\"' )").endswith((".", "!", "?"))]
+    paragraphs = [line for line in lines if line.rstrip("\"'”’)] ").endswith((".", "!", "?"))]
     options = {"per_word": 20, "max_length": 24, "missing": "drop"}
     found = find_word_contexts(tokenizer, map(read_paragraphs, shards), words, **options)
     assert (found.parts, found.texts) == (3, len(paragraphs)) and 3_000 < len(paragraphs) < 5_000
