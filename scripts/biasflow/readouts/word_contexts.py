@@ -61,9 +61,9 @@ def find_word_contexts(
     one of whole parts, whatever stands first in them. Memory is that of the sample: `per_word` times the words, each
     with up to 2 max_length + 1 space-separated words of text.
 
-    Each word has a reservoir of its own (algorithm R, Vitter 1985; the released
-    code keeps the n-th occurrence with probability per_word / (n + 1) instead of per_word / n), seeded by `seed` and
-    the word: its sample does not depend on which others are asked for.
+    Each word has a reservoir of its own (algorithm R, Vitter 1985; the released code keeps the n-th occurrence with
+    probability per_word / (n + 1) instead of per_word / n), seeded by `seed` and the word: its sample does not depend
+    on which others are asked for, unless more of the corpus is read for these.
 
     An occurrence is a run of letters, digits and underscores that equals the word: "he" in "he's" and "(He)", not in
     "the". Case is that of the tokenizer. If it lower-cases, any case matches, so that "bill" counts for the name Bill:
