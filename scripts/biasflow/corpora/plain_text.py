@@ -135,8 +135,8 @@ def _text_column(path: Path, header: list[str]) -> int:
 def parquet_texts(path: str | Path) -> Iterator[str]:
     """The texts of a Parquet file's column `body` or `text` in its order, "" where there is none.
 
-    No more than ROWS of them are in memory at once, and the packed bytes of a row group. BiasflowError names a file that is not Parquet, is damaged or has
-    no such column of text."""
+    No more than ROWS of them are in memory at once, and the packed bytes of a row group. BiasflowError names a file
+    that is not Parquet, is damaged or has no such column of text."""
     from pyarrow import ArrowException  # slow to load, and needed for this kind of file only
     from pyarrow.parquet import ParquetFile
 
