@@ -178,7 +178,7 @@ rule ceat_contexts:
     input:
         code=code("ceat_contexts"),
         encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
-        text=lambda wildcards: text_file(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),
+        text=lambda wildcards: context_files(config, wildcards.encoder, CATALOGUE),
         words=project_file("config/ceat_words.csv"),
     output:
         contexts=f"{RESULTS}/data/contexts/{{encoder}}/ceat.parquet",
@@ -194,6 +194,7 @@ rule ceat_contexts:
     params:
         **{key: config["metrics"]["ceat"][key] for key in ("per_word", "seed")},
         tests=lambda wildcards: ceat_tests(config, wildcards.encoder),
+        text=lambda wildcards: text_name(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),
     script:
         "../scripts/ceat_contexts.py"
 

@@ -48,11 +48,16 @@ def read_ceat_sets(path: str | Path = WORDS) -> dict[str, AssociationTest]:
     }
 
 
+def known_tests(path: str | Path = WORDS) -> dict[str, AssociationTest]:
+    """All tests: those of a file of word sets, and that of the planted corpus."""
+    return read_ceat_sets(path) | {PLANTED: planted_test()}
+
+
 def ceat_tests(names: Sequence[str], path: str | Path = WORDS) -> dict[str, AssociationTest]:
     """The tests of these names, from the file of word sets or, for "planted", from the planted corpus's world.
 
     BiasflowError names a test that is unknown, and a word that is not a single one."""
-    known = read_ceat_sets(path) | {PLANTED: planted_test()}
+    known = known_tests(path)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise BiasflowError(f"CEAT: test {unknown[0]!r} is unknown; choose from {', '.join(known)} (words: {path})")

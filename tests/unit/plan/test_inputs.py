@@ -12,7 +12,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.plan.datasets import DATASETS, text_file
+from scripts.biasflow.plan.datasets import DATASETS, context_files, text_file
 from scripts.biasflow.plan.external import external_files
 from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs
@@ -313,6 +313,29 @@ def test_the_external_files_of_texts():
     assert files_of(local, asked("perplexity")) == [words, "wikitext-2-test"]
     assert files_of(local, asked("ceat")) == [words, "wikitext-2-train"]
     assert files_of(local, asked("ceat"), ("metrics.ceat.text", "mine.jsonl")) == []
+
+
+def test_contexts_are_looked_for_in_as_many_files_as_are_asked_for():
+    local = ("encoders.own", {"source": "hub", "id": "a/b", "revision": "0" * 40})
+    text, order = ("metrics.ceat.text", "english-wikipedia"), CATALOGUE.shards["english-wikipedia"]
+    assert files_of(local, asked("ceat"), text) == sorted(order[:8])
+    assert files_of(local, asked("ceat"), text, ("metrics.ceat.shards", 3)) == sorted(order[:3])
+    config = resolve(changed(text, ("metrics.ceat.shards", 41)), SCHEMA)
+    assert context_files(config, "own", CATALOGUE) == [f"{CORPORA}/{name}" for name in order] and len(order) == 41
+    with pytest.raises(BiasflowError, match=r"metrics\.ceat\.shards.*42"):
+        resolve(changed(text, ("metrics.ceat.shards", 42)), SCHEMA)
+
+
+def test_the_paper_configuration_reads_the_english_wikipedia():
+    files = external_files(of_file("paper"), CATALOGUE)
+    assert set(CATALOGUE.shards["english-wikipedia"]) & set(files) == set(CATALOGUE.shards["english-wikipedia"][:8])
+    assert not any("english-wikipedia" in name for run in ("small", "config") for name in _names(run))
+
+
+def _names(run: str) -> list[str]:
+    config = {**of_file(run), "mirror": None}
+    encoders = {name: about for name, about in config["encoders"].items() if about["source"] != "local"}
+    return [file for encoder in encoders for file in context_files(config, encoder, CATALOGUE)]
 
 
 def test_an_encoder_is_pre_trained_on_all_its_texts(tmp_path):
