@@ -38,6 +38,7 @@ from scripts.biasflow.tasks.training import claim, fit_method, origin, save_trai
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
 COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk
+DIVERGED = "diverged_at"  # the step, in what happened
 LOSSES = ("loss", "eval_loss", "train_loss")
 CODE = (
     __file__,
@@ -104,17 +105,13 @@ def finetune(
     decides the result); then nothing is written to `folder`. A loss that is not finite is a DivergedError; with
     `keep_diverged` the model as it was before training is kept instead, and what happened says so: `diverged_at`, a
     step, and no validation score."""
-    for part, frame in (("training", train), ("validation", validation)):
-        check_labels(frame, labels, part)
-    absent = [label for label in labels or () if not (train["label"] == label).any()]
-    if absent:
-        raise BiasflowError(f"training data: no example of class {absent[0]}; every class must occur in training.")
-    work = Path(work)
+    _check(train, validation, labels)
+    work, frames = Path(work), {"train": train, "validation": validation}
     model, tokenizer = new_model(source, labels, seed=seed, device=resolve_device(device))
     limit = shortened(recipe.max_length, model, tokenizer)
     data = {
         name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit)
-        for name, frame in (("train", train), ("validation", validation))
+        for name, frame in frames.items()
     }
     carried = fit_method(model.eval(), tokenizer, method)
     claim(
@@ -123,35 +120,42 @@ def finetune(
             "recipe": asdict(recipe),
             "seed": seed,
             "labels": labels and list(labels),
-            "data": [_digest(frame[[*texts, "label"]]) for frame in (train, validation)],
+            "data": [_digest(frame[[*texts, "label"]]) for frame in frames.values()],
             "method": carried.claim(),
             **origin(source, model.device, {*CODE, inspect.getfile(new_model)}),
         },
     )
     with edited(model, carried.edits):
-        trainer = _trainer(model, tokenizer, data, work, recipe, seed)
-        try:
-            trainer.train(resume_from_checkpoint=_last_checkpoint(work))
-            facts = _facts(trainer, recipe)
-        except DivergedError as error:
-            if not keep_diverged:
-                shutil.rmtree(work, ignore_errors=True)  # there is nothing in it to go on from
-                raise
-            logging.getLogger("biasflow").warning("%s The model before training is kept, and marked.", error)
-            model, tokenizer = new_model(source, labels, seed=seed)
-            facts = _diverged_facts(error.step)
-    facts |= {
-        "seed": seed,
-        "train": len(train),
-        "validation": len(validation),
-        "cut": int(sum(data["train"]["cut"])) + int(sum(data["validation"]["cut"])),
-        "max_length": limit,
-    }
-    if labels is not None:
-        facts["majority_share"] = float(validation["label"].value_counts(normalize=True).iloc[0])
+        facts = _train(_trainer(model, tokenizer, data, work, recipe, seed), work, recipe, keep_diverged)
+    if DIVERGED in facts:
+        model, tokenizer = new_model(source, labels, seed=seed)
+    facts |= {"seed": seed, "max_length": limit, **_data_facts(frames, data, labels)}
     facts = save_training(folder, model.to("cpu").eval(), tokenizer, facts, carried)
     shutil.rmtree(work, ignore_errors=True)
     return facts
+
+
+def _check(train: pd.DataFrame, validation: pd.DataFrame, labels: Sequence[str] | None) -> None:
+    """BiasflowError for a label that is none of `labels`, and for a class that training lacks."""
+    for part, frame in (("training", train), ("validation", validation)):
+        check_labels(frame, labels, part)
+    absent = [label for label in labels or () if not (train["label"] == label).any()]
+    if absent:
+        raise BiasflowError(f"training data: no example of class {absent[0]}; every class must occur in training.")
+
+
+def _train(trainer: Trainer, work: Path, recipe: Recipe, keep_diverged: bool) -> dict:
+    """Train to the end, from the last checkpoint if there is one; return what happened. A loss that is not finite is a
+    DivergedError, or with `keep_diverged` a fact."""
+    try:
+        trainer.train(resume_from_checkpoint=_last_checkpoint(work))
+    except DivergedError as error:
+        if not keep_diverged:
+            shutil.rmtree(work, ignore_errors=True)  # there is nothing in it to go on from
+            raise
+        logging.getLogger("biasflow").warning("%s The model before training is kept, and marked.", error)
+        return _diverged_facts(error.step)
+    return _facts(trainer, recipe)
 
 
 def tokenised(
@@ -300,7 +304,18 @@ def _facts(trainer: Trainer, recipe: Recipe) -> dict:
 
 def _diverged_facts(step: int) -> dict:
     """`_facts` of a model that was left as it was before training."""
-    return {"validation_scores": [], "epoch": 0, "validation_score": None, "steps": step, "diverged_at": step}
+    return {"validation_scores": [], "epoch": 0, "validation_score": None, "steps": step, DIVERGED: step}
+
+
+def _data_facts(
+    frames: Mapping[str, pd.DataFrame], data: Mapping[str, Dataset], labels: Sequence[str] | None
+) -> dict[str, object]:
+    """How many examples there are of each part and were cut, and of classes the largest one's share of validation."""
+    facts: dict[str, object] = {name: len(frame) for name, frame in frames.items()}
+    facts["cut"] = sum(int(sum(dataset["cut"])) for dataset in data.values())
+    if labels is not None:
+        facts["majority_share"] = float(frames["validation"]["label"].value_counts(normalize=True).iloc[0])
+    return facts
 
 
 def _digest(frame: pd.DataFrame) -> str:
