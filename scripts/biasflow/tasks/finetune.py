@@ -38,6 +38,7 @@ from scripts.biasflow.tasks.training import claim, fit_method, origin, save_trai
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
 COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk
+OPTIMIZER = "optimizer.pt"  # twice as large as the weights, and needed to go on only
 DIVERGED = "diverged_at"  # the step, in what happened
 LOSSES = ("loss", "eval_loss", "train_loss")
 CODE = (
@@ -212,7 +213,9 @@ class FineTuner(Trainer):
 
 
 class Watch(TrainerCallback):
-    """Checkpoints within epochs, a mark on complete ones, plain lines in the log, and a stop where the loss is lost."""
+    """Checkpoints within epochs, a mark on complete ones, plain lines in the log, and a stop where the loss is lost.
+
+    Of an earlier checkpoint, which stays as the best so far, only the weights are used: its optimiser goes."""
 
     def __init__(self, checkpoint_steps: int):
         self.checkpoint_steps = checkpoint_steps
@@ -222,7 +225,11 @@ class Watch(TrainerCallback):
             control.should_save = True
 
     def on_save(self, args, state, control, **kwargs):
-        (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
+        latest = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        (latest / COMPLETE).touch()
+        for checkpoint in latest.parent.glob("checkpoint-*"):
+            if checkpoint != latest:
+                (checkpoint / OPTIMIZER).unlink(missing_ok=True)
 
     def on_log(self, args, state, control, logs=None, **kwargs):
         for loss in (logs[name] for name in LOSSES if name in (logs or {})):
@@ -259,9 +266,9 @@ def _trainer(
         bf16=on_gpu,
         eval_strategy="epoch",
         save_strategy="epoch",
-        save_total_limit=2,  # the best and the latest
+        save_total_limit=1,  # the latest; the best one stays as well, see `Watch`
         load_best_model_at_end=recipe.keep == BEST,
-        metric_for_best_model="score",
+        metric_for_best_model="score" if recipe.keep == BEST else None,  # a best one would be kept on the disk
         greater_is_better=True,
         logging_steps=max(1, steps // 20),
         logging_nan_inf_filter=False,
