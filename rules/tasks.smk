@@ -35,5 +35,6 @@ for KIND, TASK in TASKS.items():
             training=FIND.trainings.params,
             checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}",
             device=config["device"],
+            deterministic=config["deterministic"],
         script:
             "../scripts/finetune.py"

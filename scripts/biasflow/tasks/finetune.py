@@ -101,7 +101,8 @@ def finetune(
     after, fitted to the model before training (see `training.fit_method`).
 
     `work` is a folder for checkpoints, left where a killed run stopped; the next call with the same arguments goes on
-    from there and ends with the same weights (same machine, same threads), and removes it at the end. BiasflowError:
+    from there and ends with the same weights (same machine, same threads; on a GPU where it is deterministic, see
+    `device.resolve_deterministic`), and removes it at the end. BiasflowError:
     a class absent from training, a label that is none of `labels`, checkpoints of another configuration (anything that
     decides the result); then nothing is written to `folder`. A loss that is not finite is a DivergedError; with
     `keep_diverged` the model as it was before training is kept instead, and what happened says so: `diverged_at`, a
