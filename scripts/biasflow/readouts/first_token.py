@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.encoders.first_token import TextBatches, check_finite, dtype_on, first_states
+from scripts.biasflow.encoders.first_token import check_finite, dtype_on, first_states, text_batches, text_tokens
 from scripts.biasflow.encoders.taps import layers
 from scripts.biasflow.readouts.files import array_on_disk
 from scripts.biasflow.readouts.reader import open_reader
@@ -28,14 +28,14 @@ def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
     reader = open_reader(source, "none")
     model, n_layers = reader.model, len(layers(reader.model))
     reader = replace(reader, fitted=to_be_stored(reader.fitted, n_layers))
-    batches = TextBatches(model, reader.tokenizer, texts, max_length)
+    tokens = text_tokens(model, reader.tokenizer, texts, max_length=max_length)
     shape = (len(reader.axis), len(texts), model.config.hidden_size)
     dtype = str(dtype_on(model.device)).removeprefix("torch.")
     with array_on_disk(output, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
-        for rows, batch in batches:
+        for rows, batch in text_batches(model, reader.tokenizer, tokens):
             found = reader.under_each(first_states, model, batch)
             check_finite(torch.from_numpy(found))
             vectors[:, rows] = found
-        meta |= {LAYERS: n_layers, "truncated": batches.truncated}
+        meta |= {LAYERS: n_layers, "truncated": int(tokens.cut.sum())}
         facts = reader.facts()
     return {**facts, **meta, "texts": len(texts)}

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from datasets import Dataset, disable_progress_bars
 from torch import nn
-from torch.utils.data import Sampler
+from torch.utils.data import Dataset, Sampler
 from transformers import (
     DataCollatorWithPadding,
     PreTrainedTokenizerBase,
@@ -23,12 +22,13 @@ from transformers import (
 )
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import batches, edit, load
+from scripts.biasflow.encoders import batches, edit, load, tokens
 from scripts.biasflow.encoders import training_arguments as arguments_of
 from scripts.biasflow.encoders.batches import grouped_by_length, shortened
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import new_classifier
+from scripts.biasflow.encoders.tokens import Tokens, tokenise
 from scripts.biasflow.encoders.training_arguments import training_arguments
 from scripts.biasflow.erasers import eraser
 from scripts.biasflow.tasks import training
@@ -43,7 +43,7 @@ DIVERGED = "diverged_at"  # the step, in what happened
 LOSSES = ("loss", "eval_loss", "train_loss")
 CODE = (
     __file__,
-    *(module.__file__ for module in (training, batches, load, edit, eraser, arguments_of)),
+    *(module.__file__ for module in (training, batches, tokens, load, edit, eraser, arguments_of)),
 )  # what decides the weights
 
 
@@ -160,6 +160,36 @@ def _train(trainer: Trainer, work: Path, recipe: Recipe, keep_diverged: bool) ->
     return _facts(trainer, recipe)
 
 
+@dataclass(frozen=True)
+class Rows(Dataset):
+    """Examples as the Trainer takes them: the tokens of text rows[i], and a label (a class number, or a number)."""
+
+    tokens: Tokens
+    rows: np.ndarray
+    labels: Sequence[float]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, number: int) -> dict[str, object]:
+        return {**self.tokens.of(self.rows[number]), "labels": self.labels[number]}
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each example."""
+        return self.tokens.lengths[self.rows]
+
+    @property
+    def cut(self) -> int:
+        """How many examples were too long."""
+        return int(self.tokens.cut[self.rows].sum())
+
+    def by_length(self) -> "Rows":
+        """The shortest first; equal ones in their order."""
+        order = np.argsort(self.lengths, kind="stable")
+        return Rows(self.tokens, self.rows[order], [self.labels[number] for number in order])
+
+
 def tokenised(
     tokenizer: PreTrainedTokenizerBase,
     frame: pd.DataFrame,
@@ -167,24 +197,11 @@ def tokenised(
     texts: Sequence[str],
     labels: Sequence[str] | None,
     max_length: int,
-) -> Dataset:
-    """Token ids with the columns `labels` (class numbers, or the numbers themselves), `length` in tokens, and `cut`:
-    whether the text was too long."""
-    disable_progress_bars()
-    number = {label: i for i, label in enumerate(labels)}.get if labels else float
-
-    def encode(batch: Mapping[str, list]) -> dict[str, list]:
-        encoded = tokenizer(*(batch[text] for text in texts), truncation=False, verbose=False)
-        lengths = [len(ids) for ids in encoded["input_ids"]]
-        cut = [length > max_length for length in lengths]
-        if any(cut):
-            encoded = tokenizer(*(batch[text] for text in texts), truncation=True, max_length=max_length)
-            lengths = [len(ids) for ids in encoded["input_ids"]]
-        return {**encoded, "labels": [number(label) for label in batch["label"]], "length": lengths, "cut": cut}
-
-    columns = [*texts, "label"]
-    dataset = Dataset.from_pandas(frame[columns].reset_index(drop=True), preserve_index=False)
-    return dataset.map(encode, batched=True, remove_columns=columns)
+) -> Rows:
+    """The rows of a table with the columns `texts` and `label`."""
+    tokens = tokenise(tokenizer, *(frame[text].tolist() for text in texts), max_length=max_length)
+    number = {label: i for i, label in enumerate(labels)}.__getitem__ if labels else float
+    return Rows(tokens, np.arange(len(frame)), [number(label) for label in frame["label"]])
 
 
 class LengthSampler(Sampler):
@@ -210,7 +227,7 @@ class FineTuner(Trainer):
     """transformers' Trainer with batches of similar length."""
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler:
-        return LengthSampler(self.train_dataset["length"], self.args.train_batch_size, self.args.seed)
+        return LengthSampler(self.train_dataset.lengths, self.args.train_batch_size, self.args.seed)
 
 
 class Watch(TrainerCallback):
@@ -244,7 +261,7 @@ class Watch(TrainerCallback):
 def _trainer(
     model: nn.Module,
     tokenizer: PreTrainedTokenizerBase,
-    data: Mapping[str, Dataset],
+    data: Mapping[str, Rows],
     work: Path,
     recipe: Recipe,
     seed: int,
@@ -278,7 +295,7 @@ def _trainer(
         model=model,
         args=arguments,
         train_dataset=data["train"],
-        eval_dataset=data["validation"].select(np.argsort(data["validation"]["length"], kind="stable")),
+        eval_dataset=data["validation"].by_length(),
         data_collator=DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8 if on_gpu else None),
         compute_metrics=pearson if model.config.num_labels == 1 else accuracy,
         callbacks=[Watch(recipe.checkpoint_steps)],
@@ -316,11 +333,11 @@ def _diverged_facts(step: int) -> dict:
 
 
 def _data_facts(
-    frames: Mapping[str, pd.DataFrame], data: Mapping[str, Dataset], labels: Sequence[str] | None
+    frames: Mapping[str, pd.DataFrame], data: Mapping[str, Rows], labels: Sequence[str] | None
 ) -> dict[str, object]:
     """How many examples there are of each part and were cut, and of classes the largest one's share of validation."""
     facts: dict[str, object] = {name: len(frame) for name, frame in frames.items()}
-    facts["cut"] = sum(int(sum(dataset["cut"])) for dataset in data.values())
+    facts["cut"] = sum(rows.cut for rows in data.values())
     if labels is not None:
         facts["majority_share"] = float(frames["validation"]["label"].value_counts(normalize=True).iloc[0])
     return facts

@@ -309,11 +309,12 @@ def test_a_diverged_model_can_be_kept_untrained_and_marked(tmp_path):
 
 
 def test_texts_that_are_too_long_are_cut_and_counted(tmp_path):
-    dataset = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=8)
+    rows = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=8)
     whole = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=100)
-    assert max(dataset["length"]) == 8
-    assert dataset["cut"] == [length > 8 for length in whole["length"]]
-    assert 0 < sum(dataset["cut"]) < len(TRAIN)
+    assert max(rows.lengths) == 8
+    assert rows.cut == sum(whole.lengths > 8)
+    assert 0 < rows.cut < len(TRAIN) and whole.cut == 0
+    assert (np.diff(rows.by_length().lengths) >= 0).all()
 
 
 def test_the_order_of_training_depends_on_seed_and_epoch_alone():
