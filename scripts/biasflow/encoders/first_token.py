@@ -14,7 +14,7 @@ from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders.batches import length_sorted, shortened
 from scripts.biasflow.encoders.linear_head import save_head
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.tokens import Tokens, tokenise
+from scripts.biasflow.encoders.tokens import Tokens, load_tokens, tokenise
 
 CHUNK = 16_384  # texts that are sorted by length together
 
@@ -70,14 +70,22 @@ def text_batches(
 
 
 def text_tokens(
-    model: nn.Module, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, max_length: int
+    model: nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[str],
+    *,
+    max_length: int,
+    stored: Path | None = None,
 ) -> Tokens:
     """The tokens of texts for a model; those longer than max_length tokens, or than the encoder takes, are cut.
 
-    BiasflowError for no texts."""
+    stored: a file of `tokens.save_tokens` that holds them. BiasflowError for no texts, and as `tokens.load_tokens`."""
     if not len(texts):
         raise BiasflowError("vectors of texts: there are no texts.")
-    return tokenise(tokenizer, texts, max_length=shortened(max_length, model, tokenizer))
+    limit = shortened(max_length, model, tokenizer)
+    if stored is None:
+        return tokenise(tokenizer, texts, max_length=limit)
+    return load_tokens(stored, tokenizer, texts, max_length=limit)
 
 
 def dtype_on(device: torch.device) -> torch.dtype:

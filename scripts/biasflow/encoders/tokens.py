@@ -101,7 +101,7 @@ def load_tokens(
         raise BiasflowError(f"{path}: no whole file of tokens ({error}); delete it and run again.") from error
     for name, value in _origin(tokenizer, texts, max_length).items():
         if found.get(name) != value:
-            raise BiasflowError(f"{path}: the tokens were made with another {name}; delete the file and run again.")
+            raise BiasflowError(f"{path}: the tokens are those of another {name}; delete the file and run again.")
     return Tokens(arrays, arrays.pop(BOUNDS), arrays.pop(CUT))
 
 
@@ -109,16 +109,15 @@ def _origin(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], max_length
     """All that decides the tokens of texts, by digests."""
     return {
         "tokenizer": _digest([_state(tokenizer)]),
-        "texts": _digest(texts),
+        "text": _digest(texts),
         "max_length": str(max_length),
     }
 
 
 def _state(tokenizer: PreTrainedTokenizerBase) -> str:
     """What a tokenizer makes of a text, without the options of its latest call, which a fast one keeps."""
-    if not tokenizer.is_fast:
-        raise BiasflowError(f"{type(tokenizer).__name__} does not say how it works; use a fast tokenizer.")
-    state = json.loads(tokenizer.backend_tokenizer.to_str())
+    fast = tokenizer.is_fast
+    state = json.loads(tokenizer.backend_tokenizer.to_str()) if fast else {"vocabulary": tokenizer.get_vocab()}
     own = {name: getattr(tokenizer, name) for name in ("model_input_names", "truncation_side")}
     return json.dumps({**state, **own, "truncation": None, "padding": None}, sort_keys=True)
 

@@ -19,7 +19,8 @@ from scripts.biasflow.tasks.occupation.data import texts_of
 
 
 def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
-    """Read the first token's vectors of all texts of the role `biographies` (a table; text: "raw" or "scrubbed").
+    """Read the first token's vectors of all texts of the role `biographies` (a table; text: "raw" or "scrubbed"), whose
+    tokens may be given as the role `tokens` (a file of encoders.tokens).
 
     A model of the training "random/seed<n>" is drawn anew, like the one in its folder. Texts longer than max_length
     tokens, or than the encoder takes, are cut. BiasflowError: no texts, vectors that are not finite, a method that
@@ -28,7 +29,8 @@ def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
     reader = open_reader(source, "none")
     model, n_layers = reader.model, len(layers(reader.model))
     reader = replace(reader, fitted=to_be_stored(reader.fitted, n_layers))
-    tokens = text_tokens(model, reader.tokenizer, texts, max_length=max_length)
+    stored = source.file("tokens") if "tokens" in source.data else None
+    tokens = text_tokens(model, reader.tokenizer, texts, max_length=max_length, stored=stored)
     shape = (len(reader.axis), len(texts), model.config.hidden_size)
     dtype = str(dtype_on(model.device)).removeprefix("torch.")
     with array_on_disk(output, VECTORS, shape, dtype, reader.axis) as (vectors, meta):

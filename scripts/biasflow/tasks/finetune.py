@@ -87,6 +87,7 @@ def finetune(
     labels: Sequence[str] | None,
     recipe: Recipe,
     seed: int,
+    tokens: Callable[[PreTrainedTokenizerBase, int], Tokens] | None = None,
     device: str = "cpu",
     new_model: Callable[..., tuple[nn.Module, PreTrainedTokenizerBase]] = new_classifier,
     method: Mapping | None = None,
@@ -96,23 +97,24 @@ def finetune(
 
     train, validation: columns `label` and those named by `texts` (one text, or a pair). Loss: cross-entropy, and the
     validation score is accuracy; with labels=None the column `label` holds numbers, the loss is the mean squared error,
-    and the score is Pearson's correlation. AdamW; bf16 on a GPU; batches of similar length. `new_model` makes the model
-    to be trained, as `new_classifier` does. `method`: one that is active in every forward pass, in training and ever
-    after, fitted to the model before training (see `training.fit_method`).
+    and the score is Pearson's correlation. `tokens` (of the tokenizer and the number of tokens that a text is cut to)
+    gives those of the texts that the tables' index numbers, if they are there already. AdamW; bf16 on a GPU; batches of
+    similar length. `new_model` makes the model to be trained, as `new_classifier` does. `method`: one that is active in
+    every forward pass, in training and ever after, fitted to the model before training (see `training.fit_method`).
 
     `work` is a folder for checkpoints, left where a killed run stopped; the next call with the same arguments goes on
     from there and ends with the same weights (same machine, same threads; on a GPU where it is deterministic, see
-    `device.resolve_deterministic`), and removes it at the end. BiasflowError:
-    a class absent from training, a label that is none of `labels`, checkpoints of another configuration (anything that
-    decides the result); then nothing is written to `folder`. A loss that is not finite is a DivergedError; with
-    `keep_diverged` the model as it was before training is kept instead, and what happened says so: `diverged_at`, a
-    step, and no validation score."""
+    `device.resolve_deterministic`), and removes it at the end. BiasflowError: a class absent from training, a label
+    that is none of `labels`, checkpoints of another configuration (anything that decides the result); then nothing is
+    written to `folder`. A loss that is not finite is a DivergedError; with `keep_diverged` the model as it was before
+    training is kept instead, and what happened says so: `diverged_at`, a step, and no validation score."""
     _check(train, validation, labels)
     work, frames = Path(work), {"train": train, "validation": validation}
     model, tokenizer = new_model(source, labels, seed=seed, device=resolve_device(device))
     limit = shortened(recipe.max_length, model, tokenizer)
+    stored = tokens and tokens(tokenizer, limit)
     data = {
-        name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit)
+        name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit, stored=stored)
         for name, frame in frames.items()
     }
     carried = fit_method(model.eval(), tokenizer, method)
@@ -197,11 +199,16 @@ def tokenised(
     texts: Sequence[str],
     labels: Sequence[str] | None,
     max_length: int,
+    stored: Tokens | None = None,
 ) -> Rows:
-    """The rows of a table with the columns `texts` and `label`."""
-    tokens = tokenise(tokenizer, *(frame[text].tolist() for text in texts), max_length=max_length)
+    """The rows of a table with the columns `texts` and `label`; stored: the tokens of the texts that its index numbers,
+    if they are there already."""
     number = {label: i for i, label in enumerate(labels)}.__getitem__ if labels else float
-    return Rows(tokens, np.arange(len(frame)), [number(label) for label in frame["label"]])
+    numbers = [number(label) for label in frame["label"]]
+    if stored is not None:
+        return Rows(stored, frame.index.to_numpy(), numbers)
+    tokens = tokenise(tokenizer, *(frame[text].tolist() for text in texts), max_length=max_length)
+    return Rows(tokens, np.arange(len(frame)), numbers)
 
 
 class LengthSampler(Sampler):

@@ -55,9 +55,9 @@ def test_a_tokenizer_that_was_saved_and_used_is_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"texts": TEXTS[::-1]}, "texts"),
-        ({"texts": TEXTS[:-1]}, "texts"),
-        ({"texts": [TEXTS[0] + TEXTS[1], "", *TEXTS[2:]]}, "texts"),
+        ({"texts": TEXTS[::-1]}, "text"),
+        ({"texts": TEXTS[:-1]}, "text"),
+        ({"texts": [TEXTS[0] + TEXTS[1], "", *TEXTS[2:]]}, "text"),
         ({"max_length": 6}, "max_length"),
         ({"tokenizer": word_tokenizer(WORDS[::-1])}, "tokenizer"),
         ({"tokenizer": word_tokenizer([*WORDS, "pink"])}, "tokenizer"),
