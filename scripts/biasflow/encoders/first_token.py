@@ -14,6 +14,7 @@ from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders.batches import length_sorted, shortened
 from scripts.biasflow.encoders.linear_head import save_head
 from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.precision import half, on_gpu
 from scripts.biasflow.encoders.tokens import Tokens, load_tokens, tokenise
 
 CHUNK = 16_384  # texts that are sorted by length together
@@ -90,12 +91,12 @@ def text_tokens(
 
 def dtype_on(device: torch.device) -> torch.dtype:
     """What the vectors of texts are kept in: half precision where they are computed in it, on a GPU."""
-    return torch.float16 if device.type == "cuda" else torch.float32
+    return torch.float16 if on_gpu(device) else torch.float32
 
 
 def first_states(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
     """The last layer's state of the first token, as `FirstTokenClassifier` reads it: [batch, hidden] of `dtype_on`."""
-    with torch.autocast("cuda", dtype=torch.float16, enabled=model.device.type == "cuda"):
+    with half(model.device):
         return model.base_model(**batch).last_hidden_state[:, 0].to(dtype_on(model.device))
 
 

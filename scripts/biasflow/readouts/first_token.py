@@ -1,7 +1,8 @@
 """The readout `first_token`: the last layer's state of every biography's first token, under every method.
 
-File: array "vectors" [stored methods, biographies, hidden], float16 from a GPU and float32 otherwise; meta: layers,
-truncated (how many texts were cut). What acts at the end of the last layer is not stored: `readouts.states`."""
+File: array "vectors" [stored methods, biographies, hidden], float16 from a GPU, where they are computed in half
+precision, and float32 otherwise; meta: layers, truncated (how many texts were cut). What acts at the end of the last
+layer is not stored: `readouts.states`."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -28,6 +28,7 @@ from scripts.biasflow.encoders.batches import grouped_by_length, shortened
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import new_classifier
+from scripts.biasflow.encoders.precision import mark_trained, on_gpu
 from scripts.biasflow.encoders.tokens import Tokens, tokenise
 from scripts.biasflow.encoders.training_arguments import training_arguments
 from scripts.biasflow.erasers import eraser
@@ -133,6 +134,8 @@ def finetune(
         facts = _train(_trainer(model, tokenizer, data, work, recipe, seed), work, recipe, keep_diverged)
     if DIVERGED in facts:
         model, tokenizer = new_model(source, labels, seed=seed)
+    else:
+        mark_trained(model)
     facts |= {"seed": seed, "max_length": limit, **_data_facts(frames, data, labels)}
     facts = save_training(folder, model.to("cpu").eval(), tokenizer, facts, carried)
     shutil.rmtree(work, ignore_errors=True)
@@ -273,12 +276,12 @@ def _trainer(
     recipe: Recipe,
     seed: int,
 ) -> Trainer:
-    on_gpu = model.device.type == "cuda"
+    gpu = on_gpu(model.device)
     steps = recipe.epochs * math.ceil(len(data["train"]) / recipe.batch_size)
     arguments = training_arguments(
         work,
         seed=seed,
-        on_gpu=on_gpu,
+        on_gpu=gpu,
         num_train_epochs=recipe.epochs,
         per_device_train_batch_size=recipe.batch_size,
         per_device_eval_batch_size=EVALUATION_BATCH,
@@ -288,7 +291,7 @@ def _trainer(
         adam_epsilon=recipe.adam_epsilon,
         max_grad_norm=recipe.clip,
         lr_scheduler_type="linear" if recipe.schedule == "linear" else "constant_with_warmup",
-        bf16=on_gpu,
+        bf16=gpu,  # precision.HALF
         eval_strategy="epoch",
         save_strategy="epoch",
         save_total_limit=1,  # the latest; the best one stays as well, see `Watch`
@@ -303,7 +306,7 @@ def _trainer(
         args=arguments,
         train_dataset=data["train"],
         eval_dataset=data["validation"].by_length(),
-        data_collator=DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8 if on_gpu else None),
+        data_collator=DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8 if gpu else None),
         compute_metrics=pearson if model.config.num_labels == 1 else accuracy,
         callbacks=[Watch(recipe.checkpoint_steps)],
     )
