@@ -133,10 +133,10 @@ def save_training(
     facts: validation_score (None where there is none), train, validation and cut (numbers of examples), majority_share
     (where classes are predicted), and what else the task has to say; `method` (method, setting) is added."""
     facts = {**facts, "method": list(carried.name)}
-    if tokenizer.is_fast:
-        tokenizer.backend_tokenizer.no_truncation()  # how it was called last is no part of it
     with whole_folder(folder) as temporary:
         model.save_pretrained(temporary)
+        if tokenizer.is_fast:
+            tokenizer.backend_tokenizer.no_truncation()  # how it was called last is no part of it
         tokenizer.save_pretrained(temporary)
         (temporary / FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         if carried.fitted is not None:
