@@ -51,6 +51,7 @@ rule pretrain:
         gpu=gpu,
     params:
         device=config["device"],
+        deterministic=config["deterministic"],
         encoder=lambda wildcards: FIND.encoders.pretraining(wildcards.encoder),
     script:
         "../scripts/pretrain.py"
@@ -79,6 +80,7 @@ rule continue_encoder:
         gpu=gpu,
     params:
         device=config["device"],
+        deterministic=config["deterministic"],
         encoder=lambda wildcards: {
             key: config["encoders"][wildcards.encoder][key] for key in ("recipe", "max_length", "seed")
         },

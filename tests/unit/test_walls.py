@@ -16,9 +16,10 @@ from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATE
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "scripts/biasflow"
 CHEAP = ("metrics", "results", "papers", "plan")
-DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "finetune", "read")
+DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "tokenise", "finetune", "read")
 DEAR_MODULES = [module_of(entry) for entries in (ERASERS, READOUTS, TASKS, STRATEGIES) for entry in entries.values()]
 DEAR_MODULES += [module_of(kind_of(name).gendered) for name in TASKS if kind_of(name).gendered]
+DEAR_MODULES += [module_of(kind_of(name).tokenised) for name in TASKS if kind_of(name).tokenised]
 PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
 PLANS = [str(module_file(plan_module(name), ROOT).relative_to(ROOT)) for name in TASKS]
 

@@ -51,6 +51,15 @@ class Readings:
 
         return inputs
 
+    def spares(self, name: str) -> Callable[..., list[str]]:
+        """The files that spare it work."""
+
+        def spares(wildcards) -> list[str]:
+            found = [files for reading in self.of(wildcards, name) for files in reading.dataset.spares.values()]
+            return sorted({file for files in found for file in files})
+
+        return spares
+
     def modules(self, name: str) -> Callable[..., list[str]]:
         """The modules that it imports by name."""
 
@@ -70,7 +79,8 @@ class Readings:
         return params
 
     def _params(self, reading: Reading) -> Named:
-        data = {role: list(files) for role, files in reading.dataset.files.items()}
+        files = {**reading.dataset.files, **reading.dataset.spares}
+        data = {role: list(paths) for role, paths in files.items()}
         return {
             "dataset": reading.dataset.name,
             "file": reading_path(self.paths, reading.key).rpartition("/")[2],

@@ -21,6 +21,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.base.tabular import read_parquet
 from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input, require_offsets, with_occurrences
+from scripts.biasflow.encoders.precision import half
 
 COLUMNS = ["word", "text", "start", "end"]
 MISSING = ("error", "drop")
@@ -133,8 +134,8 @@ def word_batches(
 
     contexts: the `table` of WordContexts, found with a tokenizer like this one. The state is that of the word's last
     token, as released. A text that holds several of the words is encoded once; texts are batched by length, with
-    special tokens; the encoder runs without a head. BiasflowError: no contexts, a text longer than the encoder takes, a
-    word that the tokenizer does not find in it."""
+    special tokens; the encoder runs without a head, on a GPU in half precision. BiasflowError: no contexts, a text
+    longer than the encoder takes, a word that the tokenizer does not find in it."""
     require_offsets(tokenizer)
     if not len(contexts):
         raise BiasflowError("word vectors: there are no contexts; find some first.")
@@ -147,7 +148,8 @@ def word_batches(
 
 
 def _states_at(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, tokens: np.ndarray) -> torch.Tensor:
-    return model.base_model(**batch).last_hidden_state[sentences, tokens].float()
+    with half(model.device):
+        return model.base_model(**batch).last_hidden_state[sentences, tokens].float()
 
 
 Context = tuple[str, int, int]  # text, start, end

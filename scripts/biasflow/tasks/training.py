@@ -86,11 +86,13 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
 
 def origin(encoder_folder: str | Path, device: torch.device, code: Iterable[str | Path]) -> dict[str, object]:
     """What decides a training beside its data and recipe, for `claim`: the encoder's files, weights, configuration and
-    tokenizer; the device, the number of threads, the libraries; the modules `code` that train."""
+    tokenizer; the device, whether torch takes deterministic algorithms there, the number of threads, the libraries; the
+    modules `code` that train."""
     files = [path for path in sorted(Path(encoder_folder).iterdir()) if path.suffix in ENCODER_SUFFIXES]
     return {
         "encoder": {path.name: sha256(path) for path in files if not path.name.endswith(PROVENANCE)},
         "device": device.type,
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
         "threads": torch.get_num_threads(),
         "libraries": {"torch": torch.__version__, "transformers": transformers.__version__},
         "code": {Path(path).name: sha256(path) for path in code},
@@ -133,6 +135,8 @@ def save_training(
     facts = {**facts, "method": list(carried.name)}
     with whole_folder(folder) as temporary:
         model.save_pretrained(temporary)
+        if tokenizer.is_fast:
+            tokenizer.backend_tokenizer.no_truncation()  # how it was called last is no part of it
         tokenizer.save_pretrained(temporary)
         (temporary / FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         if carried.fitted is not None:

@@ -19,7 +19,7 @@ def test_every_run_of_the_project_follows_the_schema(path):
 
 def test_defaults_are_filled_in_at_every_depth():
     config = resolve(SMALL, SCHEMA)
-    assert config["device"] == "auto"
+    assert config["device"] == config["deterministic"] == "auto"
     assert config["encoders"]["own"]["layers"] == 4
     assert config["encoders"]["real"]["optional"] is False
     assert config["tasks"]["bios"]["heads"]["keep"] == "best"
@@ -116,6 +116,7 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("run", "corpora")), "'run'"),
         ({key: value for key, value in SMALL.items() if key != "run"}, "'run' is missing"),
         (changed(("device", "gpu")), "'device'"),
+        (changed(("deterministic", "no")), "'deterministic'"),
         (NO_ASK, "'ask' and 'papers' are empty"),
         # encoders
         (changed(("encoders.own.stepz", 3)), "encoders.own.stepz'.*'steps'"),

@@ -7,7 +7,7 @@ from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.plan.jobs import NA, Dataset, Files
 from scripts.biasflow.plan.paths import PRETRAINED, project_file
 from scripts.biasflow.plan.sources import PLANTED
-from scripts.biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, corpus_files, recipe
+from scripts.biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, Tokenised, corpus_files, recipe
 from scripts.biasflow.registry import STRATEGIES, module_of
 
 RAW, SCRUBBED = "raw", "scrubbed"
@@ -56,7 +56,12 @@ def _made_of_vectors(
     vectors = {
         "first_token" if each == text else each: (
             "first_token",
-            Dataset(f"{task.name}-{each}", files, {"text": each, "max_length": limit}),
+            Dataset(
+                f"{task.name}-{each}",
+                files,
+                {"text": each, "max_length": limit},
+                spares=task.tokens(asked.encoder, each),
+            ),
         )
         for each in sorted({text, *texts})
     }
@@ -150,6 +155,10 @@ KIND = Kind(
     ),
     first=("splits.csv",),
     trained_on={"biographies": "biographies.parquet"},
+    tokenised=Tokenised(
+        "tasks.occupation.data",
+        lambda task: () if task.about["data"] == PLANTED else (RAW, SCRUBBED),  # planted ones are few and short
+    ),
     datasets={"probed_texts": probed_texts, "classified_texts": classified_texts},
     training=training,
     gendered=Gendered(
