@@ -55,10 +55,10 @@ def reasons(found: Plan) -> dict[tuple[str, str, str], str]:
 
 JOBS = {
     "config": {
-        "finetune_nli": 2, "finetune_planted-nli": 4, "finetune_bios": 8,
+        "finetune_nli": 1, "finetune_planted-nli": 4, "finetune_bios": 8,
         "read_next_sentence": 2, "read_masked_words": 2, "read_losses": 1, "read_likelihoods": 1, "read_vectors": 2,
-        "read_gender_shares": 1, "read_token_scores": 1, "read_associations": 11, "read_predictions": 8,
-        "heads_texts": 10, "probe_texts": 11, "read_first_token": 11, "fit_methods": 7, "score": 23,
+        "read_gender_shares": 1, "read_token_scores": 1, "read_associations": 11, "read_predictions": 6,
+        "heads_texts": 10, "probe_texts": 11, "read_first_token": 11, "fit_methods": 5, "score": 21,
     },
     "small": {
         "finetune_nli": 2, "finetune_bios": 8,
