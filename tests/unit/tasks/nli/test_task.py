@@ -14,7 +14,7 @@ from scripts.biasflow.readouts import predictions
 from scripts.biasflow.readouts.files import load_arrays
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.tasks import training
-from scripts.biasflow.tasks.nli import task
+from scripts.biasflow.tasks.nli import examples, task
 from scripts.biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.tasks.test_finetune import RECIPE, TRAIN, VALIDATION, fit_a_dimension, save_source
 
@@ -38,7 +38,7 @@ def train(tmp_path, data, **options):
 
 def read(tmp_path, data, methods=("none",)):
     source = Source(tmp_path / "model", methods, "test", {"examples": data["validation"]})
-    predictions.read(source, tmp_path / "output", task=task.__name__)
+    predictions.read(source, tmp_path / "output", task=examples.__name__)
     return load_arrays(tmp_path / "output")
 
 
@@ -122,6 +122,6 @@ def test_a_strategy_without_its_method_and_others_are_refused(tmp_path, data, st
 def test_pairs_with_an_occupation_are_asked_but_have_no_gold_class(tmp_path):
     pairs = OccupationPairs(("doctor", "nurse"), (("saw", "dog"),), ("man",), ("woman",), "the")
     save_pairs(pairs, tmp_path / "pairs.json")
-    found = task.examples({"pairs": (tmp_path / "pairs.json",)})
+    found = examples.examples({"pairs": (tmp_path / "pairs.json",)})
     assert (found.shape, found.classes, found.gold) == ((2, 1, 2, 1), LABELS, None)
     assert found.texts(1, 3) == pairs.sentences(1, 3)
