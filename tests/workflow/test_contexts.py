@@ -1,13 +1,13 @@
 """CEAT's contexts from the English Wikipedia: files of a local server in the hub's place, read one after the other."""
 
 import http.server
-import threading
 
 import pandas as pd
 import pytest
 from transformers import BertConfig, BertModel
 
 from scripts.biasflow.corpora.ceat_sets import ceat_tests, words_of
+from tests.loopback import serving
 from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.workflow.test_errors import last_line
@@ -49,16 +49,10 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub(monkeypatch):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.asked, server.body = [], parquet(30)
-    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(Hub, asked=[], body=parquet(30)) as server:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield server
 
 
 @pytest.fixture

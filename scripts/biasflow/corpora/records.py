@@ -124,6 +124,7 @@ def _parquet(path: Path, wanted: Collection[str] | None) -> pd.DataFrame:
 
 def _json_lines(path: Path, stream: TextIO, wanted: Collection[str] | None) -> pd.DataFrame:
     def objects() -> Iterator[tuple[int, object]]:
+        """The object of each line that is not empty, with its number."""
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue

@@ -99,16 +99,12 @@ def train_heads(
     accuracy, kept_epoch = torch.full((len(seeds),), -1.0, dtype=torch.float64), torch.zeros(len(seeds), dtype=int)
 
     def epoch_ended(heads: np.ndarray, ended: np.ndarray, weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
+        """Keep the weights that are to be kept; no head stops before the last epoch (`lockstep.EpochEnded`)."""
         going_on = np.zeros(len(heads), dtype=bool)
         if keep == "last":  # nothing depends on what was reached before
             final = np.flatnonzero(ended == epochs - 1)
             heads, ended, weight, bias = heads[final], ended[final], weight[final], bias[final]
-        reached = np.empty(len(heads))
-        for places in _alike([(matrices[head], id(valid_rows[head])) for head in heads]):
-            valid = valid_rows[heads[places[0]]]
-            own = X[matrices[heads[places[0]]]][torch.from_numpy(valid).to(X.device)]
-            right = _classes(own, weight[places], bias[places]).cpu().numpy() == y[valid]
-            reached[places] = right.mean(axis=1)
+        reached = _accuracies(X, y, matrices[heads], [valid_rows[head] for head in heads], weight, bias)
         for place, (head, epoch) in enumerate(zip(heads, ended, strict=True)):
             if keep == "last" or reached[place] > accuracy[head]:
                 accuracy[head], kept_epoch[head] = reached[place], epoch + 1
@@ -131,6 +127,24 @@ def train_heads(
         description=f"{len(seeds)} linear heads",
     )
     return LinearHeads(kept_weight.cpu(), kept_bias.cpu(), accuracy, kept_epoch)
+
+
+def _accuracies(
+    X: torch.Tensor,
+    y: np.ndarray,
+    matrices: np.ndarray,
+    valid_rows: Sequence[np.ndarray],
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+) -> np.ndarray:
+    """The accuracy of each head on its validation rows: [heads]. What several of them read is looked up once."""
+    reached = np.empty(len(matrices))
+    for places in _alike([(matrix, id(rows)) for matrix, rows in zip(matrices, valid_rows, strict=True)]):
+        valid = valid_rows[places[0]]
+        own = X[matrices[places[0]]][torch.from_numpy(valid).to(X.device)]
+        right = _classes(own, weight[places], bias[places]).cpu().numpy() == y[valid]
+        reached[places] = right.mean(axis=1)
+    return reached
 
 
 def epoch_order(seed: int, epoch: int, n: int) -> np.ndarray:

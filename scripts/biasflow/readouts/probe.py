@@ -90,8 +90,7 @@ def send(
         if len(np.unique(code.z[code.train])) < CLASSES:
             raise BiasflowError(f"z: all {len(code.train)} labels are {code.z[code.train[0]]}; give both classes")
     ends = np.array([_ends(len(code.train), fractions) for code in codes])
-    portions = ends.shape[1]
-    trained = portions if all(len(code.test) for code in codes) else portions - 1
+    trained = ends.shape[1] if all(len(code.test) for code in codes) else ends.shape[1] - 1
 
     orders = [_order(code.train, code.seed if shuffle else None) for code in codes]
     visited = [
@@ -119,10 +118,9 @@ def send(
         optimisation=lockstep.Optimisation(learning_rate, 1e-8, weight_decay, "sum"),
         description=f"probes: {shape[0]} x {shape[1]} codes, {trained} portions",
     )
-    own = [labelling[code] for code in probes[:, 1]]
 
     def leads(probe: int, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        labels = y[own[probe], torch.from_numpy(rows).to(y.device)][:, None]
+        labels = y[labelling[probes[probe, 1]], torch.from_numpy(rows).to(y.device)][:, None]
         return _lead(X[probes[probe, 0]], labels, rows, *checkpoints.directions(probe)), labels
 
     return _sent(codes, orders, ends, probes, checkpoints.epochs, leads)

@@ -23,6 +23,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import Entry
 from scripts.biasflow.corpora.download import BLOCK, Retry, fetch, missing_files_message
 from scripts.biasflow.corpora.lock import agree
+from tests.loopback import serving
 
 BODY = bytes(range(256)) * 1500
 SIZE = len(BODY)
@@ -87,15 +88,9 @@ def status(code, *headers):
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.behaviours, server.ranges = deque(), []
-    server.url = f"http://127.0.0.1:{server.server_port}/file"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(Handler, behaviours=deque(), ranges=[]) as server:
+        server.url = f"http://127.0.0.1:{server.server_port}/file"
+        yield server
 
 
 @pytest.fixture

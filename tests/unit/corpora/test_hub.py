@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.hub import download_encoder
+from tests.loopback import serving
 
 ID, REVISION = "owner/tiny", "a" * 40
 FILES = {
@@ -60,14 +60,8 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.files = dict(FILES)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(Hub, files=dict(FILES)) as server:
+        yield server
 
 
 @pytest.fixture
