@@ -7,6 +7,7 @@ import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.conll import read_conll, without_singletons, write_conll
+from scripts.biasflow.tasks.coreference.strategies import STRATEGIES, debias
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 ONTOGUM = ("train", "dev", "test")
@@ -56,3 +57,32 @@ def test_files_are_written_as_they_were_read(data, tmp_path):
     for path in paths:
         write_conll(read_conll(path).documents, tmp_path / "copy")
         assert (tmp_path / "copy").read_bytes() == path.read_bytes(), path.name
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_strategies_lose_no_document_of_ontogum(ontogum, strategy):
+    documents = ontogum["train"].documents
+    found = debias(strategy, documents)
+    copies = 2 if strategy in ("ca", "anon+ca", "doubled") else 1
+    assert len(found.documents) == len({document.name for document in found.documents}) == copies * 177
+    assert [document.clusters for document in found.documents] == [each.clusters for each in documents] * copies
+    assert found.documents[-1].key.startswith(documents[-1].key)
+    assert ("anonymised" in found.counts, "swapped" in found.counts) == ("anon" in strategy, "ca" in strategy)
+
+
+def test_names_and_gender_in_ontogum(ontogum):
+    documents = ontogum["train"].documents
+    assert sum(cell.count("(PERSON") for document in documents for cell in document.names) == 1386
+    words = [{word.lower() for document in found.documents for word in document.words} for found in ontogum.values()]
+    anonymous = debias("anon", documents)
+    assert anonymous.counts["anonymised"] == sum(
+        word.startswith("ANON_") for document in anonymous.documents for word in document.words
+    )
+    assert not any(word.startswith("anon_") for each in words for word in each)
+    pronouns = {"she": "he", "he": "she", "him": "her", "himself": "herself", "herself": "himself"}
+    copies = debias("ca", documents).documents[177:]
+    swaps = [
+        pair for old, new in zip(documents, copies, strict=True) for pair in zip(old.words, new.words, strict=True)
+    ]
+    found = {pair for pair in swaps if pair[0] in pronouns}
+    assert found == set(pronouns.items())
