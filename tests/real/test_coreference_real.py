@@ -1,12 +1,22 @@
 """Coreference on the real OntoGUM and WinoBias files of the folder that BIASFLOW_DATA names."""
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.conll import read_conll, without_singletons, write_conll
+from scripts.biasflow.corpora.winobias import PRONOUNS, professions, read_pairs
+from scripts.biasflow.metrics.coreference import conll_f1, f1_difference
+from scripts.biasflow.metrics.winobias import (
+    NONE,
+    class_counts,
+    predicted_professions,
+    profession_gaps,
+    pronoun_accuracy,
+)
 from scripts.biasflow.tasks.coreference.strategies import STRATEGIES, debias
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
@@ -21,6 +31,22 @@ def data():
 @pytest.fixture(scope="module")
 def ontogum(data):
     return {part: read_conll(data / f"ontogum/{part}.v4_gold_conll") for part in ONTOGUM}
+
+
+@pytest.fixture(scope="module")
+def winobias(data):
+    """The pairs of dev and test, by type."""
+    files = {
+        (part, type): [data / f"winobias/{part}_type{type}_{side}_stereotype.v4_auto_conll" for side in ("pro", "anti")]
+        for part in ("dev", "test")
+        for type in (1, 2)
+    }
+    return {type: [pair for part in ("dev", "test") for pair in read_pairs(*files[part, type])] for type in (1, 2)}
+
+
+@pytest.fixture(scope="module")
+def sentences(winobias):
+    return [getattr(pair, side) for side in ("pro", "anti") for pairs in winobias.values() for pair in pairs]
 
 
 @pytest.mark.parametrize(
@@ -86,3 +112,72 @@ def test_names_and_gender_in_ontogum(ontogum):
     ]
     found = {pair for pair in swaps if pair[0] in pronouns}
     assert found == set(pronouns.items())
+
+
+def test_winobias(winobias, sentences):
+    """8 files of 396 documents; 87 have two gold pronouns; 36 to 42 positives for each profession and gender."""
+    assert {type: len(pairs) for type, pairs in winobias.items()} == {1: 2 * 396, 2: 2 * 396}
+    assert Counter(len(sentence.pronouns) for sentence in sentences) == {1: 3168 - 87, 2: 87}
+    positives = Counter((sentence.profession, sentence.gender) for sentence in sentences)
+    assert (len(positives), min(positives.values()), max(positives.values())) == (80, 36, 42)
+    assert len({sentence.document.name for sentence in sentences}) == 3168
+
+
+def test_articles_in_winobias(sentences):
+    first = []
+    for sentence in sentences:
+        ((start, _),) = set(sentence.document.clusters[0]) - set(sentence.pronouns)
+        first.append(sentence.document.words[start].lower())
+    counts = Counter(word if word in ("the", "a", "an") else "none" for word in first)
+    assert counts == {"the": 3163, "a": 2, "an": 1, "none": 2}
+
+
+def test_pairs_of_winobias_differ_in_more_than_the_pronoun_19_times(winobias):
+    def masked(sentence):
+        return ["_" if word.lower() in PRONOUNS else word for word in sentence.document.words]
+
+    pairs = [pair for each in winobias.values() for pair in each]
+    assert sum(masked(pair.pro) != masked(pair.anti) for pair in pairs) == 19
+    assert sum(pair.pro.profession != pair.anti.profession for pair in pairs) == 2
+
+
+def test_gendered_pronouns_outside_the_gold_cluster(sentences):
+    gendered = [sum(word.lower() in PRONOUNS for word in sentence.document.words) for sentence in sentences]
+    assert sum(n > len(sentence.pronouns) for n, sentence in zip(gendered, sentences, strict=True)) == 5
+
+
+def test_the_lists_of_winobias_are_ours(data):
+    table = professions()
+    for name, gender in (("male", "M"), ("female", "F")):
+        listed = (data / f"winobias/{name}_occupations.txt").read_text().split("\n")
+        assert {line.strip() for line in listed} - {""} == set(table.index[table["stereotype"] == gender])
+
+
+def test_17_professions_are_not_in_ontogums_training_part(ontogum):
+    words = [" ".join(document.words).lower() for document in ontogum["train"].documents]
+    text = f" {' '.join(words)} "
+    assert sum(f" {name.lower()} " not in text for name in professions().index) == 17
+
+
+@pytest.mark.parametrize("reading", ["tokens", "released"])
+def test_gold_clusters_are_perfect_predictions(sentences, reading):
+    gold = [sentence.document.clusters for sentence in sentences]
+    predicted = predicted_professions(sentences, gold, reading=reading)
+    assert predicted == [sentence.profession for sentence in sentences]
+    assert pronoun_accuracy(sentences, gold).right == 1
+    gaps = profession_gaps(class_counts(sentences, predicted))
+    assert gaps.tpr.gap_sum() == gaps.fpr.gap_sum() == gaps.precision.gap_sum() == 0
+
+
+def test_a_system_that_knows_the_stereotypes_only(winobias):
+    """Right on every pro-stereotypical sentence and on no other: a difference of 100 points, and TPR gaps of 1."""
+    pairs = winobias[1]
+    gold = [[getattr(pair, side).document.clusters for pair in pairs] for side in ("pro", "anti")]
+    pro, anti = (conll_f1(*sides).per_document for sides in ((gold[0], gold[0]), (gold[1], [()] * len(pairs))))
+    found = f1_difference(pro, anti)
+    assert (found.pro, found.anti, found.value, found.low, found.high, found.n) == (100, 0, 100, 100, 100, 792)
+    sentences = [pair.pro for pair in pairs] + [pair.anti for pair in pairs]
+    predicted = predicted_professions(sentences, gold[0] + [()] * len(pairs))
+    assert Counter(predicted)[NONE] == 792
+    gaps = profession_gaps(class_counts(sentences, predicted))
+    assert gaps.tpr.gap_sum() == 40 and gaps.tpr.gap_pearson(professions()["share_of_women"]) > 0.5
