@@ -12,7 +12,15 @@ import torch
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import whole_file
 from scripts.biasflow.base.progress import progress
-from scripts.biasflow.tasks.coreference.loop import Examples, Progress, Recipe, fit, flushed_denormals, scorer_part
+from scripts.biasflow.tasks.coreference.loop import (
+    Examples,
+    Progress,
+    Recipe,
+    fit,
+    flushed_denormals,
+    scorer_part,
+    with_words,
+)
 from scripts.biasflow.tasks.coreference.model import Vectors, new_scorer
 from scripts.biasflow.tasks.coreference.scorer import CoarseToFine
 from scripts.biasflow.tasks.coreference.segments import Pieces
@@ -45,20 +53,18 @@ def store_vectors(vectors: Vectors, documents: Sequence[Pieces], path: Path) -> 
 
     documents: in one row, as one call of `segments.Segmenter` gives them. BiasflowError: vectors that are not finite in
     half precision, or no document with a word."""
-    with_words = [document for document in documents if len(document)]
-    if not with_words:
-        raise BiasflowError("coreference: no document has a word; give others.")
-    total = max(document.start + len(document) for document in with_words)
+    found = with_words(documents)
+    total = found[-1].start + len(found[-1])
     with whole_file(path) as temporary:
         array = None
-        for document in progress(with_words, total=len(with_words), description="coreference: vectors"):
-            found = vectors(document).half().cpu().numpy()
+        for document in progress(found, total=len(found), description="coreference: vectors"):
+            states = vectors(document).half().cpu().numpy()
             if array is None:
-                shape = (total, found.shape[1])
+                shape = (total, states.shape[1])
                 array = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float16, shape=shape)
-            if not np.isfinite(found).all():
+            if not np.isfinite(states).all():
                 raise BiasflowError("coreference: the encoder's states are not finite; check its training.")
-            array[document.start : document.start + len(document)] = found
+            array[document.start : document.start + len(document)] = states
         array.flush()
 
 
@@ -75,6 +81,7 @@ def train_heads(
 
     A scorer does not depend on the other seeds. `work`: a folder for checkpoints, which is the caller's to claim
     (`tasks.training.claim`) and to remove."""
+    train = with_words(train)
     with flushed_denormals():
         for seed in seeds:
             scorer = new_scorer(vectors.hidden, recipe.scorer, seed).to(vectors.device)

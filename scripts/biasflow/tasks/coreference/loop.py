@@ -34,6 +34,10 @@ BETAS = (0.9, 0.999)
 Tensors = dict[str, torch.Tensor]
 
 
+class DivergedError(BiasflowError):
+    """A training whose loss is no longer finite."""
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How to train. The encoder: AdamW with `weight_decay` on matrices, its rate rising from 0 to `encoder_rate` over
@@ -138,6 +142,14 @@ class Progress:
         return int(np.argmax([each.f1 for each in self.scores]))
 
 
+def with_words(documents: Sequence[Pieces]) -> list[Pieces]:
+    """Those of at least one piece, which can be trained on; BiasflowError where there is none."""
+    found = [document for document in documents if len(document)]
+    if not found:
+        raise BiasflowError("coreference: no document has a word; give others.")
+    return found
+
+
 def fit(
     module: nn.Module,
     scorer: Scorer,
@@ -153,11 +165,8 @@ def fit(
     """Train `module`, which holds the scorer and whatever `vectors` needs to be trained with it; it is left with the
     weights that the recipe keeps, in evaluation mode.
 
-    `checkpoint`: a file that is written while it trains, and from which it goes on. BiasflowError: no document with
-    words to train on, or a loss that is not finite."""
-    train = [document for document in train if len(document)]
-    if not train:
-        raise BiasflowError("coreference: no training document has a word; give others.")
+    train: documents `with_words`. `checkpoint`: a file that is written while it trains, and from which it goes on.
+    DivergedError: a loss that is not finite."""
     done = _resume(checkpoint, module, parts)
     total = recipe.epochs * len(train)
     for step in progress(range(done.step, total), total=total - done.step, description="coreference: steps"):
@@ -169,7 +178,7 @@ def fit(
         torch.manual_seed(int(rng.integers(2**63)))  # of dropout
         loss = _loss(module.train(), scorer, vectors, document, recipe)
         if not math.isfinite(loss.item()):
-            raise BiasflowError(
+            raise DivergedError(
                 f"coreference: the loss is {loss.item()} after {step} steps; nothing was saved. Lower task_rate or "
                 "encoder_rate."
             )

@@ -22,6 +22,7 @@ from scripts.biasflow.tasks.coreference import decisions, f1, loop, model, score
 from scripts.biasflow.tasks.coreference.loop import (
     BEST,
     CHECKPOINT,
+    DivergedError,
     Examples,
     Progress,
     Recipe,
@@ -29,6 +30,7 @@ from scripts.biasflow.tasks.coreference.loop import (
     fit,
     flushed_denormals,
     scorer_part,
+    with_words,
 )
 from scripts.biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
 from scripts.biasflow.tasks.coreference.segments import SpecialTokens
@@ -78,6 +80,9 @@ def train(
         encoder, tokenizer = load_encoder(encoder_folder, head="none", device=resolve_device(device))
         scorer = new_scorer(encoder.config.hidden_size, asked.scorer, seed).to(encoder.device)
         trained = CoreferenceModel(encoder, scorer, asked.reading)
+        pieces = asked.reading.segmenter(trained, tokenizer)([*debiased.documents, *validation])
+        split = len(debiased.documents)
+        train_pieces, dev = with_words(pieces[:split]), Examples(validation, pieces[split:])
         carried = fit_method(trained.eval(), tokenizer, method)
         claim(
             work,
@@ -89,20 +94,22 @@ def train(
                 **origin(encoder_folder, trained.device, CODE),
             },
         )
-        pieces = asked.reading.segmenter(trained, tokenizer)([*debiased.documents, *validation])
-        train_pieces, dev = pieces[: len(debiased.documents)], Examples(validation, pieces[len(debiased.documents) :])
-        with edited(trained, carried.edits):
-            done = fit(
-                trained,
-                trained.scorer,
-                TokenVectors(trained.base_model, SpecialTokens.of(tokenizer)),
-                [encoder_part(encoder, asked), scorer_part(scorer, asked)],
-                train_pieces,
-                dev,
-                recipe=asked,
-                seed=seed,
-                checkpoint=work / CHECKPOINT,
-            )
+        try:
+            with edited(trained, carried.edits):
+                done = fit(
+                    trained,
+                    trained.scorer,
+                    TokenVectors(trained.base_model, SpecialTokens.of(tokenizer)),
+                    [encoder_part(encoder, asked), scorer_part(scorer, asked)],
+                    train_pieces,
+                    dev,
+                    recipe=asked,
+                    seed=seed,
+                    checkpoint=work / CHECKPOINT,
+                )
+        except DivergedError:
+            shutil.rmtree(work)  # there is nothing in it to go on from
+            raise
     both = [corpus for found in corpora.values() for corpus in found]
     facts = {
         **_scores(done, asked),
