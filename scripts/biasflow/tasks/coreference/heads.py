@@ -4,6 +4,7 @@ Segments are encoded one by one, so that the vectors of any window of a document
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import whole_file
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.tasks.coreference.loop import (
+    Course,
     Examples,
-    Progress,
     Recipe,
     fit,
     flushed_denormals,
@@ -37,7 +38,7 @@ class StoredVectors:
         rows = self._array[document.start : document.start + len(document)]
         return torch.from_numpy(rows.astype(np.float32)).to(self.device)
 
-    @property
+    @cached_property
     def _array(self) -> np.ndarray:
         return np.load(self.path, mmap_mode="r", allow_pickle=False)
 
@@ -76,7 +77,7 @@ def train_heads(
     recipe: Recipe,
     seeds: Sequence[int],
     work: Path,
-) -> Iterator[tuple[int, CoarseToFine, Progress]]:
+) -> Iterator[tuple[int, CoarseToFine, Course]]:
     """For each seed a scorer trained on the stored vectors of `train`, in evaluation mode, and how its training went.
 
     A scorer does not depend on the other seeds. `work`: a folder for checkpoints, which is the caller's to claim

@@ -16,6 +16,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import nn
+from transformers import enable_full_determinism
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.base.files import whole_file
@@ -102,13 +103,13 @@ def encoder_part(encoder: nn.Module, recipe: Recipe) -> Part:
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": recipe.weight_decay},
         {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
     ]
-    optimizer = torch.optim.AdamW(groups, lr=recipe.encoder_rate, betas=BETAS, eps=recipe.adam_epsilon)
+    optimizer = torch.optim.AdamW(groups, betas=BETAS, eps=recipe.adam_epsilon, fused=True)
     return Part(parameters, optimizer, recipe.encoder_rate, recipe.warmup)
 
 
 def scorer_part(scorer: nn.Module, recipe: Recipe) -> Part:
     parameters = list(scorer.parameters())
-    optimizer = torch.optim.Adam(parameters, lr=recipe.task_rate, betas=BETAS, eps=recipe.adam_epsilon)
+    optimizer = torch.optim.Adam(parameters, betas=BETAS, eps=recipe.adam_epsilon, fused=True)
     return Part(parameters, optimizer, recipe.task_rate, 0.0)
 
 
@@ -129,8 +130,8 @@ class Examples:
 
 
 @dataclass
-class Progress:
-    """How far a training is: steps done, what every epoch was evaluated to, and the weights kept so far."""
+class Course:
+    """How far a training has come: steps done, what every epoch was evaluated to, and the weights kept so far."""
 
     step: int = 0
     scores: list[Evaluated] = field(default_factory=list)
@@ -161,12 +162,14 @@ def fit(
     recipe: Recipe,
     seed: int,
     checkpoint: Path,
-) -> Progress:
+) -> Course:
     """Train `module`, which holds the scorer and whatever `vectors` needs to be trained with it; it is left with the
     weights that the recipe keeps, in evaluation mode.
 
     train: documents `with_words`. `checkpoint`: a file that is written while it trains, and from which it goes on.
     DivergedError: a loss that is not finite."""
+    if next(module.parameters()).device.type == "cuda":
+        enable_full_determinism(seed)  # on the processor torch is deterministic as it is
     done = _resume(checkpoint, module, parts)
     total = recipe.epochs * len(train)
     for step in progress(range(done.step, total), total=total - done.step, description="coreference: steps"):
@@ -216,7 +219,7 @@ def _loss(module: nn.Module, scorer: Scorer, vectors: Vectors, document: Pieces,
 
 
 def _end_epoch(
-    done: Progress, module: nn.Module, scorer: Scorer, vectors: Vectors, dev: Examples, recipe: Recipe
+    done: Course, module: nn.Module, scorer: Scorer, vectors: Vectors, dev: Examples, recipe: Recipe
 ) -> None:
     module.eval()
     done.scores.append(evaluate(scorer, vectors, dev))
@@ -237,7 +240,7 @@ def flushed_denormals() -> Iterator[None]:
         torch.set_flush_denormal(False)
 
 
-def _save(path: Path, module: nn.Module, parts: Iterable[Part], done: Progress) -> None:
+def _save(path: Path, module: nn.Module, parts: Iterable[Part], done: Course) -> None:
     tensors = {MODEL + name: tensor for name, tensor in module.state_dict().items()}
     tensors |= {KEPT + name: tensor for name, tensor in done.kept.items()}
     for number, part in enumerate(parts):
@@ -249,10 +252,10 @@ def _save(path: Path, module: nn.Module, parts: Iterable[Part], done: Progress) 
         save_file(tensors, temporary, {"progress": json.dumps(facts)})
 
 
-def _resume(path: Path, module: nn.Module, parts: Sequence[Part]) -> Progress:
+def _resume(path: Path, module: nn.Module, parts: Sequence[Part]) -> Course:
     """Put module and optimisers where the checkpoint left them; where there is none, at the beginning."""
     if not path.is_file():
-        return Progress()
+        return Course()
     with safe_open(path, "pt") as file:
         facts = json.loads(file.metadata()["progress"])
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
@@ -264,7 +267,7 @@ def _resume(path: Path, module: nn.Module, parts: Sequence[Part]) -> Progress:
             states.setdefault(int(index), {})[key] = tensor
         groups = part.optimizer.state_dict()["param_groups"]
         part.optimizer.load_state_dict({"state": states, "param_groups": groups})
-    return Progress(facts["step"], [Evaluated(**each) for each in facts["scores"]], _named(tensors, KEPT))
+    return Course(facts["step"], [Evaluated(**each) for each in facts["scores"]], _named(tensors, KEPT))
 
 
 def _named(tensors: Mapping[str, torch.Tensor], beginning: str) -> Tensors:

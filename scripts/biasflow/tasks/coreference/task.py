@@ -22,9 +22,9 @@ from scripts.biasflow.tasks.coreference import decisions, f1, loop, model, score
 from scripts.biasflow.tasks.coreference.loop import (
     BEST,
     CHECKPOINT,
+    Course,
     DivergedError,
     Examples,
-    Progress,
     Recipe,
     encoder_part,
     fit,
@@ -133,7 +133,7 @@ def _documents(corpora: Sequence[Corpus]) -> list[Document]:
     return [document for corpus in corpora for document in corpus.documents]
 
 
-def _scores(done: Progress, recipe: Recipe) -> dict[str, object]:
+def _scores(done: Course, recipe: Recipe) -> dict[str, object]:
     kept = done.best if recipe.keep == BEST else len(done.scores) - 1
     return {
         "validation_scores": [each.f1 for each in done.scores],
