@@ -17,6 +17,7 @@ from scripts.biasflow.metrics.winobias import (
     profession_gaps,
     pronoun_accuracy,
 )
+from scripts.biasflow.tasks.coreference.rules import rule_clusters
 from scripts.biasflow.tasks.coreference.strategies import STRATEGIES, debias
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
@@ -181,3 +182,15 @@ def test_a_system_that_knows_the_stereotypes_only(winobias):
     assert Counter(predicted)[NONE] == 792
     gaps = profession_gaps(class_counts(sentences, predicted))
     assert gaps.tpr.gap_sum() == 40 and gaps.tpr.gap_pearson(professions()["share_of_women"]) > 0.5
+
+
+def test_the_rules_as_a_baseline(ontogum, winobias):
+    """On OntoGUM's dev part; and on WinoBias, which has no parts of speech, pronouns only: no difference to speak of."""
+    documents = ontogum["dev"].documents
+    found = conll_f1([without_singletons(d.clusters) for d in documents], [rule_clusters(d) for d in documents])
+    scores = [round(100 * metric.f1, 1) for metric in (found.muc, found.b_cubed, found.ceafe)]
+    assert (round(100 * found.average, 1), scores, found.repeated) == (49.0, [63.9, 48.0, 35.3], 0)
+    sides = [[getattr(pair, side).document for pair in winobias[2]] for side in ("pro", "anti")]
+    counts = [conll_f1([d.clusters for d in side], [rule_clusters(d) for d in side]).per_document for side in sides]
+    difference = f1_difference(*counts)
+    assert difference.low < 0 < difference.high and abs(difference.value) < 0.5
