@@ -185,7 +185,7 @@ def test_a_system_that_knows_the_stereotypes_only(winobias):
 
 
 def test_the_rules_as_a_baseline(ontogum, winobias):
-    """On OntoGUM's dev part; and on WinoBias, which has no parts of speech, pronouns only: no difference to speak of."""
+    """On OntoGUM's dev part; on WinoBias, which has no parts of speech, they find pronouns only: no difference."""
     documents = ontogum["dev"].documents
     found = conll_f1([without_singletons(d.clusters) for d in documents], [rule_clusters(d) for d in documents])
     scores = [round(100 * metric.f1, 1) for metric in (found.muc, found.b_cubed, found.ceafe)]

@@ -59,7 +59,7 @@ def _mentions(document: Document, numbers: range) -> Iterator[tuple[tuple, Span]
 
 
 def _last_noun(document: Document, numbers: range) -> int | None:
-    """The last noun of the run of words that can stand in a noun phrase, at the start of `numbers`; None without one."""
+    """The last noun of the run of words of a noun phrase at the start of `numbers`; None without one."""
     last = None
     for number in numbers:
         if document.pos[number] not in INSIDE:
