@@ -8,7 +8,7 @@ import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.conll import read_conll, without_singletons, write_conll
-from scripts.biasflow.corpora.winobias import PRONOUNS, professions, read_pairs
+from scripts.biasflow.corpora.winobias import PRONOUNS, masked_words, professions, read_pairs, two_professions
 from scripts.biasflow.metrics.coreference import conll_f1, f1_difference
 from scripts.biasflow.metrics.winobias import (
     NONE,
@@ -145,6 +145,14 @@ def test_pairs_of_winobias_differ_in_more_than_the_pronoun_19_times(winobias):
 def test_gendered_pronouns_outside_the_gold_cluster(sentences):
     gendered = [sum(word.lower() in PRONOUNS for word in sentence.document.words) for sentence in sentences]
     assert sum(n > len(sentence.pronouns) for n, sentence in zip(gendered, sentences, strict=True)) == 5
+
+
+def test_every_sentence_has_a_profession_of_either_stereotype(winobias):
+    """3,168 rows for a probe, 72 to 84 of each profession; 46 sentences have two pronouns to mask."""
+    sentences = [pair.pro for pairs in winobias.values() for pair in pairs]
+    rows = Counter(name for sentence in sentences for name, _ in two_professions(sentence).values())
+    assert (rows.total(), len(rows), min(rows.values()), max(rows.values())) == (3168, 40, 72, 84)
+    assert Counter(masked_words(sentence, "_").count("_") for sentence in sentences) == {1: 1538, 2: 46}
 
 
 def test_the_lists_of_winobias_are_ours(data):
