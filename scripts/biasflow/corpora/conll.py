@@ -69,8 +69,10 @@ class Document:
         if len(words) != len(self.words):
             raise BiasflowError(f"document {self.name}: {len(words)} words for {len(self.words)}; give one for each.")
         for number, (old, new) in enumerate(zip(self.words, words, strict=True), start=1):
-            if new != old and (not new or re.search(r"\s", new)):
-                raise BiasflowError(f"document {self.name}: word {number}: {new!r} is empty or has a blank in it.")
+            if (not new and old) or re.findall(r"\s", new) != re.findall(r"\s", old):
+                raise BiasflowError(
+                    f"document {self.name}: word {number}: {new!r} is empty or has another blank in it."
+                )
         return replace(self, words=tuple(words))
 
     def renamed(self, key: str) -> Self:
