@@ -8,7 +8,7 @@ import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.conll import read_conll, without_singletons, write_conll
-from scripts.biasflow.corpora.winobias import PRONOUNS, professions, read_pairs
+from scripts.biasflow.corpora.winobias import PRONOUNS, masked_words, professions, read_pairs, two_professions
 from scripts.biasflow.metrics.coreference import conll_f1, f1_difference
 from scripts.biasflow.metrics.winobias import (
     NONE,
@@ -17,6 +17,7 @@ from scripts.biasflow.metrics.winobias import (
     profession_gaps,
     pronoun_accuracy,
 )
+from scripts.biasflow.tasks.coreference.rules import rule_clusters
 from scripts.biasflow.tasks.coreference.strategies import STRATEGIES, debias
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
@@ -146,6 +147,14 @@ def test_gendered_pronouns_outside_the_gold_cluster(sentences):
     assert sum(n > len(sentence.pronouns) for n, sentence in zip(gendered, sentences, strict=True)) == 5
 
 
+def test_every_sentence_has_a_profession_of_either_stereotype(winobias):
+    """3,168 rows for a probe, 72 to 84 of each profession; 46 sentences have two pronouns to mask."""
+    sentences = [pair.pro for pairs in winobias.values() for pair in pairs]
+    rows = Counter(name for sentence in sentences for name, _ in two_professions(sentence).values())
+    assert (rows.total(), len(rows), min(rows.values()), max(rows.values())) == (3168, 40, 72, 84)
+    assert Counter(masked_words(sentence, "_").count("_") for sentence in sentences) == {1: 1538, 2: 46}
+
+
 def test_the_lists_of_winobias_are_ours(data):
     table = professions()
     for name, gender in (("male", "M"), ("female", "F")):
@@ -181,3 +190,15 @@ def test_a_system_that_knows_the_stereotypes_only(winobias):
     assert Counter(predicted)[NONE] == 792
     gaps = profession_gaps(class_counts(sentences, predicted))
     assert gaps.tpr.gap_sum() == 40 and gaps.tpr.gap_pearson(professions()["share_of_women"]) > 0.5
+
+
+def test_the_rules_as_a_baseline(ontogum, winobias):
+    """On OntoGUM's dev part; on WinoBias, which has no parts of speech, they find pronouns only: no difference."""
+    documents = ontogum["dev"].documents
+    found = conll_f1([without_singletons(d.clusters) for d in documents], [rule_clusters(d) for d in documents])
+    scores = [round(100 * metric.f1, 1) for metric in (found.muc, found.b_cubed, found.ceafe)]
+    assert (round(100 * found.average, 1), scores, found.repeated) == (49.0, [63.9, 48.0, 35.3], 0)
+    sides = [[getattr(pair, side).document for pair in winobias[2]] for side in ("pro", "anti")]
+    counts = [conll_f1([d.clusters for d in side], [rule_clusters(d) for d in side]).per_document for side in sides]
+    difference = f1_difference(*counts)
+    assert difference.low < 0 < difference.high and abs(difference.value) < 0.5

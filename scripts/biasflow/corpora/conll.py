@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Literal, Self
 
@@ -68,8 +69,10 @@ class Document:
         if len(words) != len(self.words):
             raise BiasflowError(f"document {self.name}: {len(words)} words for {len(self.words)}; give one for each.")
         for number, (old, new) in enumerate(zip(self.words, words, strict=True), start=1):
-            if new != old and (not new or re.search(r"\s", new)):
-                raise BiasflowError(f"document {self.name}: word {number}: {new!r} is empty or has a blank in it.")
+            if (not new and old) or re.findall(r"\s", new) != re.findall(r"\s", old):
+                raise BiasflowError(
+                    f"document {self.name}: word {number}: {new!r} is empty or has another blank in it."
+                )
         return replace(self, words=tuple(words))
 
     def renamed(self, key: str) -> Self:
@@ -158,6 +161,45 @@ def write_conll(documents: Iterable[Document], path: str | Path) -> None:
             names.add(document.name)
             stream.write(document.text if last.endswith("\n") else f"\n{document.text}")
             last = document.gaps[-1]
+
+
+def new_document(
+    key: str,
+    sentences: Sequence[Sequence[str]],
+    clusters: Clusters,
+    *,
+    pos: Sequence[str],
+    names: Sequence[str],
+    part: str = "000",
+) -> Document:
+    """A document of these words and clusters, in 12 columns apart by tabs; pos and names: the cells of every word.
+
+    BiasflowError names two mentions of one cluster that cross: brackets of one id can only nest."""
+    words = tuple(word for sentence in sentences for word in sentence)
+    numbers = tuple(number for number, sentence in enumerate(sentences) for _ in sentence)
+    clusters = merge_clusters(clusters)
+    closing, single, opening = ([[] for _ in words] for _ in range(3))
+    for id, cluster in enumerate(clusters):
+        for one, other in combinations(cluster, 2):
+            if one[0] < other[0] < one[1] < other[1]:
+                raise BiasflowError(f"document ({key}); part {part}: {one} and {other} are of one cluster and cross.")
+        for first, last in cluster:
+            if first == last:
+                single[first].append(f"({id})")
+            else:
+                opening[first].append(f"({id}")
+                closing[last].append(f"{id})")
+    gaps, gap = [], f"#begin document ({key}); part {part}\n"
+    for sentence in sentences:
+        for place in range(len(sentence)):
+            number = len(gaps)
+            brackets = "|".join(closing[number] + single[number] + opening[number]) or "-"
+            gaps.append(f"{gap}{key}\t{int(part)}\t{place}\t")
+            gap = f"\t{pos[number]}\t*\t-\t-\t-\t-\t{names[number]}\t{brackets}\n"
+        gap += "\n"
+    gaps.append(f"{gap}#end document\n")
+    speakers = ("-",) * len(words)
+    return Document(key, part, words, tuple(pos), speakers, tuple(names), numbers, clusters, tuple(gaps))
 
 
 def merge_clusters(clusters: Clusters) -> Clusters:

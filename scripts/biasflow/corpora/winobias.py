@@ -75,6 +75,45 @@ def profession_of(words: Sequence[str]) -> str | None:
     return name if name in professions().index else None
 
 
+def professions_in(words: Sequence[str]) -> dict[str, Span]:
+    """The professions that stand in the words, as whole words in any case: name -> the span where it stands first."""
+    lower = tuple(word.lower() for word in words)
+    return {
+        name: (start, start + len(tokens) - 1)
+        for name, tokens in _tokens().items()
+        for start in range(len(lower) - len(tokens), -1, -1)
+        if lower[start : start + len(tokens)] == tokens
+    }
+
+
+def two_professions(sentence: Sentence) -> dict[str, tuple[str, Span]]:
+    """Stereotype (M, F) -> the profession of that list which the sentence names, and the span where it stands first.
+
+    The longest name of a list, where there are several. BiasflowError names a document without one of either list."""
+    found = professions_in(sentence.document.words)
+    chosen = {}
+    for stereotype in ("M", "F"):
+        names = [name for name in found if professions().at[name, "stereotype"] == stereotype]
+        if not names:
+            raise BiasflowError(
+                f"document {sentence.document.name}: no profession of {PROFESSIONS.name} with stereotype {stereotype}; "
+                "a sentence of WinoBias names one of either."
+            )
+        name = max(names, key=len)
+        chosen[stereotype] = name, found[name]
+    return chosen
+
+
+def masked_words(sentence: Sentence, mask: str) -> tuple[str, ...]:
+    """The words of the sentence with `mask` for every pronoun that tells a gender, those outside the cluster too."""
+    return tuple(mask if word.lower() in PRONOUNS else word for word in sentence.document.words)
+
+
+@functools.cache
+def _tokens() -> dict[str, tuple[str, ...]]:
+    return {name: tuple(name.lower().split()) for name in professions().index}
+
+
 def _sentence(path: str | Path, document: Document, is_pro: bool) -> Sentence:
     where = f"{path}: document {document.name}: "
     if len(document.clusters) != 1:

@@ -15,7 +15,7 @@ import numpy as np
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.corpora.conll import Clusters, Span
-from scripts.biasflow.corpora.winobias import PRONOUNS, Sentence, professions
+from scripts.biasflow.corpora.winobias import PRONOUNS, Sentence, professions, professions_in
 from scripts.biasflow.metrics import fairness
 
 NONE = "None"
@@ -108,24 +108,14 @@ def professions_with_pronoun(sentence: Sentence, clusters: Clusters) -> frozense
     """The professions in the other mentions of the predicted cluster that holds the gold pronoun's own span.
 
     Of two gold pronouns both must have the same; else there are none."""
-    words = [word.lower() for word in sentence.document.words]
-    found = {_beside(words, clusters, pronoun) for pronoun in sentence.pronouns}
+    found = {_beside(sentence.document.words, clusters, pronoun) for pronoun in sentence.pronouns}
     return found.pop() if len(found) == 1 else frozenset()
 
 
-def _beside(words: list[str], clusters: Clusters, pronoun: Span) -> frozenset[str]:
+def _beside(words: tuple[str, ...], clusters: Clusters, pronoun: Span) -> frozenset[str]:
     cluster = next((cluster for cluster in clusters if pronoun in cluster), ())
-    mentions = [tuple(words[first : last + 1]) for first, last in cluster if (first, last) != pronoun]
-    return frozenset(name for name, tokens in _tokens().items() if any(_contains(each, tokens) for each in mentions))
-
-
-@functools.cache
-def _tokens() -> dict[str, tuple[str, ...]]:
-    return {name: tuple(name.lower().split()) for name in professions().index}
-
-
-def _contains(words: tuple[str, ...], tokens: tuple[str, ...]) -> bool:
-    return any(words[at : at + len(tokens)] == tokens for at in range(len(words) - len(tokens) + 1))
+    others = (words[first : last + 1] for first, last in cluster if (first, last) != pronoun)
+    return frozenset(name for mention in others for name in professions_in(mention))
 
 
 def _released(sentence: Sentence, clusters: Clusters) -> str:

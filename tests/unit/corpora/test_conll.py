@@ -1,5 +1,7 @@
 """CoNLL-2012 files: brackets, errors that name document and line, and that nothing is lost on the way back."""
 
+from itertools import combinations
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.conll import (
     merge_clusters,
+    new_document,
     plain_word,
     read_conll,
     read_predictions,
@@ -193,6 +196,23 @@ def test_reading_and_writing_lose_nothing(tmp_path, documents, start, line_end):
         assert {span for cluster in expected for span in cluster} == {s for c in document.clusters for s in c}
     write_conll(corpus.documents, copy)
     assert copy.read_bytes() == path.read_bytes()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts())
+def test_new_documents_are_read_as_they_were_made(tmp_path, documents):
+    made = []
+    for number, (_, sentences, clusters) in enumerate(documents):
+        cells = ["NN"] * sum(map(len, sentences))
+        arguments = (f"nw/{number}", sentences, tuple(clusters))
+        if any(crosses(*pair) for cluster in merge_clusters(tuple(clusters)) for pair in combinations(cluster, 2)):
+            with pytest.raises(BiasflowError, match=rf"\(nw/{number}\); part 012: .* cross"):
+                new_document(*arguments, pos=cells, names=cells, part="012")
+        else:
+            made.append(new_document(*arguments, pos=cells, names=cells, part="012"))
+    if made:
+        write_conll(made, tmp_path / "made.conll")
+        assert read_conll(tmp_path / "made.conll").documents == tuple(made)
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(3, 6)), min_size=1, max_size=3), max_size=5))

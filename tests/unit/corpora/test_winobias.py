@@ -3,7 +3,14 @@
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.winobias import profession_of, professions, read_pairs
+from scripts.biasflow.corpora.winobias import (
+    masked_words,
+    profession_of,
+    professions,
+    professions_in,
+    read_pairs,
+    two_professions,
+)
 from tests.unit.synthetic_conll import conll_text
 
 PRO = "The construction worker thanked the nurse because he is kind .".split()
@@ -73,3 +80,36 @@ def test_files_that_do_not_belong_together(write):
         read_pairs(pro, pro)
     with pytest.raises(BiasflowError, match="with F is no stereotype"):
         read_pairs(anti, pro)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("The CEO and the ceo", {"CEO": (1, 1)}),
+        ("a Construction worker works in construction", {"construction worker": (1, 2)}),
+        ("the teachers ' cook", {"cook": (3, 3)}),
+        ("the worker construction", {}),
+        ("", {}),
+    ],
+)
+def test_professions_are_whole_words(words, expected):
+    assert professions_in(words.split()) == expected
+
+
+def test_what_a_probe_asks_of_a_sentence(write):
+    words = "The farmer told the nurse that his nurse and the construction worker saw Him".split()
+    pairs = read_pairs(
+        write("pro", (words, [((0, 1), (6, 6))])),
+        write("anti", ([{"his": "her", "Him": "her"}.get(word, word) for word in words], [((0, 1), (6, 6))])),
+    )
+    assert two_professions(pairs[0].pro) == {"M": ("construction worker", (10, 11)), "F": ("nurse", (4, 4))}
+    masked = masked_words(pairs[0].pro, "[MASK]")
+    assert masked == masked_words(pairs[0].anti, "[MASK]")
+    assert [at for at, word in enumerate(masked) if word == "[MASK]"] == [6, 13]
+
+
+def test_a_sentence_without_a_second_profession_is_named(write):
+    words, gold = ["The", "cook", "saw", "himself"], [((0, 1), (3, 3))]
+    (pair,) = read_pairs(write("pro", (words, gold)), write("anti", ([*words[:3], "herself"], gold)))
+    with pytest.raises(BiasflowError, match=r"\(nw/pro/0\); part 000: no profession .* stereotype F"):
+        two_professions(pair.pro)

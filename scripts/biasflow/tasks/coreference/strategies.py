@@ -99,10 +99,9 @@ def _anonymise(document: Document, persons: list[int]) -> tuple[Document, int]:
 def _augmented(documents: tuple[Document, ...], names: Names) -> Debiased:
     copies, swapped, left = [], 0, 0
     for document in documents:
-        sentences = [
-            (document.words[at.start : at.stop], document.pos[at.start : at.stop]) for at in document.sentence_words()
-        ]
-        new, left_here = swap_tokens(*([each[k] for each in sentences] for k in (0, 1)), names=names)
+        sentences = [slice(numbers.start, numbers.stop) for numbers in document.sentence_words()]
+        tokens, tags = ([cells[sentence] for sentence in sentences] for cells in (document.words, document.pos))
+        new, left_here = swap_tokens(tokens, tags, names=names)
         words = [word for sentence in new for word in sentence]
         copies.append(document.with_words(words).renamed(f"{document.key}/swapped"))
         swapped += sum(old != word for old, word in zip(document.words, words, strict=True))

@@ -1,6 +1,7 @@
 """Coreference metrics: the reference scorer's cases, and what must hold for any clusters."""
 
 from fractions import Fraction
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -117,6 +118,37 @@ def test_bounds_the_perfect_and_the_empty_prediction(sides):
     mentions = [mention for clusters in gold for cluster in clusters for mention in cluster]
     assert perfect.b_cubed.f1 == perfect.ceafe.f1 == perfect.lea.f1 == (1 if mentions else 0)
     assert perfect.muc.f1 == any(len(cluster) > 1 for clusters in gold for cluster in clusters)
+
+
+def recall_by_definition(gold, predicted) -> list[tuple[float, float]]:
+    """Numerator and denominator of each metric's recall, mention by mention and link by link."""
+    of = {mention: frozenset(cluster) for cluster in predicted for mention in cluster}
+    muc = lea = 0
+    for cluster in gold:
+        muc += len(cluster) - len({of.get(mention, mention) for mention in cluster})
+        links = [frozenset(pair) for pair in combinations(cluster, 2)] or [frozenset(cluster)]
+        kept = [link for link in links if any(_has(other, link) for other in of.values())]
+        lea += len(cluster) * len(kept) / len(links)
+    b_cubed = sum(len(of.get(m, frozenset()) & set(cluster)) / len(cluster) for cluster in gold for m in cluster)
+    few, many = sorted((gold, predicted), key=len)
+    ceafe = max(
+        sum(2 * len({*one} & {*other}) / (len(one) + len(other)) for one, other in zip(few, chosen, strict=True))
+        for chosen in permutations(many, len(few))
+    )
+    mentions = sum(map(len, gold))
+    return [(muc, mentions - len(gold)), (b_cubed, mentions), (ceafe, len(gold)), (lea, mentions)]
+
+
+def _has(cluster, link) -> bool:
+    return link <= cluster if len(link) > 1 else link == cluster
+
+
+@given(documents(size=1))
+def test_counts_are_those_of_the_definitions(sides):
+    (gold,), (predicted,) = sides
+    (counts,) = conll_f1([gold], [predicted]).per_document
+    assert counts[:, :2] == pytest.approx(np.array(recall_by_definition(gold, predicted)))
+    assert counts[:, 2:] == pytest.approx(np.array(recall_by_definition(predicted, gold)))
 
 
 def test_averages_of_many_sums_at_once():

@@ -47,6 +47,13 @@ def test_augmenting_adds_a_swapped_copy_of_every_document(documents):
     assert debias("ca", documents, names="swap").documents[2].words[0] != "Mary"
 
 
+def test_a_token_with_a_blank_in_it_is_swapped_too(tmp_path):
+    documents = documents_of(tmp_path, conll_text("k", [["her dog", "saw", "the best man"]], pos=["NN", "VBD", "NN"]))
+    found = debias("ca", documents)
+    assert found.documents[1].words == ("his dog", "saw", "the best man")
+    assert found.counts == {"swapped": 1, "left": 1}
+
+
 def test_both(documents):
     found = debias("anon+ca", documents)
     assert found.documents[:2] == debias("anon", documents).documents
