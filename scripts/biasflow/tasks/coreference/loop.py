@@ -172,6 +172,8 @@ def fit(
         enable_full_determinism(seed)  # on the processor torch is deterministic as it is
     done = _resume(checkpoint, module, parts)
     total = recipe.epochs * len(train)
+    if len(done.scores) < done.step // len(train):
+        _end_epoch(done, module, scorer, vectors, dev, recipe)  # checkpoints are written before it
     for step in progress(range(done.step, total), total=total - done.step, description="coreference: steps"):
         epoch, place = divmod(step, len(train))
         number = int(np.random.default_rng([seed, epoch]).permutation(len(train))[place])
@@ -189,10 +191,11 @@ def fit(
         for part in parts:
             part.step(step, total, recipe.clip)
         done.step = step + 1
-        if place == len(train) - 1:
-            _end_epoch(done, module, scorer, vectors, dev, recipe)
-        if place == len(train) - 1 or done.step % recipe.checkpoint_steps == 0:
+        ended = place == len(train) - 1
+        if ended or done.step % recipe.checkpoint_steps == 0:
             _save(checkpoint, module, parts, done)
+        if ended:
+            _end_epoch(done, module, scorer, vectors, dev, recipe)
     if done.kept:
         module.load_state_dict(done.kept)
     module.eval()

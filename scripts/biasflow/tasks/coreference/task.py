@@ -68,10 +68,7 @@ def train(
     steps, mentions_kept (the share of the gold mentions of validation that pruning kept, then), train and validation
     (documents), cut (documents that were trained on in windows), repeated and dropped (see `read_conll`), singletons
     (clusters of one mention, left out), and how many tokens the strategy changed."""
-    if method is None:
-        check_strategy(strategy, None, known=tuple(STRATEGIES))
-    else:
-        check_strategy(strategy, method)
+    check_strategy(strategy, method, known=tuple(STRATEGIES))
     asked, work = Recipe.of(recipe), Path(work)
     corpora = {role: [read_conll(path, broken=broken) for path in data[role]] for role in ("train", "validation")}
     debiased = debias(strategy if method is None else PLAIN, _documents(corpora["train"]), names=names)

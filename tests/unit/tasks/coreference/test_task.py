@@ -85,8 +85,15 @@ def kill_at(monkeypatch, name, call):
 
 @pytest.mark.parametrize(
     ("name", "call", "after"),
-    # before any checkpoint, within an epoch, in an evaluation, while a checkpoint is written, in the second epoch
-    [("_loss", 2, 0), ("_loss", 3, 3), ("_end_epoch", 0, 3), ("_save", 1, 3), ("_loss", 4, 4), ("_loss", 7, 6)],
+    [
+        ("_loss", 2, 0),  # before any checkpoint
+        ("_loss", 3, 3),
+        ("_end_epoch", 0, 4),
+        ("_save", 1, 3),
+        ("_loss", 4, 4),  # after an epoch's end
+        ("_loss", 7, 6),
+        ("_end_epoch", 1, 8),
+    ],
 )
 @pytest.mark.parametrize("keep", ["best", "last"])
 def test_a_killed_run_ends_as_an_uninterrupted_one(tmp_path, monkeypatch, name, call, after, keep):
@@ -169,6 +176,19 @@ def test_a_method_in_training_changes_the_weights_and_is_carried_by_the_model(tm
     assert found == pytest.approx(facts["validation_score"])
     with pytest.raises(BiasflowError, match="with-densray"):
         run(tmp_path, "again", method=densray)
+
+
+def test_a_run_with_a_method_that_was_killed_when_it_was_saved_goes_on(tmp_path, monkeypatch, densray):  # noqa: F811
+    whole = run(tmp_path, "whole", strategy="with-densray", method=densray)
+
+    def failing(*arguments):
+        raise KilledError
+
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(task, "save_training", failing)
+        run(tmp_path, "resumed", strategy="with-densray", method=densray)
+    assert run(tmp_path, "resumed", strategy="with-densray", method=densray) == whole
+    assert same(weights(tmp_path, "whole"), weights(tmp_path, "resumed"))
 
 
 def test_checkpoints_with_another_method_are_refused(tmp_path, monkeypatch, densray):  # noqa: F811
