@@ -19,7 +19,14 @@ from scripts.biasflow.papers.paper import load as load_paper
 from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.plan.code import code_files, module_file
 from scripts.biasflow.plan.configuration import load_schema, resolve
-from scripts.biasflow.plan.datasets import AUTHORS_STIMULI, CHINESE_ARTICLES, CHINESE_TEXT, ceat_tests, text_file
+from scripts.biasflow.plan.datasets import (
+    AUTHORS_STIMULI,
+    CHINESE_ARTICLES,
+    CHINESE_TEXT,
+    ceat_tests,
+    context_files,
+    text_name,
+)
 from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs
 from scripts.biasflow.plan.items import items_of
@@ -99,8 +106,6 @@ def memory(megabytes):
     return lambda wildcards, attempt: megabytes * attempt
 
 
-PLANTED_WORLD = project_folder("config/planted")
-GENDER_LEXICON = project_folder("config/gender")
 SENTENCE_PAIRS = config["fitting"]["sentence_pairs"] or project_file("config/sentence_pairs.yaml")
 
 

@@ -78,7 +78,6 @@ rule chinese_wikipedia:
 rule planted_text:
     input:
         code=code("planted_text"),
-        world=PLANTED_WORLD,
     output:
         f"{RESULTS}/data/texts/{{encoder}}{{part}}.txt",
     log:
@@ -101,7 +100,6 @@ rule planted_text:
 rule stimuli_planted:
     input:
         code=code("stimuli_planted"),
-        world=PLANTED_WORLD,
     output:
         f"{RESULTS}/data/stimuli/planted.csv",
     log:
@@ -143,7 +141,6 @@ rule stimuli_swapped:
     input:
         code=code("stimuli_swapped"),
         stereoset=f"{CORPORA}/stereoset-dev",
-        lexicon=GENDER_LEXICON,
     output:
         f"{RESULTS}/data/stimuli/stereoset-swapped.csv",
     log:
@@ -181,9 +178,8 @@ rule ceat_contexts:
     input:
         code=code("ceat_contexts"),
         encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
-        text=lambda wildcards: text_file(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),
+        text=lambda wildcards: context_files(config, wildcards.encoder, CATALOGUE),
         words=project_file("config/ceat_words.csv"),
-        world=PLANTED_WORLD,
     output:
         contexts=f"{RESULTS}/data/contexts/{{encoder}}/ceat.parquet",
         counts=f"{RESULTS}/data/contexts/{{encoder}}/ceat_counts.csv",
@@ -198,6 +194,7 @@ rule ceat_contexts:
     params:
         **{key: config["metrics"]["ceat"][key] for key in ("per_word", "seed")},
         tests=lambda wildcards: ceat_tests(config, wildcards.encoder),
+        text=lambda wildcards: text_name(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),
     script:
         "../scripts/ceat_contexts.py"
 

@@ -44,13 +44,14 @@ rule pretrain:
         encoder=of_source("pretrain"),
     conda:
         "../envs/torch.yaml"
-    threads: 2
+    threads: threads_for
     resources:
         mem_mb=memory(6000),
         runtime=120,
         gpu=gpu,
     params:
         device=config["device"],
+        deterministic=config["deterministic"],
         encoder=lambda wildcards: FIND.encoders.pretraining(wildcards.encoder),
     script:
         "../scripts/pretrain.py"
@@ -72,13 +73,14 @@ rule continue_encoder:
         encoder=of_source("continued"),
     conda:
         "../envs/torch.yaml"
-    threads: 2
+    threads: threads_for
     resources:
         mem_mb=memory(12000),
         runtime=240,
         gpu=gpu,
     params:
         device=config["device"],
+        deterministic=config["deterministic"],
         encoder=lambda wildcards: {
             key: config["encoders"][wildcards.encoder][key] for key in ("recipe", "max_length", "seed")
         },

@@ -6,7 +6,6 @@ rule fit_methods:
         unpack(FIND.fits.inputs),
         code=lambda wildcards: code("fit_methods", *FIND.fits.modules(wildcards)),
         sentence_pairs=SENTENCE_PAIRS,
-        world=PLANTED_WORLD,
     output:
         methods=f"{RESULTS}/methods/{{encoder}}/{{training}}/{{group}}.safetensors",
         about=directory(f"{RESULTS}/methods/{{encoder}}/{{training}}/{{group}}.about"),

@@ -7,6 +7,12 @@ def code_of_readout(name):
     return lambda wildcards: code("read", *modules(wildcards))
 
 
+def spares_of_readout(name):
+    """Wildcards -> files that spare a readout work, whatever their age."""
+    spares = FIND.readings.spares(name)
+    return lambda wildcards: ancient(spares(wildcards))
+
+
 for NAME, READOUT in READOUTS.items():
 
     rule:
@@ -15,7 +21,7 @@ for NAME, READOUT in READOUTS.items():
         input:
             unpack(FIND.readings.inputs(NAME)),
             code=code_of_readout(NAME),
-            world=PLANTED_WORLD,
+            spares=spares_of_readout(NAME),
         output:
             directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}"),
         log:

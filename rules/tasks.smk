@@ -2,6 +2,32 @@
 # active in every forward pass; it is fitted to the encoder that training starts from.
 
 
+# The tokens of a task's texts, for all trainings and readings that take them. They spare these work and change nothing
+# in their results: whoever reads such a file checks what it was made of, and does not run again because it is newer.
+rule tokenise:
+    input:
+        unpack(FIND.trainings.tokenised_files),
+        code=lambda wildcards: code("tokenise", FIND.trainings.tokenising(wildcards)["module"]),
+    output:
+        f"{RESULTS}/data/{{task}}/tokens/{{encoder}}/{{text}}.safetensors",
+    log:
+        f"{RESULTS}/logs/data/{{task}}-tokens-{{encoder}}-{{text}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/tokenise/{{encoder}}/{{task}}/{{text}}.tsv"
+    wildcard_constraints:
+        text=r"[^/]+",
+    conda:
+        "../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(8000),
+        runtime=60,
+    params:
+        tokenise=FIND.trainings.tokenising,
+    script:
+        "../scripts/tokenise.py"
+
+
 for KIND, TASK in TASKS.items():
 
     rule:
@@ -11,8 +37,8 @@ for KIND, TASK in TASKS.items():
             unpack(FIND.trainings.inputs),
             code=lambda wildcards: code("finetune", *FIND.trainings.modules(wildcards)),
             first=lambda wildcards: ancient(FIND.trainings.first(wildcards)),
+            tokens=lambda wildcards: ancient(FIND.trainings.tokens(wildcards)),
             sentence_pairs=SENTENCE_PAIRS,
-            world=PLANTED_WORLD,
         output:
             **{
                 name.partition(".")[0]: f"{RESULTS}/models/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}/{name}"
@@ -35,5 +61,6 @@ for KIND, TASK in TASKS.items():
             training=FIND.trainings.params,
             checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}",
             device=config["device"],
+            deterministic=config["deterministic"],
         script:
             "../scripts/finetune.py"

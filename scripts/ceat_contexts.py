@@ -10,14 +10,16 @@ def main(smk) -> None:
         from scripts.biasflow.base.tabular import write_csv, write_parquet
         from scripts.biasflow.corpora.ceat_sets import ceat_tests, words_of
         from scripts.biasflow.corpora.plain_text import read_texts
+        from scripts.biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA, read_paragraphs
         from scripts.biasflow.encoders.batches import longest_input
         from scripts.biasflow.encoders.load import load_encoder
         from scripts.biasflow.readouts.word_contexts import find_word_contexts
 
+        read = read_paragraphs if smk.params.text == ENGLISH_WIKIPEDIA else read_texts
         model, tokenizer = load_encoder(Path(smk.input.encoder[0]).parent, head="none")
         found = find_word_contexts(
             tokenizer,
-            read_texts(smk.input.text),
+            map(read, smk.input.text),  # a file is opened when those before it are read
             words_of(ceat_tests(smk.params.tests, smk.input.words).values()),
             per_word=smk.params.per_word,
             seed=smk.params.seed,
@@ -25,8 +27,9 @@ def main(smk) -> None:
             missing="drop",  # which tests lack one is said by each of them,
         )
         write_parquet(found.table, smk.output.contexts)
-        write_csv(found.counts, smk.output.counts)
-        facts |= {"seed": smk.params.seed, "texts": found.texts, "words_without_context": list(found.dropped)}
+        write_csv(found.counts.assign(wanted=smk.params.per_word, text=smk.params.text), smk.output.counts)
+        facts |= {"seed": smk.params.seed, "files": found.parts, "texts": found.texts}
+        facts |= {"words_without_context": list(found.dropped)}
 
 
 if "snakemake" in globals():

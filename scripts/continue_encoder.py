@@ -8,9 +8,10 @@ from scripts._rule import rule
 def main(smk) -> None:
     with rule(smk) as facts:
         from scripts.biasflow.encoders.continue_ import continue_encoder
-        from scripts.biasflow.encoders.device import resolve_device
+        from scripts.biasflow.encoders.device import resolve_deterministic, resolve_device
 
         device = resolve_device(smk.params.device)
+        facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)
         source, target = Path(smk.input.encoder[0]).parent, Path(smk.output[0]).parent
         metrics = continue_encoder(source, target, smk.input.text, device=device.type, **smk.params.encoder)
         facts |= {"device": str(device), "seed": smk.params.encoder["seed"], "metrics": metrics}

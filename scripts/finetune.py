@@ -8,10 +8,11 @@ from scripts._rule import by_role, rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.device import resolve_device
+        from scripts.biasflow.encoders.device import resolve_deterministic, resolve_device
         from scripts.biasflow.methods.sources import fitting_arguments
 
         training, device = smk.params.training, resolve_device(smk.params.device)
+        facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)
         method = None
         if training["fit"]:
             roles = [role for role in ("text", "words", "sentence_pairs") if smk.input.get(role)]

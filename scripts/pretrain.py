@@ -9,10 +9,11 @@ def main(smk) -> None:
     with rule(smk) as facts:
         from scripts.biasflow.base.files import whole_folder
         from scripts.biasflow.corpora.documents import read_documents
-        from scripts.biasflow.encoders.device import resolve_device
+        from scripts.biasflow.encoders.device import resolve_deterministic, resolve_device
         from scripts.biasflow.encoders.pretrain import pretrain
 
         device = resolve_device(smk.params.device)
+        facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)
         with whole_folder(Path(smk.output[0]).parent) as folder:
             texts = by_role(smk.input, ["texts"])["texts"]
             metrics = pretrain(

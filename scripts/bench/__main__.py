@@ -1,6 +1,7 @@
-"""All benchmarks, one after the other, into one table."""
+"""All benchmarks, one after the other, into one table. Each row is shown as soon as it is measured."""
 
 import sys
+import time
 
 import pandas as pd
 
@@ -25,9 +26,13 @@ BENCHMARKS = [
 
 
 def main(path: str) -> None:
-    rows = pd.DataFrame([measured for benchmark in BENCHMARKS for measured in benchmark()])
-    write_csv(rows, path)
-    print(rows.to_string(index=False))
+    rows, start = [], time.monotonic()
+    for benchmark in BENCHMARKS:
+        for measured in benchmark():
+            rows.append(measured)
+            shown = ", ".join(f"{name} {value}" for name, value in measured.items())
+            print(f"{time.monotonic() - start:.0f} s: {shown}", flush=True)
+    write_csv(pd.DataFrame(rows), path)
 
 
 if __name__ == "__main__":

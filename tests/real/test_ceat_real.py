@@ -6,11 +6,13 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from transformers import BertTokenizer, RobertaTokenizer
 
 from scripts.biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, words_of
 from scripts.biasflow.corpora.plain_text import read_texts
+from scripts.biasflow.corpora.wikipedia import read_paragraphs
 from scripts.biasflow.corpora.wikitext import read_wikitext
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.metrics.association import ceat
@@ -42,7 +44,7 @@ def encoder():
 @pytest.fixture(scope="module")
 def contexts(encoder, sentences):
     return find_word_contexts(
-        encoder[1], sentences, words_of(TESTS.values()), per_word=60, max_length=48, missing="drop"
+        encoder[1], [sentences], words_of(TESTS.values()), per_word=60, max_length=48, missing="drop"
     )
 
 
@@ -76,7 +78,7 @@ def test_ceat_of_a_small_bert(encoder, contexts, name):
 def test_words_of_real_vocabularies_end_with_their_last_piece(sentences, kind, name):
     tokenizer = kind.from_pretrained(DATA / "tokenizers" / name, local_files_only=True)
     words = ["he", "Shakespeare", "NASA", "his"]
-    found = find_word_contexts(tokenizer, sentences, words, per_word=50, max_length=16)
+    found = find_word_contexts(tokenizer, [sentences], words, per_word=50, max_length=16)
     counts = found.counts.set_index("word")["found"]
     for word in words:
         flags = re.IGNORECASE if name == "bert-base-uncased" else 0
@@ -88,6 +90,35 @@ def test_words_of_real_vocabularies_end_with_their_last_piece(sentences, kind, n
         last = encoded.char_to_token(i, row.end - 1)
         piece = tokenizer.convert_ids_to_tokens(encoded["input_ids"][i][last]).lstrip("Ġ#")
         assert row.word.lower().endswith(piece.lower())
+
+
+def test_real_articles_in_shards_are_read_like_one_text(tmp_path):
+    """WikiText-2's articles as the hub's Wikipedia has its own: in several Parquet files, with bare headings."""
+    tokenizer = RobertaTokenizer.from_pretrained(DATA / "tokenizers/roberta-base", local_files_only=True)
+    lines = (DATA / "wikitext-2/wiki.train.tokens").read_text(encoding="utf-8").split("\n")
+    lines = [line.strip(" =") for line in lines[:12_000]]
+    shards = [tmp_path / str(number) for number in range(3)]
+    for number, shard in enumerate(shards):
+        own = lines[number * 4_000 : (number + 1) * 4_000]
+        articles = ["\n\n".join(own[first : first + 50]) for first in range(0, 4_000, 50)]
+        pd.DataFrame({"id": map(str, range(80)), "text": articles}).to_parquet(shard, row_group_size=9)
+    words = words_of(TESTS.values())
+    paragraphs = [line for line in lines if line.rstrip("\"'”’)] ").endswith((".", "!", "?"))]
+    options = {"per_word": 20, "max_length": 24, "missing": "drop"}
+    found = find_word_contexts(tokenizer, map(read_paragraphs, shards), words, **options)
+    assert (found.parts, found.texts) == (3, len(paragraphs)) and 3_000 < len(paragraphs) < 5_000
+    pd.testing.assert_frame_equal(found.table, find_word_contexts(tokenizer, [paragraphs], words, **options).table)
+    few = find_word_contexts(tokenizer, map(read_paragraphs, shards), ["he", "his", "family"], per_word=50)
+    assert few.parts == 1 and (few.counts["used"] == 50).all()
+
+
+def test_contexts_come_from_reddit_comments():
+    tokenizer = RobertaTokenizer.from_pretrained(DATA / "tokenizers/roberta-base", local_files_only=True)
+    comments = read_texts(DATA / "reddit/reddit_comments_gender_female_processed.csv")
+    found = find_word_contexts(tokenizer, [comments], words_of(TESTS.values()), per_word=30, missing="drop")
+    counts = found.counts.set_index("word")
+    assert found.texts == 3658 and counts.loc[["she", "her", "sister"], "used"].tolist() == [30] * 3
+    assert "Donna" in found.dropped
 
 
 def test_plain_text_of_wikipedia():

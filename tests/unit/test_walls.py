@@ -16,9 +16,10 @@ from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATE
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "scripts/biasflow"
 CHEAP = ("metrics", "results", "papers", "plan")
-DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "finetune", "read")
+DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "tokenise", "finetune", "read")
 DEAR_MODULES = [module_of(entry) for entries in (ERASERS, READOUTS, TASKS, STRATEGIES) for entry in entries.values()]
 DEAR_MODULES += [module_of(kind_of(name).gendered) for name in TASKS if kind_of(name).gendered]
+DEAR_MODULES += [module_of(kind_of(name).tokenised) for name in TASKS if kind_of(name).tokenised]
 PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
 PLANS = [str(module_file(plan_module(name), ROOT).relative_to(ROOT)) for name in TASKS]
 
@@ -45,6 +46,12 @@ def test_modules_that_scripts_import_by_name_do_not_either(module):
     assert not {"scripts/biasflow/registry.py", *PLANS} & files
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_a_training_reaches_no_stimuli(task):
+    stimuli = [PACKAGE / f"text/{name}.py" for name in ("occupation_pairs", "occupation_templates", "gender_swap")]
+    assert not closure(module_file(module_of(TASKS[task]), ROOT)) & {str(path.relative_to(ROOT)) for path in stimuli}
+
+
 @pytest.mark.parametrize("eraser", ERASERS)
 def test_an_eraser_reaches_no_other_one(eraser):
     own = module_file(module_of(ERASERS[eraser]), ROOT)
@@ -52,6 +59,16 @@ def test_an_eraser_reaches_no_other_one(eraser):
     reached = closure(own) & others
     # mean difference and the like may be shared through a module of their own, never through another eraser
     assert reached == {str(own.relative_to(ROOT))}
+
+
+def test_data_of_the_project_are_inputs_of_what_reads_them():
+    """What finds them in another way than `shipped` would not run again when they change."""
+    own = [path for path in PACKAGE.rglob("*.py") if "(__file__).resolve().parents" in path.read_text()]
+    assert own == [PACKAGE / "base/shipped.py"]
+    reached = closure(ROOT / "scripts/ceat_contexts.py") | closure(ROOT / "scripts/stimuli_swapped.py")
+    reached |= closure(PACKAGE / "text/scrub.py")
+    names = {"planted/items.csv", "gender/names.csv", "scrubbing.csv", "ceat_words.csv"}
+    assert {f"config/{name}" for name in names} <= reached
 
 
 def test_encoders_reach_no_method():

@@ -62,7 +62,7 @@ def packages(script: str) -> set[str]:
     modules += [f"{module_of(entry)}.{'targets' if script == 'paper' else 'blocks'}" for entry in PAPERS.values()]
     files = [ROOT / f"scripts/{script}.py", *(module_file(name, ROOT) for name in modules)]
     names = set()
-    for path in {each for file in files if file.exists() for each in code_files(file, ROOT)}:
+    for path in {each for file in files if file.exists() for each in code_files(file, ROOT) if each.suffix == ".py"}:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 names |= {alias.name.partition(".")[0] for alias in node.names}

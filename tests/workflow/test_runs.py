@@ -124,7 +124,9 @@ def test_every_result_has_its_provenance_and_every_job_its_log(finished):
         record = json.loads(path.with_name(path.name + ".provenance.json").read_text())
         assert record["inputs"] and record["config"]["run"] == "tiny" and record["wall_seconds"] >= 0
     encoder = json.loads((results / "encoders/tiny-bert/model.safetensors.provenance.json").read_text())
-    assert (encoder["device"], encoder["seed"]) == ("cpu", 0) and encoder["threads"] >= 1
+    assert (encoder["device"], encoder["deterministic"], encoder["seed"]) == ("cpu", True, 0) and encoder[
+        "threads"
+    ] >= 1
     assert len(list(results.glob("logs/**/*.log"))) >= 80
     assert not (results / "checkpoints/tiny-bert/nli/plain/seed0").exists()
 

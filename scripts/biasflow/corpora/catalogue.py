@@ -41,7 +41,11 @@ class HubEncoder:
 
 @dataclass(frozen=True)
 class Catalogue:
+    """What the project knows: external files by name, encoders by id. shards: a data set of several files -> their
+    names, `scattered`."""
+
     files: Mapping[str, Entry]
+    shards: Mapping[str, tuple[str, ...]]
     encoders: Mapping[str, HubEncoder]
 
     def entry(self, name: str) -> Entry:
@@ -68,8 +72,11 @@ def read_catalogue(
     error = jsonschema.exceptions.best_match(validator.iter_errors(data))
     if error is not None:
         raise BiasflowError(f"{path}: key {'/'.join(map(str, error.absolute_path)) or '(top)'}: {error.message}.")
+    shards = {name: _shards(name, keys) for name, keys in data["sharded"].items()}
+    files = {name: _entry(name, keys) for name, keys in data["files"].items()}
     return Catalogue(
-        files={name: _entry(name, keys) for name, keys in data["files"].items()},
+        files=files | {entry.name: entry for own in shards.values() for entry in own},
+        shards={name: tuple(own[number].name for number in scattered(len(own))) for name, own in shards.items()},
         encoders={id: HubEncoder(id=id, **keys) for id, keys in data["encoders"].items()},
     )
 
@@ -84,6 +91,26 @@ def _entry(name: str, keys: dict) -> Entry:
         bytes=keys["bytes"],
         sha256=keys["sha256"],
     )
+
+
+def _shards(name: str, keys: dict) -> list[Entry]:
+    """The files of a data set: <name>-<number>."""
+    digits = len(str(keys["shards"] - 1))
+    return [_entry(f"{name}-{shard:0{digits}d}", _keys_of(shard, keys)) for shard in range(keys["shards"])]
+
+
+def _keys_of(shard: int, keys: dict) -> dict:
+    """The keys of one file of a data set: its number in the paths, and what is known of it."""
+    paths = {at: keys[at] | {"path": keys[at]["path"].replace("{shard}", f"{shard:05d}")} for at in ("hub", "mirror")}
+    known = keys["known"].get(str(shard), {"bytes": None, "sha256": None})
+    return paths | known | {"licence": keys["licence"]}
+
+
+def scattered(count: int) -> list[int]:
+    """0, ..., count - 1 in the order of their binary digits read backwards (van der Corput): any first few of them are
+    spread over the whole, and more of them are the same ones and others."""
+    digits = (count - 1).bit_length()
+    return sorted(range(count), key=lambda number: f"{number:0{digits}b}"[::-1])
 
 
 def _hub_url(dataset: str, revision: str, path: str) -> str:

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from scripts.biasflow.base.errors import AbsentError, BiasflowError
+from scripts.biasflow.base.shipped import shipped
 from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
 from scripts.biasflow.planted.association import PLANTED, planted_test
 
-WORDS = Path(__file__).resolve().parents[3] / "config" / "ceat_words.csv"
+WORDS = shipped("config/ceat_words.csv")
 COLUMNS = ("test", "role", "set_name", "word")
 LEAST = 2  # words of a set: one alone has no spread
 
@@ -47,11 +48,16 @@ def read_ceat_sets(path: str | Path = WORDS) -> dict[str, AssociationTest]:
     }
 
 
+def known_tests(path: str | Path = WORDS) -> dict[str, AssociationTest]:
+    """All tests: those of a file of word sets, and that of the planted corpus."""
+    return read_ceat_sets(path) | {PLANTED: planted_test()}
+
+
 def ceat_tests(names: Sequence[str], path: str | Path = WORDS) -> dict[str, AssociationTest]:
     """The tests of these names, from the file of word sets or, for "planted", from the planted corpus's world.
 
     BiasflowError names a test that is unknown, and a word that is not a single one."""
-    known = read_ceat_sets(path) | {PLANTED: planted_test()}
+    known = known_tests(path)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise BiasflowError(f"CEAT: test {unknown[0]!r} is unknown; choose from {', '.join(known)} (words: {path})")

@@ -12,7 +12,8 @@ from scripts.biasflow.base.tabular import read_text_csv, write_csv
 from scripts.biasflow.corpora.records import read_records, refuse
 
 LABELS = ("entailment", "neutral", "contradiction")  # in the order of the hub's numbers
-COLUMNS = ("premise", "hypothesis", "label")
+TEXTS = ("premise", "hypothesis")
+COLUMNS = (*TEXTS, "label")
 NAMINGS = (COLUMNS, ("sentence1", "sentence2", "gold_label"))  # ours and the hub's; the original distributions'
 NO_GOLD_LABEL = ""  # what "-" and -1 are read as: the annotators did not agree
 LABEL_OF = {**{label: label for label in LABELS}, **{str(number): label for number, label in enumerate(LABELS)}}

@@ -23,6 +23,7 @@ REMOVED = {"[deleted]", "[removed]"}  # what Reddit puts in the place of a comme
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 NUMBERED = re.compile(r"\d+\t")  # how the sentences of the Leipzig corpora begin
 FIRST = 100  # lines that tell whether the lines are numbered
+ROWS = 1000  # of Parquet that are read at once
 LONGEST = 10_000_000  # characters of a cell: a quote that nothing closes must not swallow the file
 
 
@@ -46,7 +47,7 @@ def read_texts(path: str | Path) -> Iterator[str]:
     packed = path.suffix.lower() in OPENERS
     ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
     if ending == ".parquet" and not packed:
-        texts = _parquet_texts(path)
+        texts = parquet_texts(path)
     elif ending in SEPARATORS:
         texts = _table_texts(path, SEPARATORS[ending])
     elif ending == ".txt":
@@ -131,7 +132,11 @@ def _text_column(path: Path, header: list[str]) -> int:
     raise BiasflowError(f"{path}: the first line names {several if found else none}. Its columns: {columns}.")
 
 
-def _parquet_texts(path: Path) -> Iterator[str]:
+def parquet_texts(path: str | Path) -> Iterator[str]:
+    """The texts of a Parquet file's column `body` or `text` in its order, "" where there is none.
+
+    No more than ROWS of them are in memory at once, and the packed bytes of a row group. BiasflowError names a file
+    that is not Parquet, is damaged or has no such column of text."""
     from pyarrow import ArrowException  # slow to load, and needed for this kind of file only
     from pyarrow.parquet import ParquetFile
 
@@ -140,7 +145,7 @@ def _parquet_texts(path: Path) -> Iterator[str]:
             columns = [field for field in FIELDS if field in file.schema_arrow.names]
             if not columns:
                 raise BiasflowError(f"{path}: has no column {' or '.join(FIELDS)}.")
-            for batch in file.iter_batches(columns=columns[:1]):
+            for batch in file.iter_batches(ROWS, columns=columns[:1]):
                 for text in batch.column(0).to_pylist():
                     if text is not None and not isinstance(text, str):
                         raise BiasflowError(f"{path}: column {columns[0]} holds {type(text).__name__}, no text.")

@@ -4,7 +4,7 @@ import csv
 import json
 import reprlib
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -123,7 +123,7 @@ def _parquet(path: Path, wanted: Collection[str] | None) -> pd.DataFrame:
 
 
 def _json_lines(path: Path, stream: TextIO, wanted: Collection[str] | None) -> pd.DataFrame:
-    def objects():
+    def objects() -> Iterator[tuple[int, object]]:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue

@@ -1,4 +1,5 @@
-"""Articles of the Chinese Wikipedia as lists of sentences, from `<doc>` blocks (WikiExtractor) or Parquet (the hub)."""
+"""Articles of Wikipedias: of the Chinese one as lists of sentences, from `<doc>` blocks (WikiExtractor) or Parquet (the
+hub); of the English one paragraph by paragraph, from Parquet of any size."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,9 +8,13 @@ from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_text
+from scripts.biasflow.corpora.plain_text import parquet_texts
 
+ENGLISH_WIKIPEDIA = "english-wikipedia"  # a sharded data set of the catalogue
 CHARACTERS = 1_000_000  # of the hub's file a small part does
 ARTICLE = re.compile(r'<doc id="([^"]*)"[^>]* title="([^"]*)">\n(.*?)</doc>', re.DOTALL)
+SENTENCE_ENDS = (".", "!", "?")
+CLOSING = "\"'”’)] "  # what may follow them
 SENTENCE = re.compile(r"[^。！？]*[。！？]+[」』”’）》]*|[^。！？]+")  # its end is in it, and what closes after that
 
 
@@ -38,6 +43,19 @@ def read_chinese_wikipedia(paths: Iterable[str | Path], *, characters: int = CHA
 def chinese_sentences(text: str) -> list[str]:
     """The sentences of a text, line by line."""
     return [found.strip() for line in text.split("\n") for found in SENTENCE.findall(line) if found.strip()]
+
+
+def read_paragraphs(path: str | Path) -> Iterator[str]:
+    """The paragraphs of the articles in a Parquet file with the column text, one at a time, in the file's order.
+
+    A paragraph is a line that ends as a sentence does. So headings ("Career", "Family"), captions, the items of most
+    lists and what is left of tables are passed over: a word in them has no context. BiasflowError names a file that is
+    no Parquet or has no such column, when the first paragraph is asked for."""
+    for article in parquet_texts(path):
+        for line in article.split("\n"):
+            paragraph = line.strip()
+            if paragraph.rstrip(CLOSING).endswith(SENTENCE_ENDS):
+                yield paragraph
 
 
 def _articles(path: Path) -> Iterator[tuple[str, str]]:

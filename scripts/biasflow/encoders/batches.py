@@ -1,6 +1,6 @@
 """Batches of token sequences, sorted by length so that little is padded."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -36,7 +36,7 @@ def shortened(max_length: int | None, model: nn.Module, tokenizer: PreTrainedTok
 
 
 def length_sorted(
-    encoded: BatchEncoding,
+    encoded: BatchEncoding | Mapping[str, Sequence],
     tokenizer: PreTrainedTokenizerBase,
     *,
     batch_size: int,

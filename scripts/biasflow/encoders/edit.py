@@ -58,6 +58,7 @@ class EditReport:
             raise BiasflowError(f"edit {self.name}: it ran {self.calls} time(s) and changed nothing; check its eraser")
 
     def row(self) -> dict:
+        """What was measured of the edit, as a row of a table."""
         return {
             "edit": self.name,
             "calls": self.calls,

@@ -1,7 +1,6 @@
 """Encoders read at the first token of the last layer ([CLS], <s>): a linear classifier on it, its vectors for texts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +11,13 @@ from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
-from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input
+from scripts.biasflow.encoders.batches import length_sorted, shortened
 from scripts.biasflow.encoders.linear_head import save_head
 from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.precision import half, on_gpu
+from scripts.biasflow.encoders.tokens import Tokens, load_tokens, tokenise
 
-CHUNK = 16_384  # texts that are tokenised and sorted by length together
+CHUNK = 16_384  # texts that are sorted by length together
 
 
 class FirstTokenClassifier(nn.Module):
@@ -56,48 +57,46 @@ def new_first_token_classifier(
     return FirstTokenClassifier(encoder, len(labels)).to(device).train(), tokenizer
 
 
-@dataclass
-class TextBatches:
+def text_batches(
+    model: nn.Module, tokenizer: PreTrainedTokenizerBase, tokens: Tokens, *, batch_size: int = 128
+) -> Iterator[tuple[np.ndarray, BatchEncoding]]:
     """Texts in batches of similar length, for a model: (row numbers, batch on its device), every row once.
 
-    The texts are tokenised in runs of CHUNK and batched within a run; those longer than max_length tokens, or than the
-    encoder takes, are cut, and counted in `truncated` when they come. BiasflowError for no texts."""
+    They are batched within runs of CHUNK texts."""
+    starts = range(0, len(tokens), CHUNK)
+    for start in progress(starts, total=len(starts), description="vectors of texts"):
+        some = tokens.of_all(range(start, min(start + CHUNK, len(tokens))))
+        for rows, batch in length_sorted(some, tokenizer, batch_size=batch_size, device=model.device):
+            yield np.asarray(rows) + start, batch
 
-    model: nn.Module
-    tokenizer: PreTrainedTokenizerBase
-    texts: Sequence[str]
-    max_length: int
-    batch_size: int = 128
-    truncated: int = field(default=0, init=False)
 
-    def __post_init__(self) -> None:
-        if not len(self.texts):
-            raise BiasflowError("vectors of texts: there are no texts.")
+def text_tokens(
+    model: nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[str],
+    *,
+    max_length: int,
+    stored: Path | None = None,
+) -> Tokens:
+    """The tokens of texts for a model; those longer than max_length tokens, or than the encoder takes, are cut.
 
-    def __iter__(self) -> Iterator[tuple[np.ndarray, BatchEncoding]]:
-        limit = min(self.max_length, longest_input(self.model, self.tokenizer))
-        self.truncated = 0
-        starts = range(0, len(self.texts), CHUNK)
-        for start in progress(starts, total=len(starts), description="vectors of texts"):
-            chunk = list(self.texts[start : start + CHUNK])
-            encoded = encode(self.tokenizer, chunk, truncation=True, max_length=limit, return_overflowing_tokens=False)
-            full = [row for row, ids in enumerate(encoded["input_ids"]) if len(ids) == limit]
-            if full:  # only these can have been cut
-                whole = encode(self.tokenizer, [chunk[row] for row in full], truncation=False, verbose=False)
-                self.truncated += sum(len(ids) > limit for ids in whole["input_ids"])
-            batches = length_sorted(encoded, self.tokenizer, batch_size=self.batch_size, device=self.model.device)
-            for rows, batch in batches:
-                yield np.asarray(rows) + start, batch
+    stored: a file of `tokens.save_tokens` that holds them. BiasflowError for no texts, and as `tokens.load_tokens`."""
+    if not len(texts):
+        raise BiasflowError("vectors of texts: there are no texts.")
+    limit = shortened(max_length, model, tokenizer)
+    if stored is None:
+        return tokenise(tokenizer, texts, max_length=limit)
+    return load_tokens(stored, tokenizer, texts, max_length=limit)
 
 
 def dtype_on(device: torch.device) -> torch.dtype:
     """What the vectors of texts are kept in: half precision where they are computed in it, on a GPU."""
-    return torch.float16 if device.type == "cuda" else torch.float32
+    return torch.float16 if on_gpu(device) else torch.float32
 
 
 def first_states(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
     """The last layer's state of the first token, as `FirstTokenClassifier` reads it: [batch, hidden] of `dtype_on`."""
-    with torch.autocast("cuda", dtype=torch.float16, enabled=model.device.type == "cuda"):
+    with half(model.device):
         return model.base_model(**batch).last_hidden_state[:, 0].to(dtype_on(model.device))
 
 
@@ -110,15 +109,15 @@ def first_token_vectors(
     max_length: int,
     batch_size: int = 128,
 ) -> tuple[torch.Tensor, int]:
-    """`first_states` of all texts, [n, hidden] on the CPU, and how many of them were cut (see `TextBatches`).
+    """`first_states` of all texts, [n, hidden] on the CPU, and how many of them were cut (see `text_tokens`).
 
     BiasflowError for no texts, or for vectors that are not finite."""
-    batches = TextBatches(model, tokenizer, texts, max_length, batch_size)
+    tokens = text_tokens(model, tokenizer, texts, max_length=max_length)
     kept = torch.empty(len(texts), model.config.hidden_size, dtype=dtype_on(model.device))
-    for rows, batch in batches:
+    for rows, batch in text_batches(model, tokenizer, tokens, batch_size=batch_size):
         kept[torch.from_numpy(rows)] = first_states(model, batch).cpu()
     check_finite(kept)
-    return kept, batches.truncated
+    return kept, int(tokens.cut.sum())
 
 
 def check_finite(vectors: torch.Tensor) -> None:

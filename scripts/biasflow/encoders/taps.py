@@ -15,6 +15,7 @@ from torch import nn
 
 from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.encoders import places
+from scripts.biasflow.encoders.precision import as_trained, full
 
 
 def _finish_bert(layer: nn.Module, context: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
@@ -217,13 +218,14 @@ def pool(model: nn.Module, cls: torch.Tensor) -> torch.Tensor:
 
 
 def classify(model: nn.Module, pooled: torch.Tensor) -> torch.Tensor:
-    """The classification layer's logits [..., classes] of sentence vectors [..., hidden]."""
+    """The classification layer's logits [..., classes] of sentence vectors [..., hidden], computed `as_trained`."""
     head = classification_layer(model)
     if head is None:
         raise BiasflowError(
             f"{name_of(model)} has no next-sentence or classification head; use an encoder that has one"
         )
-    return head(pooled)
+    with as_trained(model):
+        return full(head(pooled))
 
 
 def last_layer_cls(model: nn.Module, layer: nn.Module, states: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:

@@ -7,11 +7,13 @@ from transformers import TrainingArguments
 
 
 def training_arguments(folder: str | Path, *, seed: int, on_gpu: bool, **options) -> TrainingArguments:
-    """The arguments of a deterministic training on one device that reports to nobody; options: all others."""
+    """The arguments of a training on one device that reports to nobody; options: all others.
+
+    Whether it is deterministic on a GPU is the process's affair (`device.resolve_deterministic`): the Trainer's own
+    `full_determinism` also makes every call wait for the GPU."""
     arguments = TrainingArguments(
         output_dir=str(folder),
         seed=seed,
-        full_determinism=on_gpu,  # on the processor torch is deterministic as it is
         use_cpu=not on_gpu,
         report_to="none",
         disable_tqdm=not sys.stderr.isatty(),

@@ -183,6 +183,7 @@ class _Ordinary:
         ]
 
     def fit(self, vectors: _Vectors) -> tuple[Active, ...]:
+        """One method for each setting, with the erasers of its places."""
         return tuple(Active(self.method, setting, self._edits(setting, vectors)) for setting in self.settings)
 
     def _edits(self, setting: str, vectors: _Vectors) -> tuple[tuple[str, Eraser], ...]:
@@ -210,6 +211,8 @@ class _OfGrid:
         return [(self.intervention.fitted_on, _kind(name), PLACES[name]) for name in self.subspaces]
 
     def fit(self, vectors: _Vectors) -> Grid:
+        """The grid, with the erasers that its settings are made of."""
+
         def fit(name: str, edits: Edits = ()) -> Eraser:
             options = {**self.intervention.options, "components": COMPONENTS[name]}
             each = replace(self.intervention, options=options)

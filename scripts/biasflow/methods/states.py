@@ -20,6 +20,7 @@ from scripts.biasflow.encoders import taps
 from scripts.biasflow.encoders.batches import encode, length_sorted, with_occurrences
 from scripts.biasflow.encoders.edit import Edits, edited, watched
 from scripts.biasflow.encoders.places import LAST_CLS, POOLED, has_tokens
+from scripts.biasflow.encoders.precision import as_trained
 from scripts.biasflow.methods.arrays import States, allocate
 from scripts.biasflow.methods.occurrences import FEMININE, Occurrences, find_occurrences_for
 from scripts.biasflow.text.sentence_pairs import check_pairs
@@ -70,7 +71,7 @@ class PassStates(VectorSource):
         def chosen(place: str, h: torch.Tensor) -> torch.Tensor:
             return h[rows[has_tokens(place)][0]].float().cpu()  # only these leave the device
 
-        with edited(self.model, edits), watched(self.model, places, chosen) as seen:
+        with edited(self.model, edits), watched(self.model, places, chosen) as seen, as_trained(self.model):
             for batch, rows in self._batches():
                 run(**batch)
                 found = found or allocate({p: (sizes[has_tokens(p)], *seen[p].shape[1:]) for p in places})

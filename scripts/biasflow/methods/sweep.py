@@ -13,6 +13,7 @@ from torch import nn
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import places, taps
 from scripts.biasflow.encoders.edit import EditReport, edited, watched
+from scripts.biasflow.encoders.precision import as_trained, full
 from scripts.biasflow.methods.fitted import NO_SETTING, NONE, Fitted
 from scripts.biasflow.methods.grid import (
     ATTENTION,
@@ -58,14 +59,19 @@ def sentence_vectors(
 ) -> torch.Tensor:
     """What the classification layer reads under every method: [axis, batch, hidden], in the order of fitted.axis.
 
-    A pass of the hooked model for every setting of an ordinary method, one `sweep` for all settings of a grid (and for
-    the untouched model beside it). batch: the model's inputs, with `attention_mask`; the model must be in evaluation
-    mode. `reports`, if given, gathers over batches what every edit did; see `check_reports`."""
+    Computed `as_trained`. A pass of the hooked model for every setting of an ordinary method, one `sweep` for all
+    settings of a grid (and for the untouched model beside it). batch: the model's inputs, with `attention_mask`; the
+    model must be in evaluation mode. `reports`, if given, gathers over batches what every edit did; see
+    `check_reports`."""
     reports = {} if reports is None else reports
     found = {}
     for grid in fitted.grids:
         names = [(NONE, NO_SETTING), *((grid.method, name_of_setting(setting)) for setting in grid.settings)]
-        vectors = grid_vectors(model, batch, [BASE, *grid.settings], grid.subspaces, reports, name=f"{grid.method} ")
+        with as_trained(model):
+            of_grid = grid_vectors(
+                model, batch, [BASE, *grid.settings], grid.subspaces, reports, name=f"{grid.method} "
+            )
+        vectors = full(of_grid)
         found |= zip(names, vectors, strict=True)
     others = [each for each in fitted.hooked if (each.method, each.setting) not in found]
     vectors = passes(model, others, lambda: _read_by_head(model, batch), reports)

@@ -1,4 +1,5 @@
-"""Which modules of this project a script imports: the inputs that make its rule run again when one of them changes."""
+"""Which modules of this project a script imports, and which data of the project these read: the inputs that make its
+rule run again when one of them changes."""
 
 import ast
 from functools import cache
@@ -8,10 +9,11 @@ PACKAGE = "scripts"
 
 
 def code_files(script: str | Path, root: str | Path) -> list[Path]:
-    """`script` and every module of the package `scripts` that it imports, directly or through others; sorted.
+    """`script`, every module of the package `scripts` that it imports, directly or through others, and the files that
+    these name in calls of `base.shipped.shipped`; sorted.
 
-    Found by reading the import statements, without running anything. Standard and installed modules are left out:
-    the software environment stands for them."""
+    Found by reading the source, without running anything. Standard and installed modules are left out: the software
+    environment stands for them."""
     root = Path(root)
     found: set[Path] = set()
     waiting = [Path(script)]
@@ -19,7 +21,7 @@ def code_files(script: str | Path, root: str | Path) -> list[Path]:
         path = waiting.pop()
         if path not in found:
             found.add(path)
-            waiting += _imported(path, root)
+            waiting += _reached(path, root) if path.suffix == ".py" else []
     return sorted(found)
 
 
@@ -30,14 +32,18 @@ def module_file(name: str, root: str | Path) -> Path:
 
 
 @cache
-def _imported(path: Path, root: Path) -> tuple[Path, ...]:
+def _reached(path: Path, root: Path) -> tuple[Path, ...]:
     names: list[str] = []
+    data: list[Path] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return tuple(file for name in names for file in _files(name, root))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "shipped":
+            named = root / ast.literal_eval(node.args[0])
+            data += named.iterdir() if named.is_dir() else [named]
+    return tuple([file for name in names for file in _files(name, root)] + data)
 
 
 def _files(name: str, root: Path) -> list[Path]:

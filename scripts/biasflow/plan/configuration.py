@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.shipped import ROOT
 from scripts.biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from scripts.biasflow.plan.names import require
-from scripts.biasflow.plan.paths import ROOT
 from scripts.biasflow.plan.sources import PLANTED, derived_encoders, is_planted
 from scripts.biasflow.plan.tasks import TaskPlan
 from scripts.biasflow.registry import PACKAGE, PAPERS, TASKS
@@ -155,7 +155,7 @@ def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
 
 # What the options of papers name, by the part of the configuration that it is in.
 _NAMED_BY_PAPERS = {
-    "encoders": ("encoders", "nli_encoders"),
+    "encoders": ("encoders", "nli_encoders", "glue_encoders"),
     "methods": ("methods", "inside_only", "during"),
     "tasks": ("tasks", "task"),
 }

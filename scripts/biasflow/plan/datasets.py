@@ -6,8 +6,10 @@ real ones for any other."""
 
 from collections.abc import Callable, Mapping
 
+from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.corpora.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
 from scripts.biasflow.corpora.seat import DENSRAY_TESTS
+from scripts.biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
 from scripts.biasflow.plan.jobs import Dataset, Files
 from scripts.biasflow.plan.paths import CORPORA, Paths, project_file
 from scripts.biasflow.plan.sources import PLANTED, is_planted, origin
@@ -46,6 +48,7 @@ def text_name(config: Mapping, encoder: str, text: str | None) -> str:
 
 
 def stimuli(asked: Asked) -> list[Dataset]:
+    """The gender-swapped triples that Strength and Distance are read on."""
     options = asked.options["strength"]
     return [
         Dataset(
@@ -59,6 +62,7 @@ def stimuli(asked: Asked) -> list[Dataset]:
 
 
 def occupations(asked: Asked) -> list[Dataset]:
+    """The lists of occupations for OCCTMP, those of the configuration with template and pronouns of their own."""
     options = asked.options["occtmp"]
     names = list(asked.chosen(options["sets"], (PLANTED,), REAL_OCCUPATIONS))
     names += [CHINESE] if asked.encoder in options["chinese"] else []
@@ -101,6 +105,14 @@ def context_tests(asked: Asked) -> list[Dataset]:
     keys = {key: options[key] for key in ("draws", "seed", "missing")}
     files = {"contexts": contexts, "words": (CEAT_WORDS,)}
     return [Dataset(name, files, keys) for name in ceat_tests(asked.config, asked.encoder)]
+
+
+def context_files(config: Mapping, encoder: str, catalogue: Catalogue) -> list[str]:
+    """The files in which the contexts of an encoder's words are looked for, in the order in which they are read."""
+    options = config["metrics"]["ceat"]
+    if options["text"] == ENGLISH_WIKIPEDIA:
+        return [f"{CORPORA}/{name}" for name in catalogue.shards[ENGLISH_WIKIPEDIA][: options["shards"]]]
+    return [text_file(config, encoder, options["text"])]
 
 
 def ceat_tests(config: Mapping, encoder: str) -> list[str]:

@@ -5,7 +5,13 @@ from pathlib import Path
 
 from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.plan.cells import plan
-from scripts.biasflow.plan.datasets import AUTHORS_STIMULI, CHINESE_ARTICLES, CHINESE_TEXT, fitting_files, text_file
+from scripts.biasflow.plan.datasets import (
+    AUTHORS_STIMULI,
+    CHINESE_ARTICLES,
+    CHINESE_TEXT,
+    context_files,
+    fitting_files,
+)
 from scripts.biasflow.plan.encoders import Encoders
 from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.paths import CORPORA
@@ -21,7 +27,7 @@ def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:
     for encoder in {each.encoder for each in (*(reading.model for reading in readings), *trained)}:
         files |= set(encoders.texts(encoder))
     for encoder in {reading.model.encoder for reading in readings if reading.readout == "associations"}:
-        files.add(text_file(config, encoder, config["metrics"]["ceat"]["text"]))
+        files |= set(context_files(config, encoder, catalogue))
     carrying = {model.encoder for model in trained if model.carried}
     for encoder in {*(encoder for encoder, *_ in found.fits), *carrying}:
         files |= {file for names in fitting_files(config, encoder).values() for file in names}

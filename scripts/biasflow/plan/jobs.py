@@ -40,7 +40,8 @@ class Model:
 class Dataset:
     """files: role -> paths, inputs of the readout; options: of its read(); modules: those that its read() imports by
     name; made_from: role -> readout and dataset of the same model and block that it is made from; scoring: options of
-    the metric's score(); scored_with: role -> paths that the score needs as well."""
+    the metric's score(); scored_with: role -> paths that the score needs as well; spares: further inputs of the
+    readout that spare it work and change nothing, so that their age does not matter."""
 
     name: str
     files: Files = field(default_factory=dict)
@@ -49,6 +50,7 @@ class Dataset:
     scored_with: Files = field(default_factory=dict)
     modules: tuple[str, ...] = ()
     made_from: Mapping[str, tuple[str, "Dataset"]] = field(default_factory=dict)
+    spares: Files = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from scripts.biasflow.plan.cells import Plan
-from scripts.biasflow.plan.facts import Facts
+from scripts.biasflow.plan.facts import Facts, depth
 from scripts.biasflow.plan.methods import resolved
 from scripts.biasflow.registry import ERASERS
 
@@ -36,11 +36,12 @@ def names_table(config: Mapping, facts: Facts, plan: Plan) -> pd.DataFrame:
 
 
 def encoder_attributes(config: Mapping, facts: Facts) -> dict[str, dict[str, object]]:
+    """Encoder -> what names.csv says of it: its part of the configuration, how deep it is, and what it lacks."""
     found = {}
     for name, encoder in config["encoders"].items():
         about = {("parent" if key == "from" else key): value for key, value in _flat(encoder).items()}
-        if name in facts.missing:
-            about["missing"] = facts.missing[name]
+        about |= {"layers": layers} if (layers := depth(config, facts, name)) else {}
+        about |= {"missing": facts.missing[name]} if name in facts.missing else {}
         found[name] = about
     return found
 
@@ -59,7 +60,7 @@ def _flat(about: Mapping, prefix: str = "") -> dict[str, object]:
 def _method(name: str, methods: Mapping[str, object]) -> dict[str, object]:
     method = resolved(methods[name])
     if isinstance(method, Mapping):
-        about = {"grid": method["grid"], "eraser": method["eraser"], "fitted_on": method["fitted_on"]}
+        about = {key: method[key] for key in ("grid", "eraser", "fitted_on", "sequential")}
         settings = method["settings"] or []
         about |= {"setting": settings[0]} if len(settings) == 1 else {}
         return about | _base(name, methods)

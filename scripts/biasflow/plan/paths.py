@@ -2,11 +2,11 @@
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+
+from scripts.biasflow.base.shipped import ROOT
 
 CORPORA = "results/corpora"  # external files: shared by all runs
 PRETRAINED = "pretrained"
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def project_file(path: str) -> str:

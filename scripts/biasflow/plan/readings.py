@@ -51,6 +51,15 @@ class Readings:
 
         return inputs
 
+    def spares(self, name: str) -> Callable[..., list[str]]:
+        """The files that spare it work."""
+
+        def spares(wildcards) -> list[str]:
+            found = [files for reading in self.of(wildcards, name) for files in reading.dataset.spares.values()]
+            return sorted({file for files in found for file in files})
+
+        return spares
+
     def modules(self, name: str) -> Callable[..., list[str]]:
         """The modules that it imports by name."""
 
@@ -70,7 +79,8 @@ class Readings:
         return params
 
     def _params(self, reading: Reading) -> Named:
-        data = {role: list(files) for role, files in reading.dataset.files.items()}
+        files = {**reading.dataset.files, **reading.dataset.spares}
+        data = {role: list(paths) for role, paths in files.items()}
         return {
             "dataset": reading.dataset.name,
             "file": reading_path(self.paths, reading.key).rpartition("/")[2],
@@ -92,6 +102,7 @@ class Scores:
         return {key: getattr(model, key) for key in ("encoder", "task", "strategy", "seed")}
 
     def inputs(self, wildcards) -> Named:
+        """The readouts that a job scores, and the data that its metrics take beside them."""
         jobs = self._jobs(wildcards)
         found: Named = {"readouts": list(dict.fromkeys(reading_output(self.paths, key) for _, key, _ in jobs))}
         for _, key, _ in jobs:
@@ -99,6 +110,7 @@ class Scores:
         return found
 
     def params(self, wildcards) -> list[Named]:
+        """For each metric and readout that a job scores: its module, the dataset, the methods and the options."""
         return [
             {
                 "metric": metric,

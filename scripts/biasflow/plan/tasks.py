@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.plan.blocks import Block
-from scripts.biasflow.plan.jobs import Dataset, Model
+from scripts.biasflow.plan.jobs import Dataset, Files, Model
 from scripts.biasflow.plan.paths import CORPORA, Paths, project_folder
 from scripts.biasflow.plan.sources import is_planted
 from scripts.biasflow.registry import PACKAGE, TASKS, module_of
@@ -46,6 +46,12 @@ class TaskPlan:
     def files(self, names: Mapping[str, str]) -> dict[str, str]:
         return {role: self.file(name) for role, name in names.items()}
 
+    def tokens(self, encoder: str, text: str | None) -> Files:
+        """The file of a text's tokens for an encoder, by its role; none where no job of its own makes it."""
+        if self.kind.tokenised is None or text not in self.kind.tokenised.names(self):
+            return {}
+        return {"tokens": (self.file(f"tokens/{encoder}/{text}.safetensors"),)}
+
 
 @dataclass(frozen=True)
 class Step:
@@ -74,6 +80,15 @@ class Gendered:
     options: Callable[[TaskPlan, int], Options]
 
 
+@dataclass(frozen=True)
+class Tokenised:
+    """Texts that many jobs read, so that they are tokenised once for every encoder. module: its `texts(data, name)`, of
+    what trainings are given, returns them; names: of the texts, by the task."""
+
+    module: str
+    names: Callable[[TaskPlan], Sequence[str]]
+
+
 def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
     """The options of a training that is told by the key `finetuning`."""
     return {"recipe": task.about["finetuning"]}
@@ -82,16 +97,19 @@ def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
 @dataclass(frozen=True)
 class Kind:
     """A kind of task. steps: who makes its data; first: files of the data without which nothing is trained; trained_on:
-    role -> file of the data that a training is given; training: keyword arguments of train() for a strategy, beside
-    strategy, seed, method and device; datasets: what metrics read, by the names of registry.Metric.datasets; head: the
-    one that a trained model is opened with (encoders.load), so that methods can be fitted to it; gendered: what else
-    these can be fitted to; printed: item of papers -> file of the data; captioned: keys of the configuration that
-    captions say; check: BiasflowError, naming the key, for what the schema cannot refuse."""
+    role -> file of the data that a training is given; tokenised: texts in them that are tokenised by jobs of
+    their own; training: keyword arguments of train() for a strategy, beside strategy,
+    seed, method and device (`text` names what it reads of those); datasets: what metrics read, by the names of
+    registry.Metric.datasets; head: the one that a trained model is opened with (encoders.load), so that methods can be
+    fitted to it; gendered: what else these can be fitted to; printed: item of papers -> file of the data; captioned:
+    keys of the configuration that captions say; check: BiasflowError, naming the key, for what the schema cannot
+    refuse."""
 
     steps: tuple[Step, ...]
     trained_on: Mapping[str, str]
     datasets: Mapping[str, Callable[["Asked"], list[Dataset]]]
     first: tuple[str, ...] = ()
+    tokenised: Tokenised | None = None
     training: Callable[[TaskPlan, str], Options] = recipe
     head: str = "none"
     gendered: Gendered | None = None

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from scripts.biasflow.plan.blocks import RANDOM
 from scripts.biasflow.plan.datasets import fitting_contexts, fitting_files, fitting_words
 from scripts.biasflow.plan.encoders import Encoders
-from scripts.biasflow.plan.jobs import NA, Model, Plan, Reading
+from scripts.biasflow.plan.jobs import NA, Files, Model, Plan, Reading
 from scripts.biasflow.plan.methods import erasers, needs_origin, resolved, sources
 from scripts.biasflow.plan.paths import PRETRAINED
 from scripts.biasflow.plan.tasks import TaskPlan
@@ -32,13 +32,29 @@ class Trainings:
         task = TaskPlan(self.config, wildcards.task)
         return [task.file(name) for name in task.kind.first]
 
+    def tokens(self, wildcards) -> list[str]:
+        """The file of the tokens that it is trained on, where a job of its own makes it."""
+        return [file for files in self._tokens(self._model(wildcards)).values() for file in files]
+
+    def tokenising(self, wildcards) -> Named:
+        """For the rule of such a file: the module that knows the texts, the roles of its data, the longest text."""
+        task = TaskPlan(self.config, wildcards.task)
+        roles, max_length = list(task.kind.trained_on), task.about["finetuning"]["max_length"]
+        return {"module": module_of(task.kind.tokenised), "roles": roles, "max_length": max_length}
+
+    def tokenised_files(self, wildcards) -> Named:
+        """What such a file is made of."""
+        task = TaskPlan(self.config, wildcards.task)
+        return {"encoder": self.encoders.files(wildcards.encoder), **task.files(task.kind.trained_on)}
+
     def params(self, wildcards) -> Named:
+        """The module that trains, the roles of its data, and its keyword arguments."""
         model = self._model(wildcards)
         task = TaskPlan(self.config, model.task)
         options = {"strategy": model.strategy, "seed": int(model.seed), **task.kind.training(task, model.strategy)}
         return {
             "module": task.module,
-            "roles": list(task.kind.trained_on),
+            "roles": [*task.kind.trained_on, *self._tokens(model)],
             "options": options,
             "fit": specifications(self.config, model.encoder, [model.carried]) if model.carried else None,
         }
@@ -50,6 +66,10 @@ class Trainings:
         own += [module_of(STRATEGIES[model.strategy])] if model.strategy in STRATEGIES else []
         carried = self.config["methods"][model.carried] if model.carried else []
         return sorted({*own, *(module for _, module in erasers(carried))})
+
+    def _tokens(self, model: Model) -> Files:
+        task = TaskPlan(self.config, model.task)
+        return task.tokens(model.encoder, task.kind.training(task, model.strategy).get("text"))
 
     def _model(self, wildcards) -> Model:
         return Model(wildcards.encoder, wildcards.task, wildcards.strategy, wildcards.seed)
@@ -70,6 +90,7 @@ class Fits:
         return found | fitting_inputs(self.config, model.encoder, names, task)
 
     def params(self, wildcards) -> Named:
+        """The methods that a job fits, what they are fitted to, and the heads that models are opened with."""
         model, names, task = self._job(wildcards)
         roles = list(fitting_inputs(self.config, model.encoder, names, task))
         heads = {"model": self.encoders.head(model), "pretrained": self.encoders.head(Model(model.encoder))}

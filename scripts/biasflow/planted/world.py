@@ -9,10 +9,11 @@ from pathlib import Path
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.shipped import shipped
 from scripts.biasflow.planted.frames import Theme, load_themes
 from scripts.biasflow.text.articles import article as article  # by spelling: the word data holds no exception
 
-FOLDER = Path(__file__).resolve().parents[3] / "config" / "planted"
+FOLDER = shipped("config/planted")
 OCCUPATIONS = "work"  # the theme of items.csv that holds the occupations
 DETERMINERS = {"kin": ("my", "our"), "noun": ("the",), "name": ("",), "pronoun": ("",)}
 KINDS = {"name": 0.2, "kin": 0.25, "noun": 0.27, "title": 0.08, "pronoun": 0.2}  # how often a person is named by each

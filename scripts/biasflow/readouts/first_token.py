@@ -1,7 +1,8 @@
 """The readout `first_token`: the last layer's state of every biography's first token, under every method.
 
-File: array "vectors" [stored methods, biographies, hidden], float16 from a GPU and float32 otherwise; meta: layers,
-truncated (how many texts were cut). What acts at the end of the last layer is not stored: `readouts.states`."""
+File: array "vectors" [stored methods, biographies, hidden], float16 from a GPU, where they are computed in half
+precision, and float32 otherwise; meta: layers, truncated (how many texts were cut). What acts at the end of the last
+layer is not stored: `readouts.states`."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import torch
 
 from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.encoders.first_token import TextBatches, check_finite, dtype_on, first_states
+from scripts.biasflow.encoders.first_token import check_finite, dtype_on, first_states, text_batches, text_tokens
 from scripts.biasflow.encoders.taps import layers
 from scripts.biasflow.readouts.files import array_on_disk
 from scripts.biasflow.readouts.reader import open_reader
@@ -19,7 +20,8 @@ from scripts.biasflow.tasks.occupation.data import texts_of
 
 
 def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
-    """Read the first token's vectors of all texts of the role `biographies` (a table; text: "raw" or "scrubbed").
+    """Read the first token's vectors of all texts of the role `biographies` (a table; text: "raw" or "scrubbed"), whose
+    tokens may be given as the role `tokens` (a file of encoders.tokens).
 
     A model of the training "random/seed<n>" is drawn anew, like the one in its folder. Texts longer than max_length
     tokens, or than the encoder takes, are cut. BiasflowError: no texts, vectors that are not finite, a method that
@@ -28,14 +30,15 @@ def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
     reader = open_reader(source, "none")
     model, n_layers = reader.model, len(layers(reader.model))
     reader = replace(reader, fitted=to_be_stored(reader.fitted, n_layers))
-    batches = TextBatches(model, reader.tokenizer, texts, max_length)
+    stored = source.file("tokens") if "tokens" in source.data else None
+    tokens = text_tokens(model, reader.tokenizer, texts, max_length=max_length, stored=stored)
     shape = (len(reader.axis), len(texts), model.config.hidden_size)
     dtype = str(dtype_on(model.device)).removeprefix("torch.")
     with array_on_disk(output, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
-        for rows, batch in batches:
+        for rows, batch in text_batches(model, reader.tokenizer, tokens):
             found = reader.under_each(first_states, model, batch)
             check_finite(torch.from_numpy(found))
             vectors[:, rows] = found
-        meta |= {LAYERS: n_layers, "truncated": batches.truncated}
+        meta |= {LAYERS: n_layers, "truncated": int(tokens.cut.sum())}
         facts = reader.facts()
     return {**facts, **meta, "texts": len(texts)}

@@ -99,6 +99,10 @@ def train_heads(
     accuracy, kept_epoch = torch.full((len(seeds),), -1.0, dtype=torch.float64), torch.zeros(len(seeds), dtype=int)
 
     def epoch_ended(heads: np.ndarray, ended: np.ndarray, weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
+        going_on = np.zeros(len(heads), dtype=bool)
+        if keep == "last":  # nothing depends on what was reached before
+            final = np.flatnonzero(ended == epochs - 1)
+            heads, ended, weight, bias = heads[final], ended[final], weight[final], bias[final]
         reached = np.empty(len(heads))
         for places in _alike([(matrices[head], id(valid_rows[head])) for head in heads]):
             valid = valid_rows[heads[places[0]]]
@@ -109,7 +113,7 @@ def train_heads(
             if keep == "last" or reached[place] > accuracy[head]:
                 accuracy[head], kept_epoch[head] = reached[place], epoch + 1
                 kept_weight[head], kept_bias[head] = weight[place], bias[place]
-        return np.zeros(len(heads), dtype=bool)
+        return going_on
 
     lockstep.train(
         X,

@@ -4,7 +4,7 @@ Source: Voita & Titov (2020; the online code), Orgad et al. (2022; section 4.1 a
 early stopping, AdamW). The released code evaluates the weights of the last epoch where it means those of the best one
 (it keeps a reference to them instead of a copy); both checkpoints come from one training."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -119,20 +119,39 @@ def send(
         optimisation=lockstep.Optimisation(learning_rate, 1e-8, weight_decay, "sum"),
         description=f"probes: {shape[0]} x {shape[1]} codes, {trained} portions",
     )
+    own = [labelling[code] for code in probes[:, 1]]
 
-    found = np.zeros((3, len(CHECKPOINTS), *shape[:2], portions + 1))
-    nats, right, kept = found
+    def leads(probe: int, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        labels = y[own[probe], torch.from_numpy(rows).to(y.device)][:, None]
+        return _lead(X[probes[probe, 0]], labels, rows, *checkpoints.directions(probe)), labels
+
+    return _sent(codes, orders, ends, probes, checkpoints.epochs, leads)
+
+
+def _sent(
+    codes: Sequence[Code],
+    orders: Sequence[np.ndarray],
+    ends: np.ndarray,
+    probes: np.ndarray,
+    epochs: np.ndarray,
+    leads: Callable[[int, np.ndarray], tuple[torch.Tensor, torch.Tensor]],
+) -> Sent:
+    """What the trained probes send. orders: the rows of each code in the order in which they are sent, whose portions
+    end at ends [C, P]; probes [N, 3]: matrix, code, portion; epochs [checkpoint, N]; leads: (probe, rows) -> `_lead` of
+    its checkpoints there, and the labels."""
+    shape, portions = tuple(probes.max(axis=0) + 1), ends.shape[1]
+    trained = shape[2]
+    nats, right, kept = np.zeros((3, len(CHECKPOINTS), *shape[:2], portions + 1))
     n = np.array([[*np.diff(its_ends, prepend=0), len(code.test)] for code, its_ends in zip(codes, ends, strict=True)])
     nats[..., 0] = n[:, 0] * log(CLASSES)
     right[..., 0] = right[..., trained + 1 :] = np.nan
-    kept[..., 1 : trained + 1] = checkpoints.epochs.reshape(len(CHECKPOINTS), *shape)
+    kept[..., 1 : trained + 1] = epochs.reshape(len(CHECKPOINTS), *shape)
     for probe, (matrix, code, portion) in enumerate(probes):
         last = portion + 1 == portions
         rows = codes[code].test if last else orders[code][ends[code, portion] : ends[code, portion + 1]]
-        own = y[labelling[code], torch.from_numpy(rows).to(y.device)][:, None]
-        lead = _lead(X[matrix], own, rows, *checkpoints.directions(probe))
+        lead, labels = leads(probe, rows)
         nats[:, matrix, code, portion + 1] = softplus(lead).sum(dim=0).cpu().numpy()
-        right[:, matrix, code, portion + 1] = _right(lead, own)
+        right[:, matrix, code, portion + 1] = _right(lead, labels)
     return Sent(n, nats, right, kept.astype(int))
 
 

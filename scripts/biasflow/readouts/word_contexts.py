@@ -21,6 +21,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.base.tabular import read_parquet
 from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input, require_offsets, with_occurrences
+from scripts.biasflow.encoders.precision import half
 
 COLUMNS = ["word", "text", "start", "end"]
 MISSING = ("error", "drop")
@@ -34,18 +35,19 @@ class WordContexts:
     """Occurrences of words in texts that an encoder takes whole.
 
     table: a row per occurrence: word (as listed), text (around it), start, end (its characters in the text), words in
-    the order of the list. counts: a row per word: word, found (occurrences in the corpus), used (rows in `table`).
-    dropped: words without an occurrence, or that the vocabulary lacks. texts: how many texts were read."""
+    the order of the list. counts: a row per word: word, found (occurrences in what was read), used (rows in `table`).
+    dropped: words without an occurrence, or that the vocabulary lacks. parts, texts: how many of them were read."""
 
     table: pd.DataFrame
     counts: pd.DataFrame
     dropped: tuple[str, ...]
+    parts: int
     texts: int
 
 
 def find_word_contexts(
     tokenizer: PreTrainedTokenizerBase,
-    texts: Iterable[str],
+    parts: Iterable[Iterable[str]],
     words: Sequence[str],
     *,
     per_word: int = 10_000,
@@ -53,11 +55,16 @@ def find_word_contexts(
     max_length: int = 128,
     missing: str = "error",
 ) -> WordContexts:
-    """Up to `per_word` occurrences of each word, a uniform sample of all its occurrences in the corpus.
+    """Up to `per_word` occurrences of each word, a uniform sample of all its occurrences in what is read of a corpus.
 
-    The texts are read once, one at a time. Each word has a reservoir of its own (algorithm R, Vitter 1985; the released
-    code keeps the n-th occurrence with probability per_word / (n + 1) instead of per_word / n), seeded by `seed` and
-    the word: its sample does not depend on which others are asked for.
+    A corpus has parts (files), and these have texts. They are read once, one text at a time. When a part has been read
+    to its end and every word that the vocabulary has occurred `per_word` times, the rest is not asked for: a sample is
+    one of whole parts, whatever stands first in them. Memory is that of the sample: `per_word` times the words, each
+    with up to 2 max_length + 1 space-separated words of text.
+
+    Each word has a reservoir of its own (algorithm R, Vitter 1985; the released code keeps the n-th occurrence with
+    probability per_word / (n + 1) instead of per_word / n), seeded by `seed` and the word: its sample does not depend
+    on which others are asked for, unless more of the corpus is read for these.
 
     An occurrence is a run of letters, digits and underscores that equals the word: "he" in "he's" and "(He)", not in
     "the". Case is that of the tokenizer. If it lower-cases, any case matches, so that "bill" counts for the name Bill:
@@ -67,17 +74,17 @@ def find_word_contexts(
     The text kept is as much around the word, cut between space-separated words, as makes at most `max_length` tokens,
     special ones included. The word keeps the space before it, with which byte-level vocabularies begin a word.
 
-    BiasflowError: no text, no word or one that is no single run (naming it), a word twice, options that are none, a
-    tokenizer without character offsets; a word that does not occur or that the vocabulary lacks, unless missing="drop"
-    is given."""
+    BiasflowError: no text, a part that is one text and not several, no word or one that is no single run (naming it),
+    a word twice, options that are none, a tokenizer without character offsets; a word that does not occur or that the
+    vocabulary lacks, unless missing="drop" is given."""
     _check_options(per_word, max_length, missing)
     require_offsets(tokenizer)
     _check_words(words)
     ignore_case = lower_cases(tokenizer)
     forms = _forms(tokenizer, words, ignore_case)
     reservoirs = {word: _Reservoir(per_word, np.random.default_rng([seed, *word.encode()])) for word in words}
-    read = _sample(texts, forms, reservoirs, max_length, ignore_case)  # a word has at least one token
-    if not read:
+    read = _sample(parts, forms, reservoirs, max_length, ignore_case)  # a word has at least one token
+    if not read.texts:
         raise BiasflowError("word contexts: the corpus holds no text.")
 
     counts = pd.DataFrame({"word": list(words)})
@@ -87,12 +94,13 @@ def find_word_contexts(
         known = {word for some in forms.values() for word in some}
         lacking = [f"{word} (not in the vocabulary)" if word not in known else word for word in dropped]
         raise BiasflowError(
-            f"word contexts: no occurrence in {read} texts of {', '.join(lacking)}; give more text, or other words."
+            f"word contexts: no occurrence in {read.texts} texts of {', '.join(lacking)}; "
+            "give more text, or other words."
         )
     kept = [(word, *context) for word, reservoir in reservoirs.items() for context in reservoir.kept]
     table = pd.DataFrame(_shortened(tokenizer, kept, max_length), columns=COLUMNS)
     counts["used"] = counts["word"].map(table["word"].value_counts()).fillna(0).astype(int)
-    return WordContexts(table, counts, dropped, read)
+    return WordContexts(table, counts, dropped, read.parts, read.texts)
 
 
 def lower_cases(tokenizer: PreTrainedTokenizerBase) -> bool:
@@ -126,8 +134,8 @@ def word_batches(
 
     contexts: the `table` of WordContexts, found with a tokenizer like this one. The state is that of the word's last
     token, as released. A text that holds several of the words is encoded once; texts are batched by length, with
-    special tokens; the encoder runs without a head. BiasflowError: no contexts, a text longer than the encoder takes, a
-    word that the tokenizer does not find in it."""
+    special tokens; the encoder runs without a head, on a GPU in half precision. BiasflowError: no contexts, a text
+    longer than the encoder takes, a word that the tokenizer does not find in it."""
     require_offsets(tokenizer)
     if not len(contexts):
         raise BiasflowError("word vectors: there are no contexts; find some first.")
@@ -140,7 +148,8 @@ def word_batches(
 
 
 def _states_at(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, tokens: np.ndarray) -> torch.Tensor:
-    return model.base_model(**batch).last_hidden_state[sentences, tokens].float()
+    with half(model.device):
+        return model.base_model(**batch).last_hidden_state[sentences, tokens].float()
 
 
 Context = tuple[str, int, int]  # text, start, end
@@ -179,28 +188,53 @@ def _forms(tokenizer: PreTrainedTokenizerBase, words: Iterable[str], ignore_case
     return forms
 
 
+@dataclass
+class _Read:
+    """How much of a corpus was read."""
+
+    parts: int = 0
+    texts: int = 0
+
+
 def _sample(
-    texts: Iterable[str],
+    parts: Iterable[Iterable[str]],
     forms: dict[str, list[str]],
     reservoirs: dict[str, _Reservoir],
     window: int,
     ignore_case: bool,
-) -> int:
-    """Offer every occurrence to the reservoirs of its words; returns how many texts there were."""
+) -> _Read:
+    """Offer the occurrences to the reservoirs of their words; stop after a part with which all that can be are full."""
     logger = logging.getLogger("biasflow")
-    read = 0
-    for read, text in enumerate(texts, start=1):
-        if read % LINES == 0:
-            logger.info("word contexts: %d texts read", read)
-        runs: list[tuple[int, int]] = []
-        for match in WORD.finditer(text):
-            found = match.group()
-            for word in forms.get(found.lower() if ignore_case else found, ()):
-                place = reservoirs[word].place()
-                if place is not None:
-                    runs = runs or [run.span() for run in RUN.finditer(text)]
-                    reservoirs[word].put(place, _windowed(text, runs, match.start(), match.end(), window))
+    read = _Read()
+    fillable = {word for some in forms.values() for word in some}
+    for part in parts:
+        if isinstance(part, str):
+            raise BiasflowError("word contexts: a part of the corpus is one text; give each part as several texts.")
+        for text in part:
+            _offer(text, forms, reservoirs, window, ignore_case)
+            read.texts += 1
+            if read.texts % LINES == 0:
+                logger.info("word contexts: %d texts read", read.texts)
+        read.parts += 1
+        lacking = [word for word in fillable if reservoirs[word].seen < reservoirs[word].size]
+        logger.info("word contexts: part %d read; %d words occurred too seldom so far", read.parts, len(lacking))
+        if not lacking:
+            break
     return read
+
+
+def _offer(
+    text: str, forms: dict[str, list[str]], reservoirs: dict[str, _Reservoir], window: int, ignore_case: bool
+) -> None:
+    """Offer every occurrence in a text to the reservoirs of its words."""
+    runs: list[tuple[int, int]] = []
+    for match in WORD.finditer(text):
+        found = match.group()
+        for word in forms.get(found.lower() if ignore_case else found, ()):
+            place = reservoirs[word].place()
+            if place is not None:
+                runs = runs or [run.span() for run in RUN.finditer(text)]
+                reservoirs[word].put(place, _windowed(text, runs, match.start(), match.end(), window))
 
 
 def _windowed(text: str, runs: Sequence[tuple[int, int]], start: int, end: int, window: int) -> Context:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from datasets import Dataset, disable_progress_bars
 from torch import nn
-from torch.utils.data import Sampler
+from torch.utils.data import Dataset, Sampler
 from transformers import (
     DataCollatorWithPadding,
     PreTrainedTokenizerBase,
@@ -23,12 +22,14 @@ from transformers import (
 )
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import batches, edit, load
+from scripts.biasflow.encoders import batches, edit, load, tokens
 from scripts.biasflow.encoders import training_arguments as arguments_of
 from scripts.biasflow.encoders.batches import grouped_by_length, shortened
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import new_classifier
+from scripts.biasflow.encoders.precision import mark_trained, on_gpu
+from scripts.biasflow.encoders.tokens import Tokens, tokenise
 from scripts.biasflow.encoders.training_arguments import training_arguments
 from scripts.biasflow.erasers import eraser
 from scripts.biasflow.tasks import training
@@ -38,10 +39,12 @@ from scripts.biasflow.tasks.training import claim, fit_method, origin, save_trai
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
 COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk
+OPTIMIZER = "optimizer.pt"  # twice as large as the weights, and needed to go on only
+DIVERGED = "diverged_at"  # the step, in what happened
 LOSSES = ("loss", "eval_loss", "train_loss")
 CODE = (
     __file__,
-    *(module.__file__ for module in (training, batches, load, edit, eraser, arguments_of)),
+    *(module.__file__ for module in (training, batches, tokens, load, edit, eraser, arguments_of)),
 )  # what decides the weights
 
 
@@ -85,6 +88,7 @@ def finetune(
     labels: Sequence[str] | None,
     recipe: Recipe,
     seed: int,
+    tokens: Callable[[PreTrainedTokenizerBase, int], Tokens] | None = None,
     device: str = "cpu",
     new_model: Callable[..., tuple[nn.Module, PreTrainedTokenizerBase]] = new_classifier,
     method: Mapping | None = None,
@@ -94,27 +98,25 @@ def finetune(
 
     train, validation: columns `label` and those named by `texts` (one text, or a pair). Loss: cross-entropy, and the
     validation score is accuracy; with labels=None the column `label` holds numbers, the loss is the mean squared error,
-    and the score is Pearson's correlation. AdamW; bf16 on a GPU; batches of similar length. `new_model` makes the model
-    to be trained, as `new_classifier` does. `method`: one that is active in every forward pass, in training and ever
-    after, fitted to the model before training (see `training.fit_method`).
+    and the score is Pearson's correlation. `tokens` (of the tokenizer and the number of tokens that a text is cut to)
+    gives those of the texts that the tables' index numbers, if they are there already. AdamW; bf16 on a GPU; batches of
+    similar length. `new_model` makes the model to be trained, as `new_classifier` does. `method`: one that is active in
+    every forward pass, in training and ever after, fitted to the model before training (see `training.fit_method`).
 
     `work` is a folder for checkpoints, left where a killed run stopped; the next call with the same arguments goes on
-    from there and ends with the same weights (same machine, same threads), and removes it at the end. BiasflowError:
-    a class absent from training, a label that is none of `labels`, checkpoints of another configuration (anything that
-    decides the result); then nothing is written to `folder`. A loss that is not finite is a DivergedError; with
-    `keep_diverged` the model as it was before training is kept instead, and what happened says so: `diverged_at`, a
-    step, and no validation score."""
-    for part, frame in (("training", train), ("validation", validation)):
-        check_labels(frame, labels, part)
-    absent = [label for label in labels or () if not (train["label"] == label).any()]
-    if absent:
-        raise BiasflowError(f"training data: no example of class {absent[0]}; every class must occur in training.")
-    work = Path(work)
+    from there and ends with the same weights (same machine, same threads; on a GPU where it is deterministic, see
+    `device.resolve_deterministic`), and removes it at the end. BiasflowError: a class absent from training, a label
+    that is none of `labels`, checkpoints of another configuration (anything that decides the result); then nothing is
+    written to `folder`. A loss that is not finite is a DivergedError; with `keep_diverged` the model as it was before
+    training is kept instead, and what happened says so: `diverged_at`, a step, and no validation score."""
+    _check(train, validation, labels)
+    work, frames = Path(work), {"train": train, "validation": validation}
     model, tokenizer = new_model(source, labels, seed=seed, device=resolve_device(device))
     limit = shortened(recipe.max_length, model, tokenizer)
+    stored = tokens and tokens(tokenizer, limit)
     data = {
-        name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit)
-        for name, frame in (("train", train), ("validation", validation))
+        name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit, stored=stored)
+        for name, frame in frames.items()
     }
     carried = fit_method(model.eval(), tokenizer, method)
     claim(
@@ -123,35 +125,74 @@ def finetune(
             "recipe": asdict(recipe),
             "seed": seed,
             "labels": labels and list(labels),
-            "data": [_digest(frame[[*texts, "label"]]) for frame in (train, validation)],
+            "data": [_digest(frame[[*texts, "label"]]) for frame in frames.values()],
             "method": carried.claim(),
             **origin(source, model.device, {*CODE, inspect.getfile(new_model)}),
         },
     )
     with edited(model, carried.edits):
-        trainer = _trainer(model, tokenizer, data, work, recipe, seed)
-        try:
-            trainer.train(resume_from_checkpoint=_last_checkpoint(work))
-            facts = _facts(trainer, recipe)
-        except DivergedError as error:
-            if not keep_diverged:
-                shutil.rmtree(work, ignore_errors=True)  # there is nothing in it to go on from
-                raise
-            logging.getLogger("biasflow").warning("%s The model before training is kept, and marked.", error)
-            model, tokenizer = new_model(source, labels, seed=seed)
-            facts = _diverged_facts(error.step)
-    facts |= {
-        "seed": seed,
-        "train": len(train),
-        "validation": len(validation),
-        "cut": int(sum(data["train"]["cut"])) + int(sum(data["validation"]["cut"])),
-        "max_length": limit,
-    }
-    if labels is not None:
-        facts["majority_share"] = float(validation["label"].value_counts(normalize=True).iloc[0])
+        facts = _train(_trainer(model, tokenizer, data, work, recipe, seed), work, recipe, keep_diverged)
+    if DIVERGED in facts:
+        model, tokenizer = new_model(source, labels, seed=seed)
+    else:
+        mark_trained(model)
+    facts |= {"seed": seed, "max_length": limit, **_data_facts(frames, data, labels)}
     facts = save_training(folder, model.to("cpu").eval(), tokenizer, facts, carried)
     shutil.rmtree(work, ignore_errors=True)
     return facts
+
+
+def _check(train: pd.DataFrame, validation: pd.DataFrame, labels: Sequence[str] | None) -> None:
+    """BiasflowError for a label that is none of `labels`, and for a class that training lacks."""
+    for part, frame in (("training", train), ("validation", validation)):
+        check_labels(frame, labels, part)
+    absent = [label for label in labels or () if not (train["label"] == label).any()]
+    if absent:
+        raise BiasflowError(f"training data: no example of class {absent[0]}; every class must occur in training.")
+
+
+def _train(trainer: Trainer, work: Path, recipe: Recipe, keep_diverged: bool) -> dict:
+    """Train to the end, from the last checkpoint if there is one; return what happened. A loss that is not finite is a
+    DivergedError, or with `keep_diverged` a fact."""
+    try:
+        trainer.train(resume_from_checkpoint=_last_checkpoint(work))
+    except DivergedError as error:
+        if not keep_diverged:
+            shutil.rmtree(work, ignore_errors=True)  # there is nothing in it to go on from
+            raise
+        logging.getLogger("biasflow").warning("%s The model before training is kept, and marked.", error)
+        return _diverged_facts(error.step)
+    return _facts(trainer, recipe)
+
+
+@dataclass(frozen=True)
+class Rows(Dataset):
+    """Examples as the Trainer takes them: the tokens of text rows[i], and a label (a class number, or a number)."""
+
+    tokens: Tokens
+    rows: np.ndarray
+    labels: Sequence[float]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, number: int) -> dict[str, object]:
+        return {**self.tokens.of(self.rows[number]), "labels": self.labels[number]}
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each example."""
+        return self.tokens.lengths[self.rows]
+
+    @property
+    def cut(self) -> int:
+        """How many examples were too long."""
+        return int(self.tokens.cut[self.rows].sum())
+
+    def by_length(self) -> "Rows":
+        """The shortest first; equal ones in their order."""
+        order = np.argsort(self.lengths, kind="stable")
+        return Rows(self.tokens, self.rows[order], [self.labels[number] for number in order])
 
 
 def tokenised(
@@ -161,24 +202,16 @@ def tokenised(
     texts: Sequence[str],
     labels: Sequence[str] | None,
     max_length: int,
-) -> Dataset:
-    """Token ids with the columns `labels` (class numbers, or the numbers themselves), `length` in tokens, and `cut`:
-    whether the text was too long."""
-    disable_progress_bars()
-    number = {label: i for i, label in enumerate(labels)}.get if labels else float
-
-    def encode(batch: Mapping[str, list]) -> dict[str, list]:
-        encoded = tokenizer(*(batch[text] for text in texts), truncation=False, verbose=False)
-        lengths = [len(ids) for ids in encoded["input_ids"]]
-        cut = [length > max_length for length in lengths]
-        if any(cut):
-            encoded = tokenizer(*(batch[text] for text in texts), truncation=True, max_length=max_length)
-            lengths = [len(ids) for ids in encoded["input_ids"]]
-        return {**encoded, "labels": [number(label) for label in batch["label"]], "length": lengths, "cut": cut}
-
-    columns = [*texts, "label"]
-    dataset = Dataset.from_pandas(frame[columns].reset_index(drop=True), preserve_index=False)
-    return dataset.map(encode, batched=True, remove_columns=columns)
+    stored: Tokens | None = None,
+) -> Rows:
+    """The rows of a table with the columns `texts` and `label`; stored: the tokens of the texts that its index numbers,
+    if they are there already."""
+    number = {label: i for i, label in enumerate(labels)}.__getitem__ if labels else float
+    numbers = [number(label) for label in frame["label"]]
+    if stored is not None:
+        return Rows(stored, frame.index.to_numpy(), numbers)
+    tokens = tokenise(tokenizer, *(frame[text].tolist() for text in texts), max_length=max_length)
+    return Rows(tokens, np.arange(len(frame)), numbers)
 
 
 class LengthSampler(Sampler):
@@ -204,11 +237,13 @@ class FineTuner(Trainer):
     """transformers' Trainer with batches of similar length."""
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler:
-        return LengthSampler(self.train_dataset["length"], self.args.train_batch_size, self.args.seed)
+        return LengthSampler(self.train_dataset.lengths, self.args.train_batch_size, self.args.seed)
 
 
 class Watch(TrainerCallback):
-    """Checkpoints within epochs, a mark on complete ones, plain lines in the log, and a stop where the loss is lost."""
+    """Checkpoints within epochs, a mark on complete ones, plain lines in the log, and a stop where the loss is lost.
+
+    Of an earlier checkpoint, which stays as the best so far, only the weights are used: its optimiser goes."""
 
     def __init__(self, checkpoint_steps: int):
         self.checkpoint_steps = checkpoint_steps
@@ -218,7 +253,11 @@ class Watch(TrainerCallback):
             control.should_save = True
 
     def on_save(self, args, state, control, **kwargs):
-        (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
+        latest = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        (latest / COMPLETE).touch()
+        for checkpoint in latest.parent.glob("checkpoint-*"):
+            if checkpoint != latest:
+                (checkpoint / OPTIMIZER).unlink(missing_ok=True)
 
     def on_log(self, args, state, control, logs=None, **kwargs):
         for loss in (logs[name] for name in LOSSES if name in (logs or {})):
@@ -232,17 +271,17 @@ class Watch(TrainerCallback):
 def _trainer(
     model: nn.Module,
     tokenizer: PreTrainedTokenizerBase,
-    data: Mapping[str, Dataset],
+    data: Mapping[str, Rows],
     work: Path,
     recipe: Recipe,
     seed: int,
 ) -> Trainer:
-    on_gpu = model.device.type == "cuda"
+    gpu = on_gpu(model.device)
     steps = recipe.epochs * math.ceil(len(data["train"]) / recipe.batch_size)
     arguments = training_arguments(
         work,
         seed=seed,
-        on_gpu=on_gpu,
+        on_gpu=gpu,
         num_train_epochs=recipe.epochs,
         per_device_train_batch_size=recipe.batch_size,
         per_device_eval_batch_size=EVALUATION_BATCH,
@@ -252,12 +291,12 @@ def _trainer(
         adam_epsilon=recipe.adam_epsilon,
         max_grad_norm=recipe.clip,
         lr_scheduler_type="linear" if recipe.schedule == "linear" else "constant_with_warmup",
-        bf16=on_gpu,
+        bf16=gpu,  # precision.HALF
         eval_strategy="epoch",
         save_strategy="epoch",
-        save_total_limit=2,  # the best and the latest
+        save_total_limit=1,  # the latest; the best one stays as well, see `Watch`
         load_best_model_at_end=recipe.keep == BEST,
-        metric_for_best_model="score",
+        metric_for_best_model="score" if recipe.keep == BEST else None,  # a best one would be kept on the disk
         greater_is_better=True,
         logging_steps=max(1, steps // 20),
         logging_nan_inf_filter=False,
@@ -266,8 +305,8 @@ def _trainer(
         model=model,
         args=arguments,
         train_dataset=data["train"],
-        eval_dataset=data["validation"].select(np.argsort(data["validation"]["length"], kind="stable")),
-        data_collator=DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8 if on_gpu else None),
+        eval_dataset=data["validation"].by_length(),
+        data_collator=DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8 if gpu else None),
         compute_metrics=pearson if model.config.num_labels == 1 else accuracy,
         callbacks=[Watch(recipe.checkpoint_steps)],
     )
@@ -300,7 +339,18 @@ def _facts(trainer: Trainer, recipe: Recipe) -> dict:
 
 def _diverged_facts(step: int) -> dict:
     """`_facts` of a model that was left as it was before training."""
-    return {"validation_scores": [], "epoch": 0, "validation_score": None, "steps": step, "diverged_at": step}
+    return {"validation_scores": [], "epoch": 0, "validation_score": None, "steps": step, DIVERGED: step}
+
+
+def _data_facts(
+    frames: Mapping[str, pd.DataFrame], data: Mapping[str, Rows], labels: Sequence[str] | None
+) -> dict[str, object]:
+    """How many examples there are of each part and were cut, and of classes the largest one's share of validation."""
+    facts: dict[str, object] = {name: len(frame) for name, frame in frames.items()}
+    facts["cut"] = sum(rows.cut for rows in data.values())
+    if labels is not None:
+        facts["majority_share"] = float(frames["validation"]["label"].value_counts(normalize=True).iloc[0])
+    return facts
 
 
 def _digest(frame: pd.DataFrame) -> str:

@@ -2,8 +2,8 @@
 and the folder that it fills. Knows no Trainer: a task may bring a loop of its own.
 
 The protocol of a task: a module with `train(encoder_folder, folder, work, data, *, strategy, seed, recipe, device,
-method, **options) -> dict` that fills `folder` by `save_training`; one that predicts classes has `examples(data,
-**options) -> tasks.examples.Examples`, too, which is all that readouts.predictions asks for."""
+method, **options) -> dict` that fills `folder` by `save_training`; where classes are predicted, this module or one
+beside it has `examples(data, **options) -> tasks.examples.Examples`, all that readouts.predictions asks for."""
 
 import hashlib
 import json
@@ -86,11 +86,13 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
 
 def origin(encoder_folder: str | Path, device: torch.device, code: Iterable[str | Path]) -> dict[str, object]:
     """What decides a training beside its data and recipe, for `claim`: the encoder's files, weights, configuration and
-    tokenizer; the device, the number of threads, the libraries; the modules `code` that train."""
+    tokenizer; the device, whether torch takes deterministic algorithms there, the number of threads, the libraries; the
+    modules `code` that train."""
     files = [path for path in sorted(Path(encoder_folder).iterdir()) if path.suffix in ENCODER_SUFFIXES]
     return {
         "encoder": {path.name: sha256(path) for path in files if not path.name.endswith(PROVENANCE)},
         "device": device.type,
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
         "threads": torch.get_num_threads(),
         "libraries": {"torch": torch.__version__, "transformers": transformers.__version__},
         "code": {Path(path).name: sha256(path) for path in code},
@@ -133,6 +135,8 @@ def save_training(
     facts = {**facts, "method": list(carried.name)}
     with whole_folder(folder) as temporary:
         model.save_pretrained(temporary)
+        if tokenizer.is_fast:
+            tokenizer.backend_tokenizer.no_truncation()  # how it was called last is no part of it
         tokenizer.save_pretrained(temporary)
         (temporary / FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         if carried.fitted is not None:

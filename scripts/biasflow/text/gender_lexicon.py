@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.shipped import shipped
 
-DEFAULT_FOLDER = Path(__file__).resolve().parents[3] / "config" / "gender"
+DEFAULT_FOLDER = shipped("config/gender")
 
 COLUMNS = {
     "words.csv": ("masculine", "feminine", "direction", "when"),

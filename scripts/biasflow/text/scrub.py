@@ -10,6 +10,7 @@ from typing import Literal
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.shipped import shipped
 from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.corpora.bios import name_parts
 from scripts.biasflow.text.gender_lexicon import WORD, default_lexicon
@@ -18,7 +19,7 @@ Terms = Literal["released", "pronouns", "gendered"]
 TERMS = ("released", "pronouns", "gendered")
 BLANK = "_"
 NOTHING = "(?!)"  # an expression that nothing matches
-WORDS = Path(__file__).resolve().parents[3] / "config" / "scrubbing.csv"
+WORDS = shipped("config/scrubbing.csv")
 KINDS = ("relation", "person", "alone", "lower", "title")
 RELEASED = re.compile(r"\b(?:[Hh](?:e|er|ers|erself|im|imself|is)|[Ss]he|(?i:mr|mrs|ms))\b")
 PRONOUNS = re.compile(r"\b(?:s?he|her|hers|herself|him|himself|his|mr|mrs|ms)\b", re.IGNORECASE)

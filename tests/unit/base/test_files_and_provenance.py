@@ -124,19 +124,23 @@ def test_the_record_beside_a_result(tmp_path):
     assert {"python", "torch", "transformers"} <= set(record["versions"])
 
 
-def test_the_modules_that_a_script_imports(tmp_path):
+def test_the_modules_and_the_data_that_a_script_reaches(tmp_path):
     package = tmp_path / "scripts" / "biasflow" / "metrics"
     package.mkdir(parents=True)
     for name, text in {
         "scripts/run.py": "import os\nfrom scripts.biasflow.metrics.a import f\n",
         "scripts/biasflow/__init__.py": "",
         "scripts/biasflow/metrics/a.py": "def f():\n    from scripts.biasflow import b\n",
-        "scripts/biasflow/b.py": "import numpy\nimport scripts.biasflow.metrics.a\n",
+        "scripts/biasflow/b.py": "import numpy\nimport scripts.biasflow.metrics.a\nWORDS = shipped('config/words')\n",
+        "config/words/she.csv": "she\n",
+        "config/other.csv": "",
         "scripts/biasflow/metrics/other.py": "",
     }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     found = code_files(tmp_path / "scripts/run.py", tmp_path)
     assert [str(path.relative_to(tmp_path)) for path in found] == [
+        "config/words/she.csv",
         "scripts/biasflow/__init__.py",
         "scripts/biasflow/b.py",
         "scripts/biasflow/metrics/a.py",

@@ -3,11 +3,14 @@
 import copy
 import re
 
+import numpy as np
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import CONFIG, read_catalogue
+from scripts.biasflow.corpora.catalogue import CONFIG, read_catalogue, scattered
 
 
 @pytest.fixture
@@ -97,3 +100,30 @@ def test_every_key_of_the_schema_is_described_and_no_other_is_allowed():
             assert "additionalProperties" in part
         for child in part.get("properties", {}).values():
             parts.append(definitions[child["$ref"].split("/")[-1]] if "$ref" in child else child)
+
+
+def test_a_sharded_data_set_has_an_entry_per_file():
+    catalogue = read_catalogue()
+    names = catalogue.shards["english-wikipedia"]
+    assert sorted(names) == [f"english-wikipedia-{number:02d}" for number in range(41)]
+    assert len({catalogue.entry(name).url for name in names}) == 41
+    third = catalogue.entry("english-wikipedia-03")
+    assert third.url.endswith("/20231101.en/train-00003-of-00041.parquet") and third.sha256 is None
+    assert third.mirror_path == "wikipedia/20231101.en/train-00003-of-00041.parquet"
+    assert catalogue.entry("english-wikipedia-00").bytes == 420296449
+
+
+@pytest.mark.parametrize("place", ["hub", "mirror"])
+def test_files_of_a_data_set_that_have_one_path_are_refused(data, read, place):
+    data["sharded"]["english-wikipedia"][place]["path"] = "one.parquet"
+    with pytest.raises(BiasflowError, match=f"english-wikipedia/{place}/path"):
+        read(data)
+
+
+@given(st.integers(1, 200), st.data())
+def test_the_first_shards_are_spread_over_all(count, data):
+    order = scattered(count)
+    assert sorted(order) == list(range(count))
+    first = sorted(order[: data.draw(st.integers(1, count))])
+    gaps = np.diff([*first, count + first[0]])
+    assert gaps.max() <= 4 * count / len(first) + 1

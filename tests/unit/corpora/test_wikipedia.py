@@ -1,11 +1,11 @@
-"""The Chinese Wikipedia: articles and sentences."""
+"""The Chinese Wikipedia: articles and sentences. The English one: paragraphs."""
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.wikipedia import chinese_sentences, read_chinese_wikipedia
+from scripts.biasflow.corpora.wikipedia import chinese_sentences, read_chinese_wikipedia, read_paragraphs
 
 BLOCK = '<doc id="{0}" url="https://zh.wikipedia.org/wiki?curid={0}" title="{1}">\n{1}\n\n{2}\n\n</doc>\n'
 ARTICLES = {
@@ -59,3 +59,47 @@ def test_a_file_without_articles_is_named(tmp_path, content, why):
         read_chinese_wikipedia([tmp_path / "wiki"])
     with pytest.raises(BiasflowError, match="none"):
         read_chinese_wikipedia([tmp_path / "none"])
+
+
+ENGLISH = [
+    'Donna Smith was a judge.\n\nCareer \n\nHer career (in law) began early.  \nFamily\n- a list\nShe said: "No!"',
+    "",
+    None,
+    "Café (born 1950)\nIs she a judge?\n\nReferences\n He was (they say.)",
+]
+PARAGRAPHS = [
+    "Donna Smith was a judge.",
+    "Her career (in law) began early.",
+    'She said: "No!"',
+    "Is she a judge?",
+    "He was (they say.)",
+]
+
+
+def english(path, rows=ENGLISH, **options):
+    pa.parquet.write_table(pa.table({"id": [str(i) for i in range(len(rows))], "text": rows}), path, **options)
+    return path
+
+
+def test_paragraphs_are_without_headings_captions_and_lists(tmp_path):
+    assert list(read_paragraphs(english(tmp_path / "shard"))) == PARAGRAPHS
+
+
+def test_paragraphs_do_not_depend_on_row_groups(tmp_path):
+    articles = [f"The article {number}.\nCareer\nIt ends." for number in range(2500)]
+    one = list(read_paragraphs(english(tmp_path / "one", articles)))
+    assert one == list(read_paragraphs(english(tmp_path / "many", articles, row_group_size=7)))
+    assert one == [line for number in range(2500) for line in (f"The article {number}.", "It ends.")]
+
+
+def test_paragraphs_of_a_file_that_is_none_are_named(tmp_path):
+    (tmp_path / "page").write_text("<html>a login page.</html>")
+    with pytest.raises(BiasflowError, match=r"page: .*Parquet"):
+        next(read_paragraphs(tmp_path / "page"))
+    pa.parquet.write_table(pa.table({"id": ["1"]}), tmp_path / "other")
+    with pytest.raises(BiasflowError, match=r"other: .*column.*text"):
+        next(read_paragraphs(tmp_path / "other"))
+    whole = english(tmp_path / "cut", ["One."] * 5000).read_bytes()
+    (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(BiasflowError, match=r"cut: .*Parquet"):
+        next(read_paragraphs(tmp_path / "cut"))

@@ -19,7 +19,7 @@ def test_every_run_of_the_project_follows_the_schema(path):
 
 def test_defaults_are_filled_in_at_every_depth():
     config = resolve(SMALL, SCHEMA)
-    assert config["device"] == "auto"
+    assert config["device"] == config["deterministic"] == "auto"
     assert config["encoders"]["own"]["layers"] == 4
     assert config["encoders"]["real"]["optional"] is False
     assert config["tasks"]["bios"]["heads"]["keep"] == "best"
@@ -116,6 +116,7 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("run", "corpora")), "'run'"),
         ({key: value for key, value in SMALL.items() if key != "run"}, "'run' is missing"),
         (changed(("device", "gpu")), "'device'"),
+        (changed(("deterministic", "no")), "'deterministic'"),
         (NO_ASK, "'ask' and 'papers' are empty"),
         # encoders
         (changed(("encoders.own.stepz", 3)), "encoders.own.stepz'.*'steps'"),
@@ -189,11 +190,14 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (paper("dawkins2024", method="leace"), "papers.dawkins2024.method.*leace.*grid"),
         (paper("dawkins2024", during=["leace"]), "papers.dawkins2024.during.*leace.*one setting"),
         (paper("dawkins2024", nli_encoders=["owm"]), "papers.dawkins2024.nli_encoders.*owm"),
+        (paper("liang2020", glue_encoders=["owm"]), "papers.liang2020.glue_encoders.*owm"),
         (paper("dawkins2024", encoders=[]), "papers.dawkins2024.encoders"),
         (paper("orgad2022", task="nli"), "papers.orgad2022.task.*occupation"),
         (paper("orgad2022", strategies=["scrubbing"]), "papers.orgad2022.strategies"),
         (paper("orgad2022", strategies=["plain", "scrubing"]), "papers.orgad2022.strategies.*'scrubbing'"),
         (changed(("papers.planted", CALIBRATED | {"bias": [1.0]})), "papers.planted.bias"),
+        (changed(("metrics.ceat.text", "english-wiki")), "metrics.ceat.text.*english-wikipedia"),
+        (changed(("metrics.ceat.text", "comments.parquet.gz")), "metrics.ceat.text.*comments.parquet.gz"),
         (changed(("papers.planted", CALIBRATED | {"encoder": {"corpus": "planted", "stepz": 1}})), "'steps'"),
     ],
 )

@@ -12,7 +12,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.plan.datasets import DATASETS, text_file
+from scripts.biasflow.plan.datasets import DATASETS, context_files, text_file
 from scripts.biasflow.plan.external import external_files
 from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs
@@ -104,6 +104,8 @@ def jobs(find: Inputs):
         task, strategy, seed = model.task, model.strategy, model.seed
         wildcards = SimpleNamespace(encoder=encoder, task=task, strategy=strategy, seed=seed)
         yield ("finetune", encoder, training), find.trainings.inputs(wildcards)
+        for path in find.trainings.tokens(wildcards):
+            yield ("tokenise", encoder, path), find.trainings.tokenised_files(wildcards)
     for name, about in find.config["tasks"].items():
         for step in kind_of(about["kind"]).steps:
             yield ("prepare", name, step.rule), find.step_inputs(step)(SimpleNamespace(task=name))
@@ -128,7 +130,8 @@ def test_a_kind_of_task_names_what_its_steps_make(kind):
     assert len(set(outputs)) == len(outputs)
     gendered = entry.gendered.data.values() if entry.gendered else ()
     assert {*entry.first, *entry.trained_on.values(), *entry.printed.values(), *gendered} <= set(outputs)
-    modules = {module_of(each) for each in (TASKS[kind], *entry.steps, *filter(None, [entry.gendered]))}
+    others = filter(None, [entry.gendered, entry.tokenised])
+    modules = {module_of(each) for each in (TASKS[kind], *entry.steps, *others)}
     assert all((ROOT / f"{name.replace('.', '/')}.py").is_file() for name in modules)
 
 
@@ -181,18 +184,48 @@ def test_the_parameters_of_jobs_are_plain_values(find):
         params, task = find.trainings.params(wildcards), TaskPlan(find.config, model.task)
         assert json.loads(json.dumps(params)) == params
         assert (params["fit"] is None) == (model.carried is None)
-        assert set(task.kind.trained_on) == set(params["roles"]) <= set(find.trainings.inputs(wildcards))
+        tokens = {"tokens"} & set(params["roles"])
+        assert set(task.kind.trained_on) | tokens == set(params["roles"])
+        assert set(task.kind.trained_on) <= set(find.trainings.inputs(wildcards))
+        assert bool(tokens) == bool(find.trainings.tokens(wildcards))
     for key in readings_of(find):
         params, inputs = (of(key[3])(of_reading(key)) for of in (find.readings.params, find.readings.inputs))
         assert json.loads(json.dumps(params)) == params
         for each in params["datasets"]:  # a readout's folder is waited for, and its files are named
             for path in flat(each["data"]):
+                if path in find.readings.spares(key[3])(of_reading(key)):
+                    continue
                 assert path in inputs["data"] or path.rpartition("/")[0] in inputs["data"], (key, path)
     for encoder, training, group in find.plan.fits:
         wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
         params = find.fits.params(wildcards)
         assert json.loads(json.dumps(params)) == params
         assert {*params["roles"], "model"} <= set(find.fits.inputs(wildcards))
+
+
+def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find):
+    """A training and the readings of the same text and encoder share a file; its age starts none of them."""
+    paths = set()
+    for (encoder, _), model in find.plan.trained.items():
+        wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
+        task, text = TaskPlan(find.config, model.task), find.trainings.params(wildcards)["options"].get("text")
+        real = text is not None and task.about["data"] != "planted"
+        own = [task.file(f"tokens/{encoder}/{text}.safetensors")] if real else []
+        assert find.trainings.tokens(wildcards) == own
+        assert not set(own) & set(flat(find.trainings.inputs(wildcards)))
+        paths |= set(own)
+    for key, readings in readings_of(find).items():
+        spares = find.readings.spares(key[3])(of_reading(key))
+        assert not set(spares) & set(flat(find.readings.inputs(key[3])(of_reading(key))))
+        if key[3] == "first_token":
+            for reading in readings:
+                task = TaskPlan(find.config, reading.dataset.name.rpartition("-")[0])
+                own = task.file(f"tokens/{key[0]}/{reading.dataset.options['text']}.safetensors")
+                assert (own in spares) == (task.about["data"] != "planted")
+            paths -= set(spares)
+        else:
+            assert spares == []
+    assert not paths  # what is trained on is read, too
 
 
 def test_modules_that_jobs_import_by_name_are_there(find):
@@ -313,6 +346,29 @@ def test_the_external_files_of_texts():
     assert files_of(local, asked("perplexity")) == [words, "wikitext-2-test"]
     assert files_of(local, asked("ceat")) == [words, "wikitext-2-train"]
     assert files_of(local, asked("ceat"), ("metrics.ceat.text", "mine.jsonl")) == []
+
+
+def test_contexts_are_looked_for_in_as_many_files_as_are_asked_for():
+    local = ("encoders.own", {"source": "hub", "id": "a/b", "revision": "0" * 40})
+    text, order = ("metrics.ceat.text", "english-wikipedia"), CATALOGUE.shards["english-wikipedia"]
+    assert files_of(local, asked("ceat"), text) == sorted(order[:8])
+    assert files_of(local, asked("ceat"), text, ("metrics.ceat.shards", 3)) == sorted(order[:3])
+    config = resolve(changed(text, ("metrics.ceat.shards", 41)), SCHEMA)
+    assert context_files(config, "own", CATALOGUE) == [f"{CORPORA}/{name}" for name in order] and len(order) == 41
+    with pytest.raises(BiasflowError, match=r"metrics\.ceat\.shards.*42"):
+        resolve(changed(text, ("metrics.ceat.shards", 42)), SCHEMA)
+
+
+def test_the_paper_configuration_reads_the_english_wikipedia():
+    files = external_files(of_file("paper"), CATALOGUE)
+    assert set(CATALOGUE.shards["english-wikipedia"]) & set(files) == set(CATALOGUE.shards["english-wikipedia"][:8])
+    assert not any("english-wikipedia" in name for run in ("small", "config") for name in _names(run))
+
+
+def _names(run: str) -> list[str]:
+    config = {**of_file(run), "mirror": None}
+    encoders = {name: about for name, about in config["encoders"].items() if about["source"] != "local"}
+    return [file for encoder in encoders for file in context_files(config, encoder, CATALOGUE)]
 
 
 def test_an_encoder_is_pre_trained_on_all_its_texts(tmp_path):

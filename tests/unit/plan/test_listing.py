@@ -54,12 +54,14 @@ def test_names_have_the_attributes_of_the_configuration():
     found = attributes(MANY)
     assert found["encoder", "own"]["bias"] == "1.0" and found["encoder", "own"]["corpus"] == "planted"
     assert found["encoder", "more"]["parent"] == "own" and "from" not in found["encoder", "more"]
+    assert found["encoder", "more"]["layers"] == found["encoder", "own"]["layers"] == "4"
     assert found["task", "bios"]["finetuning.max_length"] == "128"
     assert found["method", "two"] == {"eraser": "hard leace", "places": "all last", "fitted_on": "model"}
     assert found["method", "plain"]["options"] == "normalize=false"  # one component is the default
     assert found["method", "two-pretrained"]["fitted_on"] == "pretrained"
     assert found["method", "two-pretrained"]["base"] == "two"
     assert found["method", "sent-0"]["setting"] == "sent 0" and "setting" not in found["method", "dawkins2024"]
+    assert found["method", "dawkins2024"]["sequential"] == "False"
     assert ("method", "leace") not in found  # it is not in the plan
 
 

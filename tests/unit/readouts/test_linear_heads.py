@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.readouts import linear_heads as module
 from scripts.biasflow.readouts.linear_heads import save_linear_heads, train_heads
 from scripts.biasflow.readouts.lockstep import PADDING, in_batches, linear_start
 from tests.unit.reference_probe import load_linear_heads, train_head
@@ -88,6 +89,14 @@ def test_each_head_on_its_own_rows():
         torch.testing.assert_close(found.weight[number], head.weight.detach(), rtol=0, atol=1e-5)
         torch.testing.assert_close(found.bias[number], head.bias.detach(), rtol=0, atol=1e-5)
         assert found.validation_accuracy[number].item() == pytest.approx(accuracies[-1])
+
+
+@pytest.mark.parametrize(("keep", "times"), [("best", 4), ("last", 1)])
+def test_only_validation_rows_are_looked_at_and_only_when_they_decide(monkeypatch, keep, times):
+    looked_at, classes = [], module._classes
+    monkeypatch.setattr(module, "_classes", lambda X, *head: (looked_at.append(len(X)), classes(X, *head))[1])
+    heads_of(keep=keep, valid_rows=[np.arange(7)] * 2)
+    assert looked_at == [7] * (2 * times)  # of each of two heads
 
 
 def test_first_of_equal_epochs_is_kept():

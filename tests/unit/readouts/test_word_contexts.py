@@ -76,7 +76,7 @@ def small_model(kind):
 
 
 def contexts_of(kind, words, texts=SENTENCES, **options):
-    return find_word_contexts(TOKENIZERS[kind], texts, words, **options)
+    return find_word_contexts(TOKENIZERS[kind], [texts], words, **options)
 
 
 def found_in(contexts):
@@ -85,7 +85,7 @@ def found_in(contexts):
 
 
 def test_whole_words_only(tokenizer):
-    contexts = find_word_contexts(tokenizer, SENTENCES, ["he", "she", "nurse"])
+    contexts = find_word_contexts(tokenizer, [SENTENCES], ["he", "she", "nurse"])
     assert found_in(contexts) == ["he", "He", "he", "She", "she", "nurse"]
     assert contexts.table["word"].tolist() == ["he"] * 3 + ["she"] * 2 + ["nurse"]
     assert contexts.counts.values.tolist() == [["he", 3, 3], ["she", 2, 2], ["nurse", 1, 1]]
@@ -126,6 +126,55 @@ def test_the_sample_of_a_word_depends_on_the_seed_and_not_on_other_words():
     assert together.query("word == 'he'").reset_index(drop=True).equals(alone)
     assert together.query("word == 'she'")["text"].tolist() != alone["text"].tolist()
     assert not contexts_of("pieces", ["he"], texts, per_word=5, seed=2).table.equals(alone)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(["he", "she he", "she", "a he he b", "nurse"]), max_size=6), max_size=6),
+    st.integers(1, 5),
+    st.integers(0, 3),
+)
+def test_a_corpus_in_parts_is_read_as_far_as_words_lack(parts, per_word, seed):
+    """Against the parts up to the one with which every word has enough, as one."""
+    words, opened = ["he", "she"], []
+    texts = [[f"{text} {LETTERS[number]}" for text in part] for number, part in enumerate([["he she"], *parts])]
+
+    def corpus():
+        for part in texts:
+            opened.append(part)
+            yield iter(part)
+
+    found = find_word_contexts(TOKENIZERS["pieces"], corpus(), words, per_word=per_word, seed=seed)
+    counts = np.cumsum([[" ".join(part).split().count(word) for word in words] for part in texts], axis=0)
+    enough = np.flatnonzero((counts >= per_word).all(axis=1))
+    read = enough[0] + 1 if len(enough) else len(texts)
+    assert (found.parts, len(opened)) == (read, read)
+    assert found.counts["found"].tolist() == counts[read - 1].tolist()
+    whole = [text for part in texts[:read] for text in part]
+    other = contexts_of("pieces", words, whole, per_word=per_word, seed=seed)
+    pd.testing.assert_frame_equal(found.table, other.table)
+    pd.testing.assert_frame_equal(found.counts, other.counts)
+    assert found.texts == other.texts == len(whole)
+    used = [min(per_word, count) for count in counts[read - 1]]
+    assert found.counts["used"].tolist() == used
+
+
+def test_the_sample_is_uniform_over_the_parts_that_are_read():
+    """100 occurrences in the first part, 50 in the second, 150 in the third: so many in 300 of the kept ones."""
+    parts = [[f"he {LETTERS[number]}"] * count for number, count in enumerate((100, 50, 150))]
+    kept = Counter()
+    for seed in range(200):
+        options = {"per_word": 12, "seed": seed, "missing": "drop"}
+        found = find_word_contexts(TOKENIZERS["pieces"], parts, ["he", "queen"], **options)  # queen never ends it
+        assert found.parts == 3 and len(set(found.table["text"])) <= 3
+        kept.update(text[-1] for text in found.table["text"])
+    assert sum(kept.values()) == 2400
+    assert [kept[letter] / 2400 for letter in "abc"] == pytest.approx([1 / 3, 1 / 6, 1 / 2], abs=0.04)
+
+
+def test_a_word_that_the_vocabulary_lacks_is_not_waited_for():
+    parts = [["he is"], ["he was"]]
+    assert find_word_contexts(TOKENIZERS["pieces"], parts, ["he", "ø"], per_word=1, missing="drop").parts == 1
 
 
 @pytest.mark.parametrize(
@@ -243,6 +292,11 @@ def test_words_that_do_not_occur_are_errors_or_dropped():
 def test_wrong_input_is_named(words, options, named):
     with pytest.raises(BiasflowError, match=named):
         contexts_of("pieces", words, **options)
+
+
+def test_a_text_is_no_part_of_a_corpus():
+    with pytest.raises(BiasflowError, match="one text"):
+        find_word_contexts(TOKENIZERS["pieces"], SENTENCES, ["he"])
 
 
 def test_contexts_that_do_not_fit_the_encoder_are_named():

@@ -139,6 +139,24 @@ def test_a_killed_run_ends_as_an_uninterrupted_one(tmp_path, monkeypatch, step):
     assert same(weights(tmp_path, "whole"), weights(tmp_path, "resumed"))
 
 
+@pytest.mark.parametrize(("keep", "best"), [("best", True), ("last", False)])
+def test_one_checkpoint_can_be_gone_on_from_and_the_best_keeps_its_weights(tmp_path, monkeypatch, keep, best):
+    """The first epoch is the best one here; at each step the folder is looked at."""
+    scores, seen = iter([0.9, 0.5, 0.4]), []
+    monkeypatch.setattr(module, "accuracy", lambda outcome: {"score": next(scores)})
+
+    def look(self, args, state, control, **kwargs):
+        checkpoints = [path.parent for path in (tmp_path / "work").glob("checkpoint-*/model.safetensors")]
+        resumable = [path for path in checkpoints if (path / module.OPTIMIZER).is_file()]
+        seen.append((state.global_step, len(checkpoints), len(resumable)))
+
+    monkeypatch.setattr(module.Watch, "on_step_begin", look, False)
+    facts = run(tmp_path, "model", recipe=Recipe(**{**vars(RECIPE), "epochs": 3, "keep": keep}))
+    assert facts["epoch"] == (1 if best else 3)
+    after_first_epoch = [(checkpoints, resumable) for step, checkpoints, resumable in seen if step >= 15]
+    assert set(after_first_epoch) == {(1 + best, 1)}
+
+
 def test_a_checkpoint_that_was_not_finished_is_not_used(tmp_path):
     whole = run(tmp_path, "whole")
     broken = tmp_path / "work/checkpoint-6"
@@ -291,11 +309,12 @@ def test_a_diverged_model_can_be_kept_untrained_and_marked(tmp_path):
 
 
 def test_texts_that_are_too_long_are_cut_and_counted(tmp_path):
-    dataset = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=8)
+    rows = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=8)
     whole = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=100)
-    assert max(dataset["length"]) == 8
-    assert dataset["cut"] == [length > 8 for length in whole["length"]]
-    assert 0 < sum(dataset["cut"]) < len(TRAIN)
+    assert max(rows.lengths) == 8
+    assert rows.cut == sum(whole.lengths > 8)
+    assert 0 < rows.cut < len(TRAIN) and whole.cut == 0
+    assert (np.diff(rows.by_length().lengths) >= 0).all()
 
 
 def test_the_order_of_training_depends_on_seed_and_epoch_alone():

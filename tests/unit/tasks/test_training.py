@@ -119,7 +119,7 @@ def test_a_failed_save_leaves_no_folder(tmp_path, monkeypatch):
 
 def test_no_trainer_is_loaded_for_it():
     code = "import sys, scripts.biasflow.tasks.training, scripts.biasflow.readouts.predictions as p; "
-    code += "import scripts.biasflow.tasks.nli.task, scripts.biasflow.tasks.glue.task; "
+    code += "import scripts.biasflow.tasks.nli.examples, scripts.biasflow.tasks.glue.task; "
     code += "sys.exit('scripts.biasflow.tasks.finetune' in sys.modules or 'datasets' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -68,10 +68,8 @@ def published_where(same: pd.Series, table: pd.DataFrame, values: Iterable[str])
 
 
 def layers_of(run: Run, encoder: str) -> int | None:
-    """How many layers an encoder has, a continued one like its parent; None where the run does not say."""
-    parents, layers = run.attributes("encoder", "parent"), run.attributes("encoder", "layers")
-    while encoder in parents:
-        encoder = parents[encoder]
+    """How many layers an encoder has; None where the run does not say."""
+    layers = run.attributes("encoder", "layers")
     if encoder in layers:
         return int(layers[encoder])
     return _PAPERS_LAYERS if encoder == PRINTED or is_papers_encoder(run, encoder) else None

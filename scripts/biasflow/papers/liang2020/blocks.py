@@ -11,6 +11,7 @@ DEFAULTS = {
     "by_layer": ["occtmp"],
     "finetuned_perplexity": False,
     "tasks": [],
+    "glue_encoders": None,
     "when": [IN_TRAINING],
     "seeds": [0],
     "chinese": [],
@@ -41,8 +42,9 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
 
     `options`: encoders; methods that get a row (`none` always has one), and those that are measured `inside_only`, and
     not in tasks; by_layer: what is measured under `densray-each`; finetuned_perplexity: of the encoders
-    `<encoder>-mlm` too; tasks: names of tasks of kind glue, with their seeds, and
-    `when` a method is active in them: from training on, or at evaluation only. `config`: the whole configuration, of
+    `<encoder>-mlm` too; tasks: names of tasks of kind glue, with their seeds,
+    glue_encoders: those that are fine-tuned on them (None: all), and `when` a method is active: from training on, or at
+    evaluation only. `config`: the whole configuration, of
     which the encoders that know Chinese are read."""
     options = with_defaults(options)
     encoders, methods = options["encoders"], options["methods"]
@@ -71,8 +73,9 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
         if "perplexity" in options["by_layer"]:
             each = {"methods": [of_pretrained(EACH)], "metrics": ["perplexity"]}
             found[f"{NAME}-mlm-by-layer"] = {"encoders": found[f"{NAME}-mlm"]["encoders"], **each}
-    for task in options["tasks"]:
-        models = {"encoders": encoders, "task": task, "seeds": options["seeds"], "metrics": ["accuracy"]}
+    tuned = encoders if options["glue_encoders"] is None else options["glue_encoders"]
+    for task in options["tasks"] if tuned else []:
+        models = {"encoders": tuned, "task": task, "seeds": options["seeds"], "metrics": ["accuracy"]}
         at_evaluation = methods if AT_EVALUATION in options["when"] else [NONE]
         found[f"{NAME}-{task}"] = {**models, "strategies": [PLAIN], "methods": at_evaluation}
         carried = [f"{WITH}{method}" for method in methods if method != NONE and IN_TRAINING in options["when"]]

@@ -69,9 +69,9 @@ class Rows:
     def reason(self, encoder: str, measure: str, method: str | None = None, **unit: str) -> str:
         """Why there are no scores of a measure; "" if the plan says that it was run.
 
-        `unit`: set (dataset, or the task), strategy and seed (of a training), if only one is meant. An encoder without any score has the
-        reason of all its cells; a placement that is printed, and that no method has, has no name and was not asked
-        for."""
+        `unit`: set (dataset, or the task), strategy and seed (of a training), if only one is meant. An encoder without
+        any score has the reason of all its cells; a placement that is printed, and that no method has, has no name and
+        was not asked for."""
         if encoder not in set(self.scores["encoder"]) and (alone := self.run.reason(encoder=encoder)):
             return alone
         if method == _PRINTED_ONLY:

@@ -9,6 +9,7 @@ Item files that its tables need, Run.files[role][key] -> path of a CSV:
     scrubbed_examples  task     gender, profession, version, text (figure 2)
     professions        task     profession, women, men, share_of_women, labour_share, kept, reason (table data)
     sources            task     what reading the files of biographies left out, or what embedded ones are (table data)
-    ceat_counts        encoder  contexts of the words of CEAT: word, used (table ceat; absent: its columns stay empty)
-    ceat_words         "ceat"   the words of the tests (table ceat; needed with ceat_counts)
+    ceat_counts        encoder  contexts of the words of CEAT: word, used (table ceat; absent: its columns stay empty);
+                                also text, wanted, found (table contexts)
+    ceat_words         "ceat"   the words of the tests (tables ceat and contexts; needed with ceat_counts)
 """

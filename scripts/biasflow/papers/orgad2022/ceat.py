@@ -1,18 +1,18 @@
 """CEAT of every model: all tests, orders of roles and variances."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.ceat_sets import ceat_tests, words_of
-from scripts.biasflow.corpora.seat import AssociationTest
+from scripts.biasflow.corpora.ceat_sets import ceat_tests, known_tests, words_of
+from scripts.biasflow.corpora.seat import ROLES, AssociationTest
 from scripts.biasflow.metrics.combined_effect import ORDERS, VARIANCES
 from scripts.biasflow.papers.frames import NOT_ASKED, Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL, compare
 from scripts.biasflow.papers.orgad2022.measures import CEAT_EFFECT, CEAT_METRICS
-from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values, with_all
 from scripts.biasflow.papers.orgad2022.runs import ceat_runs, of_all_models
 from scripts.biasflow.papers.orgad2022.selection import BASELINES, CEAT, Selection, select
 from scripts.biasflow.results.statistics import holm
@@ -21,6 +21,9 @@ from scripts.biasflow.results.tables import arranged
 _READING = ["test", "order", "variance"]
 _KEY = ["encoder", *_READING, "model"]
 _VARIANTS = {f"{order}-{variance}": (order, variance) for order, variance in product(ORDERS, VARIANCES)}
+_WORDS = ["word", "sets", "text"]
+_COUNTS = ["wanted", "found", "used"]
+_COUNTED = [*_WORDS, *_COUNTS]
 _NUMBERS = ["effect_size", "effect_size_sd", "n", "p_two_sided_median", "significant_two_sided", "p_one_sided_median"]
 _NUMBERS += ["significant_one_sided", "tau_squared", "draws", "change", "pairs", "p_change"]
 _SIDES = [name for side in ("two", "one") for name in (f"significant_{side}_sided", f"p_{side}_sided_median")]
@@ -60,6 +63,36 @@ def ceat(run: Run) -> pd.DataFrame:
     return table[columns].astype(dict.fromkeys(counts, "Int64"))
 
 
+def contexts(run: Run) -> pd.DataFrame:
+    """One row per encoder and word of its tests: how often it occurs in the text, and how many contexts are used.
+
+    The caption in paper.yaml says what the columns are. An encoder whose contexts were not counted has one row that
+    says why. BiasflowError names encoder and column where counts lack one."""
+    chosen = select(run)
+    counts = _counts(chosen)
+    tests = known_tests(run.files["ceat_words"][CEAT]).values() if counts else []
+    blocks = [_counted(encoder, table, tests) for encoder, table in counts.items()]
+    table = pd.concat(blocks or [pd.DataFrame(columns=["encoder", *_COUNTED])], ignore_index=True)
+    table = with_all(table, chosen.encoders).astype(dict.fromkeys(_COUNTS, "Int64"))
+    reasons = [status(chosen.reason(encoder, CEAT) or NOT_ASKED) for encoder in table["encoder"]]
+    table["status"] = pd.Series(reasons).where(table["word"].isna(), status(""))
+    table["short"] = table["used"] < table["wanted"]
+    table[_WORDS] = table[_WORDS].fillna("")
+    return arranged(table, encoder=chosen.encoders)[["encoder", *_COUNTED, "short", "status"]]
+
+
+def _counted(encoder: str, counts: pd.DataFrame, tests: Iterable[AssociationTest]) -> pd.DataFrame:
+    """The words of an encoder's tests, with the sets that they are in."""
+    _require(encoder, counts, [name for name in _COUNTED if name != "sets"])
+    sets = {word: [] for word in counts["word"]}
+    for test in tests:
+        if sets.keys() >= set(words_of([test])):
+            for words in (getattr(test, role) for role in ROLES):
+                for word in words.examples:
+                    sets[word].append(f"{test.name} {words.category}")
+    return counts.assign(encoder=encoder, sets=[", ".join(sets[word]) for word in counts["word"]])
+
+
 def dropped_words(counts: Mapping[str, pd.DataFrame], tests: Mapping[str, AssociationTest]) -> pd.DataFrame:
     """A row per encoder and test: `words_dropped`, those without a context, and `least_contexts` of the other words.
 
@@ -67,8 +100,7 @@ def dropped_words(counts: Mapping[str, pd.DataFrame], tests: Mapping[str, Associ
     missing."""
     rows = []
     for encoder, table in counts.items():
-        if missing := [name for name in ("word", "used") if name not in table]:
-            raise BiasflowError(f"encoder {encoder}: the counts of contexts have no column {', '.join(missing)}")
+        _require(encoder, table, ["word", "used"])
         used = dict(zip(table["word"], table["used"], strict=True))
         for name, test in tests.items():
             words = words_of([test])
@@ -83,10 +115,20 @@ def dropped_words(counts: Mapping[str, pd.DataFrame], tests: Mapping[str, Associ
     return pd.DataFrame(rows, columns=["encoder", "test", "words_dropped", "least_contexts"])
 
 
+def _require(encoder: str, counts: pd.DataFrame, columns: Sequence[str]) -> None:
+    if missing := [name for name in columns if name not in counts]:
+        raise BiasflowError(f"encoder {encoder}: the counts of contexts have no column {', '.join(missing)}")
+
+
+def _counts(chosen: Selection) -> dict[str, pd.DataFrame]:
+    """The counts of the encoders whose contexts were counted."""
+    files = {name: file for name, file in chosen.run.files.get("ceat_counts", {}).items() if name in chosen.encoders}
+    return {encoder: pd.read_csv(file, keep_default_na=False) for encoder, file in files.items()}
+
+
 def _words(chosen: Selection) -> pd.DataFrame:
     """`dropped_words` of the encoders whose contexts were counted."""
-    files = {name: file for name, file in chosen.run.files.get("ceat_counts", {}).items() if name in chosen.encoders}
-    counts = {encoder: pd.read_csv(file, keep_default_na=False) for encoder, file in files.items()}
+    counts = _counts(chosen)
     tests = ceat_tests(chosen.ceat_tests, chosen.run.files["ceat_words"][CEAT]) if counts else {}
     return dropped_words(counts, tests)
 

@@ -47,11 +47,10 @@ def figure3(run: Run, *, tested: str = RAW) -> Figure:
     for row, (name, stages) in zip(grid, blocks.items(), strict=True):
         for axes, (stage, block) in zip(row, stages.items(), strict=True):
             _draw(axes, block, _x(chosen), measure, marks, boxes=stage == AFTER, title=_STAGES[stage])
-            axes.set_xlabel(_x_label(chosen))
             axes.tick_params(labelleft=True)
         row[0].set_ylabel(f"{measure.label}, data shares")
         draw.name_row(row[0], name, _ABOVE)
-    draw.legend_below(figure, _legend(marks))
+    draw.legend_below(figure, _legend(marks), title=_x_label(chosen))
     return figure
 
 
@@ -88,9 +87,7 @@ def _small_multiples(run: Run, rows: Sequence[Sequence[Measure]], tested: str) -
             right.tick_params(labelleft=False)
         if measures is rows[0]:
             draw.name_row(line_of_panels[0], name, _ABOVE)
-    for axes in grid[-1]:
-        axes.set_xlabel(_x_label(chosen))
-    draw.legend_below(figure, _legend(marks))
+    draw.legend_below(figure, _legend(marks), title=_x_label(chosen))
     return figure
 
 
@@ -102,7 +99,7 @@ def _x(chosen: Selection) -> str:
 def _x_label(chosen: Selection) -> str:
     labels = coded(compression_runs(chosen), "variant").get(mixed(chosen.probe_data[0]).variant, np.nan)
     count = f", {labels:,.0f} labels" if np.isfinite(labels) else ""
-    return f"compression ({chosen.probe_data[0]} data{count}; units as released)"
+    return f"horizontal: compression ({chosen.probe_data[0]} data{count}; units as released)"
 
 
 def _blocks(chosen: Selection, measures: Sequence[Measure], tested: str) -> dict[str, dict[str, pd.DataFrame]]:

@@ -1,6 +1,6 @@
 """Table 1: every model's intrinsic and extrinsic bias in one row."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
@@ -52,7 +52,6 @@ def table1(run: Run) -> pd.DataFrame:
     in short that of the others. CEAT has no test input and stands in the row of raw texts. BiasflowError
     naming encoder and strategy for a hole in the scores."""
     chosen = select(run)
-    data, *others = chosen.probe_data
     probed = of_all_models(lambda stage: compression_runs(chosen, stage))
     labels = coded(probed, *_KEY, *MEASURE).rename("coded").reset_index()
     measured = {
@@ -88,30 +87,15 @@ def table1(run: Run) -> pd.DataFrame:
             f"{name}_stars": [_who(*pair) for pair in stars],
         }
 
-    of_bits, of_control = of(bits(data), measured[COMPRESSION]), of(control(data), measured[COMPRESSION])["mean"]
-    compressions = {name: of(mixed(name), measured[COMPRESSION]) for name in chosen.probe_data}
     counts = of(CEAT_MEASURE, measured[CEAT])
     ceat = beside("ceat", CEAT_MEASURE, CEAT, "1")
     ceat.pop("ceat_difference_in_printed_sd")
     truncated = chosen.rows[chosen.rows["metric"] == "truncated"].groupby(["encoder", "model"])["value"].mean()
     models = list(zip(table["encoder"], table["model"], strict=True))
     return table.rename(columns={"text": "setting"}).assign(
-        probe_data=data,
-        **beside("compression", mixed(data), COMPRESSION, "1"),
-        compression_coded=compressions[data]["coded"].astype("Int64"),
-        compression_bits=of_bits["mean"],
-        compression_bits_sd=of_bits["sd"],
-        control_compression=of_control,
-        control_at_chance=(of_control - 1).abs().le(CHANCE).astype("boolean").mask(of_control.isna()),
-        **{
-            f"compression_{other}{suffix}".replace("-", "_"): column
-            for other in others
-            for suffix, column in (
-                ("", compressions[other]["mean"]),
-                ("_sd", compressions[other]["sd"]),
-                ("_coded", compressions[other]["coded"].astype("Int64")),
-            )
-        },
+        probe_data=chosen.probe_data[0],
+        **beside("compression", mixed(chosen.probe_data[0]), COMPRESSION, "1"),
+        **_compression_columns(chosen.probe_data, lambda measure: of(measure, measured[COMPRESSION])),
         **ceat,
         ceat_significant=counts["significant"].astype("Int64"),
         ceat_seeds=counts["seeds"].astype("Int64"),
@@ -127,6 +111,23 @@ def table1(run: Run) -> pd.DataFrame:
         status=[RUN if name in chosen.scored else status(chosen.reason(name)) for name in table["encoder"]],
         measures_not_run=[_missing(chosen, name, measured) for name in table["encoder"]],
     )
+
+
+def _compression_columns(probe_data: Sequence[str], of: Callable[[Measure], pd.DataFrame]) -> dict[str, pd.Series]:
+    """Labels, bits and control of the compression of the first data; of the others mean, deviation and labels."""
+    data, *others = probe_data
+    in_bits, at_random = of(bits(data)), of(control(data))["mean"]
+    found = {
+        "compression_coded": of(mixed(data))["coded"].astype("Int64"),
+        "compression_bits": in_bits["mean"],
+        "compression_bits_sd": in_bits["sd"],
+        "control_compression": at_random,
+        "control_at_chance": (at_random - 1).abs().le(CHANCE).astype("boolean").mask(at_random.isna()),
+    }
+    for other in others:
+        name, own = f"compression_{other}".replace("-", "_"), of(mixed(other))
+        found |= {name: own["mean"], f"{name}_sd": own["sd"], f"{name}_coded": own["coded"].astype("Int64")}
+    return found
 
 
 def _rows(chosen: Selection, frames: list[pd.DataFrame]) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from scripts.biasflow.papers.orgad2022.ceat import ceat
+from scripts.biasflow.papers.orgad2022.ceat import ceat, contexts
 from scripts.biasflow.papers.orgad2022.correlations import correlations
 from scripts.biasflow.papers.orgad2022.examples import figure2
 from scripts.biasflow.papers.orgad2022.figures import figure3, figure5, figure7
@@ -12,7 +12,21 @@ from scripts.biasflow.papers.orgad2022.selection import RAW, SCRUBBED
 from scripts.biasflow.papers.orgad2022.stages import table3, table4, table5
 from scripts.biasflow.papers.orgad2022.words import data, gender_told, table9, table10
 
-_TABLES = (table1, table2, table3, table4, table5, table6, table9, table10, gender_told, correlations, ceat, data)
+_TABLES = (
+    table1,
+    table2,
+    table3,
+    table4,
+    table5,
+    table6,
+    table9,
+    table10,
+    gender_told,
+    correlations,
+    ceat,
+    contexts,
+    data,
+)
 TABLES = {function.__name__: function for function in _TABLES}
 FIGURES = {
     function.__name__ + suffix: partial(function, tested=tested)

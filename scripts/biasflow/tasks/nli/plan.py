@@ -8,9 +8,11 @@ from scripts.biasflow.plan.names import require
 from scripts.biasflow.plan.paths import CORPORA
 from scripts.biasflow.plan.sources import PLANTED
 from scripts.biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
+from scripts.biasflow.registry import PACKAGE
 from scripts.biasflow.text.occupation_pairs import LISTS
 
 PARTS = ("train", "validation", "test")
+EXAMPLES = f"{PACKAGE}.tasks.nli.examples"
 
 
 def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
@@ -35,17 +37,17 @@ def occupation_pairs(asked: Asked) -> list[Dataset]:
 def _asked_of(asked: Asked, name: str, **files: str) -> Dataset:
     """What is predicted; with heads that are retrained under each method, these too."""
     task, about = asked.task, asked.task.about
-    common = {"max_length": about["finetuning"]["max_length"], "task": task.module}
+    common = {"max_length": about["finetuning"]["max_length"], "task": EXAMPLES}
     made_from = {}
     if about["retrain_heads"] is not None and not asked.model.carried:
         options = {**about["retrain_heads"], **common}
-        train = Dataset("train", {"examples": (task.file("train.csv"),)}, options, modules=(task.module,))
+        train = Dataset("train", {"examples": (task.file("train.csv"),)}, options, modules=(EXAMPLES,))
         made_from = {"heads": ("nli_heads", train)}
     return Dataset(
         name,
         {role: (task.file(file),) for role, file in files.items()},
         {"batch_size": about["batch_size"], **common},
-        modules=(task.module,),
+        modules=(EXAMPLES,),
         made_from=made_from,
     )
 

@@ -1,28 +1,9 @@
-"""Natural language inference: what a classifier is asked, and how it is trained."""
+"""Natural language inference: how a classifier is trained."""
 
-from collections.abc import Mapping
-from pathlib import Path
-
-from scripts.biasflow.corpora.nli import LABELS, read_pairs
-from scripts.biasflow.tasks.examples import Examples, of_table
-from scripts.biasflow.text.occupation_pairs import load_pairs
-
-TEXTS = ("premise", "hypothesis")
-
-
-def examples(data: Mapping[str, tuple[Path, ...]]) -> Examples:
-    """The labelled pairs of the role `examples` (a file of `write_nli`), or the gender-occupation pairs of the role
-    `pairs` (a file of `save_pairs`): these have no gold labels and the shape [occupations, templates, 2, words]."""
-    if "pairs" in data:
-        (path,) = data["pairs"]
-        pairs = load_pairs(path)
-        return Examples(pairs.sentences, pairs.shape, LABELS)
-    (path,) = data["examples"]
-    return of_table(read_pairs(path), texts=TEXTS, classes=LABELS)
+from scripts.biasflow.corpora.nli import LABELS, TEXTS, read_pairs
+from scripts.biasflow.tasks.tables import train_on_tables
 
 
 def train(*places, **training) -> dict:
     """Fine-tune an encoder on pairs (files of `write_nli`); arguments as in `tables.train_on_tables`."""
-    from scripts.biasflow.tasks.tables import train_on_tables  # predictions need no Trainer
-
     return train_on_tables(*places, read=read_pairs, texts=TEXTS, labels=LABELS, **training)

@@ -1,13 +1,15 @@
 """Splits and balancing of biographies for occupation prediction (Orgad, Goldfarb-Tarrant & Belinkov 2022)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.tabular import read_parquet
 from scripts.biasflow.strategies import Strategy
 from scripts.biasflow.strategies import balance as balancing
 from scripts.biasflow.strategies.balance import GENDERS, TooFewError, balance, part_of, unbalanceable
@@ -67,6 +69,11 @@ def professions_of(bios: pd.DataFrame) -> list[str]:
 def texts_of(bios: pd.DataFrame, text: str) -> list[str]:
     """The raw or the scrubbed texts of all biographies."""
     return bios[COLUMN_OF[text]].tolist()
+
+
+def texts(data: Mapping[str, tuple[Path, ...]], name: str) -> list[str]:
+    """`texts_of` the biographies in the file of the role `biographies`."""
+    return texts_of(read_parquet(data["biographies"][0]), name)
 
 
 def classes_of(bios: pd.DataFrame) -> np.ndarray:

@@ -5,16 +5,12 @@ from collections.abc import Callable, Collection, Mapping
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.plan.jobs import NA, Dataset, Files
-from scripts.biasflow.plan.paths import PRETRAINED, project_file, project_folder
+from scripts.biasflow.plan.paths import PRETRAINED, project_file
 from scripts.biasflow.plan.sources import PLANTED
-from scripts.biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, corpus_files, recipe
+from scripts.biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, Tokenised, corpus_files, recipe
 from scripts.biasflow.registry import STRATEGIES, module_of
 
 RAW, SCRUBBED = "raw", "scrubbed"
-GENDERED_WORDS = {  # sources of what is scrubbed
-    "lexicon": project_folder("config/gender"),
-    "nouns": [project_file("config/scrubbing.csv")],
-}
 
 
 def probed_texts(asked: Asked) -> list[Dataset]:
@@ -60,7 +56,12 @@ def _made_of_vectors(
     vectors = {
         "first_token" if each == text else each: (
             "first_token",
-            Dataset(f"{task.name}-{each}", files, {"text": each, "max_length": limit}),
+            Dataset(
+                f"{task.name}-{each}",
+                files,
+                {"text": each, "max_length": limit},
+                spares=task.tokens(asked.encoder, each),
+            ),
         )
         for each in sorted({text, *texts})
     }
@@ -78,7 +79,7 @@ def biography_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[s
     data, labour = task.about["data"], task.about["labour"]
     files = WORLD if data == PLANTED else {"files": corpus_files(data["files"], catalogue)}
     labour = labour or project_file("config/labour_statistics.csv")
-    return {**files, "labour": [labour], **GENDERED_WORDS}
+    return {**files, "labour": [labour]}
 
 
 def collected(task: TaskPlan) -> dict[str, object]:
@@ -146,7 +147,7 @@ KIND = Kind(
             "top_words",
             "tasks.occupation.gender_classifier",
             {name: f"{name}.csv" for name in ("top_words", "gender_accuracy", "scrubbed_examples")},
-            sources=lambda task, catalogue: made("biographies.parquet")(task, catalogue) | GENDERED_WORDS,
+            sources=lambda task, catalogue: made("biographies.parquet")(task, catalogue),
             options=lambda task: task.about["top_words"],
             memory=8000,
             runtime=120,
@@ -154,6 +155,10 @@ KIND = Kind(
     ),
     first=("splits.csv",),
     trained_on={"biographies": "biographies.parquet"},
+    tokenised=Tokenised(
+        "tasks.occupation.data",
+        lambda task: () if task.about["data"] == PLANTED else (RAW, SCRUBBED),  # planted ones are few and short
+    ),
     datasets={"probed_texts": probed_texts, "classified_texts": classified_texts},
     training=training,
     gendered=Gendered(

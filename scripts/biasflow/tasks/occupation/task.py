@@ -27,19 +27,25 @@ def train(
     method: Mapping | None = None,
     **training,
 ) -> dict:
-    """Fine-tune an encoder to tell professions from the biographies of the role `biographies` (a Parquet file).
+    """Fine-tune an encoder to tell professions from the biographies of the role `biographies` (a Parquet file), whose
+    tokens may be given as the role `tokens` (a file of encoders.tokens, of all of them).
 
     strategy: its name, "plain" or with-<method> among them, and strategy_module and text its module and the texts that
     it trains on, as the registry has them; seed: of the split, of the strategy's draws, and of the training; recipe:
     the fields of `finetune.Recipe`; method and device: as in `finetune`. Where the loss is lost the model as it was
     before is kept, and marked in training.json. BiasflowError: what the split, the strategy and `finetune` refuse."""
     from scripts.biasflow.encoders.first_token import new_first_token_classifier
+    from scripts.biasflow.encoders.tokens import load_tokens
     from scripts.biasflow.tasks.finetune import Recipe, finetune  # readouts need no Trainer
     from scripts.biasflow.tasks.training import PLAIN, WITH, check_strategy
 
     check_strategy(strategy, method, known=(PLAIN if strategy.startswith(WITH) else strategy,))
     biographies = read_parquet(data["biographies"][0])
     known = Strategy(strategy, strategy_module, text)
+
+    def stored(tokenizer, max_length):
+        return load_tokens(data["tokens"][0], tokenizer, texts_of(biographies, text), max_length=max_length)
+
     return finetune(
         encoder_folder,
         folder,
@@ -49,6 +55,7 @@ def train(
         labels=professions_of(biographies),
         recipe=Recipe(**recipe),
         seed=seed,
+        tokens=stored if "tokens" in data else None,
         new_model=new_first_token_classifier,
         method=method,
         keep_diverged=True,
@@ -57,11 +64,11 @@ def train(
 
 
 def labelled_texts(biographies: pd.DataFrame, strategy: Strategy, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What an encoder is fine-tuned and validated on: two tables text, label.
+    """What an encoder is fine-tuned and validated on: two tables text, label, with the biographies' numbers as index.
 
     Both parts of the seed's split are debiased by the strategy: balanced, or scrubbed."""
     rows = rows_of(biographies, strategy, seed)
     examples = pd.DataFrame(
         {"text": texts_of(biographies, strategy.text), "label": biographies["profession"].to_numpy()}
     )
-    return examples.iloc[rows.train].reset_index(drop=True), examples.iloc[rows.validation].reset_index(drop=True)
+    return examples.iloc[rows.train], examples.iloc[rows.validation]

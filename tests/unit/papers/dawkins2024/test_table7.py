@@ -81,7 +81,7 @@ def test_printed_numbers_stand_beside_the_papers_encoder_stimuli_and_task(two_by
     [
         ({"tiny": BERT}, ["layer-12", "layer-11", "layer-11+attention"]),
         ({"tiny": {"layers": "4"}}, ["layer-4", "layer-3", "layer-3+attention"]),
-        ({"tiny": {"parent": "large"}, "large": {"layers": "24"}}, ["layer-24", "layer-23", "layer-23+attention"]),
+        ({"tiny": {"parent": "large", "layers": "24"}}, ["layer-24", "layer-23", "layer-23+attention"]),
         ({}, ["last-layer", "layer-before", "layer-before+attention"]),
     ],
 )

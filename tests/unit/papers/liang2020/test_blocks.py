@@ -33,6 +33,14 @@ def test_the_blocks_of_the_paper():
     assert {metric for block in found.values() for metric in block.get("metrics", ())} <= set(METRICS)
 
 
+def test_tasks_are_for_the_encoders_that_are_named():
+    options = {"encoders": ["a", "b"], "tasks": ["cola"], "glue_encoders": ["b"]}
+    found = blocks(options, CONFIG)
+    assert found["liang2020"]["encoders"] == ["a", "b"]
+    assert found["liang2020-cola"]["encoders"] == found["liang2020-cola-in-training"]["encoders"] == ["b"]
+    assert not any("cola" in name for name in blocks({**options, "glue_encoders": []}, CONFIG))
+
+
 def test_what_is_not_asked_for_has_no_block():
     least = blocks({"encoders": ["a"], "by_layer": [], "methods": ["leace"], "inside_only": []}, CONFIG)
     assert set(least) == {"liang2020", "liang2020-shares"} and least["liang2020"]["methods"] == ["none", "leace"]

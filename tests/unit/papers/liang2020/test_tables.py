@@ -354,6 +354,16 @@ def test_methods_are_compared_over_the_seeds_that_they_share(tiny):
     assert set(glue.loc["rte", "seeds"]) == {1} and set(glue.loc["cola", "seeds"]) == {2}
 
 
+def test_a_method_that_was_run_in_tasks_at_evaluation_only(tiny):
+    """Another block of the matrix asked for it; the tables show it there, and not where it would have been trained."""
+    fewer = tiny[tiny["strategy"] != "with-hard"]
+    main = tables.main(run(fewer)).set_index("method")
+    assert set(main["glue_strategy"]) == {"in_training"}
+    assert np.isnan(main.loc["hard", "glue_average"]) and main.loc["densray", "glue_average"] > 0
+    glue = performance.glue(run(fewer)).set_index(["strategy", "method"]).index
+    assert ("at_evaluation", "hard") in glue and ("in_training", "hard") not in glue
+
+
 def test_methods_without_a_common_seed_are_not_compared(tiny):
     own = tiny["seed"].where(tiny["method"] == "none", "9")
     rows = tiny.assign(seed=tiny["seed"].mask(tiny["task"] == "nli", own)).drop_duplicates(tiny.columns[:-4])

@@ -6,7 +6,7 @@ import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.ceat_sets import WORDS, ceat_tests, words_of
-from scripts.biasflow.papers.orgad2022.ceat import ceat, dropped_words
+from scripts.biasflow.papers.orgad2022.ceat import ceat, contexts, dropped_words
 from scripts.biasflow.papers.orgad2022.overview import table1
 from scripts.biasflow.results.scores import NA, concatenate
 from scripts.biasflow.results.tables import write_table
@@ -175,7 +175,40 @@ def test_printed_values_of_a_test_that_was_not_run_have_their_own_rows():
 
 def counts(tests, **used):
     words = words_of(tests.values())
-    return pd.DataFrame({"word": words, "found": 500, "used": [used.get(word, 200) for word in words]})
+    table = pd.DataFrame({"word": words, "found": 500, "used": [used.get(word, 200) for word in words]})
+    return table.assign(wanted=200, text="english-wikipedia")
+
+
+def test_every_word_has_its_counts(tmp_path):
+    both = concatenate([scores(encoder=name, parts=PARTS) for name in ("tiny", "other")])
+    counts(ceat_tests(["C6", "C8"]), Donna=0, art=7).to_csv(tmp_path / "counts.csv", index=False)
+    files = {"ceat_counts": {"tiny": tmp_path / "counts.csv"}, "ceat_words": {"ceat": WORDS}}
+    table = contexts(run(both, not_run={ROBERTA: "no weights"}, files=files))
+    assert set(table["encoder"]) == {"tiny", "other", ROBERTA}
+    own = table[table["encoder"] == "tiny"].set_index("word")
+    assert own.index.tolist() == words_of(ceat_tests(["C6", "C8"]).values())
+    assert own.loc["Donna", "sets"] == "C6 female names" and own.loc["art", "sets"] == "C8 arts"  # C7 was not asked for
+    assert own.index[own["short"]].tolist() == ["Donna", "art"] and set(own["status"]) == {"run"}
+    assert own.loc["art", ["text", "wanted", "found", "used"]].tolist() == ["english-wikipedia", 200, 500, 7]
+    rest = table[table["encoder"] != "tiny"].set_index("encoder")
+    assert (
+        rest.loc[ROBERTA, "status"] == "not run: no weights" and rest.loc["other", "status"] == "not run: not asked for"
+    )
+    assert (rest[["word", "sets", "text"]] == "").all(axis=None) and rest[["wanted", "short"]].isna().all(axis=None)
+    write_table(table, *(tmp_path / f"table.{kind}" for kind in ("csv", "tex", "html")), caption="")
+    assert len(pd.read_csv(tmp_path / "table.csv")) == len(table)
+
+
+def test_counts_of_another_kind_are_named(tmp_path):
+    counts(ceat_tests(["C6"])).drop(columns=["found", "text"]).to_csv(tmp_path / "counts.csv", index=False)
+    files = {"ceat_counts": {"tiny": tmp_path / "counts.csv"}, "ceat_words": {"ceat": WORDS}}
+    with pytest.raises(BiasflowError, match=r"tiny.*text, found"):
+        contexts(run(scores(parts=PARTS), files=files))
+
+
+def test_a_run_without_contexts_says_so(tiny):
+    table = contexts(run(tiny))
+    assert table["encoder"].tolist() == ["tiny"] and table["status"].tolist() == ["not run: not asked for"]
 
 
 def test_dropped_words_are_listed_by_test():

@@ -34,7 +34,9 @@ def files(tmp_path):
             columns=["profession", "women", "men", "share_of_women", "labour_share", "kept", "reason"],
         ),
         "sources": pd.DataFrame({"source": ["planted, bias 1"], "biographies": [100]}),
-        "ceat_counts": pd.DataFrame({"word": words_of(ceat_tests(["C6"]).values()), "used": 9}),
+        "ceat_counts": pd.DataFrame({"word": words_of(ceat_tests(["C6"]).values())}).assign(
+            found=20, used=9, wanted=9, text="wikitext-2"
+        ),
     }
     paths = {role: tmp_path / f"{role}.csv" for role in frames}
     for role, frame in frames.items():

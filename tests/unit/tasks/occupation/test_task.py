@@ -8,17 +8,19 @@ import pytest
 import torch
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders import first_token as encoders_first_token
 from scripts.biasflow.encoders.first_token import first_token_vectors
 from scripts.biasflow.encoders.linear_head import load_head
 from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.tokens import save_tokens
 from scripts.biasflow.methods.fitted import Active, Fitted, carried
 from scripts.biasflow.metrics.occupation import score
 from scripts.biasflow.readouts import first_token, heads
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.readouts.states import States
-from scripts.biasflow.tasks import training
+from scripts.biasflow.tasks import finetune, training
 from scripts.biasflow.tasks.finetune import Recipe
-from scripts.biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_of, split, texts_of
+from scripts.biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_of, split, texts, texts_of
 from scripts.biasflow.tasks.occupation.gendered_vectors import gendered_vectors
 from scripts.biasflow.tasks.occupation.task import labelled_texts, train
 from tests.unit.synthetic_bios import STRATEGIES, biographies, projection, readable, save_model
@@ -40,6 +42,7 @@ def test_each_strategy_trains_on_its_rows_and_texts(name):
     column = "scrubbed" if name == "scrubbing" else "text"
     assert train_part["text"].tolist() == BIOS[column].iloc[rows.train].tolist()
     assert validation["label"].tolist() == BIOS["profession"].iloc[rows.validation].tolist()
+    assert (train_part.index == rows.train).all() and (validation.index == rows.validation).all()
     assert not set(rows.test) & {*rows.train, *rows.validation}
 
 
@@ -58,8 +61,9 @@ def folder(tmp_path):
 def run(folder, name, *, recipe=RECIPE, **options):
     strategy = STRATEGIES.get(name, STRATEGIES["plain"])
     given = {"strategy": name, "strategy_module": strategy.module, "text": strategy.text, "seed": 5, "device": "cpu"}
-    data = {"biographies": (folder / "biographies.parquet",)}
-    return train(folder / "encoder", folder / name, folder / "work", data, recipe=recipe, **given | options)
+    given |= options
+    data = {"biographies": (folder / "biographies.parquet",), **given.pop("data", {})}
+    return train(folder / "encoder", folder / name, folder / "work", data, recipe=recipe, **given)
 
 
 def test_a_training_fills_its_folder_and_says_what_happened(folder):
@@ -76,6 +80,37 @@ def test_a_training_fills_its_folder_and_says_what_happened(folder):
     vectors, _ = first_token_vectors(model, tokenizer, validation["text"].tolist(), max_length=32)
     predicted = np.array(professions_of(bios))[(vectors @ weight.T + bias).argmax(1).numpy()]
     assert (predicted == validation["profession"]).mean() == pytest.approx(facts["validation_score"])
+
+
+@pytest.mark.parametrize("name", ["oversampling", "scrubbing"])  # rows several times; other texts
+def test_tokens_that_are_there_already_change_nothing(folder, monkeypatch, name):
+    data, path = {"biographies": (folder / "biographies.parquet",)}, folder / "tokens.safetensors"
+    recipe = RECIPE | {"max_length": 6}  # some are cut
+    facts = run(folder, name, recipe=recipe)
+    read_at = {"max_length": 6, "text": STRATEGIES[name].text}
+    source = Source(folder / name, ("none",), "bios", data)
+    truncated = first_token.read(source, folder / "vectors", **read_at)["truncated"]
+    assert facts["cut"] > 0 and truncated > 0
+
+    _, tokenizer = load_encoder(folder / "encoder", head="none")
+    save_tokens(path, tokenizer, texts(data, STRATEGIES[name].text), max_length=6)
+    (folder / name).rename(folder / "before")
+    for module in (finetune, encoders_first_token):
+        monkeypatch.delattr(module, "tokenise")  # nothing is tokenised again
+    assert run(folder, name, recipe=recipe, data={"tokens": (path,)}) == facts
+    for file in (folder / "before").iterdir():
+        assert file.read_bytes() == (folder / name / file.name).read_bytes(), file.name
+    source = Source(folder / name, ("none",), "bios", data | {"tokens": (path,)})
+    assert first_token.read(source, folder / "again", **read_at)["truncated"] == truncated
+    assert (folder / "vectors").read_bytes() == (folder / "again").read_bytes()
+
+
+def test_tokens_of_other_texts_are_refused(folder):
+    _, tokenizer = load_encoder(folder / "encoder", head="none")
+    save_tokens(folder / "tokens.safetensors", tokenizer, readable(200)["text"].tolist()[::-1], max_length=32)
+    with pytest.raises(BiasflowError, match="another text;"):
+        run(folder, "plain", data={"tokens": (folder / "tokens.safetensors",)})
+    assert not (folder / "plain").exists()
 
 
 def test_a_lost_loss_keeps_the_model_as_it_was_and_says_so(folder):

@@ -1,0 +1,37 @@
+"""In which precision models compute. On a processor: float32. On a GPU: fine-tuning and the many vectors of texts and
+words in HALF, by autocast; whatever else is read from a model in what it was tuned in. Erasers: always float32."""
+
+import contextlib
+
+import torch
+from torch import nn
+
+GPU = "cuda"  # the type of device on which HALF is used
+HALF = torch.bfloat16  # what the Trainer's `bf16` computes in
+TRAINED_IN = "trained_in"  # in config.json: the precision that a model was fine-tuned in, where that is not float32
+
+
+def on_gpu(device: torch.device) -> bool:
+    return device.type == GPU
+
+
+def half(device: torch.device) -> contextlib.AbstractContextManager:
+    """While the context is open, matrix products on a GPU are computed in HALF, from weights in float32."""
+    return torch.autocast(device.type, dtype=HALF) if on_gpu(device) else contextlib.nullcontext()
+
+
+def as_trained(model: nn.Module) -> contextlib.AbstractContextManager:
+    """While the context is open, the model computes as it did in its fine-tuning: in HALF on a GPU, if it was tuned in
+    it, and else in float32."""
+    return half(model.device) if hasattr(model.config, TRAINED_IN) else contextlib.nullcontext()
+
+
+def mark_trained(model: nn.Module) -> None:
+    """Note in the configuration of a model that was fine-tuned on a GPU that it was tuned in HALF."""
+    if on_gpu(model.device):
+        setattr(model.config, TRAINED_IN, str(HALF).removeprefix("torch."))
+
+
+def full(found: torch.Tensor) -> torch.Tensor:
+    """Numbers of HALF, which numpy does not have, as float32; others as they are."""
+    return found.float() if found.dtype == HALF else found

@@ -1,0 +1,19 @@
+"""Natural language inference: what a classifier is asked. Apart from its training, which knows no stimuli."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from scripts.biasflow.corpora.nli import LABELS, TEXTS, read_pairs
+from scripts.biasflow.tasks.examples import Examples, of_table
+from scripts.biasflow.text.occupation_pairs import load_pairs
+
+
+def examples(data: Mapping[str, tuple[Path, ...]]) -> Examples:
+    """The labelled pairs of the role `examples` (a file of `write_nli`), or the gender-occupation pairs of the role
+    `pairs` (a file of `save_pairs`): these have no gold labels and the shape [occupations, templates, 2, words]."""
+    if "pairs" in data:
+        (path,) = data["pairs"]
+        pairs = load_pairs(path)
+        return Examples(pairs.sentences, pairs.shape, LABELS)
+    (path,) = data["examples"]
+    return of_table(read_pairs(path), texts=TEXTS, classes=LABELS)

@@ -1,0 +1,25 @@
+"""Rule `tokenise`: the tokens of a task's texts, for all trainings and readings of an encoder that take them."""
+
+import importlib
+from pathlib import Path
+
+from scripts._rule import by_role, rule
+
+
+def main(smk) -> None:
+    with rule(smk) as facts:
+        from scripts.biasflow.encoders.batches import shortened
+        from scripts.biasflow.encoders.load import load_encoder
+        from scripts.biasflow.encoders.tokens import save_tokens
+
+        options = smk.params.tokenise
+        data = by_role(smk.input, options["roles"])
+        texts = importlib.import_module(options["module"]).texts(data, smk.wildcards.text)
+        model, tokenizer = load_encoder(Path(smk.input.encoder[0]).parent, head="none")
+        limit = shortened(options["max_length"], model, tokenizer)
+        tokens = save_tokens(smk.output[0], tokenizer, texts, max_length=limit)
+        facts |= {"texts": len(tokens), "tokens": int(tokens.bounds[-1]), "cut": int(tokens.cut.sum())}
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,49 @@
+"""Whether trainings are the same twice, and what torch is told so that they are."""
+
+import os
+
+import pytest
+import torch
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders.device import resolve_deterministic
+from scripts.biasflow.encoders.training_arguments import training_arguments
+
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What torch is told; nothing of it outlives the test."""
+    found = []
+    monkeypatch.setattr(torch, "use_deterministic_algorithms", found.append)
+    for name in ("deterministic", "benchmark"):  # both are put back
+        monkeypatch.setattr(torch.backends.cudnn, name, name == "benchmark")
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")
+    return found
+
+
+@pytest.mark.parametrize(("choice", "expected"), [("auto", False), (True, True), (False, False)])
+def test_on_a_gpu_torch_is_told(told, choice, expected):
+    assert resolve_deterministic(choice, GPU) is expected
+    assert told == [expected]
+    assert (torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark) == (expected, False)
+    assert bool(os.environ["CUBLAS_WORKSPACE_CONFIG"]) is expected
+    assert "CUDA_LAUNCH_BLOCKING" not in os.environ
+
+
+@pytest.mark.parametrize(("choice", "expected"), [("auto", True), (True, True), (False, False)])
+def test_on_the_processor_nothing_has_to_be_told(told, choice, expected):
+    assert resolve_deterministic(choice, CPU) is expected
+    assert told == []
+
+
+def test_another_choice_is_refused(told):
+    with pytest.raises(BiasflowError, match="deterministic is 'yes'"):
+        resolve_deterministic("yes", GPU)
+
+
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_the_trainer_does_not_make_calls_wait_for_the_gpu(tmp_path, monkeypatch, on_gpu):
+    arguments = training_arguments(tmp_path, seed=3, on_gpu=on_gpu)
+    assert not arguments.full_determinism

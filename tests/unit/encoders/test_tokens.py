@@ -1,0 +1,87 @@
+"""Texts as tokens: what the tokenizer itself says of them, also after a file, which is used for nothing else."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders import tokens as module
+from scripts.biasflow.encoders.tokens import load_tokens, save_tokens, tokenise
+from tests.unit.fake_tokenizer import word_tokenizer
+
+WORDS = ["red", "blue", "green", "one", "two"]
+TOKENIZER = word_tokenizer(WORDS)
+TEXTS = [" ".join(WORDS[:n]) for n in (1, 5, 0, 3, 4, 2)]
+TEXT = st.lists(st.sampled_from([*WORDS, "pink"]), max_size=12).map(" ".join)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=9), st.booleans(), st.integers(5, 20), st.integers(1, 10))
+def test_tokens_are_those_of_the_tokenizer_one_text_at_a_time(pairs, both, max_length, together):
+    texts = list(zip(*pairs, strict=True))[: 1 + both]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "TOGETHER", together)
+        tokens = tokenise(TOKENIZER, *texts, max_length=max_length)
+    alone = [[[text] for text in row] for row in zip(*texts, strict=True)]
+    found = [TOKENIZER(*row, truncation=True, max_length=max_length) for row in alone]
+    expected = [{name: column[0] for name, column in encoded.items()} for encoded in found]
+    assert [tokens.of(row) for row in range(len(tokens))] == expected
+    assert tokens.of_all(range(len(tokens))) == {name: [each[name] for each in expected] for name in expected[0]}
+    whole = [len(TOKENIZER(*row)["input_ids"][0]) for row in alone]
+    assert tokens.cut.tolist() == [length > max_length for length in whole]
+    assert tokens.lengths.tolist() == [min(length, max_length) for length in whole]
+
+
+def test_a_file_holds_the_same_tokens(tmp_path):
+    path = tmp_path / "tokens.safetensors"
+    save_tokens(path, TOKENIZER, TEXTS, max_length=5)
+    made, found = tokenise(TOKENIZER, TEXTS, max_length=5), load_tokens(path, TOKENIZER, TEXTS, max_length=5)
+    assert found.of_all(range(len(TEXTS))) == made.of_all(range(len(TEXTS)))
+    for one, other in ((made.cut, found.cut), (made.bounds, found.bounds), (made.lengths, found.lengths)):
+        np.testing.assert_array_equal(one, other)
+    assert 0 < found.cut.sum() < len(TEXTS)
+
+
+def test_a_tokenizer_that_was_saved_and_used_is_the_same(tmp_path):
+    save_tokens(tmp_path / "tokens.safetensors", TOKENIZER, TEXTS, max_length=5)
+    TOKENIZER.save_pretrained(tmp_path / "model")
+    again = AutoTokenizer.from_pretrained(tmp_path / "model", local_files_only=True)
+    again(TEXTS, truncation=True, max_length=3, padding=True)
+    assert len(load_tokens(tmp_path / "tokens.safetensors", again, TEXTS, max_length=5)) == len(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"texts": TEXTS[::-1]}, "text"),
+        ({"texts": TEXTS[:-1]}, "text"),
+        ({"texts": [TEXTS[0] + TEXTS[1], "", *TEXTS[2:]]}, "text"),
+        ({"max_length": 6}, "max_length"),
+        ({"tokenizer": word_tokenizer(WORDS[::-1])}, "tokenizer"),
+        ({"tokenizer": word_tokenizer([*WORDS, "pink"])}, "tokenizer"),
+    ],
+)
+def test_tokens_of_anything_else_are_refused(tmp_path, change, named):
+    path = tmp_path / "tokens.safetensors"
+    save_tokens(path, TOKENIZER, TEXTS, max_length=5)
+    asked = {"tokenizer": TOKENIZER, "texts": TEXTS, "max_length": 5} | change
+    with pytest.raises(BiasflowError, match=rf"tokens\.safetensors.*another {named}"):
+        load_tokens(path, **asked)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\x08\0\0\0\0\0\0\0{}      "])
+def test_a_damaged_file_is_named(tmp_path, content):
+    path = tmp_path / "tokens.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(BiasflowError, match=r"tokens\.safetensors.*again"):
+        load_tokens(path, TOKENIZER, TEXTS, max_length=5)
+
+
+def test_a_tokenizer_that_truncates_on_the_other_side_is_another_one(tmp_path):
+    path, other = tmp_path / "tokens.safetensors", word_tokenizer(WORDS)
+    other.truncation_side = "left"
+    save_tokens(path, TOKENIZER, TEXTS, max_length=5)
+    with pytest.raises(BiasflowError, match="another tokenizer"):
+        load_tokens(path, other, TEXTS, max_length=5)
