@@ -13,10 +13,11 @@ from pathlib import Path
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.shipped import shipped
 from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.corpora.conll import Document, Span, read_conll
 
-PROFESSIONS = Path(__file__).resolve().parents[3] / "config" / "winobias_professions.csv"
+PROFESSIONS = shipped("config/winobias_professions.csv")
 ARTICLES = ("the", "a", "an")
 PRONOUNS = {
     **dict.fromkeys(("he", "him", "his", "himself"), "M"),
