@@ -18,6 +18,7 @@ BENCHMARKS = [
     readouts.bench_ceat,
     readouts.bench_first_token,
     tasks.bench_finetuning,
+    tasks.bench_coreference,
     erasers.bench_densray,
     metrics.bench_weat,
     metrics.bench_fairness,

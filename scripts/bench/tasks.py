@@ -1,14 +1,22 @@
-"""Fine-tuning."""
+"""Fine-tuning, and training for coreference."""
 
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
+from transformers import BertConfig, BertModel
 
 from scripts.bench.encoders import small_bert
-from scripts.bench.timing import row, seconds
+from scripts.bench.timing import one_thread, peak_gib, row, seconds
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.nli import LABELS
 from scripts.biasflow.encoders.batches import grouped_by_length
+from scripts.biasflow.tasks.coreference.decisions import antecedent_loss
+from scripts.biasflow.tasks.coreference.loop import flushed_denormals
+from scripts.biasflow.tasks.coreference.model import TokenVectors
+from scripts.biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Sizes
+from scripts.biasflow.tasks.coreference.segments import Pieces, SpecialTokens
+from tests.unit.tasks.coreference.reference_scorer import plain_score
 
 
 def bench_finetuning() -> Iterator[dict]:
@@ -35,3 +43,62 @@ def bench_finetuning() -> Iterator[dict]:
         f"{n} pairs of {lengths.mean():.0f} tokens on average, batches of {batch_size}, random BERT of 12 layers x 384"
     )
     yield row("fine-tuning: batches of similar length against padding to 128", ours, padded, note)
+
+
+SMALL = Sizes(max_width=20, ffnn=150, antecedents=25, span_ratio=0.4, most_spans=3900, feature=20, dropout=0.0)
+PAPER = Sizes(max_width=30, ffnn=3000, antecedents=35, span_ratio=0.4, most_spans=3900, feature=20, dropout=0.0)
+
+
+def bench_coreference() -> Iterator[dict]:
+    """A training step (encoder and scorer, forward and backward) against one with dense attention of spans over all
+    pieces and first layers that are not split; same loss, without dropout. What is kept is given to the other."""
+    with one_thread(), flushed_denormals():
+        yield _coreference_step(layers=4, hidden=192, sizes=SMALL, n=1386)
+        yield _coreference_step(layers=12, hidden=768, sizes=PAPER, n=150)
+
+
+def _coreference_step(layers: int, hidden: int, sizes: Sizes, n: int) -> dict:
+    torch.manual_seed(0)
+    width = {"hidden_size": hidden, "num_attention_heads": hidden // 48, "intermediate_size": 4 * hidden}
+    without_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    encoder = BertModel(BertConfig(num_hidden_layers=layers, **width, **without_dropout))
+    scorer, document = CoarseToFine(hidden, sizes), _document(n)
+    vectors = TokenVectors(encoder, SpecialTokens(before=1, after=2, padding=0))
+    with torch.no_grad():
+        found = scorer(vectors(document), document)
+    number = {tuple(span): place for place, span in enumerate(found.candidates.tolist())}
+    kept = [number[tuple(span)] for span in found.spans.tolist()]
+    losses, peaks = [], [peak_gib()]
+
+    def step(score: Callable[[torch.Tensor, Pieces], Scored]) -> None:
+        loss = antecedent_loss(score(vectors(document), document), document)
+        loss.backward()
+        losses.append(loss.item())
+        peaks.append(peak_gib())
+
+    ours = seconds(lambda: step(scorer))
+    plain = seconds(lambda: step(lambda h, document: plain_score(scorer, h, document, kept)))
+    if abs(losses[0] - losses[1]) > 1e-4 * losses[1]:
+        raise BiasflowError(f"bench: the two scorers have the losses {losses}; they should be equal.")
+    note = (
+        f"{n} pieces, random BERT of {layers} layers x {hidden}, {sizes.ffnn} hidden units, one thread; at most "
+        f"{peaks[1] - peaks[0]:.2f} GiB more than before, the other {peaks[2] - peaks[0]:.2f}"
+    )
+    return row(f"coreference: a training step at {hidden} against dense attention, whole layers", ours, plain, note)
+
+
+def _document(n: int) -> Pieces:
+    """n pieces in sentences of 20, with a mention every 10 pieces."""
+    places = torch.arange(n)
+    starts = torch.arange(0, n - 2, 10)
+    return Pieces(
+        ids=torch.randint(1000, 30000, (n,)),
+        words=places,
+        sentences=places // 20,
+        speakers=places // 100 % 2,
+        segments=places // 120,
+        genre=0,
+        mentions=torch.stack([starts, starts + torch.arange(len(starts)) % 3], dim=1),
+        clusters=torch.arange(len(starts)) % 12,
+        start=0,
+    )

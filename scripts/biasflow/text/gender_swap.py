@@ -7,13 +7,15 @@ by swapping the person; set phrases and well-known people (mother tongue, George
 case of each word, is kept byte for byte. Names are paired one to one, so a name has the same partner everywhere.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.text.gender_lexicon import (
     WORD,
     Entry,
@@ -27,10 +29,11 @@ from scripts.biasflow.text.gender_lexicon import (
 )
 from scripts.biasflow.text.gender_pronouns import OBJECT_STARTS, Cues, swap_her, swap_his
 
-__all__ = ["Lexicon", "gender_of", "load_lexicon", "swap_gender", "swap_stimuli", "swap_triple"]
+__all__ = ["Lexicon", "gender_of", "load_lexicon", "swap_gender", "swap_stimuli", "swap_tokens", "swap_triple"]
 
 APOSTROPHES = ("'", "’")
 SEXES = ("male", "males", "female", "females")  # male actors are female actors, not female actresses
+HER = {"PRP$": "his", "PRP": "him"}  # by its part of speech in the Penn Treebank
 TRIPLE_COLUMNS = ["triple", "label", "context", "next_sentence"]
 STIMULI_COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
 
@@ -66,6 +69,42 @@ def swap_triple(sentences: Sequence[str], lexicon: Lexicon | None = None) -> lis
     lexicon = lexicon or default_lexicon()
     known = _known_names(sentences, lexicon)
     return [_swap(sentence, lexicon, known) for sentence in sentences]
+
+
+def swap_tokens(
+    sentences: Sequence[Sequence[str]],
+    tags: Sequence[Sequence[str]],
+    *,
+    names: Literal["keep", "swap"] = "keep",
+    lexicon: Lexicon | None = None,
+) -> tuple[list[list[str]], int]:
+    """The tokens of a document's sentences, swapped one for one, and how many swaps were left out.
+
+    A swap is left out where it would make more or fewer tokens of those that it takes. tags: the parts of speech of
+    the Penn Treebank, "-" where unknown: her is his where it is tagged PRP$, him where PRP, and told from the words
+    around it elsewhere. names: first names stay as they are, or are swapped as in `swap_triple`, the sentences being
+    those of one text. All else as in `swap_gender`."""
+    check_choice("swapping: names", names, ("keep", "swap"))
+    lexicon = lexicon or default_lexicon()
+    texts = ["\t".join(tokens) for tokens in sentences]  # a token may hold a blank, but no tab
+    known = _known_names(texts, lexicon) if names == "swap" else frozenset()
+    swapped, left = [], 0
+    for text, of_tokens in zip(texts, tags, strict=True):
+        parts = WORD.split(text)
+        for edit in reversed(list(_edits(parts, lexicon, known))):
+            if edit.is_name and names == "keep":
+                continue
+            found = "".join(parts[edit.start : edit.stop])
+            if found.lower() == "her":
+                tag = of_tokens["".join(parts[: edit.start]).count("\t")]
+                edit = replace(edit, text=_like(found, HER[tag]) if tag in HER else edit.text)
+            if re.findall(r"\s", found) != re.findall(r"\s", edit.text):
+                left += 1
+                continue
+            _fit_possessive(parts, edit)
+            parts[edit.start : edit.stop] = [edit.text]
+        swapped.append("".join(parts).split("\t") if of_tokens else [])
+    return swapped, left
 
 
 def gender_of(sentences: Sequence[str], lexicon: Lexicon | None = None) -> str | None:

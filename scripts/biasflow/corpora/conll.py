@@ -1,0 +1,341 @@
+"""CoNLL-2012 files: documents with coreference clusters (OntoNotes, OntoGUM, WinoBias), read, edited and written.
+
+A token is a line of at least 12 columns, split at tabs where it has tabs and at blanks elsewhere. Read are the 4th
+(word), 5th (part of speech), 10th (speaker), 11th (names) and the last one (coreference); all else is kept as it is. An
+empty line ends a sentence. Every document starts with `#begin document (KEY); part NNN`, which names it, and ends with
+`#end document`."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Literal, Self
+
+from scripts.biasflow.base.errors import BiasflowError, check_choice
+from scripts.biasflow.base.files import whole_file
+
+Span = tuple[int, int]  # numbers of its first and of its last word in the document, from 0
+Clusters = tuple[tuple[Span, ...], ...]
+
+WORD, POS, SPEAKER, NAMES, LEAST = 3, 4, 9, 10, 12
+NONE = ("", "-", "_", "*")  # cells of the last column that hold no bracket
+BEGIN = re.compile(r"#begin document \((.+)\); part (\S+)\s*")
+BRACKET = re.compile(r"(?P<opens>\()?(?P<id>[^()|\s]+)(?P<closes>\))?")
+CELL = re.compile(r"(\|?(\([^()|\s]++\)?|[^()|\s]++\)))+")
+LINE = re.compile(r"[^\n]*\n|[^\n]+")
+BROKEN = ("error", "drop")
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document of n words; its text is gaps[0] + words[0] + gaps[1] + ... + words[n - 1] + gaps[n].
+
+    key, part   its name
+    words, pos, speakers, names  the cells of these columns, [n]; sentences: the number of each word's sentence, from 0
+    clusters    tuples of spans, first and last word included: sorted, and the clusters by their first spans
+    gaps        all that stands between the words in the file, [n + 1]"""
+
+    key: str
+    part: str
+    words: tuple[str, ...]
+    pos: tuple[str, ...]
+    speakers: tuple[str, ...]
+    names: tuple[str, ...]
+    sentences: tuple[int, ...]
+    clusters: Clusters
+    gaps: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"({self.key}); part {self.part}"
+
+    @property
+    def text(self) -> str:
+        """The document as it stands in its file."""
+        return "".join(piece for pair in zip(self.gaps, (*self.words, ""), strict=True) for piece in pair)
+
+    def sentence_words(self) -> Iterator[range]:
+        """The numbers of the words of every sentence."""
+        start = 0
+        for stop in range(1, len(self.words) + 1):
+            if stop == len(self.words) or self.sentences[stop] != self.sentences[start]:
+                yield range(start, stop)
+                start = stop
+
+    def with_words(self, words: Sequence[str]) -> Self:
+        """The document with other words, one for each; BiasflowError where they would break its columns."""
+        if len(words) != len(self.words):
+            raise BiasflowError(f"document {self.name}: {len(words)} words for {len(self.words)}; give one for each.")
+        for number, (old, new) in enumerate(zip(self.words, words, strict=True), start=1):
+            if (not new and old) or re.findall(r"\s", new) != re.findall(r"\s", old):
+                raise BiasflowError(
+                    f"document {self.name}: word {number}: {new!r} is empty or has another blank in it."
+                )
+        return replace(self, words=tuple(words))
+
+    def renamed(self, key: str) -> Self:
+        """The document under another key, in its first line and in the first column; text before it is left out."""
+        old = re.compile(rf"^(#begin document \()?{re.escape(self.key)}(?=[\t ]|\);)", re.MULTILINE)
+        head = self.gaps[0][self.gaps[0].index("#begin document (") :]
+        gaps = (old.sub(lambda found: f"{found[1] or ''}{key}", gap) for gap in (head, *self.gaps[1:]))
+        return replace(self, key=key, gaps=tuple(gaps))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The documents of a file in their order.
+
+    repeated  mentions whose span another mention of the document has too: their clusters were made one
+    dropped   names of the documents left out because they were broken"""
+
+    documents: tuple[Document, ...]
+    repeated: int
+    dropped: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of one document (the first one is its #begin), `before` it, and the `number` of its first line."""
+
+    key: str
+    part: str
+    before: str
+    number: int
+    lines: list[str]
+
+
+def read_conll(path: str | Path, *, broken: Literal["error", "drop"] = "error") -> Corpus:
+    """The documents of a CoNLL-2012 file with gold clusters.
+
+    Coreference cells hold brackets `(7`, `7)`, `(7)`, apart by `|` or by nothing; `-`, `_`, `*` and an empty cell hold
+    none. Brackets of one id nest. Clusters that share a span become one, and so on through all that they share spans
+    with; clusters of one mention stay. A document without words is one.
+
+    broken  what becomes of a document with a bracket closed but never opened or opened but never closed, another sign
+            in its coreference column, too few columns, no `#end document`, or the name of one before it: "error", a
+            BiasflowError that names file, document and line; or "drop": it is left out, and named in the result.
+
+    BiasflowError always: a line outside documents that is neither empty nor a comment (`#`), a `#begin document` line
+    without key and part, a file without documents or not in UTF-8."""
+    documents, dropped = _read(Path(path), broken)
+    repeated = sum(_repeated(document.clusters) for document in documents)
+    return Corpus(tuple(replace(d, clusters=merge_clusters(d.clusters)) for d in documents), repeated, dropped)
+
+
+def read_predictions(path: str | Path, documents: Sequence[Document]) -> list[Clusters]:
+    """The predicted clusters of these documents in a CoNLL-2012 file of any system, as they are (spans may repeat).
+
+    The file holds the same documents in any order, with the same words. BiasflowError as in `read_conll`, and names the
+    document that is missing, that is none of them, or whose words differ."""
+    found = {document.name: document for document in _read(Path(path), "error")[0]}
+    unknown = set(found) - {document.name for document in documents}
+    if unknown:
+        raise BiasflowError(f"{path}: document {min(unknown)}: is none of the {len(documents)} documents asked for.")
+    for document in documents:
+        if document.name not in found:
+            raise BiasflowError(f"{path}: document {document.name}: is missing; predict all {len(documents)} of them.")
+        theirs = found[document.name].words
+        if len(theirs) != len(document.words):
+            raise BiasflowError(
+                f"{path}: document {document.name}: has {len(theirs)} words, not {len(document.words)}; "
+                "write the words as they were read."
+            )
+        for number, (word, other) in enumerate(zip(document.words, theirs, strict=True), start=1):
+            if plain_word(word) != plain_word(other):
+                raise BiasflowError(f"{path}: document {document.name}: word {number} is {other!r}, not {word!r}.")
+    return [found[document.name].clusters for document in documents]
+
+
+def write_conll(documents: Iterable[Document], path: str | Path) -> None:
+    """Write the documents as they were read, byte for byte but for words that were edited. Whole or absent.
+
+    BiasflowError names a document whose name another one has."""
+    names: set[str] = set()
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        last = "\n"
+        for document in documents:
+            if document.name in names:
+                raise BiasflowError(f"{path}: document {document.name}: another one has this name; give it its own.")
+            names.add(document.name)
+            stream.write(document.text if last.endswith("\n") else f"\n{document.text}")
+            last = document.gaps[-1]
+
+
+def new_document(
+    key: str,
+    sentences: Sequence[Sequence[str]],
+    clusters: Clusters,
+    *,
+    pos: Sequence[str],
+    names: Sequence[str],
+    part: str = "000",
+) -> Document:
+    """A document of these words and clusters, in 12 columns apart by tabs; pos and names: the cells of every word.
+
+    BiasflowError names two mentions of one cluster that cross: brackets of one id can only nest."""
+    words = tuple(word for sentence in sentences for word in sentence)
+    numbers = tuple(number for number, sentence in enumerate(sentences) for _ in sentence)
+    clusters = merge_clusters(clusters)
+    closing, single, opening = ([[] for _ in words] for _ in range(3))
+    for id, cluster in enumerate(clusters):
+        for one, other in combinations(cluster, 2):
+            if one[0] < other[0] < one[1] < other[1]:
+                raise BiasflowError(f"document ({key}); part {part}: {one} and {other} are of one cluster and cross.")
+        for first, last in cluster:
+            if first == last:
+                single[first].append(f"({id})")
+            else:
+                opening[first].append(f"({id}")
+                closing[last].append(f"{id})")
+    gaps, gap = [], f"#begin document ({key}); part {part}\n"
+    for sentence in sentences:
+        for place in range(len(sentence)):
+            number = len(gaps)
+            brackets = "|".join(closing[number] + single[number] + opening[number]) or "-"
+            gaps.append(f"{gap}{key}\t{int(part)}\t{place}\t")
+            gap = f"\t{pos[number]}\t*\t-\t-\t-\t-\t{names[number]}\t{brackets}\n"
+        gap += "\n"
+    gaps.append(f"{gap}#end document\n")
+    speakers = ("-",) * len(words)
+    return Document(key, part, words, tuple(pos), speakers, tuple(names), numbers, clusters, tuple(gaps))
+
+
+def merge_clusters(clusters: Clusters) -> Clusters:
+    """The clusters with those made one that share a span, transitively; every span once, in order."""
+    merged: list[set[Span]] = []
+    for cluster in map(set, clusters):
+        apart = [other for other in merged if other.isdisjoint(cluster)]
+        merged = [*apart, cluster.union(*(other for other in merged if not other.isdisjoint(cluster)))]
+    return tuple(sorted(tuple(sorted(cluster)) for cluster in merged))
+
+
+def without_singletons(clusters: Clusters) -> Clusters:
+    """The clusters of two mentions and more: what is trained on and scored."""
+    return tuple(cluster for cluster in clusters if len(cluster) > 1)
+
+
+def plain_word(word: str) -> str:
+    """The word without the sign of OntoNotes before a full stop and a question mark: `/.` is `.`."""
+    return word[1:] if word in ("/.", "/?") else word
+
+
+def _repeated(clusters: Clusters) -> int:
+    spans = [span for cluster in clusters for span in cluster]
+    return len(spans) - len(set(spans))
+
+
+def _read(path: Path, broken: str) -> tuple[list[Document], tuple[str, ...]]:
+    """The documents with their clusters as the brackets say, and the names of those dropped."""
+    check_choice(f"{path}: broken", broken, BROKEN)
+    documents: dict[str, Document] = {}
+    dropped = []
+    after = ""
+    for part in _parts(path):
+        if isinstance(part, str):
+            after = part
+            continue
+        name = f"({part.key}); part {part.part}"
+        try:
+            if name in documents:
+                raise BiasflowError(f"{path}: document {name}: line {part.number}: a second document of this name.")
+            documents[name] = _document(path, name, part)
+        except BiasflowError:
+            if broken == "error":
+                raise
+            dropped.append(name)
+    if not documents:
+        raise BiasflowError(f"{path}: no document that can be read ({len(dropped)} broken ones); is it a CoNLL file?")
+    found = list(documents.values())
+    found[-1] = replace(found[-1], gaps=(*found[-1].gaps[:-1], found[-1].gaps[-1] + after))
+    return found, tuple(dropped)
+
+
+def _parts(path: Path) -> Iterator[_Lines | str]:
+    """The lines of each document; last, the text after all of them."""
+    try:
+        text = path.read_bytes().decode("utf-8")  # read_text would lose "\r" and a byte-order mark
+    except UnicodeDecodeError as error:
+        raise BiasflowError(f"{path}: byte {error.start + 1}: not UTF-8 text; check the file.") from error
+    except OSError as error:
+        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+    before, current = "", None
+    for number, line in enumerate(LINE.findall(text), start=1):
+        content = line.lstrip("\ufeff")
+        if content.startswith("#begin document"):
+            begin = BEGIN.fullmatch(content)
+            if not begin:
+                raise BiasflowError(f"{path}: line {number}: a document begins with '#begin document (KEY); part NNN'.")
+            if current:
+                yield current
+            current, before = _Lines(begin[1], begin[2], before, number, [line]), ""
+        elif current:
+            current.lines.append(line)
+            if content.startswith("#end document"):
+                yield current
+                current = None
+        elif content.strip() and not content.startswith("#"):
+            raise BiasflowError(f"{path}: line {number}: outside of any document; is a '#begin document' line missing?")
+        else:
+            before += line
+    if current:
+        yield current
+    yield before
+
+
+def _document(path: Path, name: str, source: _Lines) -> Document:
+    def problem(line: int, text: str) -> BiasflowError:
+        return BiasflowError(f"{path}: document {name}: line {line}: {text}")
+
+    tokens: list[tuple[str, ...]] = []
+    sentences: list[int] = []
+    gaps = []
+    gap, sentence, sentence_ended = source.before, -1, True
+    opened: dict[str, list[tuple[int, int]]] = defaultdict(list)  # id -> (word, line) of what is still open
+    clusters: dict[str, list[Span]] = {}
+    for number, line in enumerate(source.lines, start=source.number):
+        if line.startswith("#") or not line.strip() or number == source.number:
+            gap += line
+            sentence_ended |= not line.strip()
+            continue
+        cells, start = _cells(line)
+        if len(cells) < LEAST:
+            raise problem(number, f"{len(cells)} columns; a token needs {LEAST} or more.")
+        cell = cells[-1].strip()
+        if cell not in NONE and not CELL.fullmatch(cell):
+            raise problem(number, f"coreference {cell!r} holds a sign that is no bracket; write (7, 7) or (7).")
+        for bracket in [] if cell in NONE else BRACKET.finditer(cell):
+            id = bracket["id"]
+            if bracket["opens"]:
+                clusters.setdefault(id, [])
+                opened[id].append((len(tokens), number))
+            if bracket["closes"]:
+                if not opened[id]:
+                    raise problem(number, f"coreference {id!r} is closed, but was not opened.")
+                clusters[id].append((opened[id].pop()[0], len(tokens)))
+        sentence += sentence_ended
+        sentence_ended = False
+        sentences.append(sentence)
+        tokens.append(tuple(cells[column] for column in (WORD, POS, SPEAKER, NAMES)))
+        gaps.append(gap + line[:start])
+        gap = line[start + len(cells[WORD]) :]
+    still_open = [(line, id) for id, places in opened.items() for _, line in places]
+    if still_open:
+        line, id = min(still_open)
+        raise problem(line, f"coreference {id!r} is opened, but never closed.")
+    if not source.lines[-1].startswith("#end document"):
+        raise problem(source.number + len(source.lines) - 1, "the document has no '#end document' line.")
+    words, pos, speakers, names = zip(*tokens, strict=True) if tokens else [()] * 4
+    ordered = tuple(sorted(tuple(sorted(cluster)) for cluster in clusters.values()))
+    return Document(source.key, source.part, words, pos, speakers, names, tuple(sentences), ordered, (*gaps, gap))
+
+
+def _cells(line: str) -> tuple[list[str], int]:
+    """The cells of a line, and where its word starts."""
+    line = line.rstrip("\r\n")
+    if "\t" in line:
+        cells = line.split("\t")
+        return cells, sum(len(cell) + 1 for cell in cells[:WORD])
+    found = list(re.finditer("[^ ]+", line))
+    return [cell[0] for cell in found], found[WORD].start() if len(found) > WORD else 0

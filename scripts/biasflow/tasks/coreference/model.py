@@ -1,0 +1,132 @@
+"""An encoder with a scorer of coreference: what is fine-tuned, saved, opened again, and asked for clusters."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.conll import Clusters, Document
+from scripts.biasflow.encoders.batches import longest_input
+from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.tasks.coreference.decisions import clusters_of
+from scripts.biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Sizes
+from scripts.biasflow.tasks.coreference.segments import Pieces, Segmenter, SpecialTokens
+
+SCORER = "scorer.safetensors"  # beside the encoder's files
+SEGMENTS = 32  # that are encoded at once
+
+Vectors = Callable[[Pieces], torch.Tensor]  # a document's token vectors [n, d]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How documents become pieces; see `segments.Segmenter`. A length is shortened to what the encoder takes."""
+
+    segment_length: int
+    word_prefix_space: bool
+
+    def segmenter(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> Segmenter:
+        length = min(self.segment_length, longest_input(model, tokenizer))
+        return Segmenter(tokenizer, length, self.word_prefix_space)
+
+
+class TokenVectors:
+    """The last layer's states of a document's pieces, each segment encoded by itself: Pieces -> [n, d] in float32."""
+
+    def __init__(self, encoder: nn.Module, special: SpecialTokens):
+        self.encoder, self.special = encoder, special
+
+    def __call__(self, document: Pieces) -> torch.Tensor:
+        batch = self.special.batch(document)
+        device = next(self.encoder.parameters()).device
+        states = []
+        for ids, mask in zip(batch.ids.split(SEGMENTS), batch.mask.split(SEGMENTS), strict=True):
+            with torch.autocast("cuda", dtype=torch.bfloat16, enabled=device.type == "cuda"):
+                found = self.encoder(input_ids=ids.to(device), attention_mask=mask.to(device))
+            states.append(found.last_hidden_state.float())
+        return torch.cat(states)[batch.rows.to(device), batch.columns.to(device)]
+
+
+class CoreferenceModel(nn.Module):
+    """An encoder and a scorer on its token vectors. `reading`: how it was trained to read documents."""
+
+    def __init__(self, encoder: PreTrainedModel, scorer: CoarseToFine, reading: Reading):
+        super().__init__()
+        self.base_model, self.scorer, self.reading = encoder, scorer, reading
+        self.config = encoder.config
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def forward(self, *inputs, **named):
+        """The encoder's."""
+        return self.base_model(*inputs, **named)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write the encoder as transformers does, and the scorer beside it."""
+        self.base_model.save_pretrained(folder)
+        save_scorer(self.scorer, self.reading, Path(folder) / SCORER)
+
+
+def save_scorer(scorer: CoarseToFine, reading: Reading, path: str | Path) -> None:
+    """Write a scorer's weights, its sizes and how documents are read for it as one safetensors file."""
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in scorer.state_dict().items()}
+    facts = {"hidden": scorer.hidden, "sizes": asdict(scorer.sizes), "reading": asdict(reading)}
+    save_file(weights, path, {"scorer": json.dumps(facts)})
+
+
+def load_scorer(path: str | Path) -> tuple[CoarseToFine, Reading]:
+    """What `save_scorer` wrote, in evaluation mode; BiasflowError that names the file if it is none."""
+    try:
+        with safe_open(path, "pt") as file:
+            facts = json.loads(file.metadata()["scorer"])
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+        scorer = CoarseToFine(facts["hidden"], Sizes(**facts["sizes"]))
+        scorer.load_state_dict(weights)
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise BiasflowError(f"{path}: no scorer can be read ({error}); train the model again.") from error
+    return scorer.eval(), Reading(**facts["reading"])
+
+
+def new_scorer(hidden: int, sizes: Sizes, seed: int) -> CoarseToFine:
+    """A scorer whose weights depend on the seed alone, on the processor."""
+    torch.manual_seed(seed)
+    return CoarseToFine(hidden, sizes)
+
+
+def load_coreference(
+    folder: str | Path, *, device: torch.device | str = "cpu"
+) -> tuple[CoreferenceModel, PreTrainedTokenizerBase]:
+    """The model that a training saved in `folder`, in evaluation mode, and its tokenizer."""
+    scorer, reading = load_scorer(Path(folder) / SCORER)
+    encoder, tokenizer = load_encoder(folder, head="none", device=device)
+    return CoreferenceModel(encoder, scorer.to(device), reading).eval(), tokenizer
+
+
+@torch.inference_mode()
+def predict(
+    model: CoreferenceModel, tokenizer: PreTrainedTokenizerBase, documents: Sequence[Document]
+) -> list[Clusters]:
+    """The clusters of every document, in spans of words, as the model is (in evaluation mode, with the edits that are
+    active around the call). Nothing is cut; a document without words has no clusters."""
+    pieces = model.reading.segmenter(model, tokenizer)(documents)
+    vectors = TokenVectors(model.base_model, SpecialTokens.of(tokenizer))
+    return [word_clusters(score(model.scorer, vectors, each), each) for each in pieces]
+
+
+def score(scorer: Callable[[torch.Tensor, Pieces], Scored], vectors: Vectors, document: Pieces) -> Scored | None:
+    """What the scorer says of a document; None of one without pieces."""
+    return scorer(vectors(document), document) if len(document) else None
+
+
+def word_clusters(scored: Scored | None, document: Pieces) -> Clusters:
+    """Predicted clusters in spans of words."""
+    return document.word_clusters(clusters_of(scored)) if scored is not None else ()

@@ -1,0 +1,194 @@
+"""Documents as an encoder reads them: words in pieces, pieces in segments that are encoded one by one.
+
+Every word is tokenised alone, so that pieces and words are always aligned. A segment holds whole sentences while they
+fit, and is cut between words where one sentence is too long (within a word where even that is)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import torch
+from transformers import PreTrainedTokenizerBase
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.conll import Clusters, Document, plain_word, without_singletons
+
+SPECIAL = 2  # tokens that a segment has beside its pieces: one before, one after
+GENRES = ("bc", "bn", "mz", "nw", "pt", "tc", "wb")  # of OntoNotes: the first letters of a document's key
+UNKNOWN_GENRE = len(GENRES)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A document, or a window of its segments, in n pieces (whole numbers on the processor).
+
+    ids       their numbers in the vocabulary, [n]
+    words, sentences, speakers  the number of each piece's word, sentence and speaker in the document, [n]
+    segments  the number of each piece's segment, from 0 without a gap, [n]
+    genre     a number in GENRES, or UNKNOWN_GENRE
+    mentions  first and last piece of the gold mentions, [m, 2]; clusters: the number of each one's cluster, [m]
+    start     where the first piece is when the pieces of all documents stand in one row"""
+
+    ids: torch.Tensor
+    words: torch.Tensor
+    sentences: torch.Tensor
+    speakers: torch.Tensor
+    segments: torch.Tensor
+    genre: int
+    mentions: torch.Tensor
+    clusters: torch.Tensor
+    start: int
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def n_segments(self) -> int:
+        return int(self.segments[-1]) + 1 if len(self) else 0
+
+    def window(self, first: int, count: int) -> Self:
+        """`count` segments from number `first`, with the gold mentions that lie in them."""
+        begin, end = np.searchsorted(self.segments.numpy(), [first, first + count]).tolist()
+        inside = (self.mentions[:, 0] >= begin) & (self.mentions[:, 1] < end)
+        cut = {name: getattr(self, name)[begin:end] for name in ("ids", "words", "sentences", "speakers")}
+        return replace(
+            self,
+            **cut,
+            segments=self.segments[begin:end] - first,
+            mentions=self.mentions[inside] - begin,
+            clusters=self.clusters[inside],
+            start=self.start + begin,
+        )
+
+    def random_window(self, most: int, rng: np.random.Generator) -> Self:
+        """All of it, or `most` segments at a place drawn from `rng` where it has more."""
+        if self.n_segments <= most:
+            return self
+        return self.window(int(rng.integers(self.n_segments - most + 1)), most)
+
+    def word_clusters(self, clusters: Sequence[Sequence[tuple[int, int]]]) -> Clusters:
+        """Clusters of piece spans as clusters of word spans; a span that comes twice is kept where it comes first, and
+        a cluster that is left with one is left out."""
+        words, seen, found = self.words.tolist(), set(), []
+        for cluster in clusters:
+            spans = dict.fromkeys((words[first], words[last]) for first, last in cluster)
+            new = [span for span in spans if span not in seen]
+            seen.update(new)
+            if len(new) > 1:
+                found.append(tuple(sorted(new)))
+        return tuple(sorted(found))
+
+
+@dataclass(frozen=True)
+class Segmenter:
+    """Turns documents into `Pieces`.
+
+    length             most tokens of a segment, the two special ones included
+    word_prefix_space  whether a word is tokenised with the space before it, as in running text; of consequence for
+                       byte-level vocabularies alone, which have other pieces for a word without one"""
+
+    tokenizer: PreTrainedTokenizerBase
+    length: int
+    word_prefix_space: bool = True
+
+    def __post_init__(self) -> None:
+        if self.length <= SPECIAL:
+            raise BiasflowError(f"segments of {self.length} tokens: {SPECIAL} are special; allow more.")
+
+    def __call__(self, documents: Sequence[Document]) -> list[Pieces]:
+        """The pieces of every document; their clusters of one mention are left out."""
+        vocabulary = self._words({word for document in documents for word in document.words})
+        found: list[Pieces] = []
+        for document in documents:
+            start = found[-1].start + len(found[-1]) if found else 0
+            found.append(self._pieces(document, [vocabulary[word] for word in document.words], start))
+        return found
+
+    def _words(self, words: set[str]) -> dict[str, list[int]]:
+        """The pieces of each word; one that the tokenizer has no piece for becomes its unknown piece."""
+        ordered = sorted(words)
+        if not ordered:
+            return {}
+        texts = [f"{' ' if self.word_prefix_space else ''}{plain_word(word)}" for word in ordered]
+        ids = self.tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+        unknown = [self.tokenizer.unk_token_id]
+        return {word: list(pieces) or unknown for word, pieces in zip(ordered, ids, strict=True)}
+
+    def _pieces(self, document: Document, pieces: Sequence[Sequence[int]], start: int) -> Pieces:
+        sizes = np.array([len(word) for word in pieces], dtype=np.int64)
+        words = np.repeat(np.arange(len(sizes)), sizes)
+        sentences = np.asarray(document.sentences, dtype=np.int64)[words]
+        ends = np.cumsum(sizes)
+        gold = without_singletons(document.clusters)
+        mentions = [(ends[first] - sizes[first], ends[last] - 1) for cluster in gold for first, last in cluster]
+        speakers = {speaker: number for number, speaker in enumerate(dict.fromkeys(document.speakers))}
+        genre = document.key.partition("/")[0]
+        return Pieces(
+            ids=torch.tensor([id for word in pieces for id in word], dtype=torch.long),
+            words=torch.from_numpy(words),
+            sentences=torch.from_numpy(sentences),
+            speakers=torch.tensor([speakers[each] for each in document.speakers], dtype=torch.long)[words],
+            segments=torch.from_numpy(segment_numbers(sentences, words, self.length - SPECIAL)),
+            genre=GENRES.index(genre) if genre in GENRES else UNKNOWN_GENRE,
+            mentions=torch.tensor(np.array(mentions, dtype=np.int64).reshape(-1, 2)),
+            clusters=torch.tensor([number for number, cluster in enumerate(gold) for _ in cluster], dtype=torch.long),
+            start=start,
+        )
+
+
+def segment_numbers(sentences: np.ndarray, words: np.ndarray, most: int) -> np.ndarray:
+    """The segment of every piece, [n], given the sentence and the word of each; a segment has at most `most` pieces.
+
+    It ends with the last sentence that fits; else with the last word that fits; else where it is full."""
+    n = len(words)
+    ends_sentence, ends_word = (np.append(np.diff(unit) != 0, True) for unit in (sentences, words))
+    numbers, begin = np.empty(n, dtype=np.int64), 0
+    number = 0
+    while begin < n:
+        full = min(begin + most, n)
+        fits = (np.flatnonzero(ends[begin:full]) for ends in (ends_sentence, ends_word))
+        end = next((begin + int(found[-1]) + 1 for found in fits if len(found)), full)
+        numbers[begin:end] = number
+        begin, number = end, number + 1
+    return numbers
+
+
+@dataclass(frozen=True)
+class EncoderInput:
+    """The segments of a document as a padded batch, and where its pieces are in it.
+
+    ids, mask  [segments, longest]; rows, columns  of each piece, [n]"""
+
+    ids: torch.Tensor
+    mask: torch.Tensor
+    rows: torch.Tensor
+    columns: torch.Tensor
+
+
+@dataclass(frozen=True)
+class SpecialTokens:
+    """The numbers of the tokens before and after a segment, and of padding."""
+
+    before: int
+    after: int
+    padding: int
+
+    @classmethod
+    def of(cls, tokenizer: PreTrainedTokenizerBase) -> Self:
+        """BiasflowError for a tokenizer that lacks one of them."""
+        found = (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id)
+        if None in found:
+            raise BiasflowError(f"{type(tokenizer).__name__}: no [CLS], [SEP] or padding token; use another encoder.")
+        return cls(*found)
+
+    def batch(self, pieces: Pieces) -> EncoderInput:
+        """All segments of a document of at least one piece."""
+        sizes = torch.bincount(pieces.segments)
+        columns = torch.arange(len(pieces)) - (sizes.cumsum(0) - sizes)[pieces.segments] + 1
+        ids = torch.full((len(sizes), int(sizes.max()) + SPECIAL), self.padding)
+        ids[:, 0] = self.before
+        ids[pieces.segments, columns] = pieces.ids
+        ids[torch.arange(len(sizes)), sizes + 1] = self.after
+        mask = (torch.arange(ids.shape[1]) < (sizes + SPECIAL)[:, None]).long()
+        return EncoderInput(ids, mask, pieces.segments, columns)

@@ -1,0 +1,149 @@
+"""Coreference resolution (paper C): how an encoder and a scorer are trained together on documents in CoNLL files.
+
+What is saved is the encoder with scorer.safetensors beside it; `model.load_coreference` opens it, `model.predict` asks
+it for clusters, `heads` trains scorers anew on it."""
+
+import hashlib
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal
+
+from scripts.biasflow.corpora import conll
+from scripts.biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
+from scripts.biasflow.encoders import edit, load
+from scripts.biasflow.encoders.device import resolve_device
+from scripts.biasflow.encoders.edit import edited
+from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.erasers import eraser
+from scripts.biasflow.tasks import training
+from scripts.biasflow.tasks.coreference import decisions, f1, loop, model, scorer, segments, spans
+from scripts.biasflow.tasks.coreference.loop import (
+    BEST,
+    CHECKPOINT,
+    Course,
+    DivergedError,
+    Examples,
+    Recipe,
+    encoder_part,
+    fit,
+    flushed_denormals,
+    scorer_part,
+    with_words,
+)
+from scripts.biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
+from scripts.biasflow.tasks.coreference.segments import SpecialTokens
+from scripts.biasflow.tasks.coreference.strategies import STRATEGIES, Names, debias
+from scripts.biasflow.tasks.training import PLAIN, check_strategy, claim, fit_method, origin, save_training
+
+MODULES = (training, load, edit, eraser, conll, decisions, f1, loop, model, scorer, segments, spans)
+CODE = (__file__, *(each.__file__ for each in MODULES))  # what decides the weights, but for the documents
+
+
+def train(
+    encoder_folder: str | Path,
+    folder: str | Path,
+    work: str | Path,
+    data: Mapping[str, Sequence[Path]],
+    *,
+    strategy: str,
+    seed: int,
+    recipe: Mapping[str, object],
+    device: str = "cpu",
+    method: Mapping | None = None,
+    broken: Literal["error", "drop"] = "error",
+    names: Names = "keep",
+) -> dict:
+    """Train encoder and scorer on the CoNLL files of the role `train`, debiased by the strategy; the files of the role
+    `validation` choose the epoch, and stay as they are. Fills `folder`; returns what happened.
+
+    strategy, names: see `strategies.debias`, or with-<method>; broken: what becomes of broken documents, see
+    `corpora.conll.read_conll`; recipe: the fields of `loop.Recipe`; method: one that is active in every forward pass
+    (`training.fit_method`). `work`: a folder for the checkpoint, from which a killed run goes on to the same weights
+    (same machine, same threads), and which is removed at the end. BiasflowError: whatever these refuse, checkpoints of
+    another configuration, a loss that is not finite; then nothing is written to `folder`.
+
+    What happened: validation_scores and validation_score (CoNLL F1 in [0, 1] by epoch, and of the one kept), epoch,
+    steps, mentions_kept (the share of the gold mentions of validation that pruning kept, then), train and validation
+    (documents), cut (documents that were trained on in windows), repeated and dropped (see `read_conll`), singletons
+    (clusters of one mention, left out), and how many tokens the strategy changed."""
+    check_strategy(strategy, method, known=tuple(STRATEGIES))
+    asked, work = Recipe.of(recipe), Path(work)
+    corpora = {role: [read_conll(path, broken=broken) for path in data[role]] for role in ("train", "validation")}
+    debiased = debias(strategy if method is None else PLAIN, _documents(corpora["train"]), names=names)
+    validation = _documents(corpora["validation"])
+    with flushed_denormals():
+        encoder, tokenizer = load_encoder(encoder_folder, head="none", device=resolve_device(device))
+        scorer = new_scorer(encoder.config.hidden_size, asked.scorer, seed).to(encoder.device)
+        trained = CoreferenceModel(encoder, scorer, asked.reading)
+        pieces = asked.reading.segmenter(trained, tokenizer)([*debiased.documents, *validation])
+        split = len(debiased.documents)
+        train_pieces, dev = with_words(pieces[:split]), Examples(validation, pieces[split:])
+        carried = fit_method(trained.eval(), tokenizer, method)
+        claim(
+            work,
+            {
+                "recipe": asdict(asked),
+                "seed": seed,
+                "data": [_digest(documents) for documents in (debiased.documents, validation)],
+                "method": carried.claim(),
+                **origin(encoder_folder, trained.device, CODE),
+            },
+        )
+        try:
+            with edited(trained, carried.edits):
+                done = fit(
+                    trained,
+                    trained.scorer,
+                    TokenVectors(trained.base_model, SpecialTokens.of(tokenizer)),
+                    [encoder_part(encoder, asked), scorer_part(scorer, asked)],
+                    train_pieces,
+                    dev,
+                    recipe=asked,
+                    seed=seed,
+                    checkpoint=work / CHECKPOINT,
+                )
+        except DivergedError:
+            shutil.rmtree(work)  # there is nothing in it to go on from
+            raise
+    both = [corpus for found in corpora.values() for corpus in found]
+    facts = {
+        **_scores(done, asked),
+        "seed": seed,
+        "train": len(debiased.documents),
+        "validation": len(validation),
+        "cut": sum(each.n_segments > asked.most_segments for each in train_pieces),
+        "repeated": sum(corpus.repeated for corpus in both),
+        "dropped": [name for corpus in both for name in corpus.dropped],
+        "singletons": sum(
+            len(document.clusters) - len(without_singletons(document.clusters)) for document in _documents(both)
+        ),
+        **debiased.counts,
+    }
+    facts = save_training(folder, trained.to("cpu"), tokenizer, facts, carried)
+    shutil.rmtree(work, ignore_errors=True)
+    return facts
+
+
+def _documents(corpora: Sequence[Corpus]) -> list[Document]:
+    return [document for corpus in corpora for document in corpus.documents]
+
+
+def _scores(done: Course, recipe: Recipe) -> dict[str, object]:
+    kept = done.best if recipe.keep == BEST else len(done.scores) - 1
+    return {
+        "validation_scores": [each.f1 for each in done.scores],
+        "epoch": kept + 1,
+        "validation_score": done.scores[kept].f1,
+        "mentions_kept": done.scores[kept].mentions_kept,
+        "steps": done.step,
+    }
+
+
+def _digest(documents: Sequence[Document]) -> str:
+    """Of the documents in their order."""
+    digest = hashlib.sha256()
+    for document in documents:
+        digest.update(document.text.encode())
+    return digest.hexdigest()

@@ -1,0 +1,204 @@
+"""Coreference on the real OntoGUM and WinoBias files of the folder that BIASFLOW_DATA names."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.conll import read_conll, without_singletons, write_conll
+from scripts.biasflow.corpora.winobias import PRONOUNS, masked_words, professions, read_pairs, two_professions
+from scripts.biasflow.metrics.coreference import conll_f1, f1_difference
+from scripts.biasflow.metrics.winobias import (
+    NONE,
+    class_counts,
+    predicted_professions,
+    profession_gaps,
+    pronoun_accuracy,
+)
+from scripts.biasflow.tasks.coreference.rules import rule_clusters
+from scripts.biasflow.tasks.coreference.strategies import STRATEGIES, debias
+
+pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+ONTOGUM = ("train", "dev", "test")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return Path(os.environ["BIASFLOW_DATA"])
+
+
+@pytest.fixture(scope="module")
+def ontogum(data):
+    return {part: read_conll(data / f"ontogum/{part}.v4_gold_conll") for part in ONTOGUM}
+
+
+@pytest.fixture(scope="module")
+def winobias(data):
+    """The pairs of dev and test, by type."""
+    files = {
+        (part, type): [data / f"winobias/{part}_type{type}_{side}_stereotype.v4_auto_conll" for side in ("pro", "anti")]
+        for part in ("dev", "test")
+        for type in (1, 2)
+    }
+    return {type: [pair for part in ("dev", "test") for pair in read_pairs(*files[part, type])] for type in (1, 2)}
+
+
+@pytest.fixture(scope="module")
+def sentences(winobias):
+    return [getattr(pair, side) for side in ("pro", "anti") for pairs in winobias.values() for pair in pairs]
+
+
+@pytest.mark.parametrize(
+    ("part", "documents", "words", "clusters", "mentions", "merged", "singletons"),
+    [
+        ("train", 177, 177_410, 5_311, 23_320, 6, 7),
+        ("dev", 30, 28_119, 857, 3_818, 1, 2),
+        ("test", 30, 28_397, 858, 3_581, 0, 1),
+    ],
+)
+def test_ontogum(ontogum, part, documents, words, clusters, mentions, merged, singletons):
+    """Every span that two clusters have makes one of them, and is a mention less."""
+    corpus = ontogum[part]
+    found = [document.clusters for document in corpus.documents]
+    assert (len(corpus.documents), sum(len(document.words) for document in corpus.documents)) == (documents, words)
+    assert corpus.repeated == merged and corpus.dropped == ()
+    assert sum(map(len, found)) == clusters - merged
+    assert sum(len(cluster) for each in found for cluster in each) == mentions - merged
+    assert sum(len(each) - len(without_singletons(each)) for each in found) == singletons
+    assert {speaker for document in corpus.documents for speaker in document.speakers} == {"Speaker#1"}
+
+
+def test_ontogum_has_a_second_test_file_with_a_broken_document(data):
+    path = data / "ontogum/test2.v4_gold_conll"
+    with pytest.raises(BiasflowError, match=r"\(mz/GENTLE_poetry_road\); part 000: line 11755: .*'3'"):
+        read_conll(path)
+    corpus = read_conll(path, broken="drop")
+    assert corpus.dropped == ("(mz/GENTLE_poetry_road); part 000",) and len(corpus.documents) == 25
+
+
+def test_files_are_written_as_they_were_read(data, tmp_path):
+    paths = [*(data / f"ontogum/{part}.v4_gold_conll" for part in ONTOGUM), *(data / "winobias").glob("*conll")]
+    assert len(paths) == 11
+    for path in paths:
+        write_conll(read_conll(path).documents, tmp_path / "copy")
+        assert (tmp_path / "copy").read_bytes() == path.read_bytes(), path.name
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_strategies_lose_no_document_of_ontogum(ontogum, strategy):
+    documents = ontogum["train"].documents
+    found = debias(strategy, documents)
+    copies = 2 if strategy in ("ca", "anon+ca", "doubled") else 1
+    assert len(found.documents) == len({document.name for document in found.documents}) == copies * 177
+    assert [document.clusters for document in found.documents] == [each.clusters for each in documents] * copies
+    assert found.documents[-1].key.startswith(documents[-1].key)
+    assert ("anonymised" in found.counts, "swapped" in found.counts) == ("anon" in strategy, "ca" in strategy)
+
+
+def test_names_and_gender_in_ontogum(ontogum):
+    documents = ontogum["train"].documents
+    assert sum(cell.count("(PERSON") for document in documents for cell in document.names) == 1386
+    words = [{word.lower() for document in found.documents for word in document.words} for found in ontogum.values()]
+    anonymous = debias("anon", documents)
+    assert anonymous.counts["anonymised"] == sum(
+        word.startswith("ANON_") for document in anonymous.documents for word in document.words
+    )
+    assert not any(word.startswith("anon_") for each in words for word in each)
+    pronouns = {"she": "he", "he": "she", "him": "her", "himself": "herself", "herself": "himself"}
+    copies = debias("ca", documents).documents[177:]
+    swaps = [
+        pair for old, new in zip(documents, copies, strict=True) for pair in zip(old.words, new.words, strict=True)
+    ]
+    found = {pair for pair in swaps if pair[0] in pronouns}
+    assert found == set(pronouns.items())
+
+
+def test_winobias(winobias, sentences):
+    """8 files of 396 documents; 87 have two gold pronouns; 36 to 42 positives for each profession and gender."""
+    assert {type: len(pairs) for type, pairs in winobias.items()} == {1: 2 * 396, 2: 2 * 396}
+    assert Counter(len(sentence.pronouns) for sentence in sentences) == {1: 3168 - 87, 2: 87}
+    positives = Counter((sentence.profession, sentence.gender) for sentence in sentences)
+    assert (len(positives), min(positives.values()), max(positives.values())) == (80, 36, 42)
+    assert len({sentence.document.name for sentence in sentences}) == 3168
+
+
+def test_articles_in_winobias(sentences):
+    first = []
+    for sentence in sentences:
+        ((start, _),) = set(sentence.document.clusters[0]) - set(sentence.pronouns)
+        first.append(sentence.document.words[start].lower())
+    counts = Counter(word if word in ("the", "a", "an") else "none" for word in first)
+    assert counts == {"the": 3163, "a": 2, "an": 1, "none": 2}
+
+
+def test_pairs_of_winobias_differ_in_more_than_the_pronoun_19_times(winobias):
+    def masked(sentence):
+        return ["_" if word.lower() in PRONOUNS else word for word in sentence.document.words]
+
+    pairs = [pair for each in winobias.values() for pair in each]
+    assert sum(masked(pair.pro) != masked(pair.anti) for pair in pairs) == 19
+    assert sum(pair.pro.profession != pair.anti.profession for pair in pairs) == 2
+
+
+def test_gendered_pronouns_outside_the_gold_cluster(sentences):
+    gendered = [sum(word.lower() in PRONOUNS for word in sentence.document.words) for sentence in sentences]
+    assert sum(n > len(sentence.pronouns) for n, sentence in zip(gendered, sentences, strict=True)) == 5
+
+
+def test_every_sentence_has_a_profession_of_either_stereotype(winobias):
+    """3,168 rows for a probe, 72 to 84 of each profession; 46 sentences have two pronouns to mask."""
+    sentences = [pair.pro for pairs in winobias.values() for pair in pairs]
+    rows = Counter(name for sentence in sentences for name, _ in two_professions(sentence).values())
+    assert (rows.total(), len(rows), min(rows.values()), max(rows.values())) == (3168, 40, 72, 84)
+    assert Counter(masked_words(sentence, "_").count("_") for sentence in sentences) == {1: 1538, 2: 46}
+
+
+def test_the_lists_of_winobias_are_ours(data):
+    table = professions()
+    for name, gender in (("male", "M"), ("female", "F")):
+        listed = (data / f"winobias/{name}_occupations.txt").read_text().split("\n")
+        assert {line.strip() for line in listed} - {""} == set(table.index[table["stereotype"] == gender])
+
+
+def test_17_professions_are_not_in_ontogums_training_part(ontogum):
+    words = [" ".join(document.words).lower() for document in ontogum["train"].documents]
+    text = f" {' '.join(words)} "
+    assert sum(f" {name.lower()} " not in text for name in professions().index) == 17
+
+
+@pytest.mark.parametrize("reading", ["tokens", "released"])
+def test_gold_clusters_are_perfect_predictions(sentences, reading):
+    gold = [sentence.document.clusters for sentence in sentences]
+    predicted = predicted_professions(sentences, gold, reading=reading)
+    assert predicted == [sentence.profession for sentence in sentences]
+    assert pronoun_accuracy(sentences, gold).right == 1
+    gaps = profession_gaps(class_counts(sentences, predicted))
+    assert gaps.tpr.gap_sum() == gaps.fpr.gap_sum() == gaps.precision.gap_sum() == 0
+
+
+def test_a_system_that_knows_the_stereotypes_only(winobias):
+    """Right on every pro-stereotypical sentence and on no other: a difference of 100 points, and TPR gaps of 1."""
+    pairs = winobias[1]
+    gold = [[getattr(pair, side).document.clusters for pair in pairs] for side in ("pro", "anti")]
+    pro, anti = (conll_f1(*sides).per_document for sides in ((gold[0], gold[0]), (gold[1], [()] * len(pairs))))
+    found = f1_difference(pro, anti)
+    assert (found.pro, found.anti, found.value, found.low, found.high, found.n) == (100, 0, 100, 100, 100, 792)
+    sentences = [pair.pro for pair in pairs] + [pair.anti for pair in pairs]
+    predicted = predicted_professions(sentences, gold[0] + [()] * len(pairs))
+    assert Counter(predicted)[NONE] == 792
+    gaps = profession_gaps(class_counts(sentences, predicted))
+    assert gaps.tpr.gap_sum() == 40 and gaps.tpr.gap_pearson(professions()["share_of_women"]) > 0.5
+
+
+def test_the_rules_as_a_baseline(ontogum, winobias):
+    """On OntoGUM's dev part; on WinoBias, which has no parts of speech, they find pronouns only: no difference."""
+    documents = ontogum["dev"].documents
+    found = conll_f1([without_singletons(d.clusters) for d in documents], [rule_clusters(d) for d in documents])
+    scores = [round(100 * metric.f1, 1) for metric in (found.muc, found.b_cubed, found.ceafe)]
+    assert (round(100 * found.average, 1), scores, found.repeated) == (49.0, [63.9, 48.0, 35.3], 0)
+    sides = [[getattr(pair, side).document for pair in winobias[2]] for side in ("pro", "anti")]
+    counts = [conll_f1([d.clusters for d in side], [rule_clusters(d) for d in side]).per_document for side in sides]
+    difference = f1_difference(*counts)
+    assert difference.low < 0 < difference.high and abs(difference.value) < 0.5

@@ -1,0 +1,156 @@
+"""Coreference metrics: the reference scorer's cases, and what must hold for any clusters."""
+
+from fractions import Fraction
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.tasks.coreference.f1 import METRICS, agreement, conll_average, conll_f1
+
+TRUTH_A = "a bc def"
+# Case: gold, predicted, metric -> recall and precision. Clusters are words, their letters are mentions.
+CASES = [
+    (TRUTH_A, TRUTH_A, {"muc": (1, 1), "b_cubed": (1, 1), "ceafe": (1, 1), "lea": (1, 1)}),
+    (TRUTH_A, "a de", {"muc": ("1/3", 1), "b_cubed": ("7/18", 1), "ceafe": (0.6, 0.9)}),
+    (TRUTH_A, "a bcx defy z", {"muc": (1, "3/5"), "b_cubed": (1, "55/108"), "ceafe": (0.8857, 0.6643)}),
+    (TRUTH_A, "a bcx dy z", {"muc": ("1/3", "1/3"), "b_cubed": ("5/9", "17/42"), "ceafe": ("11/15", 0.55)}),
+    (TRUTH_A, "a b c d e f", {"muc": (0, 0), "b_cubed": ("1/2", 1)}),
+    ("12345 67 89ABC", "12345 6789ABC", {"muc": (1, "9/10"), "b_cubed": (1, "16/21")}),
+    ("12345 67 89ABC", "1234589ABC 67", {"muc": (1, "9/10"), "b_cubed": (1, "7/12")}),
+    ("ABCD", "AB CD", {"muc": ("2/3", 1)}),
+    ("abc defg", "ab cd fghi", {"lea": (0.2381, 0.3333)}),
+    ("a bc", "a bd", {"lea": ("1/3", "1/3")}),  # a alone on both sides is a link kept
+    ("a bc", "ab c", {"lea": (0, 0)}),
+]
+
+
+@pytest.mark.parametrize(("gold", "predicted", "expected"), CASES)
+def test_reference_cases(gold, predicted, expected):
+    scores = conll_f1([gold.split()], [predicted.split()])
+    for metric, values in expected.items():
+        found = getattr(scores, metric)
+        recall, precision = (float(Fraction(str(value))) for value in values)
+        assert (found.recall, found.precision) == pytest.approx((recall, precision), abs=5e-5), metric
+        assert found.f1 == pytest.approx(2 * recall * precision / (recall + precision) if recall else 0, abs=5e-5)
+
+
+def test_the_average_is_that_of_muc_b_cubed_and_ceafe():
+    scores = conll_f1(["abc defg".split()], ["ab cd fghi".split()])
+    assert scores.average == pytest.approx((scores.muc.f1 + scores.b_cubed.f1 + scores.ceafe.f1) / 3)
+    assert scores.lea.f1 < scores.average < 1
+
+
+def test_documents_are_summed_not_averaged():
+    scores = conll_f1([["ab"], ["abcd"]], [["ab"], ["ab"]])
+    assert scores.muc.recall == (1 + 1) / (1 + 3) and scores.muc.precision == 1
+    assert scores.per_document.shape == (2, len(METRICS), 4)
+
+
+def test_a_mention_predicted_twice_counts_where_it_stands_first():
+    scores = conll_f1([["abc"]], [["ab", "bc", "a"]])
+    assert scores.repeated == 2
+    assert np.array_equal(scores.per_document, conll_f1([["abc"]], [["ab", "c"]]).per_document)
+
+
+def test_a_gold_mention_twice_is_an_error():
+    with pytest.raises(BiasflowError, match=r"document \(nw/a\); part 000: \(3, 4\) is a gold mention twice"):
+        conll_f1([[], [[(3, 4)], [(3, 4)]]], [[], []], names=["first", "(nw/a); part 000"])
+
+
+@pytest.mark.parametrize(("gold", "predicted", "names"), [([], [], None), ([[]], [], None), ([[]], [[]], ["a", "b"])])
+def test_one_prediction_a_document(gold, predicted, names):
+    with pytest.raises(BiasflowError, match="give one each"):
+        conll_f1(gold, predicted, names=names)
+
+
+def documents(size: int = 3):
+    """Gold and predicted clusters of some documents; a mention stands in one cluster of a side at most."""
+
+    def clusters(numbers):
+        return [
+            [mention for mention, each in enumerate(numbers) if each == number]
+            for number in sorted(set(numbers) - {None})
+        ]
+
+    side = st.lists(st.none() | st.integers(0, 4), max_size=9).map(clusters)
+    return st.lists(st.tuples(side, side), min_size=1, max_size=size).map(lambda pairs: list(zip(*pairs, strict=True)))
+
+
+@given(documents())
+def test_exchanging_the_sides_exchanges_recall_and_precision(sides):
+    gold, predicted = sides
+    there, back = conll_f1(gold, predicted), conll_f1(predicted, gold)
+    assert there.average == pytest.approx(back.average)
+    assert there.per_document == pytest.approx(back.per_document[:, :, [2, 3, 0, 1]])
+
+
+@given(documents(), st.randoms())
+def test_no_order_matters(sides, random):
+    gold, predicted = (
+        [[random.sample(cluster, len(cluster)) for cluster in random.sample(each, len(each))] for each in side]
+        for side in sides
+    )
+    assert conll_f1(gold, predicted).per_document == pytest.approx(conll_f1(*sides).per_document)
+
+
+@given(documents())
+def test_documents_are_one_document_whose_mentions_name_theirs(sides):
+    tagged = [
+        [[[(number, mention) for mention in cluster] for number, each in enumerate(side) for cluster in each]]
+        for side in sides
+    ]
+    assert conll_f1(*tagged).per_document[0] == pytest.approx(conll_f1(*sides).per_document.sum(axis=0))
+
+
+@given(documents())
+def test_bounds_the_perfect_and_the_empty_prediction(sides):
+    gold, predicted = sides
+    scores = agreement(conll_f1(gold, predicted).per_document)
+    for values in (scores.recall, scores.precision, scores.f1):
+        assert ((values >= 0) & (values <= 1 + 1e-12)).all()
+    empty = conll_f1(gold, [[]] * len(gold))
+    assert empty.average == empty.lea.f1 == 0
+    perfect = conll_f1(gold, gold)
+    mentions = [mention for clusters in gold for cluster in clusters for mention in cluster]
+    assert perfect.b_cubed.f1 == perfect.ceafe.f1 == perfect.lea.f1 == (1 if mentions else 0)
+    assert perfect.muc.f1 == any(len(cluster) > 1 for clusters in gold for cluster in clusters)
+
+
+def recall_by_definition(gold, predicted) -> list[tuple[float, float]]:
+    """Numerator and denominator of each metric's recall, mention by mention and link by link."""
+    of = {mention: frozenset(cluster) for cluster in predicted for mention in cluster}
+    muc = lea = 0
+    for cluster in gold:
+        muc += len(cluster) - len({of.get(mention, mention) for mention in cluster})
+        links = [frozenset(pair) for pair in combinations(cluster, 2)] or [frozenset(cluster)]
+        kept = [link for link in links if any(_has(other, link) for other in of.values())]
+        lea += len(cluster) * len(kept) / len(links)
+    b_cubed = sum(len(of.get(m, frozenset()) & set(cluster)) / len(cluster) for cluster in gold for m in cluster)
+    few, many = sorted((gold, predicted), key=len)
+    ceafe = max(
+        sum(2 * len({*one} & {*other}) / (len(one) + len(other)) for one, other in zip(few, chosen, strict=True))
+        for chosen in permutations(many, len(few))
+    )
+    mentions = sum(map(len, gold))
+    return [(muc, mentions - len(gold)), (b_cubed, mentions), (ceafe, len(gold)), (lea, mentions)]
+
+
+def _has(cluster, link) -> bool:
+    return link <= cluster if len(link) > 1 else link == cluster
+
+
+@given(documents(size=1))
+def test_counts_are_those_of_the_definitions(sides):
+    (gold,), (predicted,) = sides
+    (counts,) = conll_f1([gold], [predicted]).per_document
+    assert counts[:, :2] == pytest.approx(np.array(recall_by_definition(gold, predicted)))
+    assert counts[:, 2:] == pytest.approx(np.array(recall_by_definition(predicted, gold)))
+
+
+def test_averages_of_many_sums_at_once():
+    counts = conll_f1([["abc"], ["de"]], [["ab"], ["de"]]).per_document
+    assert conll_average(counts) == pytest.approx([conll_average(each) for each in counts])

@@ -1,0 +1,90 @@
+"""Scorers trained anew on a frozen encoder: one pass for all, each as if it were trained alone."""
+
+import pytest
+import torch
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.tasks.coreference import loop
+from scripts.biasflow.tasks.coreference.heads import StoredVectors, store_vectors, train_heads
+from scripts.biasflow.tasks.coreference.loop import Examples, Recipe
+from scripts.biasflow.tasks.coreference.model import TokenVectors
+from scripts.biasflow.tasks.coreference.segments import Segmenter, SpecialTokens
+from tests.unit.tasks.coreference.made_up import RECIPE, TOKENIZER, documents, save_encoder
+from tests.unit.tasks.coreference.test_task import KilledError, kill_at
+
+
+class Counted:
+    """Token vectors, and how often each document was asked for."""
+
+    def __init__(self, vectors):
+        self.vectors, self.calls = vectors, []
+
+    def __call__(self, document):
+        self.calls.append(document.start)
+        return self.vectors(document)
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Vectors of nine documents of which three are to evaluate on, in several segments each."""
+    encoder, _ = load_encoder(save_encoder(tmp_path / "source"), head="none")
+    read = documents(tmp_path, range(9), sentences=6)
+    pieces = Segmenter(TOKENIZER, 12)(read)
+    vectors = Counted(TokenVectors(encoder, SpecialTokens.of(TOKENIZER)))
+    store_vectors(vectors, pieces, tmp_path / "vectors.npy")
+    return StoredVectors(tmp_path / "vectors.npy", torch.device("cpu")), vectors, pieces, Examples(read[6:], pieces[6:])
+
+
+def heads(stored, work, seeds, **options):
+    vectors, _, pieces, dev = stored
+    recipe = Recipe.of(RECIPE | options)
+    found = train_heads(vectors, pieces[:6], dev, recipe=recipe, seeds=seeds, work=work)
+    return {seed: (scorer.state_dict(), done.scores) for seed, scorer, done in found}
+
+
+def equal(a, b):
+    return a[1] == b[1] and all(torch.equal(a[0][name], b[0][name]) for name in a[0])
+
+
+def test_vectors_of_a_window_are_a_slice_of_those_of_the_document(stored):
+    vectors, encoded, pieces, _ = stored
+    for document in (pieces[0], pieces[4].window(1, 2), pieces[8]):
+        torch.testing.assert_close(vectors(document), encoded(document).half().float(), atol=2e-3, rtol=2e-3)
+    assert vectors.hidden == 32
+
+
+def test_several_heads_are_those_trained_alone_after_one_pass_of_the_encoder(stored, tmp_path):
+    encoded = stored[1]
+    assert sorted(encoded.calls) == [document.start for document in stored[2]]
+    together = heads(stored, tmp_path / "work", [0, 1, 2])
+    assert len(encoded.calls) == 9
+    for seed in (2, 1):
+        assert equal(together[seed], heads(stored, tmp_path / f"alone-{seed}", [seed])[seed])
+    assert not equal(together[0], together[1])
+
+
+def test_they_learn(stored, tmp_path):
+    ((_, scores),) = heads(stored, tmp_path / "work", [0], epochs=8).values()
+    assert scores[-1].f1 > 0.9 > scores[0].f1
+
+
+def test_a_killed_job_goes_on_to_the_same_heads(stored, tmp_path, monkeypatch):
+    whole = heads(stored, tmp_path / "whole", [0, 1])
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        kill_at(patch, "_loss", 16)  # 12 steps a head
+        heads(stored, tmp_path / "work", [0, 1])
+    original, steps = loop._loss, []
+    monkeypatch.setattr(loop, "_loss", lambda *arguments: steps.append(None) or original(*arguments))
+    resumed = heads(stored, tmp_path / "work", [0, 1])
+    assert len(steps) == 9
+    assert all(equal(whole[seed], resumed[seed]) for seed in (0, 1))
+
+
+def test_vectors_that_are_not_finite_are_refused(stored, tmp_path):
+    pieces = stored[2]
+    with pytest.raises(BiasflowError, match="not finite"):
+        store_vectors(lambda document: torch.full((len(document), 4), 1e6), pieces, tmp_path / "large.npy")
+    assert not (tmp_path / "large.npy").exists()
+    with pytest.raises(BiasflowError, match="no document"):
+        store_vectors(stored[1], [], tmp_path / "none.npy")

@@ -1,0 +1,256 @@
+"""Training encoder and scorer together: what is learnt, what is saved, and that a killed run ends as a whole one."""
+
+import json
+import math
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.conll import read_conll, without_singletons
+from scripts.biasflow.encoders.edit import edited
+from scripts.biasflow.methods.fitted import carried
+from scripts.biasflow.tasks import training
+from scripts.biasflow.tasks.coreference import loop, task
+from scripts.biasflow.tasks.coreference.f1 import conll_f1
+from scripts.biasflow.tasks.coreference.model import load_coreference, predict
+from tests.unit.synthetic_conll import conll_text
+from tests.unit.tasks.coreference.made_up import RECIPE, save_encoder, save_file, text
+from tests.unit.tasks.test_finetune import densray  # noqa: F401 - a fixture
+
+STEPS_AN_EPOCH = 4
+
+
+def files(tmp_path, train=range(4), validation=range(4, 6), sentences=6):
+    return {
+        role: (save_file(tmp_path / f"{role}.conll", *(text(number, sentences) for number in numbers)),)
+        for role, numbers in (("train", train), ("validation", validation))
+    }
+
+
+def run(tmp_path, name, data=None, **options):
+    source = tmp_path / "source"
+    if not source.is_dir():
+        save_encoder(source)
+    arguments = {"strategy": "plain", "seed": 3, "recipe": RECIPE} | options
+    return task.train(source, tmp_path / name, tmp_path / "work", data or files(tmp_path), **arguments)
+
+
+def weights(tmp_path, name):
+    return [load_file(tmp_path / name / file) for file in ("model.safetensors", "scorer.safetensors")]
+
+
+def same(a, b):
+    return all(
+        x.keys() == y.keys() and all(torch.equal(x[key], y[key]) for key in x) for x, y in zip(a, b, strict=True)
+    )
+
+
+def f1(folder, path):
+    documents = read_conll(path).documents
+    gold = [without_singletons(document.clusters) for document in documents]
+    return conll_f1(gold, predict(*load_coreference(folder), documents)).average
+
+
+def test_it_learns_and_what_is_saved_predicts(tmp_path):
+    data = files(tmp_path, train=range(9), validation=range(9, 13), sentences=3)
+    facts = run(tmp_path, "model", data, recipe=RECIPE | {"epochs": 6})
+    assert facts["validation_score"] == max(facts["validation_scores"]) > 0.9
+    assert facts["validation_scores"][facts["epoch"] - 1] == facts["validation_score"]
+    assert facts["mentions_kept"] > 0.9
+    assert facts["steps"] == 9 * 6 and (facts["train"], facts["validation"]) == (9, 4)
+    assert f1(tmp_path / "model", data["validation"][0]) == pytest.approx(facts["validation_score"])
+    assert f1(tmp_path / "model", data["train"][0]) > 0.95
+    assert json.loads((tmp_path / "model/training.json").read_text()) == facts
+    assert not (tmp_path / "work").exists()
+
+
+class KilledError(Exception):
+    pass
+
+
+def kill_at(monkeypatch, name, call):
+    """Make a function of the loop fail when it is called for the call-th time, from 0."""
+    original, calls = getattr(loop, name), []
+
+    def failing(*arguments):
+        if len(calls) == call:
+            raise KilledError
+        calls.append(None)
+        return original(*arguments)
+
+    monkeypatch.setattr(loop, name, failing)
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "after"),
+    [
+        ("_loss", 2, 0),  # before any checkpoint
+        ("_loss", 3, 3),
+        ("_end_epoch", 0, 4),
+        ("_save", 1, 3),
+        ("_loss", 4, 4),  # after an epoch's end
+        ("_loss", 7, 6),
+        ("_end_epoch", 1, 8),
+    ],
+)
+@pytest.mark.parametrize("keep", ["best", "last"])
+def test_a_killed_run_ends_as_an_uninterrupted_one(tmp_path, monkeypatch, name, call, after, keep):
+    recipe = RECIPE | {"keep": keep}
+    whole = run(tmp_path, "whole", recipe=recipe)
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        kill_at(patch, name, call)
+        run(tmp_path, "resumed", recipe=recipe)
+    assert not (tmp_path / "resumed").exists()
+    original, steps = loop._loss, []
+    monkeypatch.setattr(loop, "_loss", lambda *arguments: steps.append(None) or original(*arguments))
+    assert run(tmp_path, "resumed", recipe=recipe) == whole
+    assert len(steps) == 2 * STEPS_AN_EPOCH - after  # it went on; it did not start again
+    assert same(weights(tmp_path, "whole"), weights(tmp_path, "resumed"))
+
+
+def test_same_seed_same_weights_and_another_seed_others(tmp_path):
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        run(tmp_path, name, seed=seed)
+    assert same(weights(tmp_path, "a"), weights(tmp_path, "b"))
+    assert not same(weights(tmp_path, "a"), weights(tmp_path, "c"))
+
+
+def test_best_keeps_the_first_of_the_best_epochs_and_last_the_last(tmp_path, monkeypatch):
+    found = iter([0.2, 0.5, 0.5, 0.1] * 2)
+    monkeypatch.setattr(loop, "evaluate", lambda *arguments: loop.Evaluated(next(found), 0.5))
+    ends, original = [], loop._end_epoch
+
+    def end(done, module, *others):
+        ends.append(module.scorer.pair.first.weight.detach().clone())
+        original(done, module, *others)
+
+    monkeypatch.setattr(loop, "_end_epoch", end)
+    for keep, epoch in (("best", 2), ("last", 4)):
+        ends.clear()
+        facts = run(tmp_path, keep, recipe=RECIPE | {"epochs": 4, "keep": keep})
+        assert facts["epoch"] == epoch
+        assert torch.equal(weights(tmp_path, keep)[1]["pair.first.weight"], ends[epoch - 1])
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"seed": 4}, "seed"),
+        ({"recipe": RECIPE | {"task_rate": 0.1}}, r"recipe\.task_rate"),
+        ({"recipe": RECIPE | {"scorer": RECIPE["scorer"] | {"ffnn": 8}}}, r"recipe\.scorer\.ffnn"),
+        ({"strategy": "doubled"}, "data"),
+    ],
+)
+def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, monkeypatch, change, named):
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        kill_at(patch, "_loss", 3)
+        run(tmp_path, "model")
+    with pytest.raises(BiasflowError, match=f"work.*another {named} "):
+        run(tmp_path, "model", **change)
+    assert (tmp_path / "work" / loop.CHECKPOINT).is_file()
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(("strategy", "documents", "counted"), [("doubled", 8, None), ("ca", 8, "swapped")])
+def test_strategies_change_the_training_documents_alone(tmp_path, strategy, documents, counted):
+    facts = run(tmp_path, "model", strategy=strategy, recipe=RECIPE | {"epochs": 1})
+    assert (facts["train"], facts["validation"], facts["steps"]) == (documents, 2, documents)
+    assert counted is None or facts[counted] > 0
+    with pytest.raises(BiasflowError, match="strategy 'scrubbing'"):
+        run(tmp_path, "model", strategy="scrubbing")
+
+
+def test_a_method_in_training_changes_the_weights_and_is_carried_by_the_model(tmp_path, densray):  # noqa: F811
+    plain, facts = run(tmp_path, "plain"), run(tmp_path, "with", strategy="with-densray", method=densray)
+    assert not same(weights(tmp_path, "plain"), weights(tmp_path, "with"))
+    assert (plain["method"], facts["method"]) == (["none", "-"], ["densray", "-"])
+    assert carried(tmp_path / "plain") is None
+    (active,) = carried(tmp_path / "with").each()
+    model, tokenizer = load_coreference(tmp_path / "with")
+    documents = read_conll(files(tmp_path)["validation"][0]).documents
+    gold = [without_singletons(document.clusters) for document in documents]
+    with edited(model, active.edits):
+        found = conll_f1(gold, predict(model, tokenizer, documents)).average
+    assert found == pytest.approx(facts["validation_score"])
+    with pytest.raises(BiasflowError, match="with-densray"):
+        run(tmp_path, "again", method=densray)
+
+
+def test_a_run_with_a_method_that_was_killed_when_it_was_saved_goes_on(tmp_path, monkeypatch, densray):  # noqa: F811
+    whole = run(tmp_path, "whole", strategy="with-densray", method=densray)
+
+    def failing(*arguments):
+        raise KilledError
+
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(task, "save_training", failing)
+        run(tmp_path, "resumed", strategy="with-densray", method=densray)
+    assert run(tmp_path, "resumed", strategy="with-densray", method=densray) == whole
+    assert same(weights(tmp_path, "whole"), weights(tmp_path, "resumed"))
+
+
+def test_checkpoints_with_another_method_are_refused(tmp_path, monkeypatch, densray):  # noqa: F811
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        kill_at(patch, "_loss", 3)
+        run(tmp_path, "model", strategy="with-densray", method=densray)
+    with pytest.raises(BiasflowError, match=r"another method\.erasers"):
+        run(tmp_path, "model", strategy="with-densray", method=densray | {"n": 1})
+
+
+def test_documents_of_any_length_are_trained_on_and_predicted(tmp_path):
+    word, long = conll_text("nw/word", [["he"]]), text(0, 40)  # longer than the encoder's positions
+    data = {
+        "train": (save_file(tmp_path / "train.conll", conll_text("nw/empty", []), word, long, text(1)),),
+        "validation": (save_file(tmp_path / "validation.conll", word, conll_text("nw/empty", []), long),),
+    }
+    recipe = RECIPE | {"reading": RECIPE["reading"] | {"segment_length": 512}}
+    facts = run(tmp_path, "model", data, recipe=recipe)
+    assert facts["steps"] == 2 * 3  # a document without words has no step
+    assert (facts["train"], facts["cut"]) == (4, 1)
+    documents = read_conll(data["validation"][0]).documents
+    found = predict(*load_coreference(tmp_path / "model"), documents)
+    assert found[:2] == [(), ()] and len(found) == 3
+    assert all(0 <= first <= last < len(documents[2].words) for cluster in found[2] for first, last in cluster)
+
+
+def test_what_cannot_be_trained_is_said_before_anything_is_written(tmp_path, monkeypatch):
+    empty = files(tmp_path) | {"train": (save_file(tmp_path / "empty.conll", conll_text("nw/empty", [])),)}
+    with pytest.raises(BiasflowError, match="no document has a word"):
+        run(tmp_path, "model", empty)
+    with pytest.raises(BiasflowError, match="keep is 'worst'"):
+        run(tmp_path, "model", recipe=RECIPE | {"keep": "worst"})
+    monkeypatch.setattr(loop, "antecedent_loss", lambda *arguments: torch.tensor(math.nan, requires_grad=True))
+    with pytest.raises(BiasflowError, match="the loss is nan after 0 steps"):
+        run(tmp_path, "model")
+    assert not (tmp_path / "model").exists() and not (tmp_path / "work").exists()
+
+
+def test_a_damaged_scorer_is_named(tmp_path):
+    run(tmp_path, "model", recipe=RECIPE | {"epochs": 1})
+    (tmp_path / "model/scorer.safetensors").write_bytes(b"no")
+    with pytest.raises(BiasflowError, match=r"scorer\.safetensors: no scorer"):
+        load_coreference(tmp_path / "model")
+
+
+def test_learning_rates_rise_and_fall():
+    assert [loop.rate_factor(step, 10, 0.2) for step in range(10)] == pytest.approx(
+        [0, 0.5, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]
+    )
+    assert [loop.rate_factor(step, 4, 0.0) for step in range(4)] == [1, 0.75, 0.5, 0.25]
+
+
+def test_biases_and_layer_norms_do_not_decay():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.LayerNorm(3))
+    part = loop.encoder_part(model, loop.Recipe.of(RECIPE))
+    decay, none = part.optimizer.param_groups
+    assert decay["weight_decay"] == RECIPE["weight_decay"] and none["weight_decay"] == 0
+    assert [p.dim() for p in decay["params"]] == [2] and len(none["params"]) == 3
+
+
+def test_training_folder_claims_all_modules_that_decide_the_result():
+    assert {"loop.py", "scorer.py", "spans.py", "segments.py", "decisions.py", "model.py", "task.py"} <= {
+        path.rpartition("/")[2] for path in task.CODE
+    }
+    assert training.__file__ in task.CODE
