@@ -39,6 +39,11 @@ class TaskPlan:
         """The full name of the module that trains and asks."""
         return module_of(TASKS[self.about["kind"]])
 
+    @property
+    def cuts(self) -> str:
+        """The full name of the module that cuts its data for probes of gender (tasks.cuts)."""
+        return f"{PACKAGE}.{TASKS[self.about['kind']].folder}.cuts"
+
     def file(self, name: str) -> str:
         """A file of its data."""
         return Paths(self.config["run"]).data(f"{self.name}/{name}")
