@@ -1,6 +1,7 @@
 """Where encoders come from, as the configuration says it. Imports no torch: the workflow is planned with it."""
 
-from collections.abc import Mapping
+import glob
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ENCODER_SUFFIXES = (".json", ".txt", ".safetensors", ".model")
@@ -20,6 +21,16 @@ def local_files(encoder: Mapping, mirror: str | None) -> list[str]:
     folder = local_folder(encoder, mirror)
     files = sorted(str(file) for file in folder.iterdir() if file.suffix in ENCODER_SUFFIXES)
     return [str(folder / "config.json"), *(file for file in files if Path(file).name != "config.json")]
+
+
+def expanded(names: Sequence[str], folder: str | None) -> list[str]:
+    """Names of files, of which those with *, ? or [ in them are patterns: the files that there are, sorted. folder:
+    what {folder} stands for in them."""
+    found: list[str] = []
+    for name in names:
+        path = name.replace("{folder}", str(folder))
+        found += sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]
+    return found
 
 
 def derived_encoders(config: Mapping) -> dict[str, dict]:
