@@ -111,7 +111,7 @@ def train(
             raise
     both = [corpus for found in corpora.values() for corpus in found]
     facts = {
-        **_scores(done, asked),
+        **course_facts(done, asked),
         "seed": seed,
         "train": len(documents),
         "validation": len(validation),
@@ -131,7 +131,8 @@ def _documents(corpora: Sequence[Corpus]) -> list[Document]:
     return [document for corpus in corpora for document in corpus.documents]
 
 
-def _scores(done: Course, recipe: Recipe) -> dict[str, object]:
+def course_facts(done: Course, recipe: Recipe) -> dict[str, object]:
+    """What `train` says of how a training went."""
     kept = done.best if recipe.keep == BEST else len(done.scores) - 1
     return {
         "validation_scores": [each.f1 for each in done.scores],
