@@ -59,18 +59,19 @@ def reasons(found: Plan) -> dict[tuple[str, str, str], str]:
 
 JOBS = {
     "config": {
-        "finetune_nli": 1, "finetune_planted-nli": 4, "finetune_bios": 8,
+        "finetune_nli": 1, "finetune_planted-nli": 4, "finetune_bios": 8, "finetune_coref": 4,
         "read_next_sentence": 2, "read_masked_words": 2, "read_losses": 1, "read_likelihoods": 1, "read_vectors": 2,
-        "read_gender_shares": 1, "read_token_scores": 1, "read_associations": 11, "read_predictions": 6,
-        "heads_texts": 10, "probe_texts": 11, "read_first_token": 11, "fit_methods": 5, "score": 21,
+        "read_gender_shares": 1, "read_token_scores": 1, "read_associations": 11 + 5, "read_predictions": 6,
+        "heads_texts": 10, "heads_documents": 5, "probe_texts": 11 + 7, "read_first_token": 11, "read_professions": 7,
+        "fit_methods": 6, "score": 28,
     },
     "small": {
-        "finetune_nli": 2, "finetune_bios": 8,
+        "finetune_nli": 2, "finetune_bios": 8, "finetune_coref": 8,
         **dict.fromkeys(("finetune_cola", "finetune_rte", "finetune_wnli", "finetune_stsb"), 2 * 4),
         "read_next_sentence": 4, "read_masked_words": 4 + 1, "read_losses": 4, "read_likelihoods": 2,  # 1: in Chinese
-        "read_vectors": 2, "read_gender_shares": 2, "read_token_scores": 2, "read_associations": 10,
-        "read_predictions": 2 + 4 * 8, "heads_texts": 9, "probe_texts": 10, "read_first_token": 10,
-        "fit_methods": 6 + 1, "score": 52 + 1,
+        "read_vectors": 2, "read_gender_shares": 2, "read_token_scores": 2, "read_associations": 10 + 8,
+        "read_predictions": 2 + 4 * 8, "heads_texts": 9, "probe_texts": 10 + 10, "read_first_token": 10,
+        "heads_documents": 8, "read_professions": 10, "fit_methods": 6 + 1, "score": 52 + 1 + 10,
     },
     "paper": {
         "finetune_nli": 3 * 5,  # encoders, seeds
@@ -78,18 +79,22 @@ JOBS = {
             f"finetune_{task}": 2 * 4 * 3  # encoders, none and methods in training, seeds
             for task in ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli")
         },
-        "finetune_bios": 2 * 4 * 10,  # encoders, strategies, seeds
+        **dict.fromkeys(("finetune_bios", "finetune_coref", "heads_documents"), 2 * 4 * 10),  # encoders, strategies, seeds
         "read_next_sentence": 3 + 1,  # encoders of either paper that have the head
         "read_masked_words": 3 * 2,  # encoders; each layer by itself
         "read_losses": 3 * 2 * 2, "read_likelihoods": 3 * 2,  # before and after masked-LM training; each layer
         "read_vectors": 3, "read_gender_shares": 3, "read_token_scores": 3,
         "read_predictions": 3 * 5 + 2 * 9 * 4 * 3,
-        **dict.fromkeys(("read_associations", "read_first_token", "probe_texts"), 2 * (40 + 10 + 1)),
+        **dict.fromkeys(("read_first_token", "read_professions"), 2 * (40 + 10 + 1)),
+        "probe_texts": 2 * 2 * (40 + 10 + 1), "read_associations": 2 * (40 + 40 + 10 + 1),
         "heads_texts": 2 * (40 + 1),  # fine-tuned and pretrained; the others are random
         "fit_methods": 3 * 2 + 2 * 9 * 3 + 1 + 3 * 5,  # paper A; its tasks; the grid inside; nli
-        "score": 349,
+        "score": 451,
     },
-    "planted": {"read_next_sentence": 9, "read_masked_words": 9, "fit_methods": 0, "score": 9},
+    "planted": {
+        "read_next_sentence": 9, "read_masked_words": 9, "fit_methods": 0, "score": 18, "heads_documents": 9,
+        **{f"finetune_planted-coref-bias{bias}": 3 for bias in ("0", "0.5", "1")},
+    },
     "mine": {
         "read_next_sentence": 1, "read_masked_words": 1, "read_vectors": 1, "read_losses": 1, "read_likelihoods": 1,
         "fit_methods": 1, "score": 1,
