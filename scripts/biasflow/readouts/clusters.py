@@ -21,6 +21,7 @@ from scripts.biasflow.corpora.conll import read_conll
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.taps import layers, name_of
 from scripts.biasflow.methods.fitted import Fitted, load_for
+from scripts.biasflow.readouts import states
 from scripts.biasflow.readouts.files import METHOD, array_on_disk
 from scripts.biasflow.readouts.predicted_clusters import NA, OWN, RETRAINED, TEXTS, cluster_rows
 from scripts.biasflow.readouts.reader import Reader
@@ -36,7 +37,7 @@ from scripts.biasflow.tasks.coreference.task import CODE, course_facts
 from scripts.biasflow.tasks.training import claim, origin
 
 TRAIN, VALIDATION = LEARNT = ("train", "validation")  # roles of what scorers are trained on
-MADE_BY = (*CODE, heads.__file__, __file__)
+MADE_BY = (*CODE, heads.__file__, states.__file__, __file__)
 
 
 def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Mapping[str, object]) -> dict:
