@@ -5,7 +5,7 @@ encoders, "pretrained", "random"), stage (whose score it is), text (the test inp
 one), seed, head_seed, dataset, metric, variant (with the part; "" without either), value, n, and whether the
 fine-tuning was lost."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -114,6 +114,11 @@ class Selection:
             metrics = [what] if what in metrics else [*self.half.scored_by]
             cells |= {"training": PRETRAINED} if what == FROZEN else {}
         return self.run.reason(encoder=encoder, metric=metrics, **cells) or NO_SCORES
+
+    def lacking(self, encoder: str, model: str, what: str, there: Collection[str]) -> str:
+        """`reason` for the row of a model in a table that has rows of the encoders `there`: of these the baselines that
+        have none were not asked for."""
+        return NOT_ASKED if encoder in there and model not in self.models else self.reason(encoder, what)
 
     def no_points(self, encoder: str, intrinsic: str = COMPRESSION) -> str:
         """Why nothing can be correlated with an intrinsic measure of an encoder, "compression" or "ceat"."""

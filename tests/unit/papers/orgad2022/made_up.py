@@ -144,7 +144,9 @@ def coreference_scores(
 
 
 def _of_documents(keys, measures, value):
-    rows = [{"metric": m, "part": p, "variant": v, "value": (i + 1) / 10 + value} for i, (m, p, v) in enumerate(measures)]
+    rows = [
+        {"metric": m, "part": p, "variant": v, "value": (i + 1) / 10 + value} for i, (m, p, v) in enumerate(measures)
+    ]
     return [keys | row for row in rows]
 
 
