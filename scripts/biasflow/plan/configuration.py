@@ -14,7 +14,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.shipped import ROOT
 from scripts.biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from scripts.biasflow.plan.names import require
-from scripts.biasflow.plan.sources import PLANTED, derived_encoders, is_planted
+from scripts.biasflow.plan.sources import PLANTED, derived_encoders, derived_tasks, is_planted
 from scripts.biasflow.plan.tasks import TaskPlan
 from scripts.biasflow.registry import PACKAGE, PAPERS, TASKS
 
@@ -50,6 +50,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     if error is not None:
         raise BiasflowError(f"config: {_explain(_innermost(error))}")
     resolved["encoders"] |= derived_encoders(resolved)
+    resolved["tasks"] |= derived_tasks(resolved)
     _cross_check(resolved)
     resolved["methods"] = with_variants(resolved["methods"])
     return resolved

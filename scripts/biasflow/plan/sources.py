@@ -29,7 +29,8 @@ def expanded(names: Sequence[str], folder: str | None) -> list[str]:
     found: list[str] = []
     for name in names:
         path = name.replace("{folder}", str(folder))
-        found += sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]
+        # not Path.glob, which takes no absolute pattern
+        found += sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]  # noqa: PTH207
     return found
 
 
@@ -51,8 +52,23 @@ def derived_encoders(config: Mapping) -> dict[str, dict]:
     return found
 
 
+def derived_tasks(config: Mapping) -> dict[str, dict]:
+    """The tasks that papers need beside those of the configuration: coreference on documents of each planted bias."""
+    planted = config["papers"].get("planted")
+    if not planted or not planted["coreference"]:
+        return {}
+    about = {**planted["coreference"], "kind": "coreference"}
+    return {
+        calibration_task(bias): {**about, "planted": {**about["planted"], "bias": bias}} for bias in planted["bias"]
+    }
+
+
 def calibration_name(bias: float, seed: int) -> str:
     return f"planted-bias{bias:g}-seed{seed}"
+
+
+def calibration_task(bias: float) -> str:
+    return f"planted-coref-bias{bias:g}"
 
 
 def origin(config: Mapping, encoder: str) -> str:

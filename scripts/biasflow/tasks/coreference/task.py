@@ -57,11 +57,11 @@ def train(
     """Train encoder and scorer on the CoNLL files of the role `train`, debiased by the strategy; the files of the role
     `validation` choose the epoch, and stay as they are. Fills `folder`; returns what happened.
 
-    strategy: plain, with-<method>, or one of `strategy_module`, whose `debias(strategy, documents, **debiasing)` is asked
-    (`strategies`, by the name that the registry has); recipe: the fields of `loop.Recipe`; method: one that is active in
-    every forward pass (`training.fit_method`). `work`: a folder for the checkpoint, from which a killed run goes on to the same weights
-    (same machine, same threads), and which is removed at the end. BiasflowError: whatever these refuse, checkpoints of
-    another configuration, a loss that is not finite; then nothing is written to `folder`.
+    strategy: plain, with-<method>, or one of `strategy_module` (tasks.coreference.strategies), whose
+    `debias(strategy, documents, **debiasing)` is asked; recipe: the fields of `loop.Recipe`; method: one that is active
+    in every forward pass (`training.fit_method`). `work`: a folder for the checkpoint, from which a killed run goes on
+    to the same weights (same machine, same threads), and which is removed at the end. BiasflowError: whatever these
+    refuse, checkpoints of another configuration, a loss that is not finite; then nothing is written to `folder`.
 
     What happened: validation_scores and validation_score (CoNLL F1 in [0, 1] by epoch, and of the one kept), epoch,
     steps, mentions_kept (the share of the gold mentions of validation that pruning kept, then), train and validation
@@ -111,7 +111,7 @@ def train(
             raise
     both = [corpus for found in corpora.values() for corpus in found]
     facts = {
-        **_scores(done, asked),
+        **course_facts(done, asked),
         "seed": seed,
         "train": len(documents),
         "validation": len(validation),
@@ -131,11 +131,13 @@ def _documents(corpora: Sequence[Corpus]) -> list[Document]:
     return [document for corpus in corpora for document in corpus.documents]
 
 
-def _scores(done: Course, recipe: Recipe) -> dict[str, object]:
+def course_facts(done: Course, recipe: Recipe) -> dict[str, object]:
+    """What `train` says of how a training went."""
     kept = done.best if recipe.keep == BEST else len(done.scores) - 1
     return {
         "validation_scores": [each.f1 for each in done.scores],
         "epoch": kept + 1,
+        "validation_metric": "conll_f1",
         "validation_score": done.scores[kept].f1,
         "mentions_kept": done.scores[kept].mentions_kept,
         "steps": done.step,
