@@ -156,7 +156,7 @@ def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
 
 # What the options of papers name, by the part of the configuration that it is in; the registry has those of tasks.
 _NAMED_BY_PAPERS = {
-    "encoders": ("encoders", "nli_encoders", "glue_encoders"),
+    "encoders": ("encoders", "nli_encoders", "glue_encoders", "coreference_encoders"),
     "methods": ("methods", "inside_only", "during"),
 }
 

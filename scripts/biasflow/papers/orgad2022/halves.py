@@ -31,7 +31,7 @@ class Half:
 
     kind             of the registry's TASKS
     label            what messages call it
-    task, strategies  the paper's options that name the task and its strategies
+    task, encoders, strategies  the paper's options that name the task, its encoders and its strategies
     texts            end of a dataset's name, after the task's -> the text that it is ("raw" where there is one only)
     performance      metric of the registry -> measures of how well the task is done; the first is printed
     extrinsic        measures of bias on the task itself, as printed; `variants`: other readings
@@ -45,6 +45,7 @@ class Half:
     kind: str
     label: str
     task: str
+    encoders: str
     strategies: str
     texts: Mapping[str, str]
     performance: Mapping[str, Sequence[Measure]]
@@ -61,6 +62,11 @@ class Half:
     def unnamed(self) -> str:
         """Why nothing of it was run where no task is named."""
         return f"papers.orgad2022.{self.task} names no task"
+
+    @property
+    def unlisted(self) -> str:
+        """Why nothing of it was run with an encoder that is not named."""
+        return f"it is not in papers.orgad2022.{self.encoders}"
 
     @cached_property
     def bias(self) -> list[Measure]:
@@ -174,6 +180,7 @@ OCCUPATION = Half(
     kind="occupation",
     label="occupation prediction",
     task="task",
+    encoders="encoders",
     strategies="strategies",
     texts={RAW: RAW, SCRUBBED: SCRUBBED},
     performance={FAIRNESS: [Measure("Accuracy", "accuracy")]},
@@ -198,6 +205,7 @@ COREFERENCE = Half(
     kind="coreference",
     label="coreference resolution",
     task="coreference",
+    encoders="coreference_encoders",
     strategies="coreference_strategies",
     texts=dict.fromkeys(("test", "winobias", "professions"), RAW),
     performance={

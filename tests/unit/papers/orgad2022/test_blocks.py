@@ -43,6 +43,10 @@ def test_a_task_of_coreference_has_blocks_like_those_of_occupations_but_for_head
     assert pretrained["trainings"] == ["pretrained"] and random["seeds"] == [1]
     assert pretrained["metrics"] == random["metrics"] == ["compression", "ceat"]
     assert {metric for block in found.values() for metric in block["metrics"]} <= set(METRICS)
+    fewer = blocks(asked | {"coreference_encoders": ["b"]}, {})
+    assert {name: block["encoders"] for name, block in fewer.items()} == {
+        name: ["b"] if "coreference" in name else ["a", "b"] for name in fewer
+    }
     assert blocks(asked | {"coreference": None}, {}).keys() == blocks(OPTIONS, {}).keys()
 
 

@@ -193,6 +193,18 @@ def test_without_a_task_every_table_says_so_beside_the_published_values(name, tm
     assert len(pd.read_csv(paths[0])) == len(table)
 
 
+def test_all_encoders_of_the_task_are_shown_and_no_others():
+    frame = concatenate([coreference_scores(), coreference_scores(encoder="b"), coreference_scores(encoder="c")])
+    made = run(frame, encoders=["tiny", "b", "c"], coreference_encoders=["tiny", "b"])
+    for name in (*MODEL_TABLES, "correlations_coreference"):
+        table = TABLES[name](made)
+        others = {ROBERTA} if name != "correlations_coreference" else set()
+        assert set(table["encoder"]) == {"tiny", "b"} | others
+        if others:
+            said = set(table.loc[table["encoder"] == ROBERTA, "status"])
+            assert said == {"not run: it is not in papers.orgad2022.coreference_encoders"}
+
+
 @pytest.mark.parametrize("name", ["figure4", "figure6"])
 def test_without_a_task_figures_say_so(name):
     figure = FIGURES[name](run(scores(encoder=ROBERTA, tests=["C6"]), coreference=None))
