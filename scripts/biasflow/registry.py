@@ -109,13 +109,15 @@ TASKS = {
 @dataclass(frozen=True)
 class Readout:
     """What is read from a model under methods. module: has read(source, output, **options). head: what the model must
-    have. suffix: of its files. rule: of its jobs."""
+    have. suffix: of its files. rule: of its jobs. external: the module that makes the same of files that an encoder of
+    source external gives, by its read(given, data, output); empty where there is none."""
 
     label: str
     module: str
     head: str = "none"
     suffix: str = "parquet"
     rule: str = ""
+    external: str = ""
     memory: int = 8000  # MB
     runtime: int = 120  # minutes
 
@@ -354,3 +356,8 @@ class Entry(Protocol):
 def module_of(entry: Entry) -> str:
     """The full name of an entry's module."""
     return f"{PACKAGE}.{entry.module}"
+
+
+def external_module(readout: Readout) -> str:
+    """The full name of the module that reads what an external encoder gives for a readout."""
+    return f"{PACKAGE}.{readout.external}"

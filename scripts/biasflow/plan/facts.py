@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.plan.sources import local_folder
+from scripts.biasflow.plan.sources import given_files, is_external, local_folder
 
 _NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
 _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
@@ -21,9 +21,12 @@ class Facts:
 
 
 def gather(config: Mapping) -> Facts:
-    """Read the config.json of every local encoder. BiasflowError for one that is absent and not optional."""
+    """Read the config.json of every local encoder. BiasflowError for one that is absent and not optional, and for an
+    absent file of an external encoder."""
     architectures, missing = {}, {}
     for name, encoder in config["encoders"].items():
+        if is_external(config, name):
+            _check_given(name, encoder)
         if encoder["source"] != "local":
             continue
         folder = local_folder(encoder, config["mirror"])
@@ -35,6 +38,13 @@ def gather(config: Mapping) -> Facts:
         else:
             raise BiasflowError(f"config: key 'encoders.{name}.path': {reason}")
     return Facts(architectures, missing)
+
+
+def _check_given(name: str, encoder: Mapping) -> None:
+    for readout, files in given_files(encoder).items():
+        for file in files:
+            if not Path(file).is_file():
+                raise BiasflowError(f"config: key 'encoders.{name}.{readout}': there is no file {file}")
 
 
 def _why_not(encoder: Mapping, folder: Path | None) -> str | None:
@@ -57,7 +67,8 @@ def _read(name: str, path: Path) -> Mapping:
 
 def has_head(config: Mapping, facts: Facts, encoder: str, head: str) -> bool:
     """Whether an encoder has a next-sentence ("next_sentence") or a masked-LM head ("masked_lm"), as far as can be
-    known: a local encoder's config.json names its architecture, a hub encoder's entry says it, our own have both."""
+    known: a local encoder's config.json names its architecture, a hub encoder's entry says it, an external one has no
+    weights at all, our own have both."""
     about = config["encoders"][encoder]
     if about["source"] == "hub":
         return about[head]
@@ -66,7 +77,7 @@ def has_head(config: Mapping, facts: Facts, encoder: str, head: str) -> bool:
     if about["source"] == "local":
         names = facts.architectures.get(encoder, {}).get("architectures") or ["ForPreTraining"]
         return any(name.endswith(_NEXT_SENTENCE if head == "next_sentence" else _MASKED_LM) for name in names)
-    return True
+    return not is_external(config, encoder)
 
 
 def depth(config: Mapping, facts: Facts, encoder: str) -> int | None:
