@@ -38,7 +38,7 @@ onstart:
 
 
 onsuccess:
-    say_last(unmeasured(f"{RESULTS}/reasons.csv"))
+    say_last(ended(SUMMARY, f"{RESULTS}/reasons.csv", since=STARTED))
 
 
 onerror:

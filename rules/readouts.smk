@@ -40,6 +40,7 @@ for NAME, READOUT in READOUTS.items():
             gpu=gpu,
         params:
             readout=FIND.readings.params(NAME),
+            checkpoints=f"{RESULTS}/checkpoints/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}",
             device=config["device"],
         script:
             "../scripts/read.py"

@@ -80,6 +80,10 @@ STRATEGIES = {
     "oversampling-keep": Strategy("oversampling, all kept", "strategies.balance", ("occupation",)),
     "subsampling": Strategy("subsampling", "strategies.balance", ("occupation",)),
     "scrubbing": Strategy("scrubbing", "strategies.scrubbing", ("occupation",), text="scrubbed"),
+    "doubled": Strategy("none, data doubled", "tasks.coreference.strategies", ("coreference",)),
+    "anon": Strategy("anonymisation", "tasks.coreference.strategies", ("coreference",)),
+    "ca": Strategy("counterfactual augmentation", "tasks.coreference.strategies", ("coreference",)),
+    "anon+ca": Strategy("anonymisation, augmentation", "tasks.coreference.strategies", ("coreference",)),
 }
 WITH = "with-"  # a strategy "with-<method>": that method is active in every forward pass of the training
 
@@ -103,6 +107,7 @@ TASKS = {
     "nli": Task("natural language inference", "tasks.nli"),
     "glue": Task("GLUE", "tasks.glue"),
     "occupation": Task("occupation prediction", "tasks.occupation", ("head.safetensors",)),
+    "coreference": Task("coreference resolution", "tasks.coreference", ("scorer.safetensors",)),
 }
 
 
@@ -146,7 +151,14 @@ READOUTS = {
     "first_token": Readout("vectors of texts", "readouts.first_token", suffix="safetensors", memory=12000, runtime=240),
     "probes": Readout("code lengths of gender", "readouts.probes", rule="probe_texts", runtime=240),
     "heads": Readout("predictions of own and retrained heads", "readouts.heads", rule="heads_texts", memory=12000),
+    "clusters": Readout(
+        "predicted clusters of mentions", "readouts.clusters", rule="heads_documents", memory=12000, runtime=1440
+    ),
+    "professions": Readout("vectors of professions", "readouts.professions", suffix="safetensors"),
 }
+
+
+INSIDE, OUTSIDE, COST = "inside", "outside", "cost"
 
 
 @dataclass(frozen=True)
@@ -160,6 +172,17 @@ class Measure:
     bounds: tuple[float | None, float | None] = (None, None)
     part: str = "-"
     variant: str = "-"
+
+
+def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
+    """The gaps between genders in a classification, by the variants of them that stand in the matrix."""
+    return {
+        "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, (-1, 1), variant=pearson),
+        "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, (0, None), variant=sums),
+        "independence": Measure("independence", 0, "low", OUTSIDE, (0, None), variant=sums),
+        "separation": Measure("separation", 0, "low", OUTSIDE, (0, None), variant=distances),
+        "sufficiency": Measure("sufficiency", 0, "low", OUTSIDE, (0, None), variant=distances),
+    }
 
 
 SENTENCE, FIRST_TOKEN, WORDS = "the sentence vector", "the first token", "words"
@@ -184,7 +207,6 @@ class Metric:
     sees: str = SENTENCE
 
 
-INSIDE, OUTSIDE, COST = "inside", "outside", "cost"
 TRAINING = "training"  # no readout: what a fine-tuning wrote of itself is scored as it is
 METRICS = {
     "strength": Metric(
@@ -302,13 +324,30 @@ METRICS = {
         "classified_texts",
         measures={
             "accuracy": Measure("accuracy", 1, "high", COST, (0, 1)),
-            "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, (-1, 1), variant="train"),
-            "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, (0, None)),
-            "independence": Measure("independence", 0, "low", OUTSIDE, (0, None)),
-            "separation": Measure("separation", 0, "low", OUTSIDE, (0, None), variant="absdiff"),
-            "sufficiency": Measure("sufficiency", 0, "low", OUTSIDE, (0, None), variant="absdiff"),
+            **_gaps(pearson="train", sums="-", distances="absdiff"),
         },
         sees=FIRST_TOKEN,
+    ),
+    "coreference": Metric(
+        "coreference F1",
+        "metrics.coreference",
+        "clusters",
+        "documents",
+        measures={"conll_f1": Measure("CoNLL F1", 1, "high", COST, (0, 1))},
+        pretrained=False,
+        sees=WORDS,
+    ),
+    "winobias": Metric(
+        "WinoBias, or planted pairs like it",
+        "metrics.winobias",
+        "clusters",
+        "document_pairs",
+        measures={
+            "f1_difference": Measure("F1 difference", 0, "neutral", OUTSIDE, part="all"),
+            **_gaps(pearson="tokens", sums="tokens", distances="tokens-absdiff"),
+        },
+        pretrained=False,
+        sees=WORDS,
     ),
     "training": Metric(
         "what a fine-tuning says of itself",

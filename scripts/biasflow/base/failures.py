@@ -20,6 +20,13 @@ def failures(logs: Iterable[str | Path]) -> str:
     return f"{found[-1]}{more}. Finished results are kept; the same command goes on from them."
 
 
+def ended(summary: str | Path, reasons: str | Path, *, since: float) -> str:
+    """The summary of a run that ended well, if it was written after `since` (seconds), and what was not measured."""
+    summary = Path(summary)
+    written = summary.is_file() and summary.stat().st_mtime >= since
+    return "\n".join(filter(None, [_text(summary).rstrip("\n") if written else "", unmeasured(reasons)]))
+
+
 def unmeasured(path: str | Path) -> str:
     """How many cells a run that ended well could not measure, with the first reason of its reasons.csv; "" for none."""
     rows = list(csv.DictReader(_text(Path(path)).splitlines()))

@@ -9,7 +9,7 @@ from scripts.biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, b
 from scripts.biasflow.plan.configuration import check_planted_texts
 from scripts.biasflow.plan.datasets import DATASETS, datasets_of, kinds_of
 from scripts.biasflow.plan.facts import Facts, depth, has_head
-from scripts.biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading
+from scripts.biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
 from scripts.biasflow.plan.methods import NONE, missing_layer, sources, unseen_setting
 from scripts.biasflow.plan.sources import EXTERNAL, given_files, is_external
 from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
@@ -30,7 +30,7 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     blocks = blocks_of(config)
     cells: list[Cell] = []
     wanted: dict[tuple, tuple[Reading, list[str]]] = {}
-    scored: dict[tuple, dict[tuple, list[str]]] = {}
+    scored: dict[tuple, dict[tuple, tuple[Dataset, list[str]]]] = {}
     trained: dict[tuple[str, str], Model] = {}
     seen: set[tuple] = set()
     for block in blocks:
@@ -57,7 +57,8 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                             reading = Reading(block, model, METRICS[metric].readout, dataset)
                             wanted.setdefault(reading.key, (reading, []))[1].append(method)
                             read = reading.key
-                        scored.setdefault(place, {}).setdefault((metric, read), []).append(method)
+                        own = scored.setdefault(place, {}).setdefault((metric, read, dataset.name), (dataset, []))
+                        own[1].append(method)
             for readout, datasets in block.items:
                 if _no_head(config, facts, model, readout) or model.encoder in facts.missing:
                     continue
@@ -72,7 +73,7 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     fits = _fits(readings, config)
     check_planted_texts(config, _users_of_texts(config, readings, fits, trained))
     jobs = {
-        place: tuple((metric, key, tuple(methods)) for (metric, key), methods in own.items())
+        place: tuple(Score(metric, key, dataset, tuple(names)) for (metric, key, _), (dataset, names) in own.items())
         for place, own in scored.items()
     }
     return Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks))
@@ -133,13 +134,15 @@ def why_not(
     if dataset is None:
         key = f"metrics.{metric}" if metric in config["metrics"] else f"{block.key}.metrics: {metric}"
         return f"{key} has no dataset for encoders.{model.encoder}"
+    if reason := _no_data(facts, block, model, metric):
+        return reason
     if about.readout == TRAINING or is_external(config, model.encoder):
         return None
     if reason := _no_head(config, facts, model, about.readout):
         return reason
     if about.untouched_only and method != NONE and method != model.carried:
         return f"{block.key}.methods: {metric} is measured on the untouched model alone"
-    return None if method == NONE else _not_under(config, facts, block, model, method, metric)
+    return None if method == NONE else _not_under(config, facts, block, model, method, metric, dataset)
 
 
 def _not_given(config: Mapping, model: Model, method: str, readout: str) -> str | None:
@@ -162,7 +165,15 @@ def _no_head(config: Mapping, facts: Facts, model: Model, readout: str) -> str |
     return None
 
 
-def _not_under(config: Mapping, facts: Facts, block: Block, model: Model, method: str, metric: str) -> str | None:
+def _no_data(facts: Facts, block: Block, model: Model, metric: str) -> str | None:
+    """Why the data of a block's task cannot be had, where the model was trained on them or is measured on them."""
+    needed = model.task != NA or METRICS[metric].datasets not in DATASETS
+    return facts.absent.get(block.task) if needed else None
+
+
+def _not_under(
+    config: Mapping, facts: Facts, block: Block, model: Model, method: str, metric: str, dataset: Dataset
+) -> str | None:
     """Why a model cannot be measured under a method, or None."""
     about, layers = config["methods"][method], depth(config, facts, model.encoder)
     if layers and (place := missing_layer(about, layers)):
@@ -170,10 +181,11 @@ def _not_under(config: Mapping, facts: Facts, block: Block, model: Model, method
     gendered = [kind for kind in TASKS if kind_of(kind).gendered]
     if "task" in sources(about) and _kind(config, block.task) not in gendered:
         return f"{block.key}.task: methods.{method} is fitted to a task of kind {' or '.join(gendered)}"
-    if unseen := unseen_setting(about, METRICS[metric].sees, layers):
+    sees = dataset.sees or METRICS[metric].sees
+    if unseen := unseen_setting(about, sees, layers):
         setting, places = unseen
         which = "it" if setting == NA else setting
-        return f"methods.{method}: {which} acts at {places} alone, and {metric} is made of {METRICS[metric].sees}"
+        return f"methods.{method}: {which} acts at {places} alone, and {metric} is made of {sees}"
     return None
 
 

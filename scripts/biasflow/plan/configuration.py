@@ -160,11 +160,10 @@ def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
                 raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
 
 
-# What the options of papers name, by the part of the configuration that it is in.
+# What the options of papers name, by the part of the configuration that it is in; those that name tasks the registry has.
 _NAMED_BY_PAPERS = {
     "encoders": ("encoders", "nli_encoders", "glue_encoders"),
     "methods": ("methods", "inside_only", "during"),
-    "tasks": ("tasks", "task"),
 }
 
 
@@ -172,13 +171,14 @@ def _check_papers(config: Mapping) -> None:
     """The names that papers' options refer to, and the kinds of their tasks."""
     known = {**config, "encoders": _with_weights(config)}
     for paper, options in config["papers"].items():
-        for part, keys in _NAMED_BY_PAPERS.items():
+        kinds = PAPERS[paper].tasks
+        for part, keys in {**_NAMED_BY_PAPERS, "tasks": kinds}.items():
             for key in keys:
                 place, named = f"papers.{paper}.{key}", options.get(key) or ()
                 for name in [named] if isinstance(named, str) else named:
                     require(name, known[part], place, _ENCODERS if part == "encoders" else part)
-                    if part == "tasks" and config["tasks"][name]["kind"] != (kind := PAPERS[paper].kind):
-                        raise BiasflowError(f"config: key '{place}': {name} is no task of kind {kind}")
+                    if part == "tasks" and config["tasks"][name]["kind"] != kinds[key]:
+                        raise BiasflowError(f"config: key '{place}': {name} is no task of kind {kinds[key]}")
 
 
 def check_planted_texts(config: Mapping, used: Mapping[str, Iterable[str]]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.plan.sources import given_files, is_external, local_folder
+from scripts.biasflow.plan.tasks import TaskPlan
 
 _NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
 _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
@@ -14,15 +15,17 @@ _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
 
 @dataclass(frozen=True)
 class Facts:
-    """architectures: local encoder -> its config.json; missing: local encoder -> why it cannot be had."""
+    """architectures: local encoder -> its config.json; missing: local encoder -> why it cannot be had; absent: task ->
+    why its data cannot be had."""
 
     architectures: Mapping[str, Mapping] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
 
 
 def gather(config: Mapping) -> Facts:
-    """Read the config.json of every local encoder. BiasflowError for one that is absent and not optional, and for an
-    absent file of an external encoder."""
+    """Read the config.json of every local encoder, and look for the files of external ones and the data of tasks.
+    BiasflowError for an encoder that is absent and not optional, and for files and data that are named, but not there."""
     architectures, missing = {}, {}
     for name, encoder in config["encoders"].items():
         if is_external(config, name):
@@ -37,7 +40,9 @@ def gather(config: Mapping) -> Facts:
             missing[name] = f"encoders.{name}.path: {reason}"
         else:
             raise BiasflowError(f"config: key 'encoders.{name}.path': {reason}")
-    return Facts(architectures, missing)
+    tasks = (TaskPlan(config, name) for name in config["tasks"])
+    absent = {task.name: reason for task in tasks if (reason := task.kind.absent(task))}
+    return Facts(architectures, missing, absent)
 
 
 def _check_given(name: str, encoder: Mapping) -> None:

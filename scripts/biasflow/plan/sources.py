@@ -1,6 +1,7 @@
 """Where encoders come from, as the configuration says it. Imports no torch: the workflow is planned with it."""
 
-from collections.abc import Mapping
+import glob
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ENCODER_SUFFIXES = (".json", ".txt", ".safetensors", ".model")
@@ -31,6 +32,16 @@ def is_external(config: Mapping, encoder: str) -> bool:
 def given_files(encoder: Mapping) -> dict[str, list[str]]:
     """Readout -> the files that stand in its place, of an external encoder."""
     return {readout: list(files) for readout, files in encoder.items() if readout != "source"}
+
+
+def expanded(names: Sequence[str], folder: str | None) -> list[str]:
+    """Names of files, of which those with *, ? or [ in them are patterns: the files that there are, sorted. folder:
+    what {folder} stands for in them."""
+    found: list[str] = []
+    for name in names:
+        path = name.replace("{folder}", str(folder))
+        found += sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]
+    return found
 
 
 def derived_encoders(config: Mapping) -> dict[str, dict]:

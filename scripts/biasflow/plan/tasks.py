@@ -39,6 +39,11 @@ class TaskPlan:
         """The full name of the module that trains and asks."""
         return module_of(TASKS[self.about["kind"]])
 
+    @property
+    def cuts(self) -> str:
+        """The full name of the module that cuts its data for probes of gender (tasks.cuts)."""
+        return f"{PACKAGE}.{TASKS[self.about['kind']].folder}.cuts"
+
     def file(self, name: str) -> str:
         """A file of its data."""
         return Paths(self.config["run"]).data(f"{self.name}/{name}")
@@ -103,7 +108,7 @@ class Kind:
     registry.Metric.datasets; head: the one that a trained model is opened with (encoders.load), so that methods can be
     fitted to it; gendered: what else these can be fitted to; printed: item of papers -> file of the data; captioned:
     keys of the configuration that captions say; check: BiasflowError, naming the key, for what the schema cannot
-    refuse."""
+    refuse; absent: why the data of a task cannot be had, by what lies on disk, or None."""
 
     steps: tuple[Step, ...]
     trained_on: Mapping[str, str]
@@ -116,6 +121,7 @@ class Kind:
     printed: Mapping[str, str] = field(default_factory=dict)
     captioned: tuple[str, ...] = ()
     check: Callable[[TaskPlan], None] = lambda task: None
+    absent: Callable[[TaskPlan], str | None] = lambda task: None
 
 
 @dataclass(frozen=True)

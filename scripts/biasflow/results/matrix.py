@@ -1,5 +1,7 @@
 """The matrix: every method by every measure, for every encoder, task and strategy; a reason where a cell is empty."""
 
+from dataclasses import replace
+
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
@@ -34,23 +36,25 @@ def measures() -> dict[tuple[str, str], Measure]:
     return {(family, name): measure for family, entry in METRICS.items() for name, measure in entry.measures.items()}
 
 
-def by_name() -> dict[str, Measure]:
-    """Metric -> its measure. Scores do not say of which family they are: BiasflowError where two families have different
-    measures of one name, since the column would hold both."""
-    found: dict[str, Measure] = {}
+def by_rows() -> dict[tuple[str, str, str], Measure]:
+    """Metric, part and variant of the scores that are a cell -> their measure. Scores do not say of which family they
+    are, and a column of the matrix is a metric's name: BiasflowError where two families have measures of one name that
+    differ in more than part and variant."""
+    found: dict[tuple[str, str, str], Measure] = {}
+    known: dict[str, Measure] = {}
     for (family, name), measure in measures().items():
-        if found.setdefault(name, measure) != measure:
+        if known.setdefault(name, measure) != replace(measure, part=known[name].part, variant=known[name].variant):
             raise BiasflowError(
                 f"registry: the measure {name!r} of the metric {family!r} differs from another metric's; rename one"
             )
+        found[name, measure.part, measure.variant] = measure
     return found
 
 
 def _measured(scores: pd.DataFrame) -> pd.DataFrame:
     found = []
-    for name, measure in by_name().items():
-        mine = (scores["metric"] == name) & (scores["part"] == measure.part) & (scores["variant"] == measure.variant)
-        own = scores[mine]
+    for (name, part, variant), measure in by_rows().items():
+        own = scores[(scores["metric"] == name) & (scores["part"] == part) & (scores["variant"] == variant)]
         for keys, block in own.assign(measure=name).groupby(ROW):
             row = dict(zip(ROW, keys, strict=True))
             active = "yes" if row["strategy"] == f"{WITH}{row['method']}" else "no"

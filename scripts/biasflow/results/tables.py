@@ -35,6 +35,7 @@ td.number, td.short { white-space: nowrap; }
 </style>
 </head>
 <body>
+<p><a href="../index.html">Overview of the run</a></p>
 <table>
 <caption>{{ caption }}</caption>
 <thead>

@@ -3,7 +3,7 @@
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError, headline
-from scripts.biasflow.base.failures import failures
+from scripts.biasflow.base.failures import ended, failures
 from scripts.biasflow.base.provenance import rule_log
 
 ERROR = """
@@ -59,3 +59,11 @@ def test_a_run_that_was_stopped(tmp_path):
 def test_the_headline_of_an_error():
     assert headline(BiasflowError("file x\ndetails")) == "file x"
     assert headline(ValueError("a\nb")) == "ValueError: a b"
+
+
+def test_a_run_ends_with_the_summary_that_it_wrote(tmp_path):
+    summary, reasons = tmp_path / "summary.txt", tmp_path / "reasons.csv"
+    assert ended(summary, reasons, since=0) == ""
+    summary.write_text("run demo\noverview: index.html\n")
+    assert ended(summary, reasons, since=0) == "run demo\noverview: index.html"
+    assert ended(summary, reasons, since=summary.stat().st_mtime + 1) == ""  # that of an earlier run

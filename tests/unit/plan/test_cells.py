@@ -33,6 +33,7 @@ EVERYTHING = {
             ("nli", ["plain", "with-leace"]),
             ("cola", ["plain"]),
             ("bios", ["plain", "scrubbing", "with-leace"]),
+            ("coref", ["plain", "anon+ca", "with-leace"]),
         )
     },
 }
@@ -105,9 +106,10 @@ def test_every_run_has_its_jobs_counted():
 @pytest.mark.parametrize("config", [*(of_file(name) for name in RUNS), ALL], ids=[*RUNS, "everything"])
 def test_what_is_planned_is_used(config):
     found = planned(config)
-    scored = {key for jobs in found.scored.values() for _, key, _ in jobs}
-    for _, key, methods in (job for jobs in found.scored.values() for job in jobs):
-        assert key[3] == TRAINING or set(methods) <= set(found.readings[key].methods)
+    scores = [score for own in found.scored.values() for score in own]
+    scored = {score.reading for score in scores}
+    for score in scores:
+        assert score.reading[3] == TRAINING or set(score.methods) <= set(found.readings[score.reading].methods)
     made_from = {key for reading in found.readings.values() for key in reading.made_from.values()}
     items = {item for block in found.blocks for item, _ in block.items}
     for key, reading in found.readings.items():
@@ -177,7 +179,7 @@ def test_metrics_that_share_a_readout_are_scored_under_their_own_methods(monkeyp
     found = planned(changed(("ask", {"first": block, "second": more})))
     (reading,) = (reading for reading in found.readings.values() if reading.block.name == "second")
     assert sorted(reading.methods) == ["leace", "none"]
-    assert {metric: methods for metric, _, methods in found.scored["own", "pretrained", "second"]} == {
+    assert {score.metric: score.methods for score in found.scored["own", "pretrained", "second"]} == {
         "occtmp": ("leace",), "occtmp-again": ("none", "leace"),
     }  # fmt: skip
 
@@ -281,7 +283,7 @@ def test_a_metric_of_another_kind_of_model_has_a_reason():
     assert by_model["nli_fairness", "-"].reason.startswith("ask.block.metrics: nli_fairness")
     assert by_model["compression", "-"].status == by_model["fairness", "bios"].status == "run"
     assert planned(asking({"encoders": ["own"], "metrics": ["compression"]})).cells[0].reason == (
-        "ask.block.task: compression needs a task of kind occupation"
+        "ask.block.task: compression needs a task of kind occupation or coreference"
     )
 
 

@@ -169,7 +169,7 @@ def test_a_job_reads_every_dataset_of_its_readout_under_its_methods(find):
     for key, readings in readings_of(find).items():
         params = find.readings.params(key[3])(of_reading(key))["datasets"]
         assert [(each["dataset"], each["methods"]) for each in params] == [
-            (reading.dataset.name, list(reading.methods)) for reading in readings
+            (reading.dataset.file, list(reading.methods)) for reading in readings
         ]
         folder = reading_output(find.paths, readings[0].key)
         assert [f"{folder}/{each['file']}" for each in params] == [
@@ -301,7 +301,7 @@ def test_the_digest_follows_what_the_plan_shows(tmp_path):
 @pytest.mark.parametrize("name", SMALL)
 def test_what_a_model_reads_is_cut_as_in_its_training(name, tmp_path):
     find = found(name, tmp_path)
-    lengths = {task: about["finetuning"]["max_length"] for task, about in find.config["tasks"].items()}
+    lengths = {task: about["finetuning"].get("max_length") for task, about in find.config["tasks"].items()}
     for key, readings in readings_of(find).items():
         if key[3] in ("predictions", "nli_heads"):
             options = [each["options"] for each in find.readings.params(key[3])(of_reading(key))["datasets"]]
