@@ -362,20 +362,21 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Paper:
-    """A package under papers/: its blocks (plan), tables and figures. kind: of the tasks that its options name."""
+    """A package under papers/: its blocks (plan), tables and figures. tasks: its options that name tasks -> the kind of
+    these."""
 
     label: str
     module: str
-    kind: str = ""
+    tasks: Mapping[str, str] = field(default_factory=dict)
 
 
 PAPERS = {
-    "liang2020": Paper("DensRay (Liang, Dufter and Schütze 2020)", "papers.liang2020", "glue"),
-    "dawkins2024": Paper("Projective debiasing (Dawkins et al. 2024)", "papers.dawkins2024", "nli"),
+    "liang2020": Paper("DensRay (Liang, Dufter and Schütze 2020)", "papers.liang2020", {"tasks": "glue"}),
+    "dawkins2024": Paper("Projective debiasing (Dawkins et al. 2024)", "papers.dawkins2024", {"task": "nli"}),
     "orgad2022": Paper(
         "Debiasing and internal representations (Orgad, Goldfarb-Tarrant and Belinkov 2022)",
         "papers.orgad2022",
-        "occupation",
+        {"task": "occupation", "coreference": "coreference"},
     ),
     "planted": Paper("Measures judged by planted bias", "papers.planted"),
 }

@@ -53,11 +53,16 @@ class Pair:
 
 
 @functools.cache
-def professions(path: str | Path = PROFESSIONS) -> pd.DataFrame:
+def professions() -> pd.DataFrame:
+    """The 40 professions of WinoBias: shares of women by US labour statistics as the code released with Orgad et al.
+    (2022) has them, stereotypes by the two lists of WinoBias."""
+    return read_professions(PROFESSIONS)
+
+
+def read_professions(path: str | Path) -> pd.DataFrame:
     """A table of professions, by name: share_of_women, in [0, 1], and stereotype (M or F).
 
-    That of WinoBias has 40: shares by US labour statistics as the code released with Orgad et al. (2022) has them, and
-    stereotypes by the two lists of WinoBias. BiasflowError names the file and the profession: listed twice, in upper
+    BiasflowError names the file and the profession: listed twice, in upper
     and lower case alike, a share outside [0, 1], another stereotype, and a table without both of these."""
     table = read_text_csv(path)
     missing = [name for name in COLUMNS if name not in table]
@@ -74,7 +79,7 @@ def professions(path: str | Path = PROFESSIONS) -> pd.DataFrame:
 
 
 def read_pairs(pro: str | Path, anti: str | Path, *, known: pd.DataFrame | None = None) -> list[Pair]:
-    """The pairs of two CoNLL files, by position. known: a table as of `professions`; that of WinoBias without one.
+    """The pairs of two CoNLL files, by position. known: a table of `read_professions`; that of WinoBias without one.
 
     BiasflowError names file and document: files of unequal length, and whatever `read_sentences` refuses."""
     sides = [read_sentences(path, pro=is_pro, known=known) for path, is_pro in ((pro, True), (anti, False))]

@@ -76,7 +76,7 @@ def plan(config: Mapping, facts: Facts) -> Plan:
         place: tuple(Score(metric, key, dataset, tuple(names)) for (metric, key, _), (dataset, names) in own.items())
         for place, own in scored.items()
     }
-    return Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks))
+    return Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks), facts.absent)
 
 
 def _users_of_texts(config: Mapping, readings: Mapping, fits: Mapping, trained: Mapping) -> dict[str, list[str]]:
@@ -134,7 +134,7 @@ def why_not(
     if dataset is None:
         key = f"metrics.{metric}" if metric in config["metrics"] else f"{block.key}.metrics: {metric}"
         return f"{key} has no dataset for encoders.{model.encoder}"
-    if reason := _no_data(facts, block, model, metric):
+    if reason := _no_data(facts, model, dataset, _task(config, block)):
         return reason
     if about.readout == TRAINING or is_external(config, model.encoder):
         return None
@@ -165,10 +165,19 @@ def _no_head(config: Mapping, facts: Facts, model: Model, readout: str) -> str |
     return None
 
 
-def _no_data(facts: Facts, block: Block, model: Model, metric: str) -> str | None:
-    """Why the data of a block's task cannot be had, where the model was trained on them or is measured on them."""
-    needed = model.task != NA or METRICS[metric].datasets not in DATASETS
-    return facts.absent.get(block.task) if needed else None
+def _no_data(facts: Facts, model: Model, dataset: Dataset, task: TaskPlan | None) -> str | None:
+    """Why files cannot be had that the model is trained on, or measured on."""
+    read = [dataset, *(below for _, below in dataset.made_from.values())]
+    files = {
+        file
+        for each in read
+        for names in (each.files, each.scored_with)
+        for of_role in names.values()
+        for file in of_role
+    }
+    if model.task != NA:
+        files |= set(task.files(task.kind.trained_on).values())
+    return next((reason for file, reason in facts.absent.items() if file in files), None)
 
 
 def _not_under(

@@ -15,8 +15,8 @@ _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
 
 @dataclass(frozen=True)
 class Facts:
-    """architectures: local encoder -> its config.json; missing: local encoder -> why it cannot be had; absent: task ->
-    why its data cannot be had."""
+    """architectures: local encoder -> its config.json; missing: local encoder -> why it cannot be had; absent: file
+    of a task's data -> why it cannot be had."""
 
     architectures: Mapping[str, Mapping] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +41,8 @@ def gather(config: Mapping) -> Facts:
         else:
             raise BiasflowError(f"config: key 'encoders.{name}.path': {reason}")
     tasks = (TaskPlan(config, name) for name in config["tasks"])
-    absent = {task.name: reason for task in tasks if (reason := task.kind.absent(task))}
+    steps = ((task, step, step.absent(task)) for task in tasks for step in task.kind.steps)
+    absent = {task.file(name): reason for task, step, reason in steps if reason for name in step.outputs.values()}
     return Facts(architectures, missing, absent)
 
 

@@ -47,8 +47,9 @@ def items_of(config: Mapping, plan: Plan, paper: str) -> Items:
             found.add(TRAINING, f"{encoder}/{training}", f"{paths.model(encoder, training)}/{TRAINING}.json")
     for name in dict.fromkeys(reading.block.task for reading in readings if reading.block.task):
         task = TaskPlan(config, name)
-        for role, file in task.kind.printed.items():
-            found.add(role, name, task.file(file))
+        for role, file in task.files(task.kind.printed).items():
+            if file not in plan.absent:
+                found.add(role, name, file)
     if {"stereoset-authors", "stereoset-swapped"} <= set(found.files.get("stimuli", {})):
         found.add("stereoset-changes", "stereoset-changes", paths.data("stereoset-changes.csv"))
     return found

@@ -115,7 +115,7 @@ class Score:
 class Plan:
     """cells: all that was asked for; readings: what is read, by its key; scored: (encoder, training, block) -> its
     scores; fits: (encoder, training, group of blocks) -> methods to be fitted; trained: (encoder, training) -> model
-    that is fine-tuned."""
+    that is fine-tuned; absent: as facts.Facts.absent."""
 
     cells: tuple[Cell, ...]
     readings: Mapping[tuple, Reading]
@@ -123,3 +123,4 @@ class Plan:
     fits: Mapping[tuple, tuple[str, ...]]
     trained: Mapping[tuple[str, str], Model]
     blocks: tuple[Block, ...] = field(default=())
+    absent: Mapping[str, str] = field(default_factory=dict)

@@ -40,7 +40,8 @@ def expanded(names: Sequence[str], folder: str | None) -> list[str]:
     found: list[str] = []
     for name in names:
         path = name.replace("{folder}", str(folder))
-        found += sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]
+        # not Path.glob, which takes no absolute pattern
+        found += sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]  # noqa: PTH207
     return found
 
 

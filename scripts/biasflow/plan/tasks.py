@@ -64,7 +64,8 @@ class Step:
     role, fills the outputs by role, and returns what provenance should say (a dictionary).
 
     rule: its name; module: in the package; outputs: role -> file in the folder of the task's data; sources: role ->
-    paths, of which those of the catalogue are downloaded; memory in MB, runtime in minutes."""
+    paths, of which those of the catalogue are downloaded; memory in MB, runtime in minutes; absent: why the sources
+    cannot be had, by what lies on disk, or None."""
 
     rule: str
     module: str
@@ -73,6 +74,7 @@ class Step:
     options: Callable[[TaskPlan], Options]
     memory: int = 2000
     runtime: int = 20
+    absent: Callable[[TaskPlan], str | None] = lambda task: None
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Kind:
     registry.Metric.datasets; head: the one that a trained model is opened with (encoders.load), so that methods can be
     fitted to it; gendered: what else these can be fitted to; printed: item of papers -> file of the data; captioned:
     keys of the configuration that captions say; check: BiasflowError, naming the key, for what the schema cannot
-    refuse; absent: why the data of a task cannot be had, by what lies on disk, or None."""
+    refuse."""
 
     steps: tuple[Step, ...]
     trained_on: Mapping[str, str]
@@ -121,7 +123,6 @@ class Kind:
     printed: Mapping[str, str] = field(default_factory=dict)
     captioned: tuple[str, ...] = ()
     check: Callable[[TaskPlan], None] = lambda task: None
-    absent: Callable[[TaskPlan], str | None] = lambda task: None
 
 
 @dataclass(frozen=True)

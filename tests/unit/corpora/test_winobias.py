@@ -9,6 +9,7 @@ from scripts.biasflow.corpora.winobias import (
     professions,
     professions_in,
     read_pairs,
+    read_professions,
     two_professions,
 )
 from tests.unit.synthetic_conll import conll_text
@@ -38,7 +39,7 @@ def test_professions_are_20_of_either_stereotype():
 def test_another_table_of_professions(write, tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("profession,share_of_women,stereotype\nsurgeon,0.2,M\nnurse,0.9,F\n")
-    known = professions(path)
+    known = read_professions(path)
     words, gold = ["The", "surgeon", "told", "a", "nurse", "that", "he", "left"], [((0, 1), (6, 6))]
     anti = [{"he": "she"}.get(word, word) for word in words]
     (pair,) = read_pairs(write("pro", (words, gold)), write("anti", (anti, gold)), known=known)
@@ -62,14 +63,14 @@ def test_a_table_of_professions_that_is_none_is_named(tmp_path, rows, named):
     path = tmp_path / "own.csv"
     path.write_text("\n".join(["profession,share_of_women,stereotype", *rows]))
     with pytest.raises(BiasflowError, match=rf"own\.csv: .*{named}"):
-        professions(path)
+        read_professions(path)
 
 
 def test_a_table_of_professions_without_a_column_is_named(tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("profession,stereotype\nnurse,F\n")
     with pytest.raises(BiasflowError, match=r"own\.csv: no column share_of_women"):
-        professions(path)
+        read_professions(path)
 
 
 def test_sentences_are_paired_by_position(write):

@@ -11,8 +11,8 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics.training import diverged, score
 
 FACTS = {
-    "method": ["none", "-"], "validation_metric": "accuracy", "validation_score": 0.9, "majority_share": 0.4, "train": 585, "validation": 90, "cut": 7,
-    "steps": 12,
+    "method": ["none", "-"], "validation_metric": "accuracy", "validation_score": 0.9, "majority_share": 0.4,
+    "train": 585, "validation": 90, "cut": 7, "steps": 12,
 }  # fmt: skip
 
 

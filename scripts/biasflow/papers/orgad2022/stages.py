@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import Run, status
+from scripts.biasflow.papers.frames import RUN, Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import comparisons
+from scripts.biasflow.papers.orgad2022.documents import baselines
 from scripts.biasflow.papers.orgad2022.halves import (
     AFTER,
     BEFORE,
@@ -20,6 +21,7 @@ from scripts.biasflow.papers.orgad2022.selection import select
 from scripts.biasflow.results.statistics import holm
 from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
+NO_ENCODER = "no encoder"  # whose rows are those of predictors that have none
 _KEY = ["encoder", *MEASURE, *CELL]
 _STARS = ["star", "star_one_sided", "star" + PUBLISHED]
 
@@ -48,8 +50,13 @@ def table5(run: Run) -> pd.DataFrame:
 
 
 def table7(run: Run) -> pd.DataFrame:
-    """Coreference before retraining: as `table3`, with one test input."""
-    return _stage_table(run, COREFERENCE, BEFORE)
+    """Coreference before retraining: as `table3`, with one test input. Below: `documents.baselines`, of no encoder."""
+    table, untrained = _stage_table(run, COREFERENCE, BEFORE), with_labels(baselines(run), COREFERENCE)
+    rows = untrained.rename(columns={"model": "strategy"}).assign(encoder=NO_ENCODER, status=RUN)
+    rows = rows.reindex(columns=table.columns)
+    texts = table.select_dtypes(exclude="number").columns
+    rows[texts] = rows[texts].fillna("")
+    return pd.concat([table, rows.astype(table.dtypes)], ignore_index=True) if len(rows) else table
 
 
 def table8(run: Run) -> pd.DataFrame:

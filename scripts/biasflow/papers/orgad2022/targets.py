@@ -4,6 +4,7 @@ from functools import partial
 
 from scripts.biasflow.papers.orgad2022.ceat import ceat, contexts
 from scripts.biasflow.papers.orgad2022.correlations import correlations
+from scripts.biasflow.papers.orgad2022.documents import data_coreference
 from scripts.biasflow.papers.orgad2022.examples import figure2
 from scripts.biasflow.papers.orgad2022.figures import figure3, figure4, figure5, figure6, figure7
 from scripts.biasflow.papers.orgad2022.fits import table2, table6
@@ -29,6 +30,7 @@ _TABLES = (
     ceat,
     contexts,
     data,
+    data_coreference,
 )
 TABLES = {function.__name__: function for function in _TABLES}
 TABLES |= {

@@ -34,7 +34,7 @@ def prepare(
     write_csv(about.assign(pair=range(len(about)), **names)[PAIRS], outputs["pairs"])
     rows = baselines(sides)
     if planted is not None:
-        difference = {"part": "-", "predictor": BEST, "metric": "f1_difference", "n": len(about)}
+        difference = {"part": "-", "predictor": BEST, "metric": "f1_difference"}  # of all there can be, in points
         rows = pd.concat([rows, pd.DataFrame([difference | {"value": best_difference(bias=planted["bias"])}])])
     write_csv(rows, outputs["pairs_baseline"])
     return {"pairs": len(about)}

@@ -104,6 +104,7 @@ KIND = Kind(
                 "planted": drawn(task, *PARTS) if task.about["data"] == PLANTED else None,
                 "broken": task.about["broken"],
             },
+            absent=absent,
         ),
         Step(
             "coreference_pairs",
@@ -120,5 +121,4 @@ KIND = Kind(
     datasets={"documents": documents, "document_pairs": document_pairs, "probed_texts": probed_texts},
     training=training,
     printed={name: f"{name}.csv" for name in ("sources", "baseline", "pairs", "pairs_baseline")},
-    absent=absent,
 )

@@ -118,14 +118,17 @@ class Segmenter:
         return found
 
     def _words(self, words: set[str]) -> dict[str, list[int]]:
-        """The pieces of each word; one that the tokenizer has no piece for becomes its unknown piece."""
+        """The pieces of each word; one that the tokenizer has no piece for becomes its unknown piece, and its own mask
+        is one piece, which has no space before it."""
         ordered = sorted(words)
         if not ordered:
             return {}
         texts = [f"{' ' if self.word_prefix_space else ''}{plain_word(word)}" for word in ordered]
         ids = self.tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
         unknown = [self.tokenizer.unk_token_id]
-        return {word: list(pieces) or unknown for word, pieces in zip(ordered, ids, strict=True)}
+        found = {word: list(pieces) or unknown for word, pieces in zip(ordered, ids, strict=True)}
+        mask = self.tokenizer.mask_token
+        return found | ({mask: [self.tokenizer.mask_token_id]} if mask in words else {})
 
     def _pieces(self, document: Document, pieces: Sequence[Sequence[int]], start: int) -> Pieces:
         sizes = np.array([len(word) for word in pieces], dtype=np.int64)
