@@ -152,7 +152,12 @@ READOUTS = {
     "probes": Readout("code lengths of gender", "readouts.probes", rule="probe_texts", runtime=240),
     "heads": Readout("predictions of own and retrained heads", "readouts.heads", rule="heads_texts", memory=12000),
     "clusters": Readout(
-        "predicted clusters of mentions", "readouts.clusters", rule="heads_documents", memory=12000, runtime=1440
+        "predicted clusters of mentions",
+        "readouts.clusters",
+        rule="heads_documents",
+        external="readouts.external_clusters",
+        memory=12000,
+        runtime=1440,
     ),
     "professions": Readout("vectors of professions", "readouts.professions", suffix="safetensors"),
 }

@@ -24,8 +24,8 @@ class Facts:
 
 
 def gather(config: Mapping) -> Facts:
-    """Read the config.json of every local encoder, and look for the files of external ones and the data of tasks.
-    BiasflowError for an encoder that is absent and not optional, and for files and data that are named, but not there."""
+    """Read the config.json of every local encoder, and look for the files of external ones and for the data of tasks.
+    BiasflowError for an encoder that is absent and not optional, and for files that are named, but not there."""
     architectures, missing = {}, {}
     for name, encoder in config["encoders"].items():
         if is_external(config, name):
