@@ -5,14 +5,7 @@ from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.corpora.conll import (
-    Clusters,
-    Document,
-    plain_word,
-    read_conll,
-    read_predictions,
-    without_singletons,
-)
+from scripts.biasflow.corpora.conll import Clusters, Document, plain_word, read_conll, read_predictions
 from scripts.biasflow.readouts.predicted_clusters import NA, OWN, TEXTS, cluster_rows
 
 Files = Mapping[Path, Sequence[Document]]
@@ -21,20 +14,20 @@ Files = Mapping[Path, Sequence[Document]]
 def read(given: Sequence[Path], data: Mapping[str, Sequence[Path]], output: Path) -> dict[str, object]:
     """Write the table of `predicted_clusters`, of the own head under no method, from the files `given`.
 
-    data: by role, the file of each of TEXTS. A text of which no document is given has no rows. A span that a cluster
-    has twice counts once; clusters of one mention are left out, as those of the data are. BiasflowError as in
+    data: by role, the file of each of TEXTS. A text of which no document is given has no rows. BiasflowError as in
     `matched`, and for what is no CoNLL file."""
     texts = {text: data[text][0] for text in TEXTS}
     gold = {path: read_conll(path).documents for path in texts.values()}
     found = matched({path: read_predictions(path) for path in given}, gold)
-    predicted = {text: list(map(_several_mentions, found[path])) for text, path in texts.items() if path in found}
+    predicted = {text: found[path] for text, path in texts.items() if path in found}
     names = {"method": "none", "setting": NA, "head": OWN, "head_seed": NA}
     write_parquet(cluster_rows(predicted, **names), output)
     return {"documents": {text: len(clusters) for text, clusters in predicted.items()}}
 
 
 def matched(given: Files, gold: Files) -> dict[Path, list[Clusters]]:
-    """File of the data -> the clusters that are given for its documents, in their order; no file of which none is.
+    """File of the data -> the clusters that are given for its documents, in their order; no file of which none is. A
+    span that a cluster has twice is there once.
 
     A document is found by its name and its words together: where pro- and anti-stereotypical files have the same names,
     the words tell which is meant. BiasflowError names file and document: given in two files; not of the data; of other
@@ -58,7 +51,7 @@ def matched(given: Files, gold: Files) -> dict[Path, list[Clusters]]:
                 f"{', '.join(map(str, given))}; predict all {len(documents)} documents, or none."
             )
         if not missing:
-            clusters[path] = [found[_identity(document)][1].clusters for document in documents]
+            clusters[path] = [_spans_once(found[_identity(document)][1].clusters) for document in documents]
     return clusters
 
 
@@ -83,5 +76,5 @@ def _difference(document: Document, gold: Files) -> str:
     return f"has {len(document.words)} words, not {len(other.words)} as in {path}; write the words of the data."
 
 
-def _several_mentions(clusters: Clusters) -> Clusters:
-    return without_singletons(tuple(tuple(dict.fromkeys(cluster)) for cluster in clusters))
+def _spans_once(clusters: Clusters) -> Clusters:
+    return tuple(tuple(dict.fromkeys(cluster)) for cluster in clusters)

@@ -68,10 +68,10 @@ def test_numbers_of_words_are_those_of_the_document_across_sentences(folder):
     assert found == [[[0, 0], [2, 2]], [[0, 3], [4, 5]], [[2, 4], [5, 6]]]
 
 
-def test_clusters_of_one_mention_go_and_a_mention_counts_once(folder):
-    text = conll_text("nw/long", LONG, [((0, 0),), ((2, 2), (2, 2)), ((0, 0), (4, 4), (4, 4))])
+def test_clusters_of_one_mention_stay_and_a_cluster_has_a_mention_once(folder):
+    text = conll_text("nw/long", LONG, [((1, 1),), ((2, 2), (2, 2)), ((0, 0), (4, 4), (4, 4))])
     (found, _) = folder.read(text + conll_text("nw/empty", []))["test"]
-    assert found == [[[0, 0], [4, 4]]]
+    assert found == [[[0, 0], [4, 4]], [[1, 1]], [[2, 2]]]
 
 
 def test_the_least_that_a_file_can_hold(folder):
