@@ -42,4 +42,4 @@ onsuccess:
 
 
 onerror:
-    say_last(failures(log))
+    say_last(failures(log, [f"{RESULTS}/logs", f"{CORPORA}/logs"], since=STARTED))

@@ -1,5 +1,7 @@
 """One line for a failed run, from Snakemake's log and the logs of its jobs."""
 
+import os
+
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError, headline
@@ -50,6 +52,19 @@ def test_a_killed_job_has_no_message_of_its_own(tmp_path, begun):
         (tmp_path / "x.log").write_text("12:00 INFO biasflow: begun\n")
     line = failures(snakemake_log(tmp_path, ("pretrain", tmp_path / "x.log")))
     assert "pretrain" in line and "killed" in line and str(tmp_path / "x.log") in line
+
+
+def test_a_quiet_log_names_no_job_so_that_their_own_logs_are_asked(tmp_path):
+    quiet = tmp_path / "snakemake.log"
+    quiet.write_text("Exiting because a job execution failed. Look above for error messages\n")
+    own = tmp_path / "logs"
+    assert "left no message" in failures([quiet], [own])
+    fail(own / "data" / "old.log", "old", ValueError("of last time"))
+    begun = (own / "data" / "old.log").stat().st_mtime + 1
+    fail(own / "words.log", "download", BiasflowError("words missing."))
+    os.utime(own / "words.log", (begun, begun))
+    line = failures([quiet], [own, tmp_path / "none"], since=begun)
+    assert line.startswith(f"rule download: words missing (log: {own / 'words.log'}).") and "more" not in line
 
 
 def test_a_run_that_was_stopped(tmp_path):
