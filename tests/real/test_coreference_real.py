@@ -17,6 +17,7 @@ from scripts.biasflow.metrics.winobias import (
     profession_gaps,
     pronoun_accuracy,
 )
+from scripts.biasflow.tasks.coreference.professions import profession_rows
 from scripts.biasflow.tasks.coreference.rules import rule_clusters
 from scripts.biasflow.tasks.coreference.strategies import STRATEGIES, debias
 
@@ -153,6 +154,17 @@ def test_every_sentence_has_a_profession_of_either_stereotype(winobias):
     rows = Counter(name for sentence in sentences for name, _ in two_professions(sentence).values())
     assert (rows.total(), len(rows), min(rows.values()), max(rows.values())) == (3168, 40, 72, 84)
     assert Counter(masked_words(sentence, "_").count("_") for sentence in sentences) == {1: 1538, 2: 46}
+
+
+def test_what_is_probed_of_winobias(winobias):
+    """1,584 rows of either stereotype; where a profession is named first is where the gold cluster names it."""
+    sentences = [pair.pro for pairs in winobias.values() for pair in pairs]
+    rows = profession_rows(sentences, professions())
+    assert Counter(rows["feminine"]) == {0: 1584, 1: 1584}
+    sizes = rows.groupby("profession").size()
+    assert (len(sizes), sizes.min(), sizes.max()) == (40, 72, 84)
+    named_first = [(name, *span) for sentence in sentences for name, span in two_professions(sentence).values()]
+    assert list(rows[["profession", "first", "last"]].itertuples(index=False, name=None)) == named_first
 
 
 def test_the_lists_of_winobias_are_ours(data):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scripts.biasflow.plan.code import code_files, module_file
-from scripts.biasflow.plan.tasks import kind_of, plan_module
+from scripts.biasflow.plan.tasks import cuts_module, kind_of, plan_module
 from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 
 ROOT = Path(__file__).parents[2]
@@ -19,6 +19,7 @@ CHEAP = ("metrics", "results", "papers", "plan")
 DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "tokenise", "finetune", "read")
 DEAR_MODULES = [module_of(entry) for entries in (ERASERS, READOUTS, TASKS, STRATEGIES) for entry in entries.values()]
 DEAR_MODULES += [module_of(kind_of(name).gendered) for name in TASKS if kind_of(name).gendered]
+DEAR_MODULES += [cuts_module(name) for name in TASKS if "probed_texts" in kind_of(name).datasets]
 DEAR_MODULES += [module_of(kind_of(name).tokenised) for name in TASKS if kind_of(name).tokenised]
 PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
 PREPARING += [external_module(entry) for entry in READOUTS.values() if entry.external]

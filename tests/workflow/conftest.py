@@ -71,6 +71,19 @@ TINY = {
             "frozen": {"seeds": [0], "epochs": 2},
             "top_words": {"seeds": [0], "iterations": 1, "words": 3, "least": 1, "profession": "surgeon"},
         },
+        "coref": {
+            "kind": "coreference",
+            "planted": {"train": 8, "validation": 4, "test": 4, "pairs": 60},
+            "finetuning": {
+                "epochs": 1,
+                "encoder_rate": 1.0e-3,
+                "task_rate": 3.0e-3,
+                "mention_loss": 1,
+                "checkpoint_steps": 5,
+                "scorer": {"max_width": 4, "ffnn": 16, "antecedents": 5},
+            },
+            "heads": {"seeds": [0]},
+        },
     },
     "metrics": {
         "strength": {"triples": 40},
@@ -87,7 +100,13 @@ TINY = {
             "finetuned_perplexity": True,
         },
         "dawkins2024": {"encoders": ["tiny-bert"], "during": ["sent-0"]},
-        "orgad2022": {"encoders": ["tiny-bert"], "seeds": [0], "strategies": ["plain", "scrubbing"]},
+        "orgad2022": {
+            "encoders": ["tiny-bert"],
+            "seeds": [0],
+            "strategies": ["plain", "scrubbing"],
+            "coreference": "coref",
+            "coreference_strategies": ["plain"],
+        },
     },
     "ask": {
         # Every method in every place of the matrix, and the old way of fitting: on the encoder before training.

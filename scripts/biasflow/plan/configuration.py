@@ -14,7 +14,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.shipped import ROOT
 from scripts.biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from scripts.biasflow.plan.names import require
-from scripts.biasflow.plan.sources import PLANTED, derived_encoders, is_external, is_planted
+from scripts.biasflow.plan.sources import PLANTED, derived_encoders, derived_tasks, is_external, is_planted
 from scripts.biasflow.plan.tasks import TaskPlan
 from scripts.biasflow.registry import PACKAGE, PAPERS, TASKS
 
@@ -50,6 +50,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     if error is not None:
         raise BiasflowError(f"config: {_explain(_innermost(error))}")
     resolved["encoders"] |= derived_encoders(resolved)
+    resolved["tasks"] |= derived_tasks(resolved)
     _cross_check(resolved)
     resolved["methods"] = with_variants(resolved["methods"])
     return resolved
@@ -152,10 +153,10 @@ def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
         heads, hidden = encoder["heads"], encoder["hidden"]
         raise BiasflowError(f"config: key 'encoders.{name}.heads': {heads} heads do not divide hidden {hidden}")
     if encoder["source"] == "continued":
-        require(encoder["from"], encoders, f"encoders.{name}.from", _ENCODERS)
         above = [name]
-        while encoders[above[-1]]["source"] == "continued":
-            above.append(encoders[above[-1]]["from"])
+        while (last := encoders[above[-1]])["source"] == "continued":
+            require(last["from"], encoders, f"encoders.{above[-1]}.from", _ENCODERS)
+            above.append(last["from"])
             if above[-1] in above[:-1]:
                 raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
 

@@ -63,8 +63,23 @@ def derived_encoders(config: Mapping) -> dict[str, dict]:
     return found
 
 
+def derived_tasks(config: Mapping) -> dict[str, dict]:
+    """The tasks that papers need beside those of the configuration: coreference on documents of each planted bias."""
+    planted = config["papers"].get("planted")
+    if not planted or not planted["coreference"]:
+        return {}
+    about = {**planted["coreference"], "kind": "coreference"}
+    return {
+        calibration_task(bias): {**about, "planted": {**about["planted"], "bias": bias}} for bias in planted["bias"]
+    }
+
+
 def calibration_name(bias: float, seed: int) -> str:
     return f"planted-bias{bias:g}-seed{seed}"
+
+
+def calibration_task(bias: float) -> str:
+    return f"planted-coref-bias{bias:g}"
 
 
 def origin(config: Mapping, encoder: str) -> str:

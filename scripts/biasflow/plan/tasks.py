@@ -41,8 +41,8 @@ class TaskPlan:
 
     @property
     def cuts(self) -> str:
-        """The full name of the module that cuts its data for probes of gender (tasks.cuts)."""
-        return f"{PACKAGE}.{TASKS[self.about['kind']].folder}.cuts"
+        """The full name of the module that cuts its data for probes of gender."""
+        return cuts_module(self.about["kind"])
 
     def file(self, name: str) -> str:
         """A file of its data."""
@@ -164,6 +164,11 @@ def kind_of(name: str) -> Kind:
 def plan_module(kind: str) -> str:
     """The full name of the module that plans a kind of task."""
     return f"{PACKAGE}.{TASKS[kind].folder}.plan"
+
+
+def cuts_module(kind: str) -> str:
+    """The full name of the module that cuts the data of a kind of task for probes (tasks.cuts), if it is probed."""
+    return f"{PACKAGE}.{TASKS[kind].folder}.cuts"
 
 
 def corpus_files(names: Sequence[str], catalogue: Catalogue) -> list[str]:

@@ -105,6 +105,7 @@ def test_what_is_asked_of_an_encoder_of_any_source():
     ("key", "changes"),
     [
         ("encoders.more.from", [("encoders.more", {"source": "continued", "from": "theirs"})]),
+        ("encoders.z.from", [(f"encoders.{a}", {"source": "continued", "from": b}) for a, b in ("az", ("z", "theirs"))]),
         ("papers.liang2020.encoders", [("papers.liang2020", {"encoders": ["theirs"], "finetuned_perplexity": True})]),
         ("papers.dawkins2024.nli_encoders", [
             ("papers.dawkins2024", {"encoders": ["own"], "task": "nli", "nli_encoders": ["theirs"]})

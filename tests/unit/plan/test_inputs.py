@@ -108,6 +108,8 @@ def jobs(find: Inputs):
             yield ("tokenise", encoder, path), find.trainings.tokenised_files(wildcards)
     for name, about in find.config["tasks"].items():
         for step in kind_of(about["kind"]).steps:
+            if TaskPlan(find.config, name).file(next(iter(step.outputs.values()))) in find.facts.absent:
+                continue
             yield ("prepare", name, step.rule), find.step_inputs(step)(SimpleNamespace(task=name))
     for encoder, training, group in find.plan.fits:
         wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)

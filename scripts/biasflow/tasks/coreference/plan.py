@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.plan.jobs import Dataset
-from scripts.biasflow.plan.paths import CORPORA
+from scripts.biasflow.plan.paths import CORPORA, project_file
 from scripts.biasflow.plan.sources import PLANTED, expanded
 from scripts.biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
 from scripts.biasflow.registry import STRATEGIES, WORDS
@@ -13,6 +13,8 @@ from scripts.biasflow.registry import STRATEGIES, WORDS
 PARTS = ("train", "validation", "test")
 SIDES = ("pro", "anti")
 PLAIN = "plain"
+SAME_SEED = "same-seed"  # a reading of biographies alone: here `released` has the model's seed
+PROFESSIONS = project_file("config/winobias_professions.csv")  # those of embedded pairs are among them
 WINOBIAS = [{"part": part, "type": f"type{number}"} for part in ("dev", "test") for number in (1, 2)]
 
 
@@ -42,11 +44,14 @@ def _resolved(asked: Asked, name: str, *scored_with: str) -> Dataset:
 def probed_texts(asked: Asked) -> list[Dataset]:
     """The professions of the pro-stereotypical sentences, whose stereotype is to be told from their vectors."""
     task, probe = asked.task, asked.options["compression"]
-    files = {side: (task.file(f"{side}.conll"),) for side in SIDES}
-    vectors = Dataset(f"{task.name}-professions", files)
-    options = {"split_seeds": asked.split_seeds, "probe_seeds": probe["seeds"]}
-    options |= {key: probe[key] for key in ("data", "fractions", "epochs")}
-    return [Dataset(vectors.name, options=options, made_from={"professions": ("professions", vectors)}, sees=WORDS)]
+    space = task.about["finetuning"]["reading"]["word_prefix_space"]
+    files = {"pro": (task.file("pro.conll"),), "professions": (PROFESSIONS,)}
+    vectors = Dataset(f"{task.name}-professions", files, {"word_prefix_space": space})
+    options = {"cuts": task.cuts, "split_seeds": asked.split_seeds}
+    options |= {key: probe[key] for key in ("orders", "fractions", "epochs")}
+    options["data"] = [reading for reading in probe["data"] if reading != SAME_SEED]
+    made_from = {"vectors": ("professions", vectors)}
+    return [Dataset(vectors.name, options=options, modules=(task.cuts,), made_from=made_from, sees=WORDS)]
 
 
 def document_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
