@@ -73,11 +73,11 @@ TINY = {
         },
         "coref": {
             "kind": "coreference",
-            "planted": {"train": 8, "validation": 4, "test": 4, "pairs": 60},
+            "planted": {"train": 32, "validation": 4, "test": 4, "pairs": 60},
             "finetuning": {
-                "epochs": 1,
+                "epochs": 3,
                 "encoder_rate": 1.0e-3,
-                "task_rate": 3.0e-3,
+                "task_rate": 1.0e-2,
                 "mention_loss": 1,
                 "checkpoint_steps": 5,
                 "scorer": {"max_width": 4, "ffnn": 16, "antecedents": 5},
@@ -90,7 +90,7 @@ TINY = {
         "occtmp": {"chinese": ["tiny-chinese"]},
         "perplexity": {"mask_seeds": [0, 1], "pseudo_sentences": 5, "max_length": 32},
         "ceat": {"per_word": 20, "draws": 50, "missing": "drop"},
-        "compression": {"seeds": [0], "epochs": 2},
+        "compression": {"seeds": [0], "orders": 3, "epochs": 2},
     },
     "papers": {
         "liang2020": {

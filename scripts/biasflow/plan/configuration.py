@@ -161,9 +161,9 @@ def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
                 raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
 
 
-# What the options of papers name, by the part of the configuration that it is in; those that name tasks the registry has.
+# What the options of papers name, by the part of the configuration that it is in; the registry has those of tasks.
 _NAMED_BY_PAPERS = {
-    "encoders": ("encoders", "nli_encoders", "glue_encoders"),
+    "encoders": ("encoders", "nli_encoders", "glue_encoders", "coreference_encoders"),
     "methods": ("methods", "inside_only", "during"),
 }
 

@@ -150,6 +150,22 @@ def test_rows_in_their_order_without_shuffling():
     assert ordered.compression[0] < 0.9 * shuffled.compression[0]
 
 
+def test_mixed_rows_are_sent_in_their_order_and_learnt_from_in_another():
+    """As if the rows sent first had been listed in the probe's own random order."""
+    data = synthetic(200, 6, signal=1)
+    X, z, parts = stacked({"X": (data["X"], data["z"]), "X_dev": (data["X_dev"], data["z_dev"])})
+    rows, seed, half = parts["X"], 3, 100
+    other = np.concatenate([rows[np.random.default_rng([seed, 0]).permutation(half)], rows[half:]])
+    none = np.empty(0, dtype=int)
+    codes = [
+        Code(z, train, parts["X_dev"], none, seed, shuffled=False, mixed=mixed)
+        for train, mixed in ((rows, True), (other, False), (rows, False))
+    ]
+    nats = send(X, codes, fractions=(0.5, 1.0), epochs=5).nats[:, 0, :, 1]
+    assert nats[:, 0] == pytest.approx(nats[:, 1], abs=1e-5)
+    assert (np.abs(nats[:, 0] - nats[:, 2]) > 1e-3).all()
+
+
 def test_own_fractions():
     n, nats, _ = sent(**synthetic(200, 6, signal=1), seeds=[0], fractions=(0.1, 0.5, 1), epochs=3)
     assert n.tolist() == [20, 80, 100, 80]

@@ -45,8 +45,7 @@ def ceat(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
         words_dropped=table["words_dropped"].astype(object).fillna(""),
         diverged=[chosen.diverged_seeds(*key) for key in zip(table["encoder"], table["model"], strict=True)],
         status=[
-            row.status or status(NOT_ASKED if row.encoder in tested else chosen.reason(row.encoder, CEAT))
-            for row in table.itertuples()
+            row.status or status(chosen.lacking(row.encoder, row.model, CEAT, tested)) for row in table.itertuples()
         ],
     )
     table = arranged(

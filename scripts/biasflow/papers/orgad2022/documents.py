@@ -33,7 +33,7 @@ def baselines(run: Run) -> pd.DataFrame:
         read_item(run, role, _PREDICTED, COREFERENCE).rename(columns={"predictor": "model", "value": "mean"})
         for role in ("baseline", "pairs_baseline")
     )
-    of_sides = pairs[pairs["metric"] == COREFERENCE.performance[0].metric]
+    of_sides = pairs[pairs["metric"] == COREFERENCE.printed[0].metric]
     sides = of_sides.pivot(index="model", columns="part", values="mean")
     known = pairs[pairs["metric"] == F1_DIFFERENCE.metric].set_index("model")["mean"]
     differences = known.combine_first(100 * (sides["pro"] - sides["anti"])).rename("mean").reset_index()

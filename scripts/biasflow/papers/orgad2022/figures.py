@@ -51,7 +51,7 @@ def figure3(run: Run, *, tested: str = RAW) -> Figure:
 
 def figure4(run: Run) -> Figure:
     """The F1 difference against compression; as `figure3`."""
-    return _boxes(run, COREFERENCE, F1_DIFFERENCE, "F1 difference (pro \u2212 anti), points", RAW)
+    return _boxes(run, COREFERENCE, F1_DIFFERENCE, f"{F1_DIFFERENCE.label}, points", RAW)
 
 
 def figure5(run: Run, *, tested: str = RAW) -> Figure:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from scripts.biasflow.papers.frames import Run, status
+from scripts.biasflow.papers.orgad2022.blocks import named_encoders
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL
 from scripts.biasflow.papers.orgad2022.halves import AFTER, BEFORE, CEAT, COMPRESSION, OCCUPATION, RAW, Half
 from scripts.biasflow.papers.orgad2022.measures import CEAT_PRINTED, CEAT_VARIANT, bits, mixed
@@ -47,7 +48,8 @@ def line(x: ArrayLike, y: ArrayLike) -> Line:
 
 
 def table2(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
-    """R^2 of every extrinsic measure with compression and with CEAT, before and after retraining: the first encoder.
+    """R^2 of every extrinsic measure with compression and with CEAT, before and after retraining: the first encoder,
+    or, of coreference, all.
 
     A row per encoder, input that scrubbing is `tested` on, intrinsic measure and variant, which `points` (those with
     p < 0.05, as the paper has for CEAT, or all) and extrinsic measure; points are models x seeds, after retraining x
@@ -55,7 +57,8 @@ def table2(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
     labels the probe coded. Published values stand beside compression as released (released-mixed-last) and the CEAT
     points with p < 0.05, tested on raw biographies. CEAT is C6, or the first test that the run has. BiasflowError
     naming encoder and strategy for a hole in the scores."""
-    return _fits(run, half, [*run.options["encoders"][:1], ENCODER])
+    encoders = named_encoders(run.options, half.encoders)
+    return _fits(run, half, [*(encoders[:1] if half is OCCUPATION else encoders), ENCODER])
 
 
 def table6(run: Run) -> pd.DataFrame:

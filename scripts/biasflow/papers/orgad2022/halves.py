@@ -22,7 +22,7 @@ RAW, SCRUBBED = "raw", "scrubbed"
 # fine-tuning, and this encoder by itself, or never trained.
 BEFORE, AFTER, FINETUNED = "before", "after", "finetuned"
 FROZEN, PRETRAINED, RANDOM = "frozen", "pretrained", "random"
-FAIRNESS, COMPRESSION, CEAT = "fairness", "compression", "ceat"  # metrics of the registry
+FAIRNESS, WINOBIAS, COMPRESSION, CEAT = "fairness", "winobias", "compression", "ceat"  # metrics of the registry
 
 
 @dataclass(frozen=True, eq=False)  # one is like itself alone, so that what is made of it can be kept
@@ -31,11 +31,11 @@ class Half:
 
     kind             of the registry's TASKS
     label            what messages call it
-    task, strategies  the paper's options that name the task and its strategies
+    task, encoders, strategies  the paper's options that name the task, its encoders and its strategies
     texts            end of a dataset's name, after the task's -> the text that it is ("raw" where there is one only)
-    performance      how well the task is done: as printed, then other readings
+    performance      metric of the registry -> measures of how well the task is done; the first is printed
     extrinsic        measures of bias on the task itself, as printed; `variants`: other readings
-    performance_by, extrinsic_by  the metrics of the registry that give them
+    extrinsic_by     the metric of the registry that gives them
     readings         of the predictions, which variants begin with
     probe_data       whose labels the probe codes; the printed values stand beside the first
     in_overview      those of `extrinsic` that the paper's table 1 has
@@ -45,12 +45,12 @@ class Half:
     kind: str
     label: str
     task: str
+    encoders: str
     strategies: str
     texts: Mapping[str, str]
-    performance: Sequence[Measure]
+    performance: Mapping[str, Sequence[Measure]]
     extrinsic: Sequence[Measure]
     variants: Sequence[Measure]
-    performance_by: str
     extrinsic_by: str
     probe_data: Sequence[str]
     in_overview: Sequence[Measure]
@@ -63,6 +63,11 @@ class Half:
         """Why nothing of it was run where no task is named."""
         return f"papers.orgad2022.{self.task} names no task"
 
+    @property
+    def unlisted(self) -> str:
+        """Why nothing of it was run with an encoder that is not named."""
+        return f"it is not in papers.orgad2022.{self.encoders}"
+
     @cached_property
     def bias(self) -> list[Measure]:
         """All measures of bias on the task itself."""
@@ -71,21 +76,27 @@ class Half:
     @cached_property
     def scored_by(self) -> dict[str, list[Measure]]:
         """Metric of the registry -> the measures of the task itself that it gives."""
-        found = {self.performance_by: [*self.performance]}
-        found.setdefault(self.extrinsic_by, []).extend(self.bias)
+        found = {metric: [*measures] for metric, measures in self.performance.items()}
+        found[self.extrinsic_by] = [*found.get(self.extrinsic_by, []), *self.bias]
         return found
+
+    @cached_property
+    def printed(self) -> list[Measure]:
+        """The printed measures of the task itself."""
+        return [next(iter(self.performance.values()))[0], *self.extrinsic]
 
     @cached_property
     def required(self) -> frozenset[tuple[str, str]]:
         """The keys of the printed measures, which every run has that has others of the same metric."""
-        return frozenset(measure.key for measure in (self.performance[0], *self.extrinsic))
+        return frozenset(measure.key for measure in self.printed)
 
     @cached_property
     def measures(self) -> list[Measure]:
         """All of them, in the order of the tables."""
-        printed, *others = (compression(self.probe_data, reading) for reading in READINGS)
-        others = [measure for other in others for measure in other]
-        return [*printed, self.performance[0], *self.extrinsic, *others, *self.performance[1:], *self.variants]
+        coded = [compression(self.probe_data, reading) for reading in READINGS]
+        task = [measure for measures in self.performance.values() for measure in measures]
+        others = [*(measure for other in coded[1:] for measure in other), *task, *self.variants]
+        return [*coded[0], *self.printed, *(measure for measure in others if measure not in self.printed)]
 
     @cached_property
     def labels(self) -> dict[tuple[str, str], str]:
@@ -169,15 +180,15 @@ OCCUPATION = Half(
     kind="occupation",
     label="occupation prediction",
     task="task",
+    encoders="encoders",
     strategies="strategies",
     texts={RAW: RAW, SCRUBBED: SCRUBBED},
-    performance=[Measure("Accuracy", "accuracy")],
+    performance={FAIRNESS: [Measure("Accuracy", "accuracy")]},
     extrinsic=_BIOS,
     variants=[
         *(measure._replace(variant=shares) for measure in PEARSON for shares in ("test", "labour")),
         *_other_distances(),
     ],
-    performance_by=FAIRNESS,
     extrinsic_by=FAIRNESS,
     probe_data=(RELEASED, "same-seed", "paper"),
     in_overview=[TPR_GAP, *_labelled(_BIOS, *_OVERVIEW)],
@@ -186,31 +197,35 @@ OCCUPATION = Half(
 )
 
 _F1S = {"muc_f1": "MUC", "b_cubed_f1": "B-cubed", "ceafe_f1": "CEAFe", "lea_f1": "LEA"}
-F1_DIFFERENCE = Measure("F1 difference", "f1_difference", "all")
-_WINOBIAS = _gaps(RELEASED, shares=RELEASED)
+F1_DIFFERENCE = Measure("F1 diff (pro - anti)", "f1_difference", "all")
+_PRONOUNS = _gaps(RELEASED, shares=RELEASED)
+_SIDES, _WHOM = ("pro", "anti"), ("right", "other", "both", "none")  # whom the pronoun is with
 _TOKENS = "tokens"  # the other reading of who stands with the pronoun
 COREFERENCE = Half(
     kind="coreference",
     label="coreference resolution",
     task="coreference",
+    encoders="coreference_encoders",
     strategies="coreference_strategies",
     texts=dict.fromkeys(("test", "winobias", "professions"), RAW),
-    performance=[
-        Measure("F1", "conll_f1"),
-        *(Measure(f"F1, {name}", metric) for metric, name in _F1S.items()),
-    ],
-    extrinsic=[F1_DIFFERENCE, *_WINOBIAS],
+    performance={
+        "coreference": [Measure("F1", "conll_f1"), *(Measure(f"F1, {name}", key) for key, name in _F1S.items())],
+        WINOBIAS: [
+            *(Measure("F1 of one side", "conll_f1", side) for side in _SIDES),
+            *(Measure("Pronoun with", "pronoun_accuracy", f"{side} {whom}") for side in _SIDES for whom in _WHOM),
+        ],
+    },
+    extrinsic=[F1_DIFFERENCE, *_PRONOUNS],
     variants=[
         *(F1_DIFFERENCE._replace(variant=kind) for kind in ("type1", "type2")),
         *_gaps(_TOKENS, shares=_TOKENS),
         *_other_distances(RELEASED),
         *_other_distances(_TOKENS),
     ],
-    performance_by="coreference",
-    extrinsic_by="winobias",
+    extrinsic_by=WINOBIAS,
     probe_data=(RELEASED, "paper"),
-    in_overview=[F1_DIFFERENCE, *_labelled(_WINOBIAS, *_OVERVIEW)],
-    panels=[[F1_DIFFERENCE], *_in_rows(_WINOBIAS)],
+    in_overview=[F1_DIFFERENCE, *_labelled(_PRONOUNS, *_OVERVIEW)],
+    panels=[[F1_DIFFERENCE], *_in_rows(_PRONOUNS)],
     printed_in={BEFORE: "7", AFTER: "8"},
     readings=(RELEASED, _TOKENS),
 )

@@ -94,6 +94,8 @@ def _overview(run: Run, half: Half) -> pd.DataFrame:
     ceat.pop("ceat_difference_in_printed_sd")
     truncated = chosen.rows[chosen.rows["metric"] == "truncated"].groupby(["encoder", "model"])["value"].mean()
     models = list(zip(table["encoder"], table["model"], strict=True))
+    ran = {model for frame in measured.values() for model in zip(frame["encoder"], frame["model"], strict=True)}
+    without = {model: status(chosen.lacking(*model, BEFORE, chosen.scored)) for model in {*models} - ran}
     table = table.rename(columns={"text": "setting"}) if len(half.inputs) > 1 else table.drop(columns="text")
     return table.assign(
         probe_data=chosen.probe_data[0],
@@ -111,7 +113,7 @@ def _overview(run: Run, half: Half) -> pd.DataFrame:
         ceat_test=chosen.ceat_test,
         truncated=truncated.reindex(models).to_numpy(),
         diverged=[chosen.diverged_seeds(*key) for key in models],
-        status=[RUN if name in chosen.scored else status(chosen.reason(name)) for name in table["encoder"]],
+        status=[without.get(model, RUN) for model in models],
         measures_not_run=[_missing(chosen, name, measured) for name in table["encoder"]],
     )
 

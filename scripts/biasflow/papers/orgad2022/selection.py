@@ -5,14 +5,14 @@ encoders, "pretrained", "random"), stage (whose score it is), text (the test inp
 one), seed, head_seed, dataset, metric, variant (with the part; "" without either), value, n, and whether the
 fine-tuning was lost."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import pandas as pd
 
 from scripts.biasflow.papers.frames import NOT_ASKED, Run
-from scripts.biasflow.papers.orgad2022.blocks import random_seeds
+from scripts.biasflow.papers.orgad2022.blocks import named_encoders, random_seeds
 from scripts.biasflow.papers.orgad2022.halves import (
     AFTER,
     BEFORE,
@@ -39,7 +39,6 @@ from scripts.biasflow.results.scores import NONE as UNTOUCHED
 PLAIN = "plain"
 NONE = STRATEGIES[PLAIN].label  # the model that all others are compared with
 BASELINES = (RANDOM, PRETRAINED)  # models without fine-tuning, in the order of the tables
-NOT_LISTED = "it is not in papers.orgad2022.encoders"
 NO_SCORES = "the run has no defined value of it"
 _FINE_TUNING = ["encoder", "task", "strategy", "seed"]
 
@@ -101,10 +100,10 @@ class Selection:
 
         An encoder without any score lacks them all for one reason, the first of the plan."""
         options, task = self.run.options, self.run.options.get(self.half.task)
-        if encoder not in options["encoders"]:
-            return NOT_LISTED
         if task is None:
             return self.half.unnamed
+        if encoder not in named_encoders(options, self.half.encoders):
+            return self.half.unlisted
         if model and model not in (*BASELINES, *self.models):
             return NOT_ASKED
         names, seeds = options[self.half.strategies], options["seeds"]
@@ -114,6 +113,11 @@ class Selection:
             metrics = [what] if what in metrics else [*self.half.scored_by]
             cells |= {"training": PRETRAINED} if what == FROZEN else {}
         return self.run.reason(encoder=encoder, metric=metrics, **cells) or NO_SCORES
+
+    def lacking(self, encoder: str, model: str, what: str, there: Collection[str]) -> str:
+        """`reason` for the row of a model in a table that has rows of the encoders `there`: of these the baselines that
+        have none were not asked for."""
+        return NOT_ASKED if encoder in there and model not in self.models else self.reason(encoder, what)
 
     def no_points(self, encoder: str, intrinsic: str = COMPRESSION) -> str:
         """Why nothing can be correlated with an intrinsic measure of an encoder, "compression" or "ceat"."""
@@ -127,12 +131,13 @@ class Selection:
 def select(run: Run, half: Half) -> Selection:
     """The rows of the encoders, task, strategies, seeds and methods that the paper's options name; all others stay out.
 
-    Options: encoders, seeds, and the half's task and strategies; random_encoders (their seeds; absent or null: `seeds`)
+    Options: seeds, and the half's task, encoders and strategies; random_encoders (their seeds; absent or null: `seeds`)
     and methods (absent: none). Without a task (absent or null) there are neither rows nor models."""
     options = run.options
     task = options.get(half.task)
     models = _models(options, half)
-    rows = run.scores[run.scores["encoder"].isin(options["encoders"])]
+    named = named_encoders(options, half.encoders)
+    rows = run.scores[run.scores["encoder"].isin(named)]
     rows = rows.merge(models, on=["task", "strategy", "method", "head"])
     seed = rows["seed"].where(rows["seed"] != NA, rows["split_seed"])  # what has none of its own is told apart by this
     listed = seed.isin([NA, *map(str, options["seeds"])])
@@ -161,7 +166,7 @@ def select(run: Run, half: Half) -> Selection:
         run,
         half,
         rows,
-        encoders=[*encoders, *(name for name in options["encoders"] if name not in encoders)],
+        encoders=[*encoders, *(name for name in named if name not in encoders)],
         models={model: text for label, text in tuned.items() for model in sorted(found.get(label, [label]))},
         diverged={key: sorted(set(seeds), key=in_order) for key, seeds in lost},
     )
