@@ -21,6 +21,7 @@ from scripts.biasflow.corpora.conll import read_conll
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.taps import layers, name_of
 from scripts.biasflow.methods.fitted import Fitted, load_for
+from scripts.biasflow.readouts import states
 from scripts.biasflow.readouts.files import METHOD, array_on_disk
 from scripts.biasflow.readouts.predicted_clusters import NA, OWN, RETRAINED, TEXTS, cluster_rows
 from scripts.biasflow.readouts.reader import Reader
@@ -28,7 +29,7 @@ from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.readouts.states import LAYERS, VECTORS, States, to_be_stored
 from scripts.biasflow.tasks.coreference import heads
 from scripts.biasflow.tasks.coreference.heads import StoredVectors, save_heads, train_heads
-from scripts.biasflow.tasks.coreference.loop import Examples, Recipe, flushed_denormals, with_words
+from scripts.biasflow.tasks.coreference.loop import DivergedError, Examples, Recipe, flushed_denormals, with_words
 from scripts.biasflow.tasks.coreference.model import SEGMENTS, TokenVectors, load_coreference, predicted_clusters
 from scripts.biasflow.tasks.coreference.scorer import CoarseToFine
 from scripts.biasflow.tasks.coreference.segments import Segmenter, SpecialTokens, in_one_row
@@ -36,7 +37,7 @@ from scripts.biasflow.tasks.coreference.task import CODE, course_facts
 from scripts.biasflow.tasks.training import claim, origin
 
 TRAIN, VALIDATION = LEARNT = ("train", "validation")  # roles of what scorers are trained on
-MADE_BY = (*CODE, heads.__file__, __file__)
+MADE_BY = (*CODE, heads.__file__, states.__file__, __file__)
 
 
 def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Mapping[str, object]) -> dict:
@@ -57,14 +58,16 @@ def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Map
         segmenter = model.reading.segmenter(model, tokenizer)
         claim(work, _settings(source, reader, asked))
         texts, path = _opened(source, TEXTS, segmenter), work / "texts.safetensors"
-        _store(encoding, texts, path, "float32")  # in every run, so that edits are seen to act
-
+        _store(encoding, texts, path, "float32")
+        facts, under_methods = encoding.facts(), States(path, reader.fitted)
+        for _ in under_methods.under_each():
+            pass  # a method that changes nothing is refused before scorers are trained under others
         retrained: Iterator[list] = iter([[]] * len(reader.axis))
         if head_seeds:
             learnt = _opened(source, LEARNT, segmenter)
             retrained = _retrained(work, encoding, reader.fitted, learnt, asked, head_seeds)
         tables, trained = [], []
-        for (method, setting, X), of_method in zip(States(path, reader.fitted).under_each(), retrained, strict=True):
+        for (method, setting, X), of_method in zip(under_methods.under_each(), retrained, strict=True):
             vectors, names = StoredVectors(X, model.device), dict(zip(METHOD, (method, setting), strict=True))
             for head, seed, scorer, _ in [(OWN, NA, model.scorer, {}), *of_method]:
                 clusters = {text: predicted_clusters(scorer, vectors, each.pieces) for text, each in texts.items()}
@@ -78,7 +81,7 @@ def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Map
         save_heads(*zip(*trained, strict=True), model.reading, output.with_suffix(".heads.safetensors"))
     shutil.rmtree(work, ignore_errors=True)
     documents = {text: len(each.documents) for text, each in texts.items()}
-    return {**encoding.facts(), "documents": documents, "heads": [facts for _, facts in trained]}
+    return {**facts, "documents": documents, "heads": [about for _, about in trained]}
 
 
 def _settings(source: Source, reader: Reader, recipe: Recipe) -> dict[str, object]:
@@ -132,8 +135,14 @@ def _retrained(
     if not path.is_file():
         _store(encoding, learnt, path, "float16")
     for number, (*_, X) in enumerate(States(path, fitted).under_each()):
-        vectors = StoredVectors(X, encoding.model.device)
-        found = train_heads(
-            vectors, learnt[TRAIN].pieces, learnt[VALIDATION], recipe=recipe, seeds=seeds, work=work / str(number)
-        )
-        yield [(RETRAINED, str(seed), scorer, course_facts(done, recipe)) for seed, scorer, done in found]
+        vectors, documents = StoredVectors(X, encoding.model.device), learnt[TRAIN].pieces
+        options = {"recipe": recipe, "seeds": seeds, "work": work / str(number)}
+        try:
+            found = [
+                (RETRAINED, str(seed), scorer, course_facts(done, recipe))
+                for seed, scorer, done in train_heads(vectors, documents, learnt[VALIDATION], **options)
+            ]
+        except DivergedError:
+            shutil.rmtree(work)  # there is nothing in it to go on from
+            raise
+        yield found

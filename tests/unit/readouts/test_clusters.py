@@ -210,10 +210,18 @@ def test_what_another_run_left_is_not_gone_on_from(folder, tmp_path, monkeypatch
         clusters.read(source(folder, "last", work=work), tmp_path / "coref.parquet", **HEADS)
 
 
+def test_a_training_that_diverges_leaves_nothing_behind(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "_loss", lambda *arguments: torch.tensor(float("nan")))
+    with pytest.raises(BiasflowError, match="task_rate"):
+        read(folder, tmp_path / "coref.parquet", "none", **HEADS)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("method", "message"), [("idle", "changed nothing"), ("first", "words do not depend")])
-def test_debiasing_that_changes_nothing_is_an_error(folder, tmp_path, method, message):
+def test_debiasing_that_changes_nothing_is_an_error(folder, tmp_path, monkeypatch, method, message):
+    monkeypatch.setattr(clusters, "train_heads", lambda *arguments, **options: pytest.fail("it was seen too late"))
     with pytest.raises(BiasflowError, match=message):
-        read(folder, tmp_path / "coref.parquet", "none", method)
+        read(folder, tmp_path / "coref.parquet", "none", method, **HEADS)
     assert not (tmp_path / "coref.parquet").exists()
 
 
