@@ -19,6 +19,7 @@ from tests.unit.plan.test_cells import reasons
 
 FILES = ["theirs/pro.conll", "theirs/anti.conll"]
 THEIRS = ("encoders.theirs", {"source": "external", "clusters": FILES})
+MORE = {"source": "continued", "from": "theirs"}
 COREF = ("tasks.coref", {"kind": "coreference", "pairs": "winobias"})
 BLOCK = {"encoders": ["theirs"], "task": "coref", "trainings": ["pretrained"], "metrics": ["winobias", "coreference"]}
 
@@ -104,8 +105,8 @@ def test_what_is_asked_of_an_encoder_of_any_source():
 @pytest.mark.parametrize(
     ("key", "changes"),
     [
-        ("encoders.more.from", [("encoders.more", {"source": "continued", "from": "theirs"})]),
-        ("encoders.z.from", [(f"encoders.{a}", {"source": "continued", "from": b}) for a, b in ("az", ("z", "theirs"))]),
+        ("encoders.more.from", [("encoders.more", MORE)]),
+        ("encoders.more.from", [("encoders.before", MORE | {"from": "more"}), ("encoders.more", MORE)]),
         ("papers.liang2020.encoders", [("papers.liang2020", {"encoders": ["theirs"], "finetuned_perplexity": True})]),
         ("papers.dawkins2024.nli_encoders", [
             ("papers.dawkins2024", {"encoders": ["own"], "task": "nli", "nli_encoders": ["theirs"]})
