@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.coreference import METRICS as F1_METRICS
+from scripts.biasflow.metrics.winobias import KINDS, SIDES, class_rows
 from scripts.biasflow.papers.orgad2022 import correlations
-from scripts.biasflow.papers.orgad2022.halves import COREFERENCE, OCCUPATION
+from scripts.biasflow.papers.orgad2022.halves import COREFERENCE, F1_DIFFERENCE, OCCUPATION
 from scripts.biasflow.papers.orgad2022.selection import select
 from scripts.biasflow.papers.orgad2022.targets import FIGURES, TABLES
 from scripts.biasflow.papers.published import path_of, read_published
@@ -16,7 +18,7 @@ from scripts.biasflow.registry import METRICS, STRATEGIES
 from scripts.biasflow.results.scores import NA, concatenate
 from scripts.biasflow.results.tables import write_table
 from tests.unit.papers.orgad2022.made_up import COREFERENCE as ASKED
-from tests.unit.papers.orgad2022.made_up import PAIRS, RESOLVED, SIX, coreference_scores, scores, without
+from tests.unit.papers.orgad2022.made_up import PAIRS, READINGS, RESOLVED, SIX, coreference_scores, scores, without
 from tests.unit.papers.orgad2022.made_up import run as run_of
 
 ROBERTA = "roberta-base"
@@ -83,6 +85,20 @@ def test_printed_models_and_measures_are_known_ones():
         ("ceat_effect_size", "concepts-spread"),
     }
     assert {*COREFERENCE.scored_by, *OCCUPATION.scored_by} <= set(METRICS)
+
+
+def test_the_measures_are_those_that_the_metrics_give():
+    rows = pd.concat(class_rows(np.ones((1, 2, 41, 41), dtype=int), reading) for reading in READINGS)
+    given = {(row.metric, f"{row.variant} {row.part}".removesuffix(f" {NA}")) for row in rows.itertuples()}
+    gaps = [measure for measure in COREFERENCE.bias if measure.metric != F1_DIFFERENCE.metric]
+    assert len(gaps) == 26 and {measure.key for measure in gaps} <= given
+    undefined = {COREFERENCE.undefined(measure) for measure in gaps if measure.metric != "independence"}
+    assert undefined == {key for key in given if key[0] == "undefined_cells"}
+    assert {measure.metric for measure in COREFERENCE.performance["coreference"]} == {
+        f"{name}_f1" for name in ("conll", *F1_METRICS)
+    }
+    of_pairs = {measure.variant for measure in COREFERENCE.performance["winobias"]}
+    assert of_pairs == {*SIDES, *(f"{side} {kind}" for side in SIDES for kind in KINDS)}
 
 
 def test_means_changes_and_printed_values_before_retraining(roberta):
