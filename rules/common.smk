@@ -32,6 +32,7 @@ from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs
 from scripts.biasflow.plan.items import items_of
 from scripts.biasflow.plan.paths import CORPORA, Paths, project_file, project_folder
+from scripts.biasflow.plan.sources import is_external
 from scripts.biasflow.plan.tasks import kind_of, plan_module
 from scripts.biasflow.registry import PAPERS, READOUTS, TASKS, module_of, rule_of
 from scripts.biasflow.text.occupation_templates import PRONOUNS

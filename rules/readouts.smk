@@ -1,4 +1,5 @@
 # What is read from a model under methods: one rule per readout, all of one shape. A job reads all datasets of a block.
+# One rule more, for all readouts, takes what an external encoder gives.
 
 
 def code_of_readout(name):
@@ -28,6 +29,8 @@ for NAME, READOUT in READOUTS.items():
             f"{RESULTS}/logs/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}.log",
         benchmark:
             f"{RESULTS}/benchmarks/{NAME}/{{encoder}}/{{training}}/{{block}}.tsv"
+        wildcard_constraints:
+            encoder=one_of(name for name in config["encoders"] if not is_external(config, name)),
         conda:
             "../envs/torch.yaml"
         threads: threads_for
@@ -41,3 +44,26 @@ for NAME, READOUT in READOUTS.items():
             device=config["device"],
         script:
             "../scripts/read.py"
+
+
+rule external_readout:
+    input:
+        unpack(FIND.readings.given),
+        code=lambda wildcards: code("external_readout", FIND.readings.given_module(wildcards)),
+    output:
+        directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{{readout}}"),
+    log:
+        f"{RESULTS}/logs/readouts/{{encoder}}/{{training}}/{{block}}/{{readout}}.log",
+    wildcard_constraints:
+        encoder=of_source("external"),
+        readout=one_of(name for name, readout in READOUTS.items() if readout.external),
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(2000),
+        runtime=30,
+    params:
+        readout=FIND.readings.given_params,
+    script:
+        "../scripts/external_readout.py"

@@ -114,13 +114,15 @@ TASKS = {
 @dataclass(frozen=True)
 class Readout:
     """What is read from a model under methods. module: has read(source, output, **options). head: what the model must
-    have. suffix: of its files. rule: of its jobs."""
+    have. suffix: of its files. rule: of its jobs. external: the module that makes the same of files that an encoder of
+    source external gives, by its read(given, data, output); empty where there is none."""
 
     label: str
     module: str
     head: str = "none"
     suffix: str = "parquet"
     rule: str = ""
+    external: str = ""
     memory: int = 8000  # MB
     runtime: int = 120  # minutes
 
@@ -150,7 +152,12 @@ READOUTS = {
     "probes": Readout("code lengths of gender", "readouts.probes", rule="probe_texts", runtime=240),
     "heads": Readout("predictions of own and retrained heads", "readouts.heads", rule="heads_texts", memory=12000),
     "clusters": Readout(
-        "predicted clusters of mentions", "readouts.clusters", rule="heads_documents", memory=12000, runtime=1440
+        "predicted clusters of mentions",
+        "readouts.clusters",
+        rule="heads_documents",
+        external="readouts.external_clusters",
+        memory=12000,
+        runtime=1440,
     ),
     "professions": Readout("vectors of professions", "readouts.professions", suffix="safetensors"),
 }
@@ -394,3 +401,8 @@ class Entry(Protocol):
 def module_of(entry: Entry) -> str:
     """The full name of an entry's module."""
     return f"{PACKAGE}.{entry.module}"
+
+
+def external_module(readout: Readout) -> str:
+    """The full name of the module that reads what an external encoder gives for a readout."""
+    return f"{PACKAGE}.{readout.external}"

@@ -11,7 +11,7 @@ import pytest
 
 from scripts.biasflow.plan.code import code_files, module_file
 from scripts.biasflow.plan.tasks import cuts_module, kind_of, plan_module
-from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, module_of
+from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "scripts/biasflow"
@@ -22,6 +22,7 @@ DEAR_MODULES += [module_of(kind_of(name).gendered) for name in TASKS if kind_of(
 DEAR_MODULES += [cuts_module(name) for name in TASKS if "probed_texts" in kind_of(name).datasets]
 DEAR_MODULES += [module_of(kind_of(name).tokenised) for name in TASKS if kind_of(name).tokenised]
 PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
+PREPARING += [external_module(entry) for entry in READOUTS.values() if entry.external]
 PLANS = [str(module_file(plan_module(name), ROOT).relative_to(ROOT)) for name in TASKS]
 
 
@@ -134,7 +135,7 @@ def loaded_by(script: Path) -> set[str]:
 
 def test_a_light_job_loads_no_torch():
     scripts = light_scripts()
-    assert {"score", "matrix", "paper", "prepare"} <= scripts
+    assert {"score", "matrix", "paper", "prepare", "external_readout"} <= scripts
     for script in scripts:
         packages = {name.partition(".")[0] for name in loaded_by(ROOT / f"scripts/{script}.py")}
         assert not {"torch", "transformers", "datasets"} & packages, script

@@ -11,6 +11,7 @@ from scripts.biasflow.plan.datasets import DATASETS, datasets_of, kinds_of
 from scripts.biasflow.plan.facts import Facts, depth, has_head
 from scripts.biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
 from scripts.biasflow.plan.methods import NONE, missing_layer, sources, unseen_setting
+from scripts.biasflow.plan.sources import EXTERNAL, given_files, is_external
 from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
 from scripts.biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
 
@@ -121,8 +122,10 @@ def why_not(
     about = METRICS[metric]
     if model.encoder in facts.missing:
         return facts.missing[model.encoder]
+    if is_external(config, model.encoder) and (reason := _not_given(config, model, method, about.readout)):
+        return reason
     kind, kinds = _kind(config, model.task), kinds_of(metric)
-    if kind not in kinds:
+    if not _is_measured(config, model, metric):
         names = " and ".join(TASKS[name].label if name else "pretrained encoders" for name in kinds)
         what = f"models fine-tuned for {TASKS[kind].label}" if kind else "pretrained encoders"
         return f"{block.key}.metrics: {metric} is for {names}, not for {what}"
@@ -133,13 +136,25 @@ def why_not(
         return f"{key} has no dataset for encoders.{model.encoder}"
     if reason := _no_data(facts, model, dataset, _task(config, block)):
         return reason
-    if about.readout == TRAINING:
+    if about.readout == TRAINING or is_external(config, model.encoder):
         return None
     if reason := _no_head(config, facts, model, about.readout):
         return reason
     if about.untouched_only and method != NONE and method != model.carried:
         return f"{block.key}.methods: {metric} is measured on the untouched model alone"
     return None if method == NONE else _not_under(config, facts, block, model, method, metric, dataset)
+
+
+def _not_given(config: Mapping, model: Model, method: str, readout: str) -> str | None:
+    """Why files of an external encoder cannot stand for what a cell reads, or None where they do."""
+    key = f"encoders.{model.encoder}"
+    if model.training != PRETRAINED:
+        return f"{key} is {EXTERNAL}: it has no weights to train; its files are read as trainings: [{PRETRAINED}]"
+    if readout not in given_files(config["encoders"][model.encoder]):
+        return f"{key} is {EXTERNAL} and gives no {readout}"
+    if method != NONE:
+        return f"{key} is {EXTERNAL}: methods.{method} has no weights to act on"
+    return None
 
 
 def _no_head(config: Mapping, facts: Facts, model: Model, readout: str) -> str | None:
@@ -183,6 +198,13 @@ def _not_under(
     return None
 
 
+def _is_measured(config: Mapping, model: Model, metric: str) -> bool:
+    """Whether a metric is for such models: of its kinds of task, or external ones that give what it reads."""
+    if is_external(config, model.encoder):
+        return METRICS[metric].readout in given_files(config["encoders"][model.encoder])
+    return _kind(config, model.task) in kinds_of(metric)
+
+
 def _kind(config: Mapping, task: str | None) -> str:
     """The kind of a task; "" for none."""
     return config["tasks"][task]["kind"] if task in config["tasks"] else ""
@@ -199,7 +221,7 @@ def _asked(config: Mapping, block: Block, model: Model) -> Asked:
 def _datasets(config: Mapping, block: Block, model: Model, metric: str) -> list[Dataset | None]:
     """The datasets of a metric for a model; [None] where there is none, so that the cell says why."""
     datasets = datasets_of(metric, _task(config, block))
-    if datasets is None or _kind(config, model.task) not in kinds_of(metric):
+    if datasets is None or not _is_measured(config, model, metric):
         return [None]
     return list(datasets(_asked(config, block, model))) or [None]
 

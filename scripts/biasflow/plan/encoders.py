@@ -7,7 +7,7 @@ from scripts.biasflow.plan.datasets import text_file
 from scripts.biasflow.plan.facts import Facts, has_head
 from scripts.biasflow.plan.jobs import NA, Model
 from scripts.biasflow.plan.paths import Paths
-from scripts.biasflow.plan.sources import corpora, local_files, origin
+from scripts.biasflow.plan.sources import corpora, given_files, is_external, local_files, origin
 from scripts.biasflow.plan.tasks import kind_of
 from scripts.biasflow.registry import TASKS
 
@@ -22,10 +22,13 @@ class Encoders:
         self.config, self.facts, self.paths = config, facts, Paths(config["run"])
 
     def files(self, encoder: str) -> list[str]:
-        """The files of an encoder: those of its folder if it is local, otherwise what its own rule writes."""
+        """The files of an encoder: those of its folder if it is local, those that are given in place of an external
+        one, otherwise what its own rule writes."""
         about = self.config["encoders"][encoder]
         if about["source"] == "local":
             return local_files(about, self.config["mirror"])
+        if is_external(self.config, encoder):
+            return [file for files in given_files(about).values() for file in files]
         return [f"{self.paths.encoder(encoder)}/{name}" for name in ENCODER_FILES]
 
     def is_narrow(self, encoder: str) -> bool:

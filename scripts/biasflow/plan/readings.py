@@ -5,8 +5,9 @@ from collections.abc import Callable
 from scripts.biasflow.plan.encoders import Encoders
 from scripts.biasflow.plan.jobs import Plan, Reading, Score
 from scripts.biasflow.plan.paths import Paths
+from scripts.biasflow.plan.sources import given_files
 from scripts.biasflow.plan.trainings import model_of
-from scripts.biasflow.registry import METRICS, READOUTS, TRAINING, module_of
+from scripts.biasflow.registry import METRICS, READOUTS, TRAINING, external_module, module_of
 
 Named = dict[str, object]
 
@@ -41,7 +42,7 @@ class Readings:
 
         def inputs(wildcards) -> Named:
             readings = self.of(wildcards, name)
-            own = [file for reading in readings for files in reading.dataset.files.values() for file in files]
+            own = [file for reading in readings for file in _data(reading)]
             below = [reading_output(self.paths, key) for reading in readings for key in reading.made_from.values()]
             found: Named = {"model": self.encoders.model_files(readings[0].model), "data": sorted({*own, *below})}
             fit = readings[0].fit
@@ -78,6 +79,22 @@ class Readings:
 
         return params
 
+    def given(self, wildcards) -> Named:
+        """For the rule of what external encoders give (the readout is a wildcard, too): their files, and the data."""
+        readings = self.of(wildcards, wildcards.readout)
+        files = given_files(self.encoders.config["encoders"][wildcards.encoder])[wildcards.readout]
+        return {"given": files, "data": sorted({file for reading in readings for file in _data(reading)})}
+
+    def given_module(self, wildcards) -> str:
+        """The module that makes a readout of them."""
+        return external_module(READOUTS[wildcards.readout])
+
+    def given_params(self, wildcards) -> Named:
+        """That module and, for each dataset, file and data."""
+        each = [self._params(reading) for reading in self.of(wildcards, wildcards.readout)]
+        datasets = [{key: params[key] for key in ("dataset", "file", "data")} for params in each]
+        return {"module": self.given_module(wildcards), "datasets": datasets}
+
     def _params(self, reading: Reading) -> Named:
         files = {**reading.dataset.files, **reading.dataset.spares}
         data = {role: list(paths) for role, paths in files.items()}
@@ -88,6 +105,10 @@ class Readings:
             "data": data | {role: [reading_path(self.paths, key)] for role, key in reading.made_from.items()},
             "options": dict(reading.dataset.options),
         }
+
+
+def _data(reading: Reading) -> list[str]:
+    return [file for files in reading.dataset.files.values() for file in files]
 
 
 class Scores:

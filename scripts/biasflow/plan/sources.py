@@ -6,6 +6,7 @@ from pathlib import Path
 
 ENCODER_SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 PLANTED = "planted"
+EXTERNAL = "external"
 
 
 def local_folder(encoder: Mapping, mirror: str | None) -> Path | None:
@@ -21,6 +22,16 @@ def local_files(encoder: Mapping, mirror: str | None) -> list[str]:
     folder = local_folder(encoder, mirror)
     files = sorted(str(file) for file in folder.iterdir() if file.suffix in ENCODER_SUFFIXES)
     return [str(folder / "config.json"), *(file for file in files if Path(file).name != "config.json")]
+
+
+def is_external(config: Mapping, encoder: str) -> bool:
+    """Whether an encoder has no weights here, and somebody's files are read in place of its readouts."""
+    return config["encoders"][encoder]["source"] == EXTERNAL
+
+
+def given_files(encoder: Mapping) -> dict[str, list[str]]:
+    """Readout -> the files that stand in its place, of an external encoder."""
+    return {readout: list(files) for readout, files in encoder.items() if readout != "source"}
 
 
 def expanded(names: Sequence[str], folder: str | None) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.corpora.conll import Clusters
 from scripts.biasflow.readouts.files import METHOD, load_table
 
@@ -48,8 +48,9 @@ def cluster_rows(predicted: Mapping[str, Iterable[Clusters]], **names: str) -> p
 def load_clusters(path: str | Path, text: str, n: int) -> Predicted:
     """What all heads of a file predict of a text of n documents, the heads in the order of the file.
 
-    BiasflowError names the file and what is wrong: no such table, a head that does not predict each of the documents
-    once, clusters that cannot be read."""
+    AbsentError where none of them is predicted: somebody's files may be of other texts alone. BiasflowError names the
+    file and what is wrong: no such table, a head that does not predict each of the documents once, clusters that cannot
+    be read."""
     table = load_table(path, COLUMNS[len(METHOD) :])
     table = table[table["text"] == text]
     head = table.groupby(NAMES, sort=False).ngroup().to_numpy()
@@ -62,7 +63,7 @@ def load_clusters(path: str | Path, text: str, n: int) -> Predicted:
                 "of the data once; predict them again."
             )
     if heads.empty:
-        raise BiasflowError(f"{path}: no prediction of {text}; predict its {n} documents.")
+        raise AbsentError(f"{path}: no prediction of {text}; predict its {n} documents.")
     places = np.empty((len(heads), n), dtype=np.int64)
     places[head, document] = table.groupby(["document", "clusters"], sort=False).ngroup()
     different = table[["document", "clusters"]].drop_duplicates()
