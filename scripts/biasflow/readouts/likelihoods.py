@@ -7,15 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
-from transformers import BatchEncoding
+from transformers import PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.corpora.documents import read_sentences, sample_sentences
 from scripts.biasflow.encoders.batches import encode
 from scripts.biasflow.encoders.examples import special_tokens
-from scripts.biasflow.encoders.masked_lm import logits_at, negative_log_p
+from scripts.biasflow.readouts.cloze import Cloze, log_probabilities_of, masking
 from scripts.biasflow.readouts.files import under_methods
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -42,29 +41,25 @@ def pseudo_log_likelihoods(reader: Reader, sentences: Sequence[str]) -> tuple[np
     Special tokens are neither masked nor counted. Another measure than the losses of readouts/losses.py: here the model
     sees all but one token. BiasflowError: no sentence, an empty one, or one longer than the encoder takes (its number
     is named, from 1)."""
-    model, tokenizer = reader.model, reader.tokenizer
+    tokenizer = reader.tokenizer
     around = len(special_tokens(tokenizer))
     longest = reader.longest_input - around
     if not len(sentences):
         raise BiasflowError("sentences: there is none; give at least one.")
-    encoded = encode(tokenizer, sentences, verbose=False)
-    lengths = np.array([len(ids) - around for ids in encoded["input_ids"]])
+    encoded = encode(tokenizer, sentences, verbose=False)["input_ids"]
+    lengths = np.array([len(ids) - around for ids in encoded])
     for number, length in enumerate(lengths, start=1):
         if not 0 < length <= longest:
             raise BiasflowError(f"sentence {number} has {length} tokens, the encoder takes 1 to {longest}; drop it.")
-    copies = [(row, at) for row, length in enumerate(lengths) for at in range(1, length + 1)]
-    masked = {key: [list(encoded[key][row]) for row, _ in copies] for key in encoded}
-    for ids, (_, at) in zip(masked["input_ids"], copies, strict=True):
-        ids[at] = tokenizer.mask_token_id
-    places = torch.tensor([at for _, at in copies], device=model.device)
-    labels = torch.tensor([encoded["input_ids"][row][at] for row, at in copies], device=model.device)
+    places = [range(1, length + 1) for length in lengths]
+    clozes = [cloze for ids, at in zip(encoded, places, strict=True) for cloze in one_by_one(ids, at, tokenizer)]
+    found = log_probabilities_of(reader, clozes, "tokens by themselves")
+    return np.add.reduceat(found, np.cumsum(lengths) - lengths, axis=1), lengths
 
-    def losses(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
-        columns = torch.arange(batch["input_ids"].shape[1], device=model.device)
-        return negative_log_p(logits_at(model, batch, columns == places[rows, None]), labels[rows])
 
-    found = reader.over(BatchEncoding(masked), losses, "tokens by themselves")
-    return -np.add.reduceat(found, np.cumsum(lengths) - lengths, axis=1), lengths
+def one_by_one(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
+    """The tokens at the positions `at`, each masked by itself."""
+    return [masking(ids, [place], tokenizer.mask_token_id) for place in at]
 
 
 def sentences_that_fit(reader: Reader, sentences: Sequence[str]) -> list[str]:

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
-from transformers import BatchEncoding, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.corpora.densray_sets import read_occupation_set
 from scripts.biasflow.encoders.batches import encode
-from scripts.biasflow.encoders.masked_lm import logits_at
+from scripts.biasflow.readouts.cloze import Cloze, check_known, log_probabilities_of, masking
 from scripts.biasflow.readouts.files import under_methods
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -60,53 +59,34 @@ def log_probabilities(
     tokenizer = reader.tokenizer
     ids = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in words]
     for word, its in zip(words, ids, strict=True):
-        if not its or not set(its).isdisjoint(tokenizer.all_special_ids):  # the unknown piece is one of them
-            raise AbsentError(f"{word!r} is not made of the encoder's vocabulary; choose another word.")
+        check_known(tokenizer, word, its)
         if len(its) > 1 and not pieces:
             raise AbsentError(f"{word!r} is not a single piece of the encoder's vocabulary; choose another word.")
     encoded = _encoded(tokenizer, sentences)
-    found = np.zeros((len(reader.axis), len(sentences), len(words)))
-    for (masks, before), columns in _steps(ids).items():
-        filled = _filled(encoded, tokenizer.mask_token_id, [*before, *[tokenizer.mask_token_id] * masks])
-        targets = [ids[column][len(before)] for column in columns]
-        found[:, :, columns] += _at_first_mask(reader, filled, targets)
-    return found
+    places = [sentence.index(tokenizer.mask_token_id) for sentence in encoded]
+    clozes = [
+        step
+        for sentence, at in zip(encoded, places, strict=True)
+        for its in ids
+        for step in from_the_left([*sentence[:at], *its, *sentence[at + 1 :]], range(at, at + len(its)), tokenizer)
+    ]
+    found = log_probabilities_of(reader, clozes, "masked words")
+    starts = np.cumsum([0, *(len(its) for its in ids * len(encoded))])[:-1]
+    return np.add.reduceat(found, starts, axis=1).reshape(len(reader.axis), len(sentences), len(words))
 
 
-def _steps(words: Sequence[Sequence[int]]) -> dict[tuple[int, tuple[int, ...]], list[int]]:
-    """The inputs that the pieces of the words need: (masks, pieces before them) -> the words that need it."""
-    steps: dict[tuple[int, tuple[int, ...]], list[int]] = {}
-    for column, ids in enumerate(words):
-        for done in range(len(ids)):
-            steps.setdefault((len(ids) - done, tuple(ids[:done])), []).append(column)
-    return steps
+def from_the_left(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
+    """The tokens at the neighbouring positions `at`, one after the other, each with the later ones masked."""
+    whole = masking(ids, at, tokenizer.mask_token_id)
+    first = at[0]
+    return [
+        Cloze((*ids[:place], *whole.ids[place:]), (place,), (token,))
+        for place, token in zip(range(first, first + len(at)), whole.tokens, strict=True)
+    ]
 
 
-def _encoded(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]) -> BatchEncoding:
+def _encoded(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]) -> list[list[int]]:
     for sentence in sentences:
         if sentence.count(MASK) != 1:
             raise BiasflowError(f"{sentence!r}: exactly one {MASK} is needed.")
-    return encode(tokenizer, [sentence.replace(MASK, tokenizer.mask_token) for sentence in sentences])
-
-
-def _filled(encoded: BatchEncoding, mask: int, pieces: Sequence[int]) -> BatchEncoding:
-    """The same sentences with `pieces` for their one mask; the other arrays (segments, attention) grow with them."""
-    grown: dict[str, list[list[int]]] = {key: [] for key in encoded}
-    for row, ids in enumerate(encoded["input_ids"]):
-        at = ids.index(mask)
-        for key, values in grown.items():
-            old = encoded[key][row]
-            new = pieces if key == "input_ids" else old[at : at + 1] * len(pieces)
-            values.append([*old[:at], *new, *old[at + 1 :]])
-    return BatchEncoding(grown)
-
-
-def _at_first_mask(reader: Reader, encoded: BatchEncoding, targets: Sequence[int]) -> np.ndarray:
-    """log p of the pieces `targets` at the first mask of each sentence: [methods, sentences, targets]."""
-
-    def log_p(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
-        masks = batch["input_ids"] == reader.tokenizer.mask_token_id
-        logits = logits_at(reader.model, batch, masks & (masks.cumsum(1) == 1))
-        return logits.double().log_softmax(-1)[:, list(targets)]
-
-    return reader.over(encoded, log_p, "masked words")
+    return encode(tokenizer, [sentence.replace(MASK, tokenizer.mask_token) for sentence in sentences])["input_ids"]
