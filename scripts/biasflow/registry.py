@@ -169,7 +169,8 @@ class Metric:
     plans of tasks (then it is for the kinds of task that have it); finetuned, pretrained: whether it measures
     models that are fine-tuned, and those that are not; measures: the values of `metric` that stand in the matrix;
     untouched_only: it says nothing of methods; sees: which of the last layer's states it is made of, so that a method
-    that acts elsewhere after it has nothing to change."""
+    that acts elsewhere after it has nothing to change; criticism: what is known against it, a sentence with its source
+    that stands in the caption of the first table."""
 
     label: str
     module: str
@@ -180,6 +181,7 @@ class Metric:
     pretrained: bool = True
     untouched_only: bool = False
     sees: str = SENTENCE
+    criticism: str = ""
 
 
 INSIDE, OUTSIDE, COST = "inside", "outside", "cost"
@@ -247,6 +249,18 @@ METRICS = {
         measures={"log_odds_r": Measure("log-odds r", 0, "neutral", INSIDE, (-1, 1))},
         sees=WORDS,
         finetuned=False,
+    ),
+    "gest": Metric(
+        "GEST",
+        "metrics.gest",
+        "likelihoods",
+        "gest_sentences",
+        measures={
+            "gest_stereotype_rate": Measure("GEST rate", 1, "neutral", INSIDE, (0, None), part="all", variant="base10")
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="GEST: what templates measure changes with their wording (Seshadri et al. 2022)",
     ),
     "compression": Metric(
         "compression of gender",

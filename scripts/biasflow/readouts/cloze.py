@@ -1,9 +1,11 @@
 """Tokens that are wanted in texts with masks: what every readout of a masked-LM head is made of."""
 
-from collections.abc import Sequence
+import importlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
@@ -11,6 +13,7 @@ from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.encoders.batches import encode, with_occurrences
 from scripts.biasflow.encoders.masked_lm import logits_at
 from scripts.biasflow.readouts.reader import Reader
+from scripts.biasflow.readouts.source import Source
 
 
 @dataclass(frozen=True)
@@ -23,12 +26,12 @@ class Cloze:
     tokens: tuple[int, ...]
 
 
-def masking(ids: Sequence[int], at: Sequence[int], mask: int) -> Cloze:
+def masked(ids: Sequence[int], at: Sequence[int], mask: int) -> Cloze:
     """The tokens at the positions `at`, all of them masked at once."""
-    masked = list(ids)
+    text = list(ids)
     for place in at:
-        masked[place] = mask
-    return Cloze(tuple(masked), tuple(at), tuple(ids[place] for place in at))
+        text[place] = mask
+    return Cloze(tuple(text), tuple(at), tuple(ids[place] for place in at))
 
 
 def log_probabilities_of(reader: Reader, clozes: Sequence[Cloze], description: str) -> np.ndarray:
@@ -59,6 +62,12 @@ def _log_p_at(
     chosen[rows, at] = True
     place = chosen.flatten().cumsum(0).reshape(chosen.shape) - 1  # the number of a position among those that are scored
     return logits_at(model, batch, chosen).double().log_softmax(-1)[place[rows, at], tokens]
+
+
+def items_of(source: Source, module: str, of: Mapping[str, str] | None) -> pd.DataFrame:
+    """The items of a test as its module lists them: items(**files by role, **of)."""
+    files = {role: source.file(role) for role in source.data}
+    return importlib.import_module(module).items(**files, **(of or {}))
 
 
 def encode_whole(reader: Reader, texts: Sequence[str], **options: bool) -> BatchEncoding:
