@@ -262,6 +262,18 @@ METRICS = {
         finetuned=False,
         criticism="GEST: what templates measure changes with their wording (Seshadri et al. 2022)",
     ),
+    "crows_pairs": Metric(
+        "CrowS-Pairs",
+        "metrics.crows_pairs",
+        "likelihoods",
+        "crows_pairs",
+        measures={
+            "crows_pairs_score": Measure("CrowS-Pairs", 0.5, "neutral", INSIDE, (0, 1), part="all", variant="exact")
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="CrowS-Pairs: many of its pairs hold no stereotype or differ in more than the group (Blodgett et al. 2021)",
+    ),
     "compression": Metric(
         "compression of gender",
         "metrics.codelength",

@@ -1,5 +1,6 @@
 """Bootstrap intervals over the items of a test, of whatever is computed from how often each item is drawn."""
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -31,7 +32,9 @@ def interval(
             counts[:, of == number] = _drawn(rng, int((of == number).sum()), resamples)
     else:
         counts[:] = _drawn(rng, len(names), resamples)[:, of]
-    low, high = np.nanpercentile(estimate(counts), ENDS, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # no estimate in any resample: NaN to both sides
+        low, high = np.nanpercentile(estimate(counts), ENDS, axis=0)
     return low, high
 
 

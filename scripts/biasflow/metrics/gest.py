@@ -97,7 +97,8 @@ def _rows(items: pd.DataFrame, where: str) -> list[tuple]:
                 value, *ends = (base ** each[p, k] for each in three)
                 rows.append((name, stereotype or parts[p], reading, value, len(wide), *ends))
     none = float("nan"), float("nan")
-    between = np.corrcoef(means[1:])[np.triu_indices(len(means) - 1, k=1)] if len(means) > 2 else np.array([np.nan])
+    with np.errstate(invalid="ignore"):  # NaN where a template's scores are constant
+        between = np.corrcoef(means[1:])[np.triu_indices(len(means) - 1, k=1)]
     misaligned = int((items["tokens_first"] != items["tokens_second"]).sum())
     rows.append(("gest_template_agreement", "-", "-", between.mean(), len(STEREOTYPES), *none))
     rows.append(("gest_misaligned", "-", "-", misaligned, len(items), *none))

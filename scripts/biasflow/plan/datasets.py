@@ -105,6 +105,15 @@ def gest_sentences(asked: Asked) -> list[Dataset]:
     return [_listed(name, "gest", {"sentences": name}, maskings=["differing"]) for name in names]
 
 
+def crows_pairs(asked: Asked) -> list[Dataset]:
+    types = asked.chosen(asked.options["crows_pairs"]["bias_types"], (), ("gender",))
+    files, maskings = {"pairs": "crows-pairs"}, ["shared", "nothing"]
+    return [
+        _listed(f"crows-pairs-{name}", "crows_pairs", files, of={"bias_type": name}, maskings=maskings)
+        for name in types
+    ]
+
+
 def _listed(
     name: str, module: str, files: Mapping[str, str], *, of: Mapping[str, str] | None = None, **options: object
 ) -> Dataset:
@@ -196,6 +205,7 @@ DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
         word_tests,
         sentence_tests,
         gest_sentences,
+        crows_pairs,
         context_tests,
         words,
         running_text,
