@@ -274,6 +274,23 @@ METRICS = {
         finetuned=False,
         criticism="CrowS-Pairs: many of its pairs hold no stereotype or differ in more than the group (Blodgett et al. 2021)",
     ),
+    "intrasentence": Metric(
+        "StereoSet within sentences",
+        "metrics.intrasentence",
+        "masked_words",
+        "stereoset_blanks",
+        measures={
+            "intrasentence_stereotype_score": Measure(
+                "StereoSet SS", 0.5, "neutral", INSIDE, (0, 1), variant="left-to-right-terms"
+            ),
+            "intrasentence_language_model_score": Measure(
+                "StereoSet LMS", 1, "high", COST, (0, 1), variant="left-to-right-terms"
+            ),
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="StereoSet: many of its words make no stereotype, or no sentence (Blodgett et al. 2021)",
+    ),
     "compression": Metric(
         "compression of gender",
         "metrics.codelength",

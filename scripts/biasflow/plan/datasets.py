@@ -114,6 +114,11 @@ def crows_pairs(asked: Asked) -> list[Dataset]:
     ]
 
 
+def stereoset_blanks(asked: Asked) -> list[Dataset]:
+    names = asked.chosen(None, (), ("stereoset-blanks",))
+    return [_listed(name, "stereoset", {"stereoset": "stereoset-dev"}) for name in names]
+
+
 def _listed(
     name: str, module: str, files: Mapping[str, str], *, of: Mapping[str, str] | None = None, **options: object
 ) -> Dataset:
@@ -206,6 +211,7 @@ DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
         sentence_tests,
         gest_sentences,
         crows_pairs,
+        stereoset_blanks,
         context_tests,
         words,
         running_text,
