@@ -291,6 +291,16 @@ METRICS = {
         finetuned=False,
         criticism="StereoSet: many of its words make no stereotype, or no sentence (Blodgett et al. 2021)",
     ),
+    "bec_pro": Metric(
+        "BEC-Pro",
+        "metrics.bec_pro",
+        "masked_words",
+        "bec_pro",
+        measures={"bec_pro_interaction": Measure("BEC-Pro", 0, "neutral", INSIDE)},
+        sees=WORDS,
+        finetuned=False,
+        criticism="BEC-Pro: what templates measure changes with their wording (Seshadri et al. 2022)",
+    ),
     "compression": Metric(
         "compression of gender",
         "metrics.codelength",

@@ -129,6 +129,8 @@ def _cross_check(config: Mapping) -> None:
     _check_papers(config)
     for number, name in enumerate(config["metrics"]["occtmp"]["chinese"]):
         require(name, encoders, f"metrics.occtmp.chinese.{number}", "encoders")
+    for name in config["metrics"]["bec_pro"]["languages"]:
+        require(name, encoders, f"metrics.bec_pro.languages.{name}", "encoders")
     for name in config["fitting"]["own"]:
         require(name, encoders, f"fitting.own.{name}", "encoders")
     for own, one in config["metrics"]["occtmp"]["own"].items():

@@ -119,6 +119,14 @@ def stereoset_blanks(asked: Asked) -> list[Dataset]:
     return [_listed(name, "stereoset", {"stereoset": "stereoset-dev"}) for name in names]
 
 
+def bec_pro(asked: Asked) -> list[Dataset]:
+    languages = asked.options["bec_pro"]["languages"].get(asked.encoder)
+    return [
+        _listed(f"bec-pro-{language}", "bec_pro", {"sentences": f"bec-pro-{language}"})
+        for language in asked.chosen(languages, (), ("english",))
+    ]
+
+
 def _listed(
     name: str, module: str, files: Mapping[str, str], *, of: Mapping[str, str] | None = None, **options: object
 ) -> Dataset:
@@ -212,6 +220,7 @@ DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
         gest_sentences,
         crows_pairs,
         stereoset_blanks,
+        bec_pro,
         context_tests,
         words,
         running_text,
