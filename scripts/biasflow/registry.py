@@ -301,6 +301,18 @@ METRICS = {
         finetuned=False,
         criticism="BEC-Pro: what templates measure changes with their wording (Seshadri et al. 2022)",
     ),
+    "winogender": Metric(
+        "Winogender",
+        "metrics.winogender",
+        "masked_words",
+        "winogender",
+        measures={
+            "winogender_r": Measure("Winogender r", 0, "neutral", INSIDE, (-1, 1), part="occupation", variant="bls")
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="Winogender: its 120 templates can show a bias, not that there is none (Rudinger et al. 2018)",
+    ),
     "compression": Metric(
         "compression of gender",
         "metrics.codelength",

@@ -127,6 +127,11 @@ def bec_pro(asked: Asked) -> list[Dataset]:
     ]
 
 
+def winogender(asked: Asked) -> list[Dataset]:
+    files = {"sentences": "winogender-sentences", "occupations": "winogender-occupations"}
+    return [_listed(name, "winogender", files) for name in asked.chosen(None, (), ("winogender",))]
+
+
 def _listed(
     name: str, module: str, files: Mapping[str, str], *, of: Mapping[str, str] | None = None, **options: object
 ) -> Dataset:
@@ -221,6 +226,7 @@ DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
         crows_pairs,
         stereoset_blanks,
         bec_pro,
+        winogender,
         context_tests,
         words,
         running_text,
