@@ -272,7 +272,7 @@ METRICS = {
         },
         sees=WORDS,
         finetuned=False,
-        criticism="CrowS-Pairs: many of its pairs hold no stereotype or differ in more than the group (Blodgett et al. 2021)",
+        criticism="CrowS-Pairs: many pairs hold no stereotype, or differ in more than the group (Blodgett et al. 2021)",
     ),
     "intrasentence": Metric(
         "StereoSet within sentences",
