@@ -7,9 +7,7 @@ import pytest
 from transformers import BertTokenizer, RobertaTokenizer
 
 from scripts.biasflow.corpora import bec_pro, gest, stereoset, winogender
-from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.corpora.crows_pairs import DIRECTIONS, items, read_crows_pairs
-from scripts.biasflow.corpora.download import fetch
 from scripts.biasflow.corpora.gest import read_gest
 from scripts.biasflow.corpora.records import read_records
 from scripts.biasflow.readouts.likelihoods import shared_places
@@ -42,18 +40,6 @@ def test_gests_pairs_differ_in_one_token(data, tokenizer):
     some = pairs.iloc[::7]
     for pair in zip(*(tokenizer(list(some[side]))["input_ids"] for side in ("first", "second")), strict=True):
         assert [len(ids) - len(own) for ids, own in zip(pair, shared_places(*pair), strict=True)] == [1, 1]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("gest", "gest-paper", "crows-pairs", "bec-pro-english", "bec-pro-german"),
-        *("winogender-sentences", "winogender-occupations"),
-    ],
-)
-def test_files_are_what_the_catalogue_says(data, name, tmp_path):
-    fetch(read_catalogue().entry(name), tmp_path / name, lock_file=tmp_path / "lock.json", mirror=data.parent)
-    assert (tmp_path / name).stat().st_size == read_catalogue().entry(name).bytes
 
 
 def test_crows_pairs_has_1508_pairs_and_262_on_gender(data, tokenizer):
