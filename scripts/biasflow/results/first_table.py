@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from scripts.biasflow.registry import METRICS
+from scripts.biasflow.results.matrix import criticisms
 from scripts.biasflow.results.scores import NA
 
 ROW = ["encoder", "strategy", "method", "setting"]
@@ -73,8 +73,7 @@ def _caption(task: str, measured: pd.DataFrame, empty: pd.DataFrame, left_out: l
         how = _BETTER.get(row.better, f"Nearer to {row.neutral:g} is better")
         better.setdefault(how, {})[row.label] = None
     found += [f"{how}: {', '.join(labels)}." for how, labels in better.items()]
-    shown = set(measured["measure"])
-    found += [f"{entry.criticism}." for entry in METRICS.values() if entry.criticism and shown & set(entry.measures)]
+    found += criticisms(measured["measure"])
     for reason, block in empty.groupby("reason", sort=False):
         found.append(f"No {_listed(block['label'])} ({_listed(block['encoder'])}): {reason}.")
     if left_out:

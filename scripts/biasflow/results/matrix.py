@@ -1,5 +1,7 @@
 """The matrix: every method by every measure, for every encoder, task and strategy; a reason where a cell is empty."""
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
@@ -44,6 +46,11 @@ def by_name() -> dict[str, Measure]:
                 f"registry: the measure {name!r} of the metric {family!r} differs from another metric's; rename one"
             )
     return found
+
+
+def criticisms(measured: Collection[str]) -> list[str]:
+    """What is known against the metrics of these measures, a sentence each, in the order of the registry."""
+    return [f"{entry.criticism}." for entry in METRICS.values() if entry.criticism and {*measured} & {*entry.measures}]
 
 
 def _measured(scores: pd.DataFrame) -> pd.DataFrame:
