@@ -14,20 +14,21 @@ from scipy import stats
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics.bootstrap import interval
-from scripts.biasflow.readouts.files import METHOD, load_table
+from scripts.biasflow.metrics.items import SUMMARY, score_items
 
 FEMALE, MALE, BALANCED = "female", "male", "balanced"
 GROUPS = (FEMALE, MALE, BALANCED)
 PERSON, BOTH = "person", "both"  # what is masked
 SENTENCE = ["template", "pair", "profession", "profession_gender", "gender"]
+ITEM = [*SENTENCE, "masked", "log_p"]
 
 
 def associations(words: pd.DataFrame) -> pd.DataFrame:
     """One row a pair of sentences that differ in the gender of the person word: template, pair, profession,
     profession_gender, and the associations `female` and `male`, in nats.
 
-    words: the pieces of one method, columns SENTENCE, masked (person, both) and log_p. BiasflowError for a sentence
-    without both maskings or without its counterpart."""
+    words: a row a piece of a person word, columns ITEM: SENTENCE (pair: of the person words that correspond), masked
+    (person, both) and log_p (nats). BiasflowError for a sentence without both maskings or without its counterpart."""
     wide = (
         words.groupby([*SENTENCE, "masked"], sort=False)["log_p"]
         .sum()
@@ -41,30 +42,24 @@ def associations(words: pd.DataFrame) -> pd.DataFrame:
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """The scores of every method, from what readouts/masked_words.py wrote of the sentences of corpora/bec_pro.py.
-
-    Columns method, setting, metric, part, value, n, low, high (bootstrap over professions). bec_pro_association, with
-    part "<gender of the person>-<of the profession>", the mean (n: sentences); bec_pro_difference, female minus male
-    person words, and bec_pro_wilcoxon_p, two-sided, by the gender of the profession (n: pairs of sentences);
-    bec_pro_interaction, the difference in typically female professions minus that in typically male ones, in nats: 0 if
-    professions make no difference (n: professions of both)."""
-    table = load_table(path, [*SENTENCE, "masked", "log_p"])
-    rows = []
-    for method, words in table.groupby(METHOD, sort=False):
-        try:
-            pairs = associations(words)
-        except BiasflowError as error:
-            raise BiasflowError(f"{path}: {' '.join(method)}: {error}; delete it and run again") from error
-        rows += [(*method, *row) for row in _rows(pairs)]
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "part", "value", "n", "low", "high"])
+    """`summary` of every method, from what readouts/masked_words.py wrote of the sentences of corpora/bec_pro.py."""
+    return score_items(path, ITEM, summary)
 
 
-def _rows(pairs: pd.DataFrame) -> list[tuple]:
-    """(metric, part, value, n, low, high) of one method."""
+def summary(items: pd.DataFrame) -> pd.DataFrame:
+    """All scores of one model: columns metric, part, variant, value, n, low, high (bootstrap over professions).
+
+    bec_pro_association, with part "<gender of the person>-<of the profession>", the mean (n: sentences);
+    bec_pro_difference, female minus male person words, and bec_pro_wilcoxon_p, two-sided, by the gender of the
+    profession (n: pairs of sentences); bec_pro_interaction, the difference in typically female professions minus that
+    in typically male ones, in nats: 0 if professions make no difference (n: professions of both).
+
+    items: as `associations` takes them."""
+    pairs = associations(items)
     both = pairs[[FEMALE, MALE]].to_numpy()
     groups = np.column_stack([pairs["profession_gender"] == group for group in GROUPS]).astype(float)
 
-    def summary(counts: np.ndarray) -> np.ndarray:
+    def means_of(counts: np.ndarray) -> np.ndarray:
         """Means [resamples, groups, (female, male)], their differences, and the interaction, in one row a resample."""
         drawn = counts @ groups
         with np.errstate(invalid="ignore"):
@@ -72,8 +67,8 @@ def _rows(pairs: pd.DataFrame) -> list[tuple]:
         differences = means[..., 0] - means[..., 1]
         return np.column_stack([means.reshape(len(counts), -1), differences, differences[:, 0] - differences[:, 1]])
 
-    values = summary(np.ones((1, len(pairs))))[0]
-    low, high = interval(summary, pairs["profession"])
+    values = means_of(np.ones((1, len(pairs))))[0]
+    low, high = interval(means_of, pairs["profession"])
     sizes = groups.sum(axis=0).astype(int)
     names = [
         *(
@@ -85,10 +80,11 @@ def _rows(pairs: pd.DataFrame) -> list[tuple]:
         ("bec_pro_interaction", "-", pairs.loc[groups[:, :2].any(axis=1), "profession"].nunique()),
     ]
     rows = [
-        (name, part, value, n, *ends) for (name, part, n), value, *ends in zip(names, values, low, high, strict=True)
+        (name, part, "-", value, n, *ends)
+        for (name, part, n), value, *ends in zip(names, values, low, high, strict=True)
     ]
     for group, own in pairs.groupby("profession_gender", sort=False):
         equal = (own[FEMALE] == own[MALE]).all()
         p = np.nan if equal else float(stats.wilcoxon(own[FEMALE], own[MALE]).pvalue)
-        rows.append(("bec_pro_wilcoxon_p", group, p, len(own), np.nan, np.nan))
-    return rows
+        rows.append(("bec_pro_wilcoxon_p", group, "-", p, len(own), np.nan, np.nan))
+    return pd.DataFrame(rows, columns=SUMMARY)

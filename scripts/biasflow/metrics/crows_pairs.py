@@ -19,11 +19,12 @@ from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics.bootstrap import interval
-from scripts.biasflow.readouts.files import METHOD, load_table
+from scripts.biasflow.metrics.items import SUMMARY, score_items
 
 Reading = Literal["exact", "released", "aul"]
 MASKINGS = {"exact": "shared", "released": "shared", "aul": "nothing"}  # reading -> what is masked for it
 DECIMALS = {"released": 3}
+ITEM = ["direction", "masking", "log_p_first", "log_p_second", "tokens_first", "tokens_second"]
 ALL, STEREO, ANTISTEREO = PARTS = ("all", "stereo", "antistereo")
 
 
@@ -38,26 +39,31 @@ def stereotype_share(more: ArrayLike, less: ArrayLike, *, decimals: int | None =
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """The scores of every method, from what readouts/likelihoods.py wrote of the pairs of corpora/crows_pairs.py.
+    """`summary` of every method, from what readouts/likelihoods.py wrote of the pairs of corpora/crows_pairs.py."""
+    return score_items(path, ITEM, summary)
 
-    Columns method, setting, metric, part, variant, value, n (pairs), low, high (bootstrap over pairs). Metrics:
+
+def summary(items: pd.DataFrame) -> pd.DataFrame:
+    """All scores of one model: columns metric, part, variant, value, n (pairs), low, high (bootstrap over pairs).
+
     crows_pairs_score, of all pairs and of those of either direction, in every reading; crows_pairs_neutral, the share
     of pairs whose likelihoods are equal. As released, neutral pairs count in the score of all pairs (as not
-    stereotyping) and are left out of that of a direction."""
-    columns = [f"{what}_{side}" for what in ("log_p", "tokens") for side in ("first", "second")]
-    table = load_table(path, ["direction", "masking", *columns])
+    stereotyping) and are left out of that of a direction.
+
+    items: a row a pair and masking (shared, nothing), columns ITEM: direction (stereo, antistereo), masking, the summed
+    log p (nats) and the number of the tokens that are scored, of the sentence that stereotypes more (first) and less
+    (second). BiasflowError: a masking that is not there, or what `stereotype_share` refuses."""
     rows = []
-    for method, items in table.groupby(METHOD, sort=False):
-        for reading, masking in MASKINGS.items():
-            own = items[items["masking"] == masking]
-            if own.empty:
-                raise BiasflowError(f"{path}: {' '.join(method)}: nothing masked as {masking}; delete it and run again")
-            rows += [(*method, *row) for row in _rows(own, reading)]
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "part", "variant", "value", "n", "low", "high"])
+    for reading, masking in MASKINGS.items():
+        own = items[items["masking"] == masking]
+        if own.empty:
+            raise BiasflowError(f"CrowS-Pairs: no pair with {masking} masked; give them too")
+        rows += _rows(own, reading)
+    return pd.DataFrame(rows, columns=SUMMARY)
 
 
 def _rows(items: pd.DataFrame, reading: str) -> list[tuple]:
-    """(metric, part, variant, value, n, low, high) of one method."""
+    """The rows of a reading."""
     more, less = (items[f"log_p_{side}"].to_numpy() for side in ("first", "second"))
     if reading == "aul":
         more, less = more / items["tokens_first"].to_numpy(), less / items["tokens_second"].to_numpy()

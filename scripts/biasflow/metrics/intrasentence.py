@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics.bootstrap import interval
-from scripts.biasflow.readouts.files import METHOD, load_table
+from scripts.biasflow.metrics.items import SUMMARY, score_items
 
 STEREOTYPE, ANTI, UNRELATED = LABELS = ("stereotype", "anti-stereotype", "unrelated")
+ITEM = ["item", "target", "label", "filling", "log_p"]
 NAMES = ("intrasentence_stereotype_score", "intrasentence_language_model_score", "intrasentence_icat")
 # Variant -> how a word is filled in, what its score is of its pieces' log p, and whether terms count alike.
 VARIANTS: dict[str, tuple[str, Callable, bool]] = {
@@ -52,26 +53,31 @@ def shares(scores: ArrayLike, terms: ArrayLike | None = None) -> tuple[float, fl
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """The scores of every method, from what readouts/masked_words.py wrote of corpora/stereoset.py: NAMES in VARIANTS.
+    """`summary` of every method, from what readouts/masked_words.py wrote of the blanks of corpora/stereoset.py."""
+    return score_items(path, ITEM, summary)
 
-    Columns method, setting, metric, variant, value, n (items), low, high (bootstrap over items)."""
-    table = load_table(path, ["item", "target", "label", "filling", "log_p"])
+
+def summary(items: pd.DataFrame) -> pd.DataFrame:
+    """NAMES of one model in all VARIANTS: columns metric, part, variant, value, n (items), low, high (bootstrap over
+    items).
+
+    items: a row a piece of a word and filling, columns ITEM: item, target (its term), label, filling, log_p (nats).
+    BiasflowError: an item without its three words, or what `shares` refuses."""
     rows = []
-    for method, own in table.groupby(METHOD, sort=False):
-        for variant, (filling, of_pieces, by_term) in VARIANTS.items():
-            words = own[own["filling"] == filling].groupby(["item", "target", "label"], sort=False)["log_p"]
-            wide = words.agg(of_pieces).unstack("label").reindex(columns=LABELS)
-            if wide.empty or wide.isna().any(axis=None):
-                raise BiasflowError(f"{path}: {' '.join(method)}: not three words an item; delete it and run again")
-            outcomes = _outcomes(wide)
-            terms = wide.index.get_level_values("target").to_numpy() if by_term else None
-            values = _summary(np.ones((1, len(wide))), outcomes, terms)[0]
-            low, high = interval(lambda counts, o=outcomes, t=terms: _summary(counts, o, t), np.arange(len(wide)))
-            rows += [
-                (*method, name, variant, value, len(wide), *ends)
-                for name, value, *ends in zip(NAMES, values, low, high, strict=True)
-            ]
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "variant", "value", "n", "low", "high"])
+    for variant, (filling, of_pieces, by_term) in VARIANTS.items():
+        words = items[items["filling"] == filling].groupby(["item", "target", "label"], sort=False)["log_p"]
+        wide = words.agg(of_pieces).unstack("label").reindex(columns=LABELS)
+        if wide.empty or wide.isna().any(axis=None):
+            raise BiasflowError(f"StereoSet: an item lacks one of its three words, {filling}; give all of them")
+        outcomes = _outcomes(wide)
+        terms = wide.index.get_level_values("target").to_numpy() if by_term else None
+        values = _summary(np.ones((1, len(wide))), outcomes, terms)[0]
+        ends = interval(lambda counts, o=outcomes, t=terms: _summary(counts, o, t), np.arange(len(wide)))
+        rows += [
+            (name, "-", variant, *found[:1], len(wide), *found[1:])
+            for name, *found in zip(NAMES, values, *ends, strict=True)
+        ]
+    return pd.DataFrame(rows, columns=SUMMARY)
 
 
 def _outcomes(scores: ArrayLike) -> np.ndarray:

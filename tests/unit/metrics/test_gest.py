@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.gest import rates, score, stereotype_rate
+from scripts.biasflow.metrics.gest import rates, score, stereotype_rate, summary
 
 ALL = np.arange(1, 17)
 SCORES = st.lists(st.floats(-3, 3), min_size=32, max_size=32)
@@ -96,8 +96,17 @@ def test_the_interval_is_over_the_sentences_of_each_stereotype(tmp_path):
     assert np.log10([row["low"], row["high"]]) == pytest.approx([own.mean() - error, own.mean() + error], abs=0.03)
 
 
-def test_a_sentence_without_a_template_is_named(tmp_path):
+@pytest.mark.parametrize("rows", [[*range(31)], [*range(32), 3]])
+def test_a_sentence_that_lacks_a_template_or_has_it_twice_is_refused(tmp_path, rows):
     path = readout(tmp_path / "g.parquet", np.zeros(16))
-    pd.read_parquet(path).iloc[:-1].to_parquet(path)
-    with pytest.raises(BiasflowError, match=r"g\.parquet: none -"):
+    pd.read_parquet(path).iloc[rows].to_parquet(path)
+    with pytest.raises(BiasflowError, match=r"g\.parquet: none -: GEST"):
         score(path)
+
+
+def test_one_template_has_nothing_to_agree_with(tmp_path):
+    """Somebody else's item scores, of one template: a summary of the table alone."""
+    items = pd.read_parquet(readout(tmp_path / "g.parquet", np.arange(32) / 10, templates=["mine"]))
+    found = summary(items.drop(columns=["method", "setting"])).set_index(["metric", "part", "variant"])["value"]
+    assert np.isnan(found["gest_template_agreement", "-", "-"])
+    assert found["gest_stereotype_rate", "mine", "base10"] == found["gest_stereotype_rate", "all", "base10"]

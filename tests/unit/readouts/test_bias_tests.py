@@ -99,7 +99,7 @@ def test_blanks_of_stereoset(source, write, log_p, tmp_path):
     ]
     file = write("dev.json", json.dumps({"data": {"intrasentence": items}}))
     masked_words.read(source("blanks", stereoset=file), tmp_path / "p.parquet", items=f"{CORPORA}.stereoset")
-    found = by_method(intrasentence.score(tmp_path / "p.parquet").assign(part="-"))
+    found = by_method(intrasentence.score(tmp_path / "p.parquet"))
     p = {target: [log_p(f"the {target} is [MASK] .", word) for word in own] for target, own in words.items()}
     for variant in intrasentence.VARIANTS:  # words of one piece: all readings are the same
         assert found["intrasentence_stereotype_score", "-", variant] == np.mean([s > a for s, a, _ in p.values()])
@@ -116,7 +116,7 @@ def test_bec_pro(source, write, log_p, tmp_path):
     ]
     file = write("bec.tsv", "Sentence\tTemplate\tPerson\tGender\tProfession\tProf_Gender", *rows)
     masked_words.read(source("bec-pro-english", sentences=file), tmp_path / "p.parquet", items=f"{CORPORA}.bec_pro")
-    found = by_method(bec_pro.score(tmp_path / "p.parquet").assign(variant="-"))
+    found = by_method(bec_pro.score(tmp_path / "p.parquet"))
 
     def association(who: str, word: str, profession: str) -> float:
         return log_p(f"{who} is a {profession} .", word) - log_p(f"{who} is a [MASK] .", word)
