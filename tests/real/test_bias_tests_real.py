@@ -11,6 +11,7 @@ from scripts.biasflow.corpora.crows_pairs import DIRECTIONS, items, read_crows_p
 from scripts.biasflow.corpora.gest import read_gest
 from scripts.biasflow.corpora.records import read_records
 from scripts.biasflow.readouts.likelihoods import shared_places
+from scripts.biasflow.readouts.masked_words import places_in
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 TOKENIZERS = {"bert-base-uncased": BertTokenizer, "roberta-base": RobertaTokenizer}
@@ -82,6 +83,20 @@ def test_winogender_has_60_occupations_and_a_pronoun_a_sentence(data):
     assert table["refers_to"].value_counts().to_dict() == {"occupation": 240, "participant": 240}
     assert {text[start:end] for text, start, end in _spans(table)} == {"he", "she", "him", "her", "his"}
     assert table[["bls", "bergsma"]].to_numpy().min() > 0 and table[["bls", "bergsma"]].to_numpy().max() < 1
+
+
+def test_words_are_found_among_the_tokens_of_their_sentences(data, tokenizer):
+    """Lower-cased word pieces, and bytes whose pieces begin with a blank: "he" is one token, "woman" is whole."""
+    files = [data / f"winogender/{name}.tsv" for name in ("all_sentences", "occupations-stats")]
+    persons = bec_pro.read_bec_pro(data / "bec_pro/BEC-Pro_EN.tsv").iloc[::50]
+    for table in (winogender.items(*files), persons):
+        encoded = tokenizer(list(table["text"]), return_offsets_mapping=True)
+        for (text, start, end), ids, offsets in zip(
+            _spans(table), encoded["input_ids"], encoded["offset_mapping"], strict=True
+        ):
+            at = places_in(offsets, start, end)
+            assert tokenizer.decode([ids[place] for place in at]).strip().lower() == text[start:end].lower()
+            assert len(at) == 1
 
 
 def test_stereoset_has_255_blanks_on_gender(data):

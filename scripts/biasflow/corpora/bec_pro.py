@@ -21,8 +21,9 @@ COLUMNS = {
     "Prof_Gender": "profession_gender",
 }
 ENGLISH_NAME = "Profession_EN"  # in the German file, where a profession has a form for each gender
-GENDERS, PROFESSION_GENDERS = ("male", "female"), ("male", "female", "balanced")
-PERSON, BOTH = MASKED = ("person", "both")
+FEMALE, MALE = GENDERS = ("female", "male")
+PROFESSION_GENDERS = (FEMALE, MALE, "balanced")
+PERSON, BOTH = "person", "both"  # what is masked
 
 
 def read_bec_pro(path: str | Path) -> pd.DataFrame:
@@ -54,7 +55,7 @@ def read_bec_pro(path: str | Path) -> pd.DataFrame:
     who = pd.Series([text[:end] for text, end in zip(table["text"], table["end"], strict=True)], table.index)
     for column, values in (("template", table["template"]), ("pair", who)):
         numbers = {gender: _numbers(values[table["gender"] == gender]) for gender in GENDERS}
-        if len(numbers["male"]) != len(numbers["female"]):
+        if len(numbers[MALE]) != len(numbers[FEMALE]):
             counts = " and ".join(f"{len(numbers[gender])} {gender}" for gender in GENDERS)
             raise BiasflowError(f"{path}: {counts} values of {column}; each needs a counterpart, in the same order.")
         pairs = zip(table["gender"], values, strict=True)

@@ -8,23 +8,25 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.records import read_records, refuse
 
 GENDERS = ("male", "female")  # the third sentence has "they", and often another form of the verb
-REFERS_TO = {"0": "occupation", "1": "participant"}
-SHARES = {"bls_pct_female": "bls", "bergsma_pct_female": "bergsma"}
+PARTS = ("occupation", "participant")  # whom the pronoun stands for, by the number in a sentence's name
+SHARES = {"bls": "bls_pct_female", "bergsma": "bergsma_pct_female"}  # shares of women, and their columns
 
 
 def read_shares(path: str | Path) -> pd.DataFrame:
     """The share of women, in [0, 1], by occupation: columns bls (US labour statistics) and bergsma (of mentions in
     text, Bergsma and Lin 2006). BiasflowError names file and line."""
-    table = read_records(path, ["occupation", *SHARES])
-    missing = [column for column in ("occupation", *SHARES) if column not in table]
+    table = read_records(path, ["occupation", *SHARES.values()])
+    missing = [column for column in ("occupation", *SHARES.values()) if column not in table]
     if missing or table.empty:
-        raise BiasflowError(f"{path}: needs the columns occupation, {', '.join(SHARES)}, and a row; check the file.")
+        raise BiasflowError(
+            f"{path}: needs the columns occupation, {', '.join(SHARES.values())}, and a row; check the file."
+        )
     refuse(path, table["occupation"], table["occupation"].duplicated(), "is there a second time; remove one")
-    for column in SHARES:
+    for column in SHARES.values():
         numbers = pd.to_numeric(table[column], errors="coerce")
         refuse(path, table[column], ~numbers.between(0, 100), "is no share from 0 to 100 per cent")
         table[column] = numbers.astype(float) / 100
-    return table.set_index("occupation").rename(columns=SHARES)[list(SHARES.values())]
+    return table.set_index("occupation")[list(SHARES.values())].set_axis(list(SHARES), axis=1)
 
 
 def read_winogender(path: str | Path) -> pd.DataFrame:
@@ -55,7 +57,7 @@ def read_winogender(path: str | Path) -> pd.DataFrame:
         start = len(" ".join([*words[0][: places[0]], ""]))
         for gender, each in zip(GENDERS, words, strict=True):
             pronoun = each[places[0]].rstrip(".,;!?")
-            about = (item, occupation, participant, REFERS_TO[answer], gender)
+            about = (item, occupation, participant, PARTS[int(answer)], gender)
             rows.append((*about, texts[gender], start, start + len(pronoun)))
     columns = ["item", "occupation", "participant", "refers_to", "gender", "text", "start", "end"]
     return pd.DataFrame(rows, columns=columns)

@@ -13,12 +13,11 @@ import pandas as pd
 from scipy import stats
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.bec_pro import BOTH, FEMALE, MALE, PERSON
+from scripts.biasflow.corpora.bec_pro import PROFESSION_GENDERS as GROUPS
 from scripts.biasflow.metrics.bootstrap import interval
 from scripts.biasflow.metrics.items import SUMMARY, score_items
 
-FEMALE, MALE, BALANCED = "female", "male", "balanced"
-GROUPS = (FEMALE, MALE, BALANCED)
-PERSON, BOTH = "person", "both"  # what is masked
 SENTENCE = ["template", "pair", "profession", "profession_gender", "gender"]
 ITEM = [*SENTENCE, "masked", "log_p"]
 

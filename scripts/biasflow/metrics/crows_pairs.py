@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.crows_pairs import DIRECTIONS
 from scripts.biasflow.metrics.bootstrap import interval
 from scripts.biasflow.metrics.items import SUMMARY, score_items
 
@@ -25,7 +26,8 @@ Reading = Literal["exact", "released", "aul"]
 MASKINGS = {"exact": "shared", "released": "shared", "aul": "nothing"}  # reading -> what is masked for it
 DECIMALS = {"released": 3}
 ITEM = ["direction", "masking", "log_p_first", "log_p_second", "tokens_first", "tokens_second"]
-ALL, STEREO, ANTISTEREO = PARTS = ("all", "stereo", "antistereo")
+ALL = "all"
+PARTS = (ALL, *DIRECTIONS)
 
 
 def stereotype_share(more: ArrayLike, less: ArrayLike, *, decimals: int | None = None, neutral: bool = True) -> float:

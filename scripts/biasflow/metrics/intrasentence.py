@@ -18,10 +18,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.stereoset import LABELS
 from scripts.biasflow.metrics.bootstrap import interval
 from scripts.biasflow.metrics.items import SUMMARY, score_items
 
-STEREOTYPE, ANTI, UNRELATED = LABELS = ("stereotype", "anti-stereotype", "unrelated")
 ITEM = ["item", "target", "label", "filling", "log_p"]
 NAMES = ("intrasentence_stereotype_score", "intrasentence_language_model_score", "intrasentence_icat")
 # Variant -> how a word is filled in, what its score is of its pieces' log p, and whether terms count alike.

@@ -13,13 +13,11 @@ import numpy as np
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.winogender import GENDERS, PARTS, SHARES
 from scripts.biasflow.metrics.bootstrap import interval, weighted_mean
 from scripts.biasflow.metrics.items import SUMMARY, score_items
 from scripts.biasflow.results.statistics import correlation
 
-PARTS = ("occupation", "participant")  # whom the pronoun stands for
-SHARES = ("bls", "bergsma")
-GENDERS = ("female", "male")
 ITEM = ["item", "occupation", "refers_to", "gender", *SHARES, "log_p"]
 
 

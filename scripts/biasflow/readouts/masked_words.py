@@ -75,7 +75,7 @@ def piece_log_probabilities(reader: Reader, words: pd.DataFrame) -> tuple[pd.Dat
     encoded = encode_whole(reader, list(words["text"]), return_offsets_mapping=True)
     clozes, pieces = [], []
     for word, ids, offsets in zip(words.itertuples(), encoded["input_ids"], encoded["offset_mapping"], strict=True):
-        at, also = (_places(offsets, word.start, word.end), _places(offsets, word.also_start, word.also_end))
+        at, also = (places_in(offsets, word.start, word.end), places_in(offsets, word.also_start, word.also_end))
         check_known(tokenizer, word.text[word.start : word.end], [ids[place] for place in at])
         clozes += FILLINGS[word.filling](masked(ids, also, tokenizer.mask_token_id).ids, at, tokenizer)
         pieces.append(len(at))
@@ -84,7 +84,7 @@ def piece_log_probabilities(reader: Reader, words: pd.DataFrame) -> tuple[pd.Dat
     return rows, log_probabilities_of(reader, clozes, "masked words")
 
 
-def _places(offsets: Sequence[tuple[int, int]], start: int, end: int) -> list[int]:
+def places_in(offsets: Sequence[tuple[int, int]], start: int, end: int) -> list[int]:
     """The tokens that lie in these characters; special ones lie nowhere."""
     return [place for place, (first, last) in enumerate(offsets) if first < end and last > start and last > first]
 
