@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # whose scipy.stats takes a second to load, and does so where it is first used
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.bec_pro import BOTH, FEMALE, MALE, PERSON
@@ -84,6 +84,6 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     ]
     for group, own in pairs.groupby("profession_gender", sort=False):
         equal = (own[FEMALE] == own[MALE]).all()
-        p = np.nan if equal else float(stats.wilcoxon(own[FEMALE], own[MALE]).pvalue)
+        p = np.nan if equal else float(scipy.stats.wilcoxon(own[FEMALE], own[MALE]).pvalue)
         rows.append(("bec_pro_wilcoxon_p", group, "-", p, len(own), np.nan, np.nan))
     return pd.DataFrame(rows, columns=SUMMARY)
