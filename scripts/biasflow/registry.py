@@ -199,7 +199,8 @@ class Metric:
     plans of tasks (then it is for the kinds of task that have it); finetuned, pretrained: whether it measures
     models that are fine-tuned, and those that are not; measures: the values of `metric` that stand in the matrix;
     untouched_only: it says nothing of methods; sees: which of the last layer's states it is made of, so that a method
-    that acts elsewhere after it has nothing to change."""
+    that acts elsewhere after it has nothing to change; criticism: what is known against it, a sentence with its source
+    that stands in the caption of the first table."""
 
     label: str
     module: str
@@ -210,6 +211,7 @@ class Metric:
     pretrained: bool = True
     untouched_only: bool = False
     sees: str = SENTENCE
+    criticism: str = ""
 
 
 TRAINING = "training"  # no readout: what a fine-tuning wrote of itself is scored as it is
@@ -276,6 +278,69 @@ METRICS = {
         measures={"log_odds_r": Measure("log-odds r", 0, "neutral", INSIDE, (-1, 1))},
         sees=WORDS,
         finetuned=False,
+    ),
+    "gest": Metric(
+        "GEST",
+        "metrics.gest",
+        "likelihoods",
+        "gest_sentences",
+        measures={
+            "gest_stereotype_rate": Measure("GEST rate", 1, "neutral", INSIDE, (0, None), part="all", variant="base10")
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="GEST: what templates measure changes with their wording (Seshadri et al. 2022)",
+    ),
+    "crows_pairs": Metric(
+        "CrowS-Pairs",
+        "metrics.crows_pairs",
+        "likelihoods",
+        "crows_pairs",
+        measures={
+            "crows_pairs_score": Measure("CrowS-Pairs", 0.5, "neutral", INSIDE, (0, 1), part="all", variant="exact")
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="CrowS-Pairs: many pairs hold no stereotype, or differ in more than the group (Blodgett et al. 2021)",
+    ),
+    "intrasentence": Metric(
+        "StereoSet within sentences",
+        "metrics.intrasentence",
+        "masked_words",
+        "stereoset_blanks",
+        measures={
+            "intrasentence_stereotype_score": Measure(
+                "StereoSet SS", 0.5, "neutral", INSIDE, (0, 1), variant="left-to-right-terms"
+            ),
+            "intrasentence_language_model_score": Measure(
+                "StereoSet LMS", 1, "high", COST, (0, 1), variant="left-to-right-terms"
+            ),
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="StereoSet: many of its words make no stereotype, or no sentence (Blodgett et al. 2021)",
+    ),
+    "bec_pro": Metric(
+        "BEC-Pro",
+        "metrics.bec_pro",
+        "masked_words",
+        "bec_pro",
+        measures={"bec_pro_interaction": Measure("BEC-Pro", 0, "neutral", INSIDE)},
+        sees=WORDS,
+        finetuned=False,
+        criticism="BEC-Pro: what templates measure changes with their wording (Seshadri et al. 2022)",
+    ),
+    "winogender": Metric(
+        "Winogender",
+        "metrics.winogender",
+        "masked_words",
+        "winogender",
+        measures={
+            "winogender_r": Measure("Winogender r", 0, "neutral", INSIDE, (-1, 1), part="occupation", variant="bls")
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="Winogender: its 120 templates can show a bias, not that there is none (Rudinger et al. 2018)",
     ),
     "compression": Metric(
         "compression of gender",

@@ -130,6 +130,8 @@ def _cross_check(config: Mapping) -> None:
         task.kind.check(task)
     for number, name in enumerate(config["metrics"]["occtmp"]["chinese"]):
         require(name, encoders, f"metrics.occtmp.chinese.{number}", _ENCODERS)
+    for name in config["metrics"]["bec_pro"]["languages"]:
+        require(name, encoders, f"metrics.bec_pro.languages.{name}", _ENCODERS)
     for name in config["fitting"]["own"]:
         require(name, encoders, f"fitting.own.{name}", _ENCODERS)
     for own, one in config["metrics"]["occtmp"]["own"].items():

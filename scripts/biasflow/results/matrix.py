@@ -1,5 +1,6 @@
 """The matrix: every method by every measure, for every encoder, task and strategy; a reason where a cell is empty."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pandas as pd
@@ -49,6 +50,11 @@ def by_rows() -> dict[tuple[str, str, str], Measure]:
             )
         found[name, measure.part, measure.variant] = measure
     return found
+
+
+def criticisms(measured: Collection[str]) -> list[str]:
+    """What is known against the metrics of these measures, a sentence each, in the order of the registry."""
+    return [f"{entry.criticism}." for entry in METRICS.values() if entry.criticism and {*measured} & {*entry.measures}]
 
 
 def _measured(scores: pd.DataFrame) -> pd.DataFrame:

@@ -155,6 +155,8 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("fitting.own", {"owm": {"n": 2}})), "fitting.own.owm.*'own'"),
         (changed(("fitting.own", {"own": {"n": 3}})), "fitting.own.own.n"),
         (changed(("metrics.occtmp.chinese", ["bert"])), "metrics.occtmp.chinese.0.*bert"),
+        (changed(("metrics.bec_pro.languages", {"bert": ["german"]})), "metrics.bec_pro.languages.bert"),
+        (changed(("metrics.crows_pairs.bias_types", ["sex"])), "metrics.crows_pairs.bias_types.0"),
         (changed(("tasks.bios.kind", "regression")), "tasks.bios.kind"),
         (changed(("tasks.bios.finetuning", {"schedule": "cosine"})), "tasks.bios.finetuning.schedule"),
         (changed(("tasks.bios.data", {"files": ["x.csv"], "min": 4})), "tasks.bios.data.min"),

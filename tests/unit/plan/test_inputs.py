@@ -338,6 +338,23 @@ def test_the_external_files_of_stimuli():
     assert files_of(asked("strength"), own, test) == ["gender-swapped-test"]
 
 
+def test_the_external_files_of_tests():
+    own = ("encoders.own.corpus", "mine.txt")
+    tests = asked("gest", "crows_pairs", "intrasentence", "bec_pro", "winogender")
+    winogender = ["winogender-occupations", "winogender-sentences"]
+    assert files_of(tests, own) == ["bec-pro-english", "crows-pairs", "gest", "stereoset-dev", *winogender]
+    german = ("metrics.bec_pro.languages", {"own": ["german"]})
+    paper = ("metrics.gest.sentences", ["gest-paper"])
+    assert files_of(asked("gest", "bec_pro"), own, german, paper) == ["bec-pro-german", "gest-paper"]
+
+
+def test_a_type_of_crows_pairs_is_a_dataset():
+    types = ("metrics.crows_pairs.bias_types", ["age", "gender"])
+    config = resolve(changed(types, ("ask.block", {"encoders": ["real"], "metrics": ["crows_pairs"]})), SCHEMA)
+    cells = [cell for cell in plan(config, facts_of(config)).cells if cell.metric == "crows_pairs"]
+    assert [cell.dataset for cell in cells] == ["crows-pairs-age", "crows-pairs-gender"]
+
+
 def test_the_external_files_of_texts():
     more = ("encoders.more", {"source": "continued", "from": "own"})
     block = ("ask.block", {"encoders": ["more"], "metrics": ["perplexity"]})

@@ -112,6 +112,13 @@ def test_the_first_table_has_methods_in_rows_and_measures_in_columns(cells):
     assert "No perplexity (bert): encoders.bert has no masked-LM head." in table.caption
 
 
+def test_what_is_known_against_a_measure_stands_in_the_caption():
+    scores = scored([{"metric": "gest_stereotype_rate", "part": "all", "variant": "base10", "value": 1.1}], method="none")
+    plan = pd.DataFrame([planned("gest")])
+    assert METRICS["gest"].criticism in first_table(matrix(scores, plan), NA).caption
+    assert METRICS["gest"].criticism not in first_table(matrix(concatenate([]), plan), NA).caption
+
+
 def test_heads_are_named_where_there_are_several(cells):
     table = first_table(cells[cells["strategy"] == "plain"], "bios")
     assert list(table.frame.columns) == ["encoder", "strategy", "method", "accuracy_own", "accuracy_retrained"]
