@@ -5,10 +5,11 @@ import time
 
 import pandas as pd
 
-from scripts.bench import erasers, methods, metrics, readouts, tasks
+from scripts.bench import erasers, methods, metrics, readouts, start, tasks
 from scripts.biasflow.base.tabular import write_csv
 
 BENCHMARKS = [
+    start.bench_start,
     methods.bench_sweep,
     methods.bench_passes,
     methods.bench_contexts,
