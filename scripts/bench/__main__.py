@@ -9,7 +9,6 @@ from scripts.bench import erasers, methods, metrics, readouts, start, tasks
 from scripts.biasflow.base.tabular import write_csv
 
 BENCHMARKS = [
-    start.bench_start,
     methods.bench_sweep,
     methods.bench_passes,
     methods.bench_contexts,
@@ -23,6 +22,7 @@ BENCHMARKS = [
     erasers.bench_densray,
     metrics.bench_weat,
     metrics.bench_fairness,
+    start.bench_start,
 ]
 
 

@@ -6,8 +6,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from scripts.bench.timing import REPEATS, row
+from scripts.bench.timing import row
 from scripts.biasflow.registry import METRICS, READOUTS, module_of
+
+REPEATS = 3  # of half a minute
 
 
 def processor_seconds(*modules: str) -> float:

@@ -112,7 +112,7 @@ def test_what_is_cheap_imports_no_torch():
 
 def test_what_scores_loads_no_statistics_package():
     modules = modules_of_job("score", *(module_of(entry) for entry in METRICS.values()))
-    assert not {"scipy.stats", "sklearn", "matplotlib"} & imported(*modules, *modules_of_job("matrix"))
+    assert not {"scipy.stats", "sklearn", "matplotlib"} & imported(*modules)
 
 
 @pytest.mark.parametrize("readout", ["probes", "heads"])
