@@ -5,7 +5,7 @@ import time
 
 import pandas as pd
 
-from scripts.bench import erasers, methods, metrics, readouts, tasks
+from scripts.bench import erasers, methods, metrics, readouts, start, tasks
 from scripts.biasflow.base.tabular import write_csv
 
 BENCHMARKS = [
@@ -22,6 +22,7 @@ BENCHMARKS = [
     erasers.bench_densray,
     metrics.bench_weat,
     metrics.bench_fairness,
+    start.bench_start,
 ]
 
 
