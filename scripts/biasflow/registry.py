@@ -60,6 +60,7 @@ ERASERS = {
     ),
     "leace": Eraser("LEACE", "erasers.leace", {"shrinkage": {"type": "boolean", "default": False}}),
     "mean_projection": Eraser("mean projection", "erasers.mean_projection"),
+    "sal": Eraser("SAL", "erasers.sal"),
 }
 
 
