@@ -60,6 +60,7 @@ ERASERS = {
     ),
     "leace": Eraser("LEACE", "erasers.leace", {"shrinkage": {"type": "boolean", "default": False}}),
     "mean_projection": Eraser("mean projection", "erasers.mean_projection"),
+    "rlace": Eraser("R-LACE", "erasers.rlace", {"components": _whole(1, 1)}),
     "sal": Eraser("SAL", "erasers.sal"),
 }
 
