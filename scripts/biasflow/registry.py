@@ -60,6 +60,7 @@ ERASERS = {
     ),
     "leace": Eraser("LEACE", "erasers.leace", {"shrinkage": {"type": "boolean", "default": False}}),
     "mean_projection": Eraser("mean projection", "erasers.mean_projection"),
+    "inlp": Eraser("INLP", "erasers.inlp", {"classifiers": _whole(1, 100)}),
     "rlace": Eraser("R-LACE", "erasers.rlace", {"components": _whole(1, 1)}),
     "sal": Eraser("SAL", "erasers.sal"),
 }
