@@ -63,6 +63,7 @@ ERASERS = {
     "inlp": Eraser("INLP", "erasers.inlp", {"classifiers": _whole(1, 100)}),
     "rlace": Eraser("R-LACE", "erasers.rlace", {"components": _whole(1, 1)}),
     "sal": Eraser("SAL", "erasers.sal"),
+    "random": Eraser("random directions", "erasers.random", {"components": _whole(1, 1), "seed": _whole(0, 0)}),
 }
 
 
