@@ -10,7 +10,6 @@ export HF_HUB_OFFLINE ?= 1
 
 demo: env
 	$(BIN)/snakemake --cores $(CORES)
-	@echo "Tables are in results/demo/tables, figures in results/demo/figures."
 
 # One process per core and one thread in each; runs of the workflow use the cores themselves.
 test: env

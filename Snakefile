@@ -38,8 +38,8 @@ onstart:
 
 
 onsuccess:
-    say_last(unmeasured(f"{RESULTS}/reasons.csv"))
+    say_last(ended(SUMMARY, f"{RESULTS}/reasons.csv", since=STARTED))
 
 
 onerror:
-    say_last(failures(log))
+    say_last(failures(log, [f"{RESULTS}/logs", f"{CORPORA}/logs"], since=STARTED))

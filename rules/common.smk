@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,7 +13,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.failures import failures, unmeasured
+from scripts.biasflow.base.failures import ended, failures
 from scripts.biasflow.base.files import check_writable
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.papers.paper import load as load_paper
@@ -53,6 +54,7 @@ except BiasflowError as error:
 
 PATHS = Paths(config["run"])
 RESULTS = PATHS.root
+STARTED = time.time()
 MODEL_FILES = ["config.json", "model.safetensors"]
 TRAINING = r"pretrained|random/seed\d+|[^/]+/[^/]+/seed\d+"
 

@@ -1,8 +1,10 @@
 # Scores: cheap, one job per model and block; then the one table, the plan and the names beside it, and the matrix, with
-# a table for readers of pretrained encoders and one of each task.
+# a table for readers of pretrained encoders and one of each task, and the one page that links to all of the run.
 FIRST_TABLES = {
     f"matrix_{task}".removesuffix("_-"): task for task in dict.fromkeys(cell.model.task for cell in PLAN.cells)
 }
+
+SUMMARY = f"{RESULTS}/summary.txt"
 
 
 rule score:
@@ -89,6 +91,8 @@ rule matrix:
             )
             for name in FIRST_TABLES
         ],
+        page=report(f"{RESULTS}/index.html", category="Overview", caption="report/overview.rst"),
+        summary=SUMMARY,
     log:
         f"{RESULTS}/logs/matrix.log",
     conda:
@@ -99,8 +103,13 @@ rule matrix:
         runtime=10,
     params:
         tables=FIRST_TABLES,
+        linked={name: f"tables/{name}.html" for name in FIRST_TABLES},
+        papers=[
+            {"title": text.title, "citation": text.citation, "files": text.links()}
+            for text in map(load_paper, config["papers"])
+        ],
     script:
         "../scripts/matrix.py"
 
 
-TABLES = [f"{RESULTS}/{name}.csv" for name in ("scores", "plan", "names", "matrix")]
+TABLES = [*(f"{RESULTS}/{name}.csv" for name in ("scores", "plan", "names", "matrix")), f"{RESULTS}/index.html"]

@@ -1,9 +1,13 @@
-"""Rule `matrix`: methods x measures for every model, with the plan's reason where a cell is empty; and as tables."""
+"""Rule `matrix`: methods x measures for every model, with the plan's reason where a cell is empty; as tables and on
+the one page of the run, with its summary."""
 
 from pathlib import Path
 
 from scripts._rule import rule
+from scripts.biasflow.base.provenance import git_commit
 from scripts.biasflow.base.tabular import write_csv
+from scripts.biasflow.overview.contents import contents
+from scripts.biasflow.overview.overview import PaperLinks, write_page, write_summary
 from scripts.biasflow.results.first_table import first_table
 from scripts.biasflow.results.holes import read_plan
 from scripts.biasflow.results.matrix import matrix
@@ -13,12 +17,24 @@ from scripts.biasflow.results.tables import write_table
 
 def main(smk) -> None:
     with rule(smk):
-        found = matrix(read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons))
+        scores, plan = read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons)
+        found = matrix(scores, plan)
         write_csv(found, smk.output.matrix)
         for name, task in smk.params.tables.items():
             table = first_table(found, task)
             paths = [Path(smk.output.matrix).parent / f"tables/{name}.{kind}" for kind in ("csv", "tex", "html")]
             write_table(table.frame, *paths, caption=table.caption, decimals=3, headers=table.headers)
+        overview = contents(found, plan, scores)
+        papers = [PaperLinks(**links) for links in smk.params.papers]
+        write_page(
+            overview,
+            smk.output.page,
+            run=smk.config["run"],
+            commit=git_commit() or "",
+            papers=papers,
+            tables=smk.params.linked,
+        )
+        write_summary(overview, smk.output.summary, run=smk.config["run"], page=smk.output.page)
 
 
 if "snakemake" in globals():

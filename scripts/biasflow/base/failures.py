@@ -6,18 +6,33 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _FAILED = re.compile(r"rule (?P<rule>\S+) failed: (?P<message>.*)")
+_INCOMPLETE = "a job execution failed"  # not there after an interrupt
 _JOB = re.compile(
     r"^Error in rule (?P<rule>\S+):\n(?:[ \t]+.*\n)*?[ \t]+log: (?P<path>.+?) \(check log file", re.MULTILINE
 )
 
 
-def failures(logs: Iterable[str | Path]) -> str:
-    """What went wrong in a run, in one line, from Snakemake's own logs: the last failed rule's message and its log."""
-    found = list(dict.fromkeys(reason for log in logs for reason in _reasons(_text(Path(log)))))
+def failures(logs: Iterable[str | Path], own: Iterable[str | Path] = (), *, since: float = 0) -> str:
+    """What went wrong in a run, in one line: the last failed rule's message and its log.
+
+    logs: Snakemake's, which name the failed jobs; with --quiet they do not. Then the jobs' own logs in the folders
+    `own` are looked through, those written after `since` (seconds)."""
+    texts = [_text(Path(log)) for log in logs]
+    found = list(dict.fromkeys(reason for text in texts for reason in _reasons(text)))
+    found = found or [reason for path in _written(own, since) for reason in _reasons_of_job(path)]
+    if not found and any(_INCOMPLETE in text for text in texts):
+        return "a job left no message: killed, or out of memory; finished results are kept"
     if not found:
         return "stopped before the end; finished results are kept"
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return f"{found[-1]}{more}. Finished results are kept; the same command goes on from them."
+
+
+def ended(summary: str | Path, reasons: str | Path, *, since: float) -> str:
+    """The summary of a run that ended well, if it was written after `since` (seconds), and what was not measured."""
+    summary = Path(summary)
+    written = summary.is_file() and summary.stat().st_mtime >= since
+    return "\n".join(filter(None, [_text(summary).rstrip("\n") if written else "", unmeasured(reasons)]))
 
 
 def unmeasured(path: str | Path) -> str:
@@ -35,11 +50,21 @@ def unmeasured(path: str | Path) -> str:
 def _reasons(text: str) -> Iterator[str]:
     for match in _JOB.finditer(text):
         path = match["path"].strip()
-        failed = [line for line in map(_FAILED.search, _text(Path(path)).splitlines()) if line]
-        if failed:
-            yield f"rule {failed[-1]['rule']}: {failed[-1]['message'].rstrip('.')} (log: {path})"
-        else:
-            yield f"rule {match['rule']} left no message: killed, out of memory, or see above (log: {path})"
+        silent = f"rule {match['rule']} left no message: killed, out of memory, or see above (log: {path})"
+        yield next(_reasons_of_job(path), silent)
+
+
+def _reasons_of_job(path: str | Path) -> Iterator[str]:
+    """The last failure that the log of a job tells of, if it tells of any."""
+    failed = [line for line in map(_FAILED.search, _text(Path(path)).splitlines()) if line]
+    if failed:
+        yield f"rule {failed[-1]['rule']}: {failed[-1]['message'].rstrip('.')} (log: {path})"
+
+
+def _written(folders: Iterable[str | Path], since: float) -> list[Path]:
+    """The logs in these folders that were written after `since`, the oldest first."""
+    logs = [(path.stat().st_mtime, path) for folder in folders for path in Path(folder).rglob("*.log")]
+    return [path for time, path in sorted(logs) if time >= since]
 
 
 def _text(path: Path) -> str:

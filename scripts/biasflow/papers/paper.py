@@ -11,6 +11,7 @@ from scripts.biasflow.base.errors import BiasflowError
 HERE = Path(__file__).parent
 DECIMALS = 4
 _SUFFIXES = {"tables": (".csv", ".tex", ".html"), "figures": (".svg", ".pdf"), "pages": (".html",)}
+_SHOWN = (".html", ".svg")  # by a browser
 _FOLDERS = {"tables": "tables", "figures": "figures", "pages": "figures"}
 
 
@@ -52,6 +53,17 @@ class PaperText:
         """The files of a target in the folder of a run: tables/<target>.csv, .tex and .html, or figures/<target>.svg
         and .pdf, or (a page) figures/<target>.html."""
         return [f"{_FOLDERS[kind]}/{target}{suffix}" for suffix in _SUFFIXES[kind]]
+
+    def links(self) -> list[tuple[str, str]]:
+        """(first sentence of its caption, the file that a browser shows) of every target."""
+        return [
+            (
+                caption.partition(". ")[0].rstrip(".") + ".",
+                next(file for file in self.files(kind, target) if file.endswith(_SHOWN)),
+            )
+            for kind in _SUFFIXES
+            for target, caption in self.captions(kind).items()
+        ]
 
 
 def load(name: str, folder: Path = HERE) -> PaperText:

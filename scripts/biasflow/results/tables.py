@@ -1,64 +1,22 @@
 """Any table as CSV, LaTeX and HTML, and published numbers beside ours."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import jinja2
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 
 from scripts.biasflow.base.files import whole_file
-from scripts.biasflow.results.latex import LONG_TEXT, latex_table
+from scripts.biasflow.results.html import html_table
+from scripts.biasflow.results.latex import latex_table
 
 PUBLISHED, DIFFERENCE = "_published", "_difference"
 BOUND = "_bound"  # of a column: "<" where its number 1 / n is only an upper bound, which LaTeX and HTML show as < 1/n
+DECIMALS, SHORT_DECIMALS = 4, 3  # of LaTeX and CSV's readers; of a page
+LEAST_P = 0.001  # smaller p-values are only said to be so
+_P_VALUE = re.compile(r"(planted_)?p(_value|_one_sided|_two_sided|_by_encoder|_change|_original|_authors|_holm|_median)*(_published)?")
 _ACRONYMS = {"ceat", "csv", "fpr", "glue", "nli", "seat", "snli", "tpr", "weat"}
-
-_PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-    """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ title }}</title>
-<style>
-body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 2rem; }
-table { border-collapse: collapse; border-bottom: 2px solid #1a1a1a; }
-caption { text-align: left; max-width: 60rem; padding-bottom: 1rem; }
-th, td { padding: .25rem .7rem; text-align: left; vertical-align: top; max-width: 24rem; }
-th { position: sticky; top: 0; background: #fff; box-shadow: inset 0 2px #1a1a1a, inset 0 -1px #1a1a1a; }
-tbody tr:nth-child(even) { background: #f5f5f5; }
-.number { text-align: right; font-variant-numeric: tabular-nums; }
-td.number, td.short { white-space: nowrap; }
-.published { color: #555; }
-.difference { background: #e8f0f8; font-style: italic; }
-</style>
-</head>
-<body>
-<table>
-<caption>{{ caption }}</caption>
-<thead>
-<tr>
-{% for header, kind in columns %}
-<th scope="col"{% if kind %} class="{{ kind }}"{% endif %}>{{ header }}</th>
-{% endfor %}
-</tr>
-</thead>
-<tbody>
-{% for row in rows %}
-<tr>
-{% for cell, kind in row %}
-<td{% if kind %} class="{{ kind }}"{% endif %}>{{ cell }}</td>
-{% endfor %}
-</tr>
-{% endfor %}
-</tbody>
-</table>
-</body>
-</html>
-"""
-)
-
 
 def merge_published(
     frame: pd.DataFrame, published: pd.DataFrame, *, on: Sequence[str], values: Sequence[str]
@@ -108,22 +66,26 @@ def write_table(
     html_path: str | Path,
     *,
     caption: str,
-    decimals: int = 4,
+    decimals: int = DECIMALS,
     headers: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a table three times: CSV (6 significant digits), LaTeX (fitting an A4 page) and HTML.
+    """Write a table three times: CSV (6 significant digits), LaTeX (fitting an A4 page) and HTML (`html.html_table`).
 
-    LaTeX and HTML show `decimals` places, differences with their sign, "< 1/n" where a column `<name>_bound` has "<", and
-    a column's header from `headers`, or what `readable` makes of its name. Each file is whole or absent."""
+    LaTeX shows `decimals` places, HTML SHORT_DECIMALS if that is DECIMALS; both differences with their sign, "< 1/n"
+    where a column `<name>_bound` has "<", and a column's header from `headers`, or what `readable` makes of its name;
+    HTML p-values below 0.001 as "< 0.001". Each file is whole or absent."""
     name = Path(csv_path).stem
     with whole_file(csv_path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
-    shown = _with_bounds(frame.apply(lambda column: _displayed(column, decimals)), frame)
+    shown = _with_bounds(frame.apply(_displayed, decimals=decimals), frame)
+    short = SHORT_DECIMALS if decimals == DECIMALS else decimals
+    brief = _with_bounds(frame.apply(_displayed, decimals=short, least_p=LEAST_P), frame)
+    roles = {c: suffix[1:] for c in shown for suffix in (PUBLISHED, DIFFERENCE) if c.endswith(suffix)}
     headers = {column: (headers or {}).get(column, readable(column)) for column in shown}
     numeric = {column for column in shown if is_numeric_dtype(frame[column]) and not is_bool_dtype(frame[column])}
     for path, text in (
         (tex_path, latex_table(shown, headers=headers, numeric=numeric, caption=caption, label=f"tab:{name}")),
-        (html_path, _html(shown, headers=headers, numeric=numeric, caption=caption, title=name)),
+        (html_path, html_table(brief, headers=headers, numeric=numeric, roles=roles, caption=caption, title=name)),
     ):
         with whole_file(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
@@ -148,8 +110,10 @@ def _with_bounds(shown: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
     return shown.drop(columns=signs)
 
 
-def _displayed(column: pd.Series, decimals: int) -> pd.Series:
-    """The cells as text: missing values blank, yes/no, fixed decimals (tiny values as powers of ten)."""
+def _displayed(column: pd.Series, decimals: int, least_p: float = 0) -> pd.Series:
+    """The cells as text: missing values blank, yes/no, fixed decimals (tiny values as powers of ten); p-values below
+    `least_p` as "< ..."."""
+    is_p = _P_VALUE.fullmatch(str(column.name)) is not None
     signed = str(column.name).endswith(DIFFERENCE)
 
     def show(value: object) -> str:
@@ -159,21 +123,9 @@ def _displayed(column: pd.Series, decimals: int) -> pd.Series:
             return "yes" if value else "no"
         if not is_float_dtype(column):
             return str(value)
+        if is_p and value < least_p:
+            return f"< {least_p:g}"
         small = value != 0 and abs(value) < 0.5 * 10**-decimals
         return f"{value:{'+' if signed else ''}{'.1e' if small else f'.{decimals}f'}}"
 
     return column.map(show).astype(str)
-
-
-def _html(
-    shown: pd.DataFrame, *, headers: Mapping[str, str], numeric: Collection[str], caption: str, title: str
-) -> str:
-    kinds = []
-    for column in shown:
-        short = max(map(len, shown[column]), default=0) <= LONG_TEXT
-        roles = ["number"] if column in numeric else ["short"] if short else []
-        roles += [suffix[1:] for suffix in (PUBLISHED, DIFFERENCE) if column.endswith(suffix)]
-        kinds.append(" ".join(roles))
-    rows = [list(zip(row, kinds, strict=True)) for row in shown.itertuples(index=False, name=None)]
-    columns = list(zip(headers.values(), kinds, strict=True))
-    return _PAGE.render(title=title, caption=caption, columns=columns, rows=rows)

@@ -1,9 +1,11 @@
 """One line for a failed run, from Snakemake's log and the logs of its jobs."""
 
+import os
+
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError, headline
-from scripts.biasflow.base.failures import failures
+from scripts.biasflow.base.failures import ended, failures
 from scripts.biasflow.base.provenance import rule_log
 
 ERROR = """
@@ -52,6 +54,19 @@ def test_a_killed_job_has_no_message_of_its_own(tmp_path, begun):
     assert "pretrain" in line and "killed" in line and str(tmp_path / "x.log") in line
 
 
+def test_a_quiet_log_names_no_job_so_that_their_own_logs_are_asked(tmp_path):
+    quiet = tmp_path / "snakemake.log"
+    quiet.write_text("Exiting because a job execution failed. Look above for error messages\n")
+    own = tmp_path / "logs"
+    assert "left no message" in failures([quiet], [own])
+    fail(own / "data" / "old.log", "old", ValueError("of last time"))
+    begun = (own / "data" / "old.log").stat().st_mtime + 1
+    fail(own / "words.log", "download", BiasflowError("words missing."))
+    os.utime(own / "words.log", (begun, begun))
+    line = failures([quiet], [own, tmp_path / "none"], since=begun)
+    assert line.startswith(f"rule download: words missing (log: {own / 'words.log'}).") and "more" not in line
+
+
 def test_a_run_that_was_stopped(tmp_path):
     assert "stopped" in failures([tmp_path / "not there"]) and "stopped" in failures([])
 
@@ -59,3 +74,11 @@ def test_a_run_that_was_stopped(tmp_path):
 def test_the_headline_of_an_error():
     assert headline(BiasflowError("file x\ndetails")) == "file x"
     assert headline(ValueError("a\nb")) == "ValueError: a b"
+
+
+def test_a_run_ends_with_the_summary_that_it_wrote(tmp_path):
+    summary, reasons = tmp_path / "summary.txt", tmp_path / "reasons.csv"
+    assert ended(summary, reasons, since=0) == ""
+    summary.write_text("run demo\noverview: index.html\n")
+    assert ended(summary, reasons, since=0) == "run demo\noverview: index.html"
+    assert ended(summary, reasons, since=summary.stat().st_mtime + 1) == ""  # that of an earlier run

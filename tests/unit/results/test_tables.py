@@ -34,7 +34,7 @@ class Cells(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag, attrs):
-        if tag != "meta":
+        if tag not in ("meta", "link"):
             self.open.append(tag)
         if tag in ("td", "th"):
             self.texts.append("")
@@ -65,8 +65,8 @@ def test_html_escapes_and_marks(tmp_path):
     _, _, page = write(FRAME, tmp_path)
     texts = Cells(page).texts
     assert texts[:6] == ["Name", "Value", "Value (published)", "Value (difference)", "n", "Holds"]
-    assert texts[6:12] == ["a_b & 5 %", "0.1235", "1.0000", "-0.2500", "3", "yes"]
-    assert texts[12:] == ["<b>{x}</b>", "", "0.5000", "+1.0e-06", "40", "no"]
+    assert texts[6:12] == ["a_b & 5 %", "0.123", "1.000", "-0.250", "3", "yes"]
+    assert texts[12:] == ["<b>{x}</b>", "", "0.500", "+1.0e-06", "40", "no"]
     assert html.escape("Numbers_of <us> & 10 %") in page
     assert 'class="number difference"' in page
 
@@ -100,7 +100,7 @@ def test_an_exact_p_of_0_is_printed_as_its_bound(tmp_path):
     assert table["p_bound"].tolist() == ["<", "", ""]
     csv, tex, page = write(table, tmp_path)
     assert csv == "p,p_bound\n0.05,<\n0.25,\n,\n"
-    assert Cells(page).texts == ["p", "< 1/20", "0.2500", ""]
+    assert Cells(page).texts == ["p", "< 1/20", "0.250", ""]
     assert r"\textless{} 1/20" in tex and "Bound" not in tex
 
 
@@ -108,3 +108,20 @@ def test_names_for_readers():
     assert readable("strength_published") == "Strength (published)"
     assert [readable(name) for name in ("ceat", "before_tpr_gap_p")] == ["CEAT", "Before TPR gap P"]
     assert [readable(name) for name in ("sentence_a", "p", "n_published")] == ["Sentence A", "p", "n (published)"]
+
+
+def test_small_p_values_are_only_said_to_be_small(tmp_path):
+    frame = pd.DataFrame({"p_holm": [0.0004, 0.02], "tpr_gap_p": [0.0004, 0.02], "p_sum": [0.0004, 0.02]})
+    csv, tex, page = write(frame, tmp_path)
+    assert Cells(page).texts[3:] == ["< 0.001", "4.0e-04", "4.0e-04", "0.020", "0.020", "0.020"]
+    assert "0.0004" in csv and "0.0004" in tex
+
+
+def test_a_page_leaves_out_what_says_nothing_and_names_it(tmp_path):
+    frame = pd.DataFrame({"a": ["x", "y"], "encoder": ["bert", "bert"], "gone": [np.nan, np.nan]})
+    csv, _, page = write(frame, tmp_path)
+    assert Cells(page).texts == ["a", "x", "y"]
+    assert "Encoder: bert." in page and "left out here: Gone." in page
+    assert csv.startswith("a,encoder,gone")
+    assert len(Cells(write(frame.head(1), tmp_path)[2]).texts) == 6  # of one row all is shown
+    assert len(Cells(write(frame[["encoder", "gone"]], tmp_path)[2]).texts) == 6  # something must be left

@@ -63,6 +63,7 @@ td span { padding: .1rem .15rem; border-radius: .15rem; }
 </style>
 </head>
 <body>
+<p><a href="../index.html">Overview of the run</a></p>
 <h1>{{ title }}</h1>
 {% if caption %}
 <p>{{ caption }}</p>

@@ -32,6 +32,7 @@ del { background: #f6d5c3; padding: 0 .15rem; border-radius: .15rem; }
 </style>
 </head>
 <body>
+<p><a href="../index.html">Overview of the run</a></p>
 <h1>Biographies before and after scrubbing</h1>
 <p>{{ caption }}</p>
 {% for heading, rows in sections %}

@@ -1,0 +1,254 @@
+"""The contents of the overview, ready for its template: plain lists, texts and numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from scripts.biasflow.overview.judgements import COST, DIFFERS, verdict
+from scripts.biasflow.overview.maps import GROUPS, Map, maps
+from scripts.biasflow.overview.tradeoff import Plot, plots
+from scripts.biasflow.results.holes import NOT_RUN
+from scripts.biasflow.results.scores import NA, NONE
+
+LEAST_ROWS = 5  # methods below which two measures are not said to agree
+PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
+SHOWN = 2.0  # a cell that is farther from neutral than so many times the untouched one looks as one of so many times
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measure of an untouched model: text of value and interval, the verdict, and the strip's places in percent."""
+
+    group: str
+    label: str
+    where: str
+    value: str
+    interval: str
+    n: str
+    neutral: str
+    verdict: str
+    places: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """A cell of a heat map. size: the diameter of its circle in percent of the largest; kind: nearer, farther, plain
+    (nothing to compare with); sort: what the column is sorted by; text: what hovering and focus show."""
+
+    value: str
+    size: int
+    kind: str
+    sort: str
+    text: str
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Rows: (name, viable, cells, in the order of columns). columns: (header, what is better)."""
+
+    groups: Sequence[tuple[str, int]]
+    columns: Sequence[tuple[str, str]]
+    rows: Sequence[tuple[str, bool, Sequence[HeatCell | None]]]
+    settings_left_out: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Gender by layer and head: rows (layer, shares), each share with its part of the largest of all encoders."""
+
+    encoder: str
+    heads: int
+    rows: Sequence[tuple[str, Sequence[tuple[str, float]]]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """All of a map."""
+
+    title: str
+    encoder: str
+    own: bool
+    heat: HeatMap
+    plots: Sequence[Plot]
+    agreement: Sequence[tuple[str, Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Contents:
+    encoders: Mapping[str, Sequence[Measured]]
+    sections: Sequence[Section]
+    shares: Sequence[Shares]
+    not_run: Sequence[tuple[str, int, str]]
+    summary: Sequence[str]
+
+
+def contents(matrix: pd.DataFrame, plan: pd.DataFrame, scores: pd.DataFrame) -> Contents:
+    """What the page says: matrix (results.matrix), the plan with reasons (results.holes) and the table of scores."""
+    found = list(maps(matrix))
+    encoders = list(dict.fromkeys(each.encoder for each in found))
+    untouched = {
+        name: [one for each in found if each.encoder == name and each.own for one in _untouched(each)]
+        for name in encoders
+    }
+    not_run = _not_run(plan)
+    return Contents(
+        untouched,
+        [_section(each) for each in found],
+        _shares(scores),
+        not_run,
+        _summary(found, untouched, not_run),
+    )
+
+
+def _untouched(found: Map) -> list[Measured]:
+    own = found.cells[found.cells["name"] == found.rows.index[0]]
+    own = own[own["untouched"].notna()]
+    return [_measured(found, row) for row in own.itertuples()]
+
+
+def _measured(found: Map, row) -> Measured:
+    where = ["as pre-trained" if found.task == NA else f"fine-tuned on {found.task}"]
+    where += [row.dataset] if row.dataset != NA else []
+    known = not (np.isnan(row.low) or np.isnan(row.high))
+    about = "cost" if row.group == COST else verdict(row.low, row.high, row.neutral)
+    return Measured(
+        GROUPS[row.group],
+        row.label,
+        ", ".join(where),
+        f"{row.value:.3f}",
+        f"{row.low:.3f} to {row.high:.3f}" if known else "",
+        "" if pd.isna(row.n) else f"{row.n} {row.unit}",
+        f"{row.neutral:g}",
+        about,
+        _strip(row, known),
+    )
+
+
+def _strip(row, known: bool) -> dict[str, float]:
+    """Places of value, interval and neutral mark on a line that holds them all, in percent."""
+    marks = {"value": row.value, "neutral": row.neutral} | ({"low": row.low, "high": row.high} if known else {})
+    least, most = min(marks.values()), max(marks.values())
+    span = most - least or 1.0
+    return {name: round(5 + 90 * (mark - least) / span, 1) for name, mark in marks.items()}
+
+
+def _section(found: Map) -> Section:
+    return Section(found.title, found.encoder, found.own, _heat(found), list(plots(found)), _agreement(found))
+
+
+def _heat(found: Map) -> HeatMap:
+    columns, rows = found.columns, found.rows[~found.rows["grid"]]
+    cells = {(row.name, row.header): _heat_cell(row) for row in found.cells.itertuples()}
+    return HeatMap(
+        [
+            (name, int((columns["group"] == group).sum()))
+            for group, name in GROUPS.items()
+            if group in set(columns["group"])
+        ],
+        [(header, _better(about)) for header, about in columns.iterrows()],
+        [
+            (name, bool(about["viable"]), [cells.get((name, header)) for header in columns.index])
+            for name, about in rows.iterrows()
+        ],
+        list(found.cells.loc[found.cells["grid"], "method"].unique()),
+    )
+
+
+def _heat_cell(row) -> HeatCell:
+    interval = "" if np.isnan(row.low) else f" [{row.low:.3f}, {row.high:.3f}]"
+    text = (
+        f"{row.name}, {row.header}: {row.value:.3f}{interval}; untouched {row.untouched:.3f}, neutral {row.neutral:g}"
+    )
+    if np.isnan(row.left):
+        return HeatCell(f"{row.value:.3f}", 0, "plain", f"{abs(row.value - row.neutral):.6g}", text)
+    text += f"; {row.left:.0%} of the distance left"
+    kind = "nearer" if row.left < 1 else "farther" if row.left > 1 else "plain"
+    size = round(100 * np.sqrt(min(row.left, SHOWN) / SHOWN))
+    return HeatCell(f"{row.value:.3f}", size, kind, f"{row.left:.6g}", text)
+
+
+def _better(about: pd.Series) -> str:
+    return {"low": "lower is better", "high": "higher is better"}.get(
+        about["better"], f"nearer to {about['neutral']:g} is better"
+    )
+
+
+def _agreement(found: Map) -> list[tuple[str, list[str]]]:
+    """Spearman's rho of the distances left between measures of bias, over rows that are no settings of a grid."""
+    columns = found.columns
+    names = list(columns.index[columns["group"] != COST])
+    table = found.table("value").loc[~found.rows["grid"].to_numpy(), names]
+    table = (table - columns.loc[names, "neutral"]).abs()
+    if len(names) < 2:
+        return []
+    return [(a, [_rho(table[a], table[b]) if a != b else "" for b in names]) for a in names]
+
+
+def _rho(a: pd.Series, b: pd.Series) -> str:
+    both = a.notna() & b.notna()
+    if both.sum() < LEAST_ROWS or a[both].nunique() < 2 or b[both].nunique() < 2:
+        return ""
+    return f"{stats.spearmanr(a[both], b[both]).statistic:.2f} ({both.sum()})"
+
+
+def _shares(scores: pd.DataFrame) -> list[Shares]:
+    own = scores[(scores["metric"] == "gender_share") & (scores["method"] == NONE)]
+    own = own.join(own["part"].str.extract(PLACE))
+    own = own[own["layer"].notna()].astype({"layer": int})
+    largest = own["value"].max()
+    found = []
+    for encoder, block in own.groupby("encoder", sort=False):
+        units = block.assign(unit=block["unit"].fillna("-1").astype(int))  # -1: the layer as a whole
+        table = units.pivot_table(index="layer", columns="unit", values="value")
+        rows = [
+            (
+                f"layer {layer}",
+                [("", 0.0) if np.isnan(value) else (f"{value:.2f}", round(value / largest, 3)) for value in row],
+            )
+            for layer, row in zip(table.index, table.to_numpy(), strict=True)
+        ]
+        found.append(Shares(encoder, int((table.columns >= 0).sum()), rows))
+    return found
+
+
+def _not_run(plan: pd.DataFrame) -> list[tuple[str, int, str]]:
+    """(reason, how many cells, their metrics)."""
+    absent = plan[plan["status"] == NOT_RUN]
+    return [
+        (reason, len(block), ", ".join(dict.fromkeys(block["metric"])))
+        for reason, block in absent.groupby("reason", sort=False)
+    ]
+
+
+def _summary(found: Sequence[Map], untouched: Mapping[str, Sequence[Measured]], not_run: Sequence) -> list[str]:
+    """At most eight lines for the terminal: what differs from neutral, and the viable row with the least bias."""
+    lines = []
+    for name, measured in untouched.items():
+        biased = [one for one in measured if one.group != GROUPS[COST]]
+        differing = [one.label for one in biased if one.verdict == DIFFERS]
+        known = sum(bool(one.interval) for one in biased)
+        said = ", ".join(dict.fromkeys(differing)) or "none"
+        lines.append(f"{name}: {len(biased)} measures of bias, {known} with an interval; differ from neutral: {said}")
+    lines += [line for each in found if each.own for line in _best(each)]
+    cells = sum(n for _, n, _ in not_run)
+    return [
+        *lines[:7],
+        f"not run: {cells} cells, for {len(not_run)} reasons" if not_run else "all that was asked for was run",
+    ]
+
+
+def _best(found: Map) -> list[str]:
+    bias = found.cells[(found.cells["group"] != COST) & found.cells["left"].notna()]
+    changed = bias[bias["viable"] & (bias["name"] != found.rows.index[0])]
+    if changed.empty:
+        return []
+    table = changed.pivot_table(index="name", columns="header", values="left")
+    whole = table.dropna()
+    mean = (whole if len(whole) else table).mean(axis=1)
+    return [
+        f"{found.title}: least bias of the {len(table)} viable: {mean.idxmin()} "
+        f"({mean.min():.0%} of the untouched distance left, mean of {table.shape[1]} measures)"
+    ]

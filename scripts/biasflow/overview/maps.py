@@ -1,0 +1,115 @@
+"""The matrix cut into maps for readers: one for the models of an encoder and a task, methods in rows, measures in
+columns; those of retrained and frozen heads apart."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from scripts.biasflow.overview.judgements import COST, keeps, left
+from scripts.biasflow.registry import WITH
+from scripts.biasflow.results.first_table import SETTINGS
+from scripts.biasflow.results.scores import NA, NONE
+
+OWN = (NA, "own")
+PLAIN = (NA, "plain")
+ROW = ["strategy", "method", "setting"]
+COLUMN = ["measure", "dataset"]
+GROUPS = {"inside": "Bias inside", "outside": "Bias outside", COST: "Cost"}
+
+
+@dataclass(frozen=True)
+class Map:
+    """Cells of one encoder, task and head. cells: rows of the matrix that have a value, with the columns name (of the
+    row), header (of the measure), untouched (the value of the untouched model), left (judgements.left), viable and
+    grid (the row is one of many settings of a method)."""
+
+    encoder: str
+    task: str
+    head: str
+    cells: pd.DataFrame
+
+    @property
+    def own(self) -> bool:
+        """Whether these are the model's own heads, or no heads at all."""
+        return self.head in OWN
+
+    @property
+    def title(self) -> str:
+        model = "as pre-trained" if self.task == NA else f"fine-tuned on {self.task}"
+        return f"{self.encoder}, {model}" + ("" if self.own else f", {self.head} heads")
+
+    @cached_property
+    def columns(self) -> pd.DataFrame:
+        """Its measures: header, group, label, neutral, better; in the order of groups and the matrix."""
+        found = self.cells.drop_duplicates("header").set_index("header")[["group", "label", "neutral", "better"]]
+        return found.iloc[np.argsort([list(GROUPS).index(group) for group in found["group"]], kind="stable")]
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """Its rows: name, viable, grid; the untouched model first."""
+        return self.cells.drop_duplicates("name").set_index("name")[["viable", "grid"]]
+
+    def table(self, column: str) -> pd.DataFrame:
+        """A column of the cells by name and header."""
+        return self.cells.set_index(["name", "header"])[column].unstack("header").reindex(self.rows.index)
+
+
+def maps(matrix: pd.DataFrame) -> Iterator[Map]:
+    """All maps of a matrix (results.matrix.matrix), in its order; an encoder's own heads before the others."""
+    measured = matrix[matrix["value"].notna()]
+    for (encoder, task), block in measured.groupby(["encoder", "task"], sort=False):
+        own = block["head"].isin(OWN)
+        if own.any():
+            yield Map(encoder, task, OWN[0], _judged(block[own]))
+        for head, cells in block[~own].groupby("head", sort=False):
+            yield Map(encoder, task, head, _judged(cells))
+
+
+def name_of(strategy: str, method: str, setting: str) -> str:
+    """A row's name: "none (untouched)", "leace", "densray-each layer[0]", "scrubbing + leace", "hard, in training"."""
+    if strategy == f"{WITH}{method}":
+        return f"{method}, in training"
+    done = f"{method} {setting}".removesuffix(f" {NA}")
+    if strategy in PLAIN:
+        return "none (untouched)" if method == NONE else done
+    return strategy if method == NONE else f"{strategy} + {done}"
+
+
+def _judged(cells: pd.DataFrame) -> pd.DataFrame:
+    cells = cells.assign(
+        name=[name_of(*keys) for keys in cells[ROW].itertuples(index=False, name=None)],
+        header=_headers(cells),
+        grid=cells.groupby("method")["setting"].transform("nunique") > SETTINGS,
+    )
+    untouched = cells[cells["strategy"].isin(PLAIN) & (cells["method"] == NONE)].set_index("header")["value"]
+    cells["untouched"] = cells["header"].map(untouched)
+    cells["left"] = left(cells["value"], cells["untouched"], cells["neutral"])
+    cells["viable"] = cells["name"].map(_viable(cells))
+    first = cells["name"] != name_of(NA, NONE, NA)  # the untouched model stands first
+    return cells.iloc[np.argsort(first, kind="stable")]
+
+
+def _headers(cells: pd.DataFrame) -> list[str]:
+    """The label of a measure, with its dataset where it has several here."""
+    several = cells.groupby("measure")["dataset"].nunique() > 1
+    return [
+        f"{row.label} ({row.dataset})" if several[row.measure] else row.label
+        for row in cells[["label", *COLUMN]].itertuples()
+    ]
+
+
+def _viable(cells: pd.DataFrame) -> pd.Series:
+    """By name: whether a cost was measured, and none is more than 5 % worse than that of the untouched model."""
+    costs = cells[(cells["group"] == COST) & cells["value"].notna()]
+    names = pd.Index(cells["name"].unique())
+    kept = pd.Series(names.isin(costs["name"]), index=names)
+    for _, block in costs.groupby("header", sort=False):
+        untouched, better = block[["untouched", "better"]].iloc[0]
+        if pd.isna(untouched):
+            continue  # nothing to compare with
+        own = keeps(block["value"], untouched, better)
+        kept &= own.groupby(block["name"]).all().reindex(kept.index, fill_value=True)
+    return kept

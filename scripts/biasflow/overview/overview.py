@@ -1,0 +1,63 @@
+"""The overview of a run as one self-contained page and as ten lines for the terminal."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+from scripts.biasflow.base.files import whole_file
+from scripts.biasflow.base.shipped import shipped
+from scripts.biasflow.overview.contents import Contents
+from scripts.biasflow.overview.tradeoff import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
+
+PAGE = shipped("scripts/biasflow/overview/page")
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(PAGE),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
+
+
+@dataclass(frozen=True)
+class PaperLinks:
+    """A paper of the run: title, citation, and (caption, file beside the page) of its tables, figures and pages."""
+
+    title: str
+    citation: str
+    files: Sequence[tuple[str, str]]
+
+
+def write_page(
+    contents: Contents,
+    path: str | Path,
+    *,
+    run: str,
+    commit: str,
+    papers: Sequence[PaperLinks],
+    tables: Mapping[str, str],
+) -> None:
+    """Write the page, whole or not at all; nothing in it is fetched from elsewhere.
+
+    tables: name -> file beside the page of the run's own tables; commit: of the code, or "" where it is not known."""
+    text = _TEMPLATES.get_template("page.html").render(
+        contents=contents,
+        run=run,
+        commit=commit,
+        date=datetime.date.today().isoformat(),
+        papers=papers,
+        tables=tables,
+        drawing={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},
+    )
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_summary(contents: Contents, path: str | Path, *, run: str, page: str) -> None:
+    """Write the lines that the run ends with: what differs from neutral, the best viable method, and where to look."""
+    lines = [f"run {run}", *contents.summary, f"overview: {page}"]
+    with whole_file(path) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")

@@ -1,0 +1,136 @@
+"""The trade-off of a map: bias that is left against what it costs, with the Pareto front."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+from scripts.biasflow.overview.judgements import COST, pareto
+from scripts.biasflow.overview.maps import Map
+
+WIDTH, HEIGHT = 560, 340  # of the drawing, and the room that its axes take
+LEFT, RIGHT, TOP, BOTTOM = 62, 16, 14, 46
+WIDE = 20  # a cost that grows by more than this factor is drawn on a logarithmic axis
+
+
+@dataclass(frozen=True)
+class Point:
+    """A row of a map: its place and error bars in pixels, kind ("untouched", "front", "other" or "grid"), and text."""
+
+    name: str
+    kind: str
+    x: float
+    y: float
+    x_bar: tuple[float, float] | None
+    y_bar: tuple[float, float] | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A measure of bias against one of cost. ticks: (place in pixels, number); front: names of rows not dominated."""
+
+    bias: str
+    cost: str
+    x_label: str
+    y_label: str
+    points: tuple[Point, ...]
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    front: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Numbers to pixels, from `start` to `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool = False
+
+    @classmethod
+    def over(cls, numbers: np.ndarray, start: float, end: float, *, zero: bool = False) -> "Axis":
+        low, high = (0.0 if zero else float(np.nanmin(numbers))), float(np.nanmax(numbers))
+        logarithmic = low > 0 and high / low > WIDE
+        room = 0.06 * (high - low) or 0.5
+        if logarithmic:
+            return cls(low / 1.2, high * 1.2, start, end, True)
+        return cls(low if zero else low - room, high + room, start, end)
+
+    def place(self, number: float) -> float:
+        low, high, number = np.log([self.low, self.high, number]) if self.logarithmic else (self.low, self.high, number)
+        return round(float(self.start + (number - low) / (high - low) * (self.end - self.start)), 1)
+
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        locator = LogLocator(subs=(1, 2, 5)) if self.logarithmic else MaxNLocator(5)
+        marks = [mark for mark in locator.tick_values(self.low, self.high) if self.low <= mark <= self.high]
+        return tuple((self.place(mark), f"{mark:.6g}") for mark in marks)
+
+
+def plots(found: Map) -> Iterator[Plot]:
+    """Each measure of bias of a map against each of its costs that is not the same in all rows which have both."""
+    columns = found.columns
+    biases, costs = columns[columns["group"] != COST], columns[columns["group"] == COST]
+    for bias in biases.itertuples():
+        for cost in costs.itertuples():
+            both = _both(found, bias.Index, cost.Index)
+            if both["value_cost"].nunique() > 1:
+                yield _plot(both, bias, cost)
+
+
+def _both(found: Map, bias: str, cost: str) -> pd.DataFrame:
+    own = ["value", "low", "high"]
+    sides = [found.cells[found.cells["header"] == name].set_index("name")[own] for name in (bias, cost)]
+    return sides[0].join(sides[1], lsuffix="_bias", rsuffix="_cost", how="inner").join(found.rows)
+
+
+def _plot(both: pd.DataFrame, bias, cost) -> Plot:
+    distance, low, high = _distances(both, bias.neutral)
+    x = both["value_cost"].to_numpy()
+    on_front = pareto(np.column_stack([distance, -x if cost.better == "high" else x]))
+    across = Axis.over(both[["value_cost", "low_cost", "high_cost"]].to_numpy(), LEFT, WIDTH - RIGHT)
+    up = Axis.over(np.column_stack([distance, high]), HEIGHT - BOTTOM, TOP, zero=True)
+    points = [
+        Point(
+            row.Index,
+            _kind(place, row, on_front[place]),
+            across.place(row.value_cost),
+            up.place(distance[place]),
+            _bar(across, row.low_cost, row.high_cost),
+            _bar(up, low[place], high[place]),
+            f"{row.Index}: {bias.Index} {row.value_bias:.3f}, {cost.Index} {row.value_cost:.3f}",
+        )
+        for place, row in enumerate(both.itertuples())
+    ]
+    arrow = "right" if cost.better == "high" else "left"
+    return Plot(
+        bias.Index,
+        cost.Index,
+        f"{cost.Index} (better to the {arrow})",
+        f"{bias.Index}: distance from {bias.neutral:g}",
+        tuple(sorted(points, key=lambda point: point.kind != "grid")),  # few points lie over many
+        across.ticks(),
+        up.ticks(),
+        tuple(both.index[on_front]),
+    )
+
+
+def _distances(both: pd.DataFrame, neutral: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """|value - neutral|, and the least and largest of it within the interval."""
+    away = np.abs(both[["value_bias", "low_bias", "high_bias"]].to_numpy() - neutral)
+    inside = (both["low_bias"] <= neutral) & (neutral <= both["high_bias"])
+    return away[:, 0], np.where(inside, 0, away[:, 1:].min(axis=1)), away[:, 1:].max(axis=1)
+
+
+def _kind(place: int, row, on_front: bool) -> str:
+    if place == 0:
+        return "untouched"
+    return "front" if on_front else "grid" if row.grid else "other"
+
+
+def _bar(axis: Axis, low: float, high: float) -> tuple[float, float] | None:
+    return None if np.isnan(low) or np.isnan(high) else (axis.place(low), axis.place(high))

@@ -1,0 +1,120 @@
+"""A table as a page: one sentence of caption with the rest folded, what says nothing left out and named."""
+
+from collections.abc import Collection, Mapping
+
+import jinja2
+import pandas as pd
+
+from scripts.biasflow.results.latex import LONG_TEXT  # up to which a column does not wrap
+
+_PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
+    """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ title }}</title>
+<link rel="icon" href="data:,">
+<style>
+:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --soft: #f3f4f6; --quiet: #4b5563; --ours: #e8f0f8; --link: #0b57a4; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --paper: #15181c; --soft: #20252b; --quiet: #b4bcc6; --ours: #1f2f40; --link: #8cc4ff; } }
+body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1rem; }
+a { color: var(--link); }
+h1 { font-size: 1.2rem; }
+.caption { max-width: 60rem; }
+.scroll { overflow: auto; max-width: 100%; max-height: 90vh; }
+table { border-collapse: collapse; border-bottom: 2px solid var(--ink); }
+th, td { padding: .25rem .6rem; text-align: left; vertical-align: top; max-width: 24rem; background: var(--paper); }
+thead th { position: sticky; top: 0; z-index: 2; max-width: 9rem; vertical-align: bottom; box-shadow: inset 0 2px var(--ink), inset 0 -1px var(--ink); }
+tbody th { font-weight: normal; position: sticky; left: 0; z-index: 1; }
+tbody tr:nth-child(even) > * { background: var(--soft); }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number, td.short, tbody th { white-space: nowrap; }
+tbody th.long { white-space: normal; min-width: 12rem; }
+.published { color: var(--quiet); }
+tbody tr > .difference { background: var(--ours); font-style: italic; }
+</style>
+</head>
+<body>
+<p><a href="../index.html">Overview of the run</a></p>
+<h1>{{ title }}</h1>
+<div class="caption" id="caption">
+<p>{{ first }}</p>
+{% if rest or everywhere or empty %}
+<details><summary>More about this table</summary>
+{% if rest %}
+<p>{{ rest }}</p>
+{% endif %}
+{% if everywhere %}
+<p>The same in all rows, and left out here: {% for header, value in everywhere %}{{ header }}: {{ value }}{{ "; " if not loop.last else "." }}{% endfor %}</p>
+{% endif %}
+{% if empty %}
+<p>Empty, and left out here: {{ empty | join(", ") }}.</p>
+{% endif %}
+</details>
+{% endif %}
+</div>
+<div class="scroll" tabindex="0" role="region" aria-labelledby="caption">
+<table aria-labelledby="caption">
+<thead>
+<tr>
+{% for header, kind in columns %}
+<th scope="col"{% if kind %} class="{{ kind }}"{% endif %}>{{ header }}</th>
+{% endfor %}
+</tr>
+</thead>
+<tbody>
+{% for row in rows %}
+<tr>
+{% for cell, kind in row %}
+{% if loop.first %}
+<th scope="row"{% if kind %} class="{{ kind }}"{% endif %}>{{ cell }}</th>
+{% else %}
+<td{% if kind %} class="{{ kind }}"{% endif %}>{{ cell }}</td>
+{% endif %}
+{% endfor %}
+</tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+</body>
+</html>
+"""
+)
+
+
+def html_table(
+    shown: pd.DataFrame,
+    *,
+    headers: Mapping[str, str],
+    numeric: Collection[str],
+    roles: Mapping[str, str],
+    caption: str,
+    title: str,
+) -> str:
+    """The page of a table of texts. headers: column -> what readers see; numeric: columns that are set to the right;
+    roles: column -> "published" or "difference", for those that are.
+
+    Of several rows a column that is empty, or the same in all of them, is left out and named below the caption."""
+    said = {column: shown[column].unique() for column in shown}
+    alike = [column for column in shown if len(shown) > 1 and len(said[column]) == 1]
+    if len(alike) == len(shown.columns):
+        alike = []  # nothing would be left
+    kept = [column for column in shown if column not in alike]
+    kinds = [_kind(shown[column], column in numeric, roles.get(column)) for column in kept]
+    first, _, rest = caption.partition(". ")
+    return _PAGE.render(
+        title=title,
+        first=first.removesuffix(".") + "." if first else "",
+        rest=rest,
+        everywhere=[(headers[column], said[column][0]) for column in alike if said[column][0]],
+        empty=[headers[column] for column in alike if not said[column][0]],
+        columns=list(zip((headers[column] for column in kept), kinds, strict=True)),
+        rows=[list(zip(row, kinds, strict=True)) for row in shown[kept].itertuples(index=False, name=None)],
+    )
+
+
+def _kind(column: pd.Series, is_number: bool, role: str | None) -> str:
+    length = "number" if is_number else "short" if max(map(len, column), default=0) <= LONG_TEXT else "long"
+    return f"{length} {role}" if role else length

@@ -1,0 +1,18 @@
+"""The page of a small run."""
+
+import pytest
+
+from scripts.biasflow.overview.contents import contents
+from scripts.biasflow.overview.overview import PaperLinks, write_page, write_summary
+from tests.unit.overview import made_up
+
+
+@pytest.fixture(scope="session")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("overview")
+    found = contents(*made_up.run())
+    links = [PaperLinks("A paper", "Somebody (2020)", [("What it shows.", "tables/a_table1.html")])]
+    tables = {"matrix": "tables/matrix.html"}
+    write_page(found, folder / "index.html", run="<small>", commit="0123456789abcdef", papers=links, tables=tables)
+    write_summary(found, folder / "summary.txt", run="small", page="results/small/index.html")
+    return folder / "index.html"

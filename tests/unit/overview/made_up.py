@@ -1,0 +1,72 @@
+"""A small matrix, plan and table of scores, as a run would have them."""
+
+import pandas as pd
+
+from scripts.biasflow.results.matrix import matrix
+from scripts.biasflow.results.scores import concatenate, tidy
+
+VALUES = {  # method -> strength, perplexity
+    "none": (2.0, 10.0),
+    "zeta": (1.0, 10.4),
+    "alpha": (0.5, 20.0),
+    "beta": (3.0, 9.0),
+    "gamma": (1.5, 10.0),
+}
+
+
+def scores(encoder="bert", **more):
+    rows = []
+    for method, (strength, perplexity) in (VALUES | more).items():
+        rows += [
+            {"method": method, "metric": "strength", "part": "top=10%", "value": strength, "n": 40},
+            {
+                "method": method,
+                "metric": "distance",
+                "part": "top=10%",
+                "value": strength / 10,
+                "low": 0.01,
+                "high": 0.4,
+            },
+            {"method": method, "metric": "perplexity", "part": "-", "value": perplexity, "n": 9},
+        ]
+    shares = [
+        {"method": "none", "metric": "gender_share", "part": f"layer[{layer}]{head}", "value": value}
+        for layer, head, value in (
+            (0, "", 0.1),
+            (0, ".attention.value[0]", 0.2),
+            (1, "", 0.4),
+            (1, ".attention.value[0]", 0.3),
+        )
+    ]
+    return tidy(pd.DataFrame([*rows, *shares]), encoder=encoder, dataset="data")
+
+
+def fine_tuned(encoder="bert"):
+    rows = [
+        {"strategy": strategy, "head": head, "seed": str(seed), "method": method, "metric": metric, "variant": variant}
+        | {"value": value + seed / 100}
+        for strategy, method, value in (
+            ("plain", "none", 0.8),
+            ("plain", "alpha", 0.5),
+            ("scrubbing", "none", 0.6),
+            ("with-alpha", "alpha", 0.7),
+        )
+        for head in ("own", "retrained")
+        for seed in range(3)
+        for metric, variant in (("accuracy", "-"), ("tpr_gap_pearson", "train"))
+    ]
+    return tidy(pd.DataFrame(rows), encoder=encoder, task="bios", dataset="bios-raw")
+
+
+def plan(scored):
+    keys = ["encoder", "task", "strategy", "seed", "method", "dataset"]
+    run = scored[keys].drop_duplicates().assign(metric="strength", status="run", reason="")
+    absent = run.iloc[:1].assign(metric="seat", dataset="-", status="not run", reason="metrics.seat: no <data> & such")
+    return pd.concat([run, absent], ignore_index=True)
+
+
+def run():
+    """(matrix, plan, scores)."""
+    scored = concatenate([scores(), fine_tuned()])
+    planned = plan(scored)
+    return matrix(scored, planned), planned, scored

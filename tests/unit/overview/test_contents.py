@@ -1,0 +1,143 @@
+"""Maps, trade-offs and the page's contents from a small matrix."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scripts.biasflow.overview.contents import contents
+from scripts.biasflow.overview.maps import maps, name_of
+from scripts.biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
+from scripts.biasflow.results.matrix import matrix
+from tests.unit.overview import made_up
+
+UNTOUCHED = "none (untouched)"
+
+
+@pytest.fixture(scope="module")
+def found():
+    return list(maps(made_up.run()[0]))
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return contents(*made_up.run())
+
+
+def test_a_map_for_every_task_and_head(found):
+    assert [each.title for each in found] == [
+        "bert, as pre-trained",
+        "bert, fine-tuned on bios",
+        "bert, fine-tuned on bios, retrained heads",
+    ]
+    assert [each.own for each in found] == [True, True, False]
+
+
+def test_names_of_rows(found):
+    assert name_of("-", "none", "-") == name_of("plain", "none", "-") == UNTOUCHED
+    assert name_of("plain", "grid", "layer[1]") == "grid layer[1]"
+    assert name_of("scrubbing", "leace", "-") == "scrubbing + leace"
+    assert list(found[1].rows.index) == [UNTOUCHED, "alpha", "scrubbing", "alpha, in training"]
+    assert all(each.rows.index[0] == UNTOUCHED for each in found)
+
+
+def test_what_is_left_and_viable(found):
+    left = found[0].table("left")
+    assert left.loc[UNTOUCHED, "Strength"] == 1 and left.loc["alpha", "Strength"] == 0.25
+    assert left.loc["beta", "Strength"] == 1.5
+    # alpha doubles the perplexity; zeta's is 4 % higher
+    assert found[0].rows["viable"].to_dict() == {
+        UNTOUCHED: True,
+        "zeta": True,
+        "alpha": False,
+        "beta": True,
+        "gamma": True,
+    }
+
+
+def test_a_row_without_any_cost_is_not_called_viable():
+    scored = made_up.scores()
+    scored = scored[~((scored["metric"] == "perplexity") & (scored["method"] == "gamma"))]
+    (only,) = maps(matrix(scored, made_up.plan(scored)))
+    assert not only.rows.loc["gamma", "viable"] and only.rows.loc["zeta", "viable"]
+
+
+def test_columns_stand_by_group(found):
+    groups = list(found[0].columns["group"])
+    assert groups == sorted(groups, key=["inside", "outside", "cost"].index)
+
+
+def test_trade_off_names_its_front_and_stays_in_the_drawing(found):
+    plot = next(plot for plot in plots(found[0]) if plot.bias == "Strength")
+    assert plot.cost == "perplexity" and set(plot.front) == {"alpha", "zeta", "gamma", "beta"}
+    assert {point.kind for point in plot.points if point.name == UNTOUCHED} == {"untouched"}
+    for point in plot.points:
+        assert 0 <= point.x <= WIDTH and 0 <= point.y <= HEIGHT
+    by_name = {point.name: point for point in plot.points}
+    assert by_name["alpha"].x > by_name["zeta"].x  # a higher perplexity
+    assert by_name["alpha"].y > by_name["zeta"].y  # less bias: lower on the page
+    bars = next(plot for plot in plots(found[0]) if plot.bias == "Distance").points[0].y_bar
+    assert bars[0] > bars[1]  # pixels grow downwards
+
+
+def test_a_cost_that_is_the_same_everywhere_is_no_trade_off():
+    scored = made_up.scores()
+    scored.loc[scored["metric"] == "perplexity", "value"] = 10.0
+    (only,) = maps(matrix(scored, made_up.plan(scored)))
+    assert not list(plots(only))
+
+
+def test_untouched_measures_and_verdicts(whole):
+    by_label = {(one.label, one.where): one for one in whole.encoders["bert"]}
+    distance = by_label["Distance", "as pre-trained, data"]
+    assert distance.value == "0.200" and distance.verdict == "differs from neutral" and "low" in distance.places
+    strength = by_label["Strength", "as pre-trained, data"]
+    assert strength.verdict == "no interval" and strength.n == "40 items"
+    assert by_label["perplexity", "as pre-trained, data"].verdict == "cost"
+    seeds = by_label["TPR gap (P)", "fine-tuned on bios, bios-raw"]
+    assert seeds.n == "3 seeds" and seeds.value == "0.810" and seeds.verdict == "differs from neutral"
+    for one in whole.encoders["bert"]:
+        assert all(0 <= place <= 100 for place in one.places.values())
+
+
+def test_heat_cells(whole):
+    heat = whole.sections[0].heat
+    strength = [header for header, _ in heat.columns].index("Strength")
+    kinds = {name: cells[strength].kind for name, _, cells in heat.rows}
+    assert kinds == {UNTOUCHED: "plain", "zeta": "nearer", "alpha": "nearer", "beta": "farther", "gamma": "nearer"}
+    sizes = {name: cells[strength].size for name, _, cells in heat.rows}
+    assert sizes["alpha"] < sizes["zeta"] < sizes[UNTOUCHED] < sizes["beta"] <= 100
+    assert sum(width for _, width in heat.groups) == len(heat.columns)
+
+
+def test_agreement_is_of_the_distances(whole):
+    agreement = dict(whole.sections[0].agreement)
+    assert agreement["Strength"][1] == "1.00 (5)"  # distance is a tenth of it
+
+
+def test_gender_by_layer_and_head(whole):
+    (shares,) = whole.shares
+    assert shares.heads == 1 and [layer for layer, _ in shares.rows] == ["layer 0", "layer 1"]
+    assert shares.rows[1][1][0] == ("0.40", 1.0) and shares.rows[0][1][1] == ("0.20", 0.5)
+
+
+def test_what_was_not_run_stands_once_and_the_summary_is_short(whole):
+    assert whole.not_run == [("metrics.seat: no <data> & such", 1, "seat")]
+    assert len(whole.summary) <= 8 and "not run: 1 cells" in whole.summary[-1]
+    assert any("zeta" in line for line in whole.summary)  # the viable one with the least bias; alpha is not viable
+
+
+def test_nothing_measured_is_no_error():
+    scored = made_up.scores().iloc[:0]
+    planned = made_up.plan(made_up.scores()).assign(status="not run", reason="encoders.bert: absent")
+    empty = contents(matrix(scored, planned), planned, scored)
+    assert not empty.sections and not empty.encoders and empty.not_run
+
+
+def test_an_undefined_value_is_a_hole():
+    scored = made_up.scores()
+    scored.loc[(scored["metric"] == "strength") & (scored["method"] == "zeta"), "value"] = np.nan
+    found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
+    heat = found.sections[0].heat
+    strength = [header for header, _ in heat.columns].index("Strength")
+    assert {name: cells[strength] is None for name, _, cells in heat.rows}["zeta"]
+    assert pd.notna(found.sections[0].heat.rows[0][2][strength].value)
