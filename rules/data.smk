@@ -97,6 +97,25 @@ rule planted_text:
         "../scripts/planted_text.py"
 
 
+# Line by line: a running text's lines are its paragraphs.
+rule swapped_text:
+    input:
+        code=code("swapped_text"),
+        text=f"{RESULTS}/data/texts/{{text}}.txt",
+    output:
+        f"{RESULTS}/data/texts/{{text}}.swapped.txt",
+    log:
+        f"{RESULTS}/logs/data/{{text}}.swapped.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    script:
+        "../scripts/swapped_text.py"
+
+
 rule stimuli_planted:
     input:
         code=code("stimuli_planted"),

@@ -59,9 +59,9 @@ rule pretrain:
 
 rule continue_encoder:
     input:
+        unpack(lambda wildcards: FIND.encoders.continuing_texts(wildcards.encoder)),
         code=code("continue_encoder"),
         encoder=lambda wildcards: FIND.encoders.files(config["encoders"][wildcards.encoder]["from"]),
-        text=lambda wildcards: FIND.encoders.continuing_text(wildcards.encoder),
     output:
         f"{RESULTS}/encoders/{{encoder}}/config.json",
         f"{RESULTS}/encoders/{{encoder}}/model.safetensors",

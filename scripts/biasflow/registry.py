@@ -60,6 +60,10 @@ ERASERS = {
     ),
     "leace": Eraser("LEACE", "erasers.leace", {"shrinkage": {"type": "boolean", "default": False}}),
     "mean_projection": Eraser("mean projection", "erasers.mean_projection"),
+    "inlp": Eraser("INLP", "erasers.inlp", {"classifiers": _whole(1, 100)}),
+    "rlace": Eraser("R-LACE", "erasers.rlace", {"components": _whole(1, 1)}),
+    "sal": Eraser("SAL", "erasers.sal"),
+    "random": Eraser("random directions", "erasers.random", {"components": _whole(1, 1), "seed": _whole(0, 0)}),
 }
 
 

@@ -50,6 +50,20 @@ def test_every_eraser_has_a_method_of_its_name_and_each_method_one_that_is_fitte
     assert methods["none"] == [] and "none-pretrained" not in methods
 
 
+def test_each_method_but_a_grid_has_five_random_controls():
+    methods = resolve(changed(("methods.mine", [{"eraser": "leace", "places": "last"}])), SCHEMA)["methods"]
+    draws = [methods[f"mine-random{seed}"] for seed in range(5)]
+    assert draws == [[methods["mine"][0] | {"control": seed}] for seed in range(5)]
+    unwanted = (
+        "mine-random5",
+        "none-random0",
+        "dawkins2024-random0",
+        "mine-pretrained-random0",
+        "mine-random0-random0",
+    )
+    assert not set(unwanted) & set(methods)
+
+
 def test_a_method_of_ones_own_comes_before_the_one_of_that_name():
     own = [{"eraser": "leace", "places": "layer[1]"}]
     assert resolve(changed(("methods.leace", own)), SCHEMA)["methods"]["leace"][0]["places"] == "layer[1]"

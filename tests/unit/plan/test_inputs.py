@@ -10,9 +10,11 @@ import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import read_catalogue
+from scripts.biasflow.encoders.recipes import RECIPES
 from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.plan.configuration import resolve
 from scripts.biasflow.plan.datasets import DATASETS, context_files, text_file
+from scripts.biasflow.plan.encoders import Encoders
 from scripts.biasflow.plan.external import external_files
 from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs
@@ -30,6 +32,7 @@ CATALOGUE = read_catalogue()
 DATA = [
     r"texts/(wikitext-2(-test)?(\.sentences)?|wikitext-2-whole-sentences(-test)?|{pretrain}(\.held-out)?)\.txt",
     r"texts/chinese-wikipedia\.txt",
+    r"texts/(wikitext-2|wikitext-2-whole-sentences|{pretrain})\.swapped\.txt",
     r"stimuli/(planted|stereoset-authors|stereoset-authors-test|stereoset-swapped)\.csv",
     r"stereoset-changes\.csv",
     r"contexts/{encoder}/(ceat\.parquet|ceat_counts\.csv)",
@@ -325,6 +328,23 @@ def asked(*metrics: str, **keys):
 def test_the_embedded_run_needs_no_external_file():
     assert external_files(of_file("config"), CATALOGUE) == []
     assert external_files(of_file("planted"), CATALOGUE) == []
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_reads_the_text_and_the_swapped_one_if_it_trains_on_that(recipe):
+    more = {"source": "continued", "from": "own", "recipe": recipe}
+    changes = [(f"encoders.{name}", more | about) for name, about in (("here", {}), ("there", {"text": "wikitext-2"}))]
+    config = resolve(changed(*changes), SCHEMA)
+    encoders = Encoders(config, facts_of(config))
+    for name, text in (("here", "own"), ("there", "wikitext-2")):
+        expected = {"text": f"results/test/data/texts/{text}.txt"}
+        if recipe == "cda":
+            expected["swapped"] = f"results/test/data/texts/{text}.swapped.txt"
+        assert encoders.continuing_texts(name) == expected
+
+
+def test_the_schema_takes_all_recipes():
+    assert SCHEMA["$defs"]["continued"]["properties"]["recipe"]["enum"] == list(RECIPES)
 
 
 def test_the_external_files_of_stimuli():
