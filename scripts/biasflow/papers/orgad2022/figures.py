@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.orgad2022.fits import line
+from scripts.biasflow.papers.orgad2022.fits import line, printed_r_squared
 from scripts.biasflow.papers.orgad2022.halves import (
     AFTER,
     BEFORE,
@@ -44,8 +44,9 @@ def figure3(run: Run, *, tested: str = RAW) -> Figure:
 
     Left: before retraining, a point per fine-tuned model; right: after, a box per fine-tuned encoder over its heads
     (quartiles; whiskers to the furthest head within 1.5 quartile ranges), at the encoder's compression. Colour:
-    strategy. Line: least squares over all points (right: all heads), with R^2. Where nothing can be drawn the figure
-    says why. `tested`: as in `points`. BiasflowError naming encoder and strategy for a hole in the scores."""
+    strategy. Line: least squares over all points (right: all heads), with R^2, and below it the printed one. Where
+    nothing can be drawn the figure says why. `tested`: as in `points`. BiasflowError naming encoder and strategy for a
+    hole in the scores."""
     return _boxes(run, OCCUPATION, TPR_GAP, f"{TPR_GAP.label}, data shares", tested)
 
 
@@ -81,10 +82,12 @@ def _boxes(run: Run, half: Half, measure: Measure, label: str, tested: str) -> F
     blocks, marks = _blocks(chosen, [measure], tested), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
+    printed = printed_r_squared(chosen, tested)
     figure, grid = draw.panels(len(blocks), 2, (7.2, 0.7 + 2.6 * len(blocks)), sharey="row")
     for row, (name, stages) in zip(grid, blocks.items(), strict=True):
         for axes, (stage, block) in zip(row, stages.items(), strict=True):
-            _draw(axes, block, _x(chosen), measure, marks, boxes=stage == AFTER, title=_STAGES[stage])
+            theirs = printed.get((name, *measure.key, stage))
+            _draw(axes, block, _x(chosen), measure, marks, theirs, boxes=stage == AFTER, title=_STAGES[stage])
             axes.tick_params(labelleft=True)
         row[0].set_ylabel(label)
         draw.name_row(row[0], name, _ABOVE)
@@ -98,13 +101,15 @@ def _small_multiples(run: Run, half: Half, rows: Sequence[Sequence[Measure]], te
     blocks, marks = _blocks(chosen, [measure for row in rows for measure in row], tested), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
+    printed = printed_r_squared(chosen, tested)
     lines = len(rows) * len(blocks)
     figure, grid = draw.panels(lines, 2 * _COLUMNS, (10.5, 0.8 + 2.0 * lines))
     for line_of_panels, ((name, stages), measures) in zip(grid, product(blocks.items(), rows), strict=True):
         for left, right, measure in zip(line_of_panels[::2], line_of_panels[1::2], measures, strict=False):
             right.sharey(left)
             for axes, (stage, block) in zip((left, right), stages.items(), strict=True):
-                _draw(axes, block, _x(chosen), measure, marks, title=stage)
+                theirs = printed.get((name, *measure.key, stage))
+                _draw(axes, block, _x(chosen), measure, marks, theirs, title=stage)
             left.set_ylabel(f"{measure.label}{', labour shares' if measure.variant == 'labour' else ''}")
             right.tick_params(labelleft=False)
         for unused in line_of_panels[2 * len(measures) :]:
@@ -151,10 +156,18 @@ def _nothing(chosen: Selection) -> Figure:
 
 
 def _draw(
-    axes: Axes, block: pd.DataFrame, x: str, measure: Measure, marks: Marks, *, title: str, boxes: bool = False
+    axes: Axes,
+    block: pd.DataFrame,
+    x: str,
+    measure: Measure,
+    marks: Marks,
+    printed: float | None,
+    *,
+    title: str,
+    boxes: bool = False,
 ) -> None:
-    """One measure at one stage: marks (or a box per encoder), line, and as the title R^2, of labour shares also that
-    of the data's."""
+    """One measure at one stage: marks (or a box per encoder), line, and as the title R^2, beside the printed one where
+    there is one, of labour shares also that of the data's."""
     y = measure.column
     known = _known(block, x, measure)
     draw.light_grid(axes)
@@ -179,6 +192,8 @@ def _draw(
     if measure.variant == "labour":
         other = line(block[x], block[measure._replace(variant="train").column])
         text += f"\n(data shares: {_r_squared(other.r_squared)})"
+    if printed is not None:
+        text += f"\n(printed: {_r_squared(printed)})"
     axes.set_title(text, loc="left", fontsize=7)
 
 

@@ -115,6 +115,14 @@ def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*keys, stage, f"n_{stage}"])
 
 
+def printed_r_squared(chosen: Selection, tested: str) -> pd.Series:
+    """R^2 with compression as printed: [encoder, metric, variant, stage], none where ours is of another reading."""
+    values = _printed(chosen)
+    alike = values["intrinsic_variant"] == mixed(chosen.probe_data[0]).variant
+    values = values[alike & (values["tested"] == tested)]
+    return values.set_index(["encoder", "metric", "variant"])[[BEFORE, AFTER]].stack()
+
+
 def _printed(chosen: Selection) -> pd.DataFrame:
     """R^2 as printed, by _KEY, columns before and after; CEAT only where ours is on the same test."""
     values = printed_values(chosen.run, chosen.half, "2", "6")

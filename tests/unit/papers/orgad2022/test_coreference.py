@@ -301,6 +301,11 @@ def test_figure_4_has_a_point_per_model_and_a_box_per_encoder(roberta):
     assert found.shape == (24, 2) and found[0].tolist() == pytest.approx([3, first_value("f1_difference", part="all")])
     assert len(after.patches) == 24 and before.get_ylabel() == "F1 diff (pro - anti), points"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == RESOLVED
+    assert [axes.get_title(loc="left").split("\n")[1] for axes in figure.axes] == [
+        "(printed: R\u00b2 = 0.821)",
+        "(printed: R\u00b2 = 0.709)",
+    ]
+    assert "printed" not in FIGURES["figure4"](run(coreference_scores(encoder="b"))).axes[0].get_title(loc="left")
 
 
 def test_figure_6_has_every_printed_measure_before_and_after(roberta):
