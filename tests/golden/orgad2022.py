@@ -60,7 +60,7 @@ def run(
 @cache
 def coreference_scores() -> pd.DataFrame:
     """The stored scores of coreference, of one encoder."""
-    stored = pd.read_csv(HERE / "coreference_scores.csv", dtype=str, keep_default_na=False, na_values={"n": [""]})
+    stored = pd.read_csv(INPUTS / "coreference_scores.csv", dtype=str, keep_default_na=False, na_values={"n": [""]})
     return tidy(stored.astype({"value": float, "n": float}), encoder=ROBERTA, method="none")
 
 

@@ -52,7 +52,7 @@ def _flat(about: Mapping, prefix: str = "") -> dict[str, object]:
     for key, value in about.items():
         if isinstance(value, Mapping):
             found |= _flat(value, f"{prefix}{key}.")
-        elif value is not None:
+        elif value not in (None, []):
             found[prefix + key] = " ".join(map(str, value)) if isinstance(value, list) else value
     return found
 

@@ -36,11 +36,11 @@ class Half:
     performance      metric of the registry -> measures of how well the task is done; the first is printed
     extrinsic        measures of bias on the task itself, as printed; `variants`: other readings
     extrinsic_by     the metric of the registry that gives them
-    readings         of the predictions, which variants begin with
     probe_data       whose labels the probe codes; the printed values stand beside the first
     in_overview      those of `extrinsic` that the paper's table 1 has
     panels           those of `extrinsic` that the figure of all measures has, row by row
-    printed_in       stage -> the paper's table"""
+    printed_in       stage -> the paper's table
+    readings         of the predictions, which variants begin with"""
 
     kind: str
     label: str
