@@ -21,7 +21,6 @@ for NAME, READOUT in READOUTS.items():
             rule_of(NAME)
         input:
             unpack(FIND.readings.inputs(NAME)),
-            code=code_of_readout(NAME),
             spares=spares_of_readout(NAME),
         output:
             directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}"),
@@ -39,6 +38,7 @@ for NAME, READOUT in READOUTS.items():
             runtime=READOUT.runtime,
             gpu=gpu,
         params:
+            code=code_of_readout(NAME),
             readout=FIND.readings.params(NAME),
             checkpoints=f"{RESULTS}/checkpoints/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}",
             device=config["device"],
@@ -49,7 +49,6 @@ for NAME, READOUT in READOUTS.items():
 rule external_readout:
     input:
         unpack(FIND.readings.given),
-        code=lambda wildcards: code("external_readout", FIND.readings.given_module(wildcards)),
     output:
         directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{{readout}}"),
     log:
@@ -64,6 +63,7 @@ rule external_readout:
         mem_mb=memory(2000),
         runtime=30,
     params:
+        code=lambda wildcards: code("external_readout", FIND.readings.given_module(wildcards)),
         readout=FIND.readings.given_params,
     script:
         "../scripts/external_readout.py"
