@@ -162,9 +162,9 @@ def _heat(found: Map) -> HeatMap:
 
 def _heat_cell(row) -> HeatCell:
     interval = "" if np.isnan(row.low) else f" [{row.low:.3f}, {row.high:.3f}]"
-    text = (
-        f"{row.name}, {row.header}: {row.value:.3f}{interval}; untouched {row.untouched:.3f}, neutral {row.neutral:g}"
-    )
+    of = "" if pd.isna(row.n) else f" ({row.n} {row.unit})"
+    compared = f"untouched {row.untouched:.3f}, neutral {row.neutral:g}"
+    text = f"{row.name}, {row.header}: {row.value:.3f}{interval}{of}; {compared}"
     if np.isnan(row.left):
         return HeatCell(f"{row.value:.3f}", 0, "plain", f"{abs(row.value - row.neutral):.6g}", text)
     text += f"; {row.left:.0%} of the distance left"
