@@ -1,4 +1,4 @@
-"""The matrix for readers: methods in rows, measures side by side; a table of pretrained encoders and one of each task."""
+"""The matrix for readers: methods in rows, measures side by side; a table of pretrained encoders, and of each task."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,8 @@ def first_table(matrix: pd.DataFrame, task: str) -> FirstTable:
     """The cells of `matrix` (results.matrix) whose models were fine-tuned on `task`; NA: on none.
 
     A column names the dataset and the head where its measure has several. The caption says what is better, what is
-    known against a measure, why cells are empty, and which methods have more than SETTINGS settings and are left to matrix.csv."""
+    known against a measure, why cells are empty, and which methods have more than SETTINGS settings
+    and are left to matrix.csv."""
     own = matrix[matrix["task"] == task]
     settings = own.groupby("method", sort=False)["setting"].nunique()
     left_out = settings.index[settings > SETTINGS]

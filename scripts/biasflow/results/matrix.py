@@ -20,10 +20,11 @@ UNDEFINED = "measured, but not defined for what was found"
 def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """One row per cell: COLUMNS.
 
-    value: mean over seeds of fine-tuning, splits, readouts and heads. n and unit: how many seeds of the model, where
-    there are several (low, high: Student's t interval of their mean, from three on), otherwise how many items (low,
-    high: those of the score). neutral: the value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training:
-    "yes" where the method was active in the training. reason: why a cell that was asked for has no value.
+    value: mean over seeds of fine-tuning, splits, readouts and heads. n and unit: for how many seeds of the model it is
+    defined, where there are several (low, high: Student's t interval of their mean, from three on), otherwise how many
+    items (low, high: those of the score). neutral: the value without bias or cost; better: "low", "high", or "neutral"
+    for nearer to it. in_training: "yes" where the method was active in the training. reason: why a cell that was asked
+    for has no value.
 
     Rows are in the order of the plan, measures in that of the registry."""
     rows = pd.concat([_measured(scores), _holes(plan)], ignore_index=True).reindex(columns=COLUMNS)
@@ -70,9 +71,10 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summary(block: pd.DataFrame) -> dict[str, object]:
+    several = block["seed"].nunique() > 1
     block = block[block["value"].notna()] if block["value"].notna().any() else block
     seeds = block.groupby("seed")["value"].mean()
-    if len(seeds) > 1:
+    if several:  # also where the value of only one of them is defined
         low, high = t_interval(seeds.to_numpy())
         return {"value": seeds.mean(), "n": len(seeds), "unit": SEEDS, "low": low, "high": high}
     one = block.iloc[0] if len(block) == 1 else None

@@ -89,7 +89,9 @@ def correlations(
         picks = np.random.default_rng(seed).integers(n, size=(resamples, n))
         x, y = (np.ascontiguousarray(side.T) for side in (x[:, rows], y[:, columns]))
         sides = [x, y, x[:, picks], y[:, picks]]  # [a, n], [b, n], [a, resamples, n], [b, resamples, n]
-        x, y, drawn_x, drawn_y = (scipy.stats.rankdata(side, axis=-1) if method == "spearman" else side for side in sides)
+        x, y, drawn_x, drawn_y = (
+            scipy.stats.rankdata(side, axis=-1) if method == "spearman" else side for side in sides
+        )
         for row, one, drawn in zip(rows, x, drawn_x, strict=True):
             r = _estimates(one, y)
             ends = np.nanpercentile(_estimates(drawn, drawn_y), _ENDS, axis=-1)

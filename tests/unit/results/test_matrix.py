@@ -48,7 +48,9 @@ def cells():
     )
     plan = [planned("strength", method=method) for method in METHODS]
     plan += [planned("perplexity", method="alpha", reason="encoders.bert has no masked-LM head")]
-    plan += [planned("fairness", task="bios", strategy="plain", seed=str(seed), dataset="bios-raw") for seed in (0, 1, 2)]
+    plan += [
+        planned("fairness", task="bios", strategy="plain", seed=str(seed), dataset="bios-raw") for seed in (0, 1, 2)
+    ]
     return matrix(scores, pd.DataFrame(plan))
 
 
@@ -113,7 +115,9 @@ def test_the_first_table_has_methods_in_rows_and_measures_in_columns(cells):
 
 
 def test_what_is_known_against_a_measure_stands_in_the_caption():
-    scores = scored([{"metric": "gest_stereotype_rate", "part": "all", "variant": "base10", "value": 1.1}], method="none")
+    scores = scored(
+        [{"metric": "gest_stereotype_rate", "part": "all", "variant": "base10", "value": 1.1}], method="none"
+    )
     plan = pd.DataFrame([planned("gest")])
     assert METRICS["gest"].criticism in first_table(matrix(scores, plan), NA).caption
     assert METRICS["gest"].criticism not in first_table(matrix(concatenate([]), plan), NA).caption
@@ -145,3 +149,13 @@ def test_nothing_measured_at_all():
     plan = pd.DataFrame([planned("strength", reason="there is no encoder in nowhere")])
     table = first_table(matrix(concatenate([]), plan), NA)
     assert list(table.frame["method"]) == ["none"] and "no encoder in nowhere" in table.caption
+
+
+def test_a_seed_without_a_value_is_missing_from_n():
+    values = [
+        {"seed": str(seed), "metric": "accuracy", "value": value, "n": 400} for seed, value in ((0, np.nan), (1, 0.5))
+    ]
+    scores = scored(values, task="bios", strategy="plain", head="own")
+    plan = pd.DataFrame([planned("fairness", task="bios", strategy="plain", seed=str(seed)) for seed in (0, 1)])
+    (cell,) = matrix(scores, plan).to_dict("records")
+    assert (cell["value"], cell["n"], cell["unit"]) == (0.5, 1, SEEDS) and np.isnan(cell["low"])
