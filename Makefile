@@ -9,7 +9,7 @@ export HF_HUB_OFFLINE ?= 1
 .PHONY: demo test lint bench env clean
 
 demo: env
-	$(BIN)/snakemake --cores $(CORES)
+	$(BIN)/snakemake --cores $(CORES) --quiet rules
 
 # One process per core and one thread in each; runs of the workflow use the cores themselves.
 test: env

@@ -1,6 +1,6 @@
 # What all rules share: the checked configuration, its plan, and helpers that find inputs in it. No rules here.
 import atexit
-import os
+import gc
 import re
 import shutil
 import sys
@@ -8,6 +8,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+gc.set_threshold(50_000)  # planning makes objects that stay: looking for cycles among them takes a sixth of it
 ROOT = Path(workflow.basedir)
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
@@ -18,7 +19,7 @@ from scripts.biasflow.base.files import check_writable
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.papers.paper import load as load_paper
 from scripts.biasflow.plan.cells import plan
-from scripts.biasflow.plan.code import code_files, module_file
+from scripts.biasflow.plan.code import code_digest, module_file
 from scripts.biasflow.plan.configuration import load_schema, resolve
 from scripts.biasflow.plan.datasets import (
     AUTHORS_STIMULI,
@@ -32,6 +33,7 @@ from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs
 from scripts.biasflow.plan.items import items_of
 from scripts.biasflow.plan.paths import CORPORA, Paths, project_file, project_folder
+from scripts.biasflow.plan.sources import is_external
 from scripts.biasflow.plan.tasks import kind_of, plan_module
 from scripts.biasflow.registry import PAPERS, READOUTS, TASKS, module_of, rule_of
 from scripts.biasflow.text.occupation_templates import PRONOUNS
@@ -60,10 +62,11 @@ TRAINING = r"pretrained|random/seed\d+|[^/]+/[^/]+/seed\d+"
 
 
 def code(name, *modules):
-    """The script of a rule and the modules that it imports, so that an edited module runs its dependants again; with
-    `modules`, those that it imports by name, too."""
+    """A digest of the script of a rule and of the modules that it imports, so that an edited module runs its dependants
+    again; with `modules`, of those that it imports by name, too. It is a parameter: as inputs these would be hundreds of
+    files a job, all of which Snakemake looks at whenever a job ends."""
     files = [ROOT / f"scripts/{name}.py", *(module_file(module, ROOT) for module in modules)]
-    return sorted({os.path.relpath(path) for file in files for path in code_files(file, ROOT)})
+    return code_digest(files, ROOT)
 
 
 def check_results_folder():

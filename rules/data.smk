@@ -32,7 +32,6 @@ rule download:
 
 rule wikitext:
     input:
-        code=code("wikitext"),
         articles=lambda wildcards: f"{CORPORA}/wikitext-2-{'test' if wildcards.part else 'train'}",
         words=f"{CORPORA}/google-analogies",
     output:
@@ -50,13 +49,14 @@ rule wikitext:
     resources:
         mem_mb=2000,
         runtime=10,
+    params:
+        code=code("wikitext"),
     script:
         "../scripts/wikitext.py"
 
 
 rule chinese_wikipedia:
     input:
-        code=code("chinese_wikipedia"),
         articles=[f"{CORPORA}/{name}" for name in CHINESE_ARTICLES],
     output:
         f"{RESULTS}/data/texts/{CHINESE_TEXT}.txt",
@@ -69,6 +69,7 @@ rule chinese_wikipedia:
         mem_mb=2000,
         runtime=10,
     params:
+        code=code("chinese_wikipedia"),
         pronouns=PRONOUNS["chinese"],
     script:
         "../scripts/chinese_wikipedia.py"
@@ -76,8 +77,6 @@ rule chinese_wikipedia:
 
 # Held-out text is of the same world, but no encoder was trained on it: another seed.
 rule planted_text:
-    input:
-        code=code("planted_text"),
     output:
         f"{RESULTS}/data/texts/{{encoder}}{{part}}.txt",
     log:
@@ -92,14 +91,33 @@ rule planted_text:
         mem_mb=2000,
         runtime=10,
     params:
+        code=code("planted_text"),
         encoder=lambda wildcards: FIND.encoders.planted_corpus(wildcards.encoder, held_out=bool(wildcards.part)),
     script:
         "../scripts/planted_text.py"
 
 
-rule stimuli_planted:
+# Line by line: a running text's lines are its paragraphs.
+rule swapped_text:
     input:
-        code=code("stimuli_planted"),
+        text=f"{RESULTS}/data/texts/{{text}}.txt",
+    output:
+        f"{RESULTS}/data/texts/{{text}}.swapped.txt",
+    log:
+        f"{RESULTS}/logs/data/{{text}}.swapped.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        code=code("swapped_text"),
+    script:
+        "../scripts/swapped_text.py"
+
+
+rule stimuli_planted:
     output:
         f"{RESULTS}/data/stimuli/planted.csv",
     log:
@@ -111,6 +129,7 @@ rule stimuli_planted:
         mem_mb=1000,
         runtime=10,
     params:
+        code=code("stimuli_planted"),
         triples=config["metrics"]["strength"]["triples"],
         seed=config["metrics"]["strength"]["seed"],
     script:
@@ -119,7 +138,6 @@ rule stimuli_planted:
 
 rule stimuli_authors:
     input:
-        code=code("stimuli_authors"),
         authors=lambda wildcards: f"{CORPORA}/{AUTHORS_STIMULI[wildcards.stimuli]}",
     output:
         f"{RESULTS}/data/stimuli/{{stimuli}}.csv",
@@ -133,13 +151,14 @@ rule stimuli_authors:
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        code=code("stimuli_authors"),
     script:
         "../scripts/stimuli_authors.py"
 
 
 rule stimuli_swapped:
     input:
-        code=code("stimuli_swapped"),
         stereoset=f"{CORPORA}/stereoset-dev",
     output:
         f"{RESULTS}/data/stimuli/stereoset-swapped.csv",
@@ -151,13 +170,14 @@ rule stimuli_swapped:
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        code=code("stimuli_swapped"),
     script:
         "../scripts/stimuli_swapped.py"
 
 
 rule stereoset_changes:
     input:
-        code=code("stereoset_changes"),
         stereoset=f"{CORPORA}/stereoset-dev",
         authors=f"{CORPORA}/gender-swapped-dev",
     output:
@@ -170,13 +190,14 @@ rule stereoset_changes:
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        code=code("stereoset_changes"),
     script:
         "../scripts/stereoset_changes.py"
 
 
 rule ceat_contexts:
     input:
-        code=code("ceat_contexts"),
         encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
         text=lambda wildcards: context_files(config, wildcards.encoder, CATALOGUE),
         words=project_file("config/ceat_words.csv"),
@@ -193,6 +214,7 @@ rule ceat_contexts:
         runtime=240,
     params:
         **{key: config["metrics"]["ceat"][key] for key in ("per_word", "seed")},
+        code=code("ceat_contexts"),
         tests=lambda wildcards: ceat_tests(config, wildcards.encoder),
         text=lambda wildcards: text_name(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),
     script:
@@ -208,7 +230,6 @@ for KIND in TASKS:
                 STEP.rule
             input:
                 unpack(FIND.step_inputs(STEP)),
-                code=code("prepare", module_of(STEP)),
             output:
                 **{role: f"{RESULTS}/data/{{task}}/{file}" for role, file in STEP.outputs.items()},
             log:
@@ -222,6 +243,7 @@ for KIND in TASKS:
                 mem_mb=STEP.memory,
                 runtime=STEP.runtime,
             params:
+                code=code("prepare", module_of(STEP)),
                 prepare=FIND.step_params(STEP),
             script:
                 "../scripts/prepare.py"

@@ -29,7 +29,6 @@ rule download_encoder:
 
 rule pretrain:
     input:
-        code=code("pretrain"),
         texts=lambda wildcards: FIND.encoders.pretraining_texts(wildcards.encoder),
         vocabulary=lambda wildcards: config["encoders"][wildcards.encoder]["vocabulary"] or [],
     output:
@@ -50,6 +49,7 @@ rule pretrain:
         runtime=120,
         gpu=gpu,
     params:
+        code=code("pretrain"),
         device=config["device"],
         deterministic=config["deterministic"],
         encoder=lambda wildcards: FIND.encoders.pretraining(wildcards.encoder),
@@ -59,9 +59,8 @@ rule pretrain:
 
 rule continue_encoder:
     input:
-        code=code("continue_encoder"),
+        unpack(lambda wildcards: FIND.encoders.continuing_texts(wildcards.encoder)),
         encoder=lambda wildcards: FIND.encoders.files(config["encoders"][wildcards.encoder]["from"]),
-        text=lambda wildcards: FIND.encoders.continuing_text(wildcards.encoder),
     output:
         f"{RESULTS}/encoders/{{encoder}}/config.json",
         f"{RESULTS}/encoders/{{encoder}}/model.safetensors",
@@ -79,6 +78,7 @@ rule continue_encoder:
         runtime=240,
         gpu=gpu,
     params:
+        code=code("continue_encoder"),
         device=config["device"],
         deterministic=config["deterministic"],
         encoder=lambda wildcards: {

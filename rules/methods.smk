@@ -4,7 +4,6 @@
 rule fit_methods:
     input:
         unpack(FIND.fits.inputs),
-        code=lambda wildcards: code("fit_methods", *FIND.fits.modules(wildcards)),
         sentence_pairs=SENTENCE_PAIRS,
     output:
         methods=f"{RESULTS}/methods/{{encoder}}/{{training}}/{{group}}.safetensors",
@@ -21,6 +20,7 @@ rule fit_methods:
         runtime=120,
         gpu=gpu,
     params:
+        code=lambda wildcards: code("fit_methods", *FIND.fits.modules(wildcards)),
         fit=FIND.fits.params,
         device=config["device"],
     script:

@@ -29,7 +29,6 @@ for NAME in config["papers"]:
                 f"paper_{NAME}_audit" if AUDIT else f"paper_{NAME}"
             input:
                 **({} if AUDIT else FIND.paper_inputs(NAME)),
-                code=code("paper", f"{module_of(PAPERS[NAME])}.{'audit' if AUDIT else 'targets'}"),
                 printed=project_folder(f"scripts/biasflow/papers/{NAME}/published"),
                 text=project_file(f"scripts/biasflow/papers/{NAME}/paper.yaml"),
             output:
@@ -43,6 +42,7 @@ for NAME in config["papers"]:
                 mem_mb=2000,
                 runtime=20,
             params:
+                code=code("paper", f"{module_of(PAPERS[NAME])}.{'audit' if AUDIT else 'targets'}"),
                 paper=NAME,
                 options=FIND.paper_options(NAME),
                 files={} if AUDIT else items_of(config, PLAN, NAME).files,

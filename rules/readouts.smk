@@ -1,4 +1,5 @@
 # What is read from a model under methods: one rule per readout, all of one shape. A job reads all datasets of a block.
+# One rule more, for all readouts, takes what an external encoder gives.
 
 
 def code_of_readout(name):
@@ -20,7 +21,6 @@ for NAME, READOUT in READOUTS.items():
             rule_of(NAME)
         input:
             unpack(FIND.readings.inputs(NAME)),
-            code=code_of_readout(NAME),
             spares=spares_of_readout(NAME),
         output:
             directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}"),
@@ -28,6 +28,8 @@ for NAME, READOUT in READOUTS.items():
             f"{RESULTS}/logs/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}.log",
         benchmark:
             f"{RESULTS}/benchmarks/{NAME}/{{encoder}}/{{training}}/{{block}}.tsv"
+        wildcard_constraints:
+            encoder=one_of(name for name in config["encoders"] if not is_external(config, name)),
         conda:
             "../envs/torch.yaml"
         threads: threads_for
@@ -36,7 +38,32 @@ for NAME, READOUT in READOUTS.items():
             runtime=READOUT.runtime,
             gpu=gpu,
         params:
+            code=code_of_readout(NAME),
             readout=FIND.readings.params(NAME),
+            checkpoints=f"{RESULTS}/checkpoints/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}",
             device=config["device"],
         script:
             "../scripts/read.py"
+
+
+rule external_readout:
+    input:
+        unpack(FIND.readings.given),
+    output:
+        directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{{readout}}"),
+    log:
+        f"{RESULTS}/logs/readouts/{{encoder}}/{{training}}/{{block}}/{{readout}}.log",
+    wildcard_constraints:
+        encoder=of_source("external"),
+        readout=one_of(name for name, readout in READOUTS.items() if readout.external),
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(2000),
+        runtime=30,
+    params:
+        code=lambda wildcards: code("external_readout", FIND.readings.given_module(wildcards)),
+        readout=FIND.readings.given_params,
+    script:
+        "../scripts/external_readout.py"

@@ -10,7 +10,6 @@ SUMMARY = f"{RESULTS}/summary.txt"
 rule score:
     input:
         unpack(FIND.scores.inputs),
-        code=lambda wildcards: code("score", *FIND.scores.modules(wildcards)),
     output:
         scores=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.csv",
         reasons=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.reasons.csv",
@@ -23,6 +22,7 @@ rule score:
         mem_mb=memory(4000),
         runtime=30,
     params:
+        code=lambda wildcards: code("score", *FIND.scores.modules(wildcards)),
         model=FIND.scores.model,
         jobs=FIND.scores.params,
     script:
@@ -31,7 +31,6 @@ rule score:
 
 rule scores:
     input:
-        code=code("scores"),
         scores=[PATHS.scores(*key) for key in PLAN.scored],
         reasons=[PATHS.reasons(*key) for key in PLAN.scored],
     output:
@@ -45,17 +44,13 @@ rule scores:
     resources:
         mem_mb=2000,
         runtime=10,
+    params:
+        code=code("scores"),
     script:
         "../scripts/scores.py"
 
 
 rule plan:
-    input:
-        code=code(
-            "plan",
-            *(f"{module_of(PAPERS[name])}.blocks" for name in config["papers"]),
-            *(plan_module(task["kind"]) for task in config["tasks"].values()),
-        ),
     output:
         plan=f"{RESULTS}/plan.csv",
         names=f"{RESULTS}/names.csv",
@@ -68,6 +63,11 @@ rule plan:
         mem_mb=1000,
         runtime=10,
     params:
+        code=code(
+            "plan",
+            *(f"{module_of(PAPERS[name])}.blocks" for name in config["papers"]),
+            *(plan_module(task["kind"]) for task in config["tasks"].values()),
+        ),
         digest=FIND.digest(),
     script:
         "../scripts/plan.py"
@@ -75,7 +75,6 @@ rule plan:
 
 rule matrix:
     input:
-        code=code("matrix"),
         scores=f"{RESULTS}/scores.csv",
         reasons=f"{RESULTS}/reasons.csv",
         plan=f"{RESULTS}/plan.csv",
@@ -102,6 +101,7 @@ rule matrix:
         mem_mb=2000,
         runtime=10,
     params:
+        code=code("matrix"),
         tables=FIRST_TABLES,
         linked={name: f"tables/{name}.html" for name in FIRST_TABLES},
         papers=[

@@ -7,7 +7,6 @@
 rule tokenise:
     input:
         unpack(FIND.trainings.tokenised_files),
-        code=lambda wildcards: code("tokenise", FIND.trainings.tokenising(wildcards)["module"]),
     output:
         f"{RESULTS}/data/{{task}}/tokens/{{encoder}}/{{text}}.safetensors",
     log:
@@ -23,6 +22,7 @@ rule tokenise:
         mem_mb=memory(8000),
         runtime=60,
     params:
+        code=lambda wildcards: code("tokenise", FIND.trainings.tokenising(wildcards)["module"]),
         tokenise=FIND.trainings.tokenising,
     script:
         "../scripts/tokenise.py"
@@ -35,7 +35,6 @@ for KIND, TASK in TASKS.items():
             f"finetune_{KIND}"
         input:
             unpack(FIND.trainings.inputs),
-            code=lambda wildcards: code("finetune", *FIND.trainings.modules(wildcards)),
             first=lambda wildcards: ancient(FIND.trainings.first(wildcards)),
             tokens=lambda wildcards: ancient(FIND.trainings.tokens(wildcards)),
             sentence_pairs=SENTENCE_PAIRS,
@@ -58,6 +57,7 @@ for KIND, TASK in TASKS.items():
             runtime=720,
             gpu=gpu,
         params:
+            code=lambda wildcards: code("finetune", *FIND.trainings.modules(wildcards)),
             training=FIND.trainings.params,
             checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}",
             device=config["device"],

@@ -32,6 +32,7 @@ def main(smk) -> None:
                     dataset=each["dataset"],
                     training=smk.wildcards.training,
                     device=device,
+                    work=Path(smk.params.checkpoints) / Path(each["file"]).stem,
                 )
                 try:
                     if source.methods:

@@ -5,6 +5,7 @@ import importlib
 import pandas as pd
 
 from scripts._rule import rule
+from scripts.biasflow.base.errors import AbsentError
 from scripts.biasflow.base.tabular import write_csv
 from scripts.biasflow.readouts.reasons import reasons_of
 from scripts.biasflow.results.holes import HOLES
@@ -16,15 +17,17 @@ def main(smk) -> None:
         tables, holes = [], []
         for job in smk.params.jobs:
             reasons = reasons_of(job["readout"])
+            if not set(job["methods"]) <= set(reasons):
+                with_files = {role: smk.input[role][0] for role in job["roles"]}
+                try:
+                    rows = importlib.import_module(job["module"]).score(job["readout"], **with_files, **job["options"])
+                    rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
+                    keys = {"dataset": job["dataset"]} if "dataset" not in rows else {}
+                    tables.append(tidy(rows, **keys, **smk.params.model))
+                except AbsentError as error:
+                    reasons = dict.fromkeys(job["methods"], str(error)) | reasons
             about = {**smk.params.model, "metric": job["metric"], "dataset": job["dataset"]}
             holes += [about | {"method": name, "reason": reasons[name]} for name in job["methods"] if name in reasons]
-            if set(job["methods"]) <= set(reasons):
-                continue
-            with_files = {role: smk.input[role][0] for role in job["roles"]}
-            rows = importlib.import_module(job["module"]).score(job["readout"], **with_files, **job["options"])
-            rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
-            keys = {"dataset": job["dataset"]} if "dataset" not in rows else {}
-            tables.append(tidy(rows, **keys, **smk.params.model))
         write_scores(concatenate(tables), smk.output.scores)
         write_csv(pd.DataFrame(holes, columns=HOLES), smk.output.reasons)
 

@@ -22,8 +22,8 @@ from scripts.biasflow.metrics.combined_effect import draw_effects
 from scripts.biasflow.readouts.cosines import drawn_cosines
 from scripts.biasflow.readouts.linear_heads import train_heads
 from scripts.biasflow.readouts.predictions import batches, predict
-from scripts.biasflow.readouts.probe import probe_split
 from scripts.biasflow.readouts.reader import Reader
+from scripts.biasflow.tasks.cuts import probe_split
 from scripts.biasflow.tasks.examples import Examples
 from tests.unit.reference_ceat import one_by_one as ceat_one_by_one
 from tests.unit.reference_probe import codelength_one_by_one, train_head

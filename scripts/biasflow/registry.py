@@ -60,6 +60,10 @@ ERASERS = {
     ),
     "leace": Eraser("LEACE", "erasers.leace", {"shrinkage": {"type": "boolean", "default": False}}),
     "mean_projection": Eraser("mean projection", "erasers.mean_projection"),
+    "inlp": Eraser("INLP", "erasers.inlp", {"classifiers": _whole(1, 100)}),
+    "rlace": Eraser("R-LACE", "erasers.rlace", {"components": _whole(1, 1)}),
+    "sal": Eraser("SAL", "erasers.sal"),
+    "random": Eraser("random directions", "erasers.random", {"components": _whole(1, 1), "seed": _whole(0, 0)}),
 }
 
 
@@ -80,6 +84,10 @@ STRATEGIES = {
     "oversampling-keep": Strategy("oversampling, all kept", "strategies.balance", ("occupation",)),
     "subsampling": Strategy("subsampling", "strategies.balance", ("occupation",)),
     "scrubbing": Strategy("scrubbing", "strategies.scrubbing", ("occupation",), text="scrubbed"),
+    "doubled": Strategy("none, data doubled", "tasks.coreference.strategies", ("coreference",)),
+    "anon": Strategy("anonymisation", "tasks.coreference.strategies", ("coreference",)),
+    "ca": Strategy("counterfactual augmentation", "tasks.coreference.strategies", ("coreference",)),
+    "anon+ca": Strategy("anonymisation, augmentation", "tasks.coreference.strategies", ("coreference",)),
 }
 WITH = "with-"  # a strategy "with-<method>": that method is active in every forward pass of the training
 
@@ -103,19 +111,22 @@ TASKS = {
     "nli": Task("natural language inference", "tasks.nli"),
     "glue": Task("GLUE", "tasks.glue"),
     "occupation": Task("occupation prediction", "tasks.occupation", ("head.safetensors",)),
+    "coreference": Task("coreference resolution", "tasks.coreference", ("scorer.safetensors",)),
 }
 
 
 @dataclass(frozen=True)
 class Readout:
     """What is read from a model under methods. module: has read(source, output, **options). head: what the model must
-    have. suffix: of its files. rule: of its jobs."""
+    have. suffix: of its files. rule: of its jobs. external: the module that makes the same of files that an encoder of
+    source external gives, by its read(given, data, output); empty where there is none."""
 
     label: str
     module: str
     head: str = "none"
     suffix: str = "parquet"
     rule: str = ""
+    external: str = ""
     memory: int = 8000  # MB
     runtime: int = 120  # minutes
 
@@ -144,7 +155,19 @@ READOUTS = {
     "first_token": Readout("vectors of texts", "readouts.first_token", suffix="safetensors", memory=12000, runtime=240),
     "probes": Readout("code lengths of gender", "readouts.probes", rule="probe_texts", runtime=240),
     "heads": Readout("predictions of own and retrained heads", "readouts.heads", rule="heads_texts", memory=12000),
+    "clusters": Readout(
+        "predicted clusters of mentions",
+        "readouts.clusters",
+        rule="heads_documents",
+        external="readouts.external_clusters",
+        memory=12000,
+        runtime=1440,
+    ),
+    "professions": Readout("vectors of professions", "readouts.professions", suffix="safetensors"),
 }
+
+
+INSIDE, OUTSIDE, COST = "inside", "outside", "cost"
 
 
 @dataclass(frozen=True)
@@ -160,6 +183,17 @@ class Measure:
     variant: str = "-"
 
 
+def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
+    """The gaps between genders in a classification, by the variants of them that stand in the matrix."""
+    return {
+        "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, (-1, 1), variant=pearson),
+        "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, (0, None), variant=sums),
+        "independence": Measure("independence", 0, "low", OUTSIDE, (0, None), variant=sums),
+        "separation": Measure("separation", 0, "low", OUTSIDE, (0, None), variant=distances),
+        "sufficiency": Measure("sufficiency", 0, "low", OUTSIDE, (0, None), variant=distances),
+    }
+
+
 SENTENCE, FIRST_TOKEN, WORDS = "the sentence vector", "the first token", "words"
 
 
@@ -169,7 +203,8 @@ class Metric:
     plans of tasks (then it is for the kinds of task that have it); finetuned, pretrained: whether it measures
     models that are fine-tuned, and those that are not; measures: the values of `metric` that stand in the matrix;
     untouched_only: it says nothing of methods; sees: which of the last layer's states it is made of, so that a method
-    that acts elsewhere after it has nothing to change."""
+    that acts elsewhere after it has nothing to change; criticism: what is known against it, a sentence with its source
+    that stands in the caption of the first table."""
 
     label: str
     module: str
@@ -180,9 +215,9 @@ class Metric:
     pretrained: bool = True
     untouched_only: bool = False
     sees: str = SENTENCE
+    criticism: str = ""
 
 
-INSIDE, OUTSIDE, COST = "inside", "outside", "cost"
 TRAINING = "training"  # no readout: what a fine-tuning wrote of itself is scored as it is
 METRICS = {
     "strength": Metric(
@@ -248,6 +283,69 @@ METRICS = {
         sees=WORDS,
         finetuned=False,
     ),
+    "gest": Metric(
+        "GEST",
+        "metrics.gest",
+        "likelihoods",
+        "gest_sentences",
+        measures={
+            "gest_stereotype_rate": Measure("GEST rate", 1, "neutral", INSIDE, (0, None), part="all", variant="base10")
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="GEST: what templates measure changes with their wording (Seshadri et al. 2022)",
+    ),
+    "crows_pairs": Metric(
+        "CrowS-Pairs",
+        "metrics.crows_pairs",
+        "likelihoods",
+        "crows_pairs",
+        measures={
+            "crows_pairs_score": Measure("CrowS-Pairs", 0.5, "neutral", INSIDE, (0, 1), part="all", variant="exact")
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="CrowS-Pairs: many pairs hold no stereotype, or differ in more than the group (Blodgett et al. 2021)",
+    ),
+    "intrasentence": Metric(
+        "StereoSet within sentences",
+        "metrics.intrasentence",
+        "masked_words",
+        "stereoset_blanks",
+        measures={
+            "intrasentence_stereotype_score": Measure(
+                "StereoSet SS", 0.5, "neutral", INSIDE, (0, 1), variant="left-to-right-terms"
+            ),
+            "intrasentence_language_model_score": Measure(
+                "StereoSet LMS", 1, "high", COST, (0, 1), variant="left-to-right-terms"
+            ),
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="StereoSet: many of its words make no stereotype, or no sentence (Blodgett et al. 2021)",
+    ),
+    "bec_pro": Metric(
+        "BEC-Pro",
+        "metrics.bec_pro",
+        "masked_words",
+        "bec_pro",
+        measures={"bec_pro_interaction": Measure("BEC-Pro", 0, "neutral", INSIDE)},
+        sees=WORDS,
+        finetuned=False,
+        criticism="BEC-Pro: what templates measure changes with their wording (Seshadri et al. 2022)",
+    ),
+    "winogender": Metric(
+        "Winogender",
+        "metrics.winogender",
+        "masked_words",
+        "winogender",
+        measures={
+            "winogender_r": Measure("Winogender r", 0, "neutral", INSIDE, (-1, 1), part="occupation", variant="bls")
+        },
+        sees=WORDS,
+        finetuned=False,
+        criticism="Winogender: its 120 templates can show a bias, not that there is none (Rudinger et al. 2018)",
+    ),
     "compression": Metric(
         "compression of gender",
         "metrics.codelength",
@@ -300,13 +398,30 @@ METRICS = {
         "classified_texts",
         measures={
             "accuracy": Measure("accuracy", 1, "high", COST, (0, 1)),
-            "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, (-1, 1), variant="train"),
-            "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, (0, None)),
-            "independence": Measure("independence", 0, "low", OUTSIDE, (0, None)),
-            "separation": Measure("separation", 0, "low", OUTSIDE, (0, None), variant="absdiff"),
-            "sufficiency": Measure("sufficiency", 0, "low", OUTSIDE, (0, None), variant="absdiff"),
+            **_gaps(pearson="train", sums="-", distances="absdiff"),
         },
         sees=FIRST_TOKEN,
+    ),
+    "coreference": Metric(
+        "coreference F1",
+        "metrics.coreference",
+        "clusters",
+        "documents",
+        measures={"conll_f1": Measure("CoNLL F1", 1, "high", COST, (0, 1))},
+        pretrained=False,
+        sees=WORDS,
+    ),
+    "winobias": Metric(
+        "WinoBias, or planted pairs like it",
+        "metrics.winobias",
+        "clusters",
+        "document_pairs",
+        measures={
+            "f1_difference": Measure("F1 difference", 0, "neutral", OUTSIDE, part="all"),
+            **_gaps(pearson="tokens", sums="tokens", distances="tokens-absdiff"),
+        },
+        pretrained=False,
+        sees=WORDS,
     ),
     "training": Metric(
         "what a fine-tuning says of itself",
@@ -321,20 +436,21 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Paper:
-    """A package under papers/: its blocks (plan), tables and figures. kind: of the tasks that its options name."""
+    """A package under papers/: its blocks (plan), tables and figures. tasks: its options that name tasks -> the kind of
+    these."""
 
     label: str
     module: str
-    kind: str = ""
+    tasks: Mapping[str, str] = field(default_factory=dict)
 
 
 PAPERS = {
-    "liang2020": Paper("DensRay (Liang, Dufter and Schütze 2020)", "papers.liang2020", "glue"),
-    "dawkins2024": Paper("Projective debiasing (Dawkins et al. 2024)", "papers.dawkins2024", "nli"),
+    "liang2020": Paper("DensRay (Liang, Dufter and Schütze 2020)", "papers.liang2020", {"tasks": "glue"}),
+    "dawkins2024": Paper("Projective debiasing (Dawkins et al. 2024)", "papers.dawkins2024", {"task": "nli"}),
     "orgad2022": Paper(
         "Debiasing and internal representations (Orgad, Goldfarb-Tarrant and Belinkov 2022)",
         "papers.orgad2022",
-        "occupation",
+        {"task": "occupation", "coreference": "coreference"},
     ),
     "planted": Paper("Measures judged by planted bias", "papers.planted"),
 }
@@ -354,3 +470,8 @@ class Entry(Protocol):
 def module_of(entry: Entry) -> str:
     """The full name of an entry's module."""
     return f"{PACKAGE}.{entry.module}"
+
+
+def external_module(readout: Readout) -> str:
+    """The full name of the module that reads what an external encoder gives for a readout."""
+    return f"{PACKAGE}.{readout.external}"

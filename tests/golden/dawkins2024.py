@@ -162,7 +162,7 @@ def _calibration(_: Path) -> pd.DataFrame:
     names = [(name, "encoder", what, str(value)) for name, *about in doses for what, value in zip(
         ("bias", "seed"), about, strict=True
     )]  # fmt: skip
-    options = {"encoder": {}, "bias": list(BIAS), "seeds": list(SEEDS)}
+    options = {"encoder": {}, "bias": list(BIAS), "seeds": list(SEEDS), "coreference": None}
     run = Run(scores, pd.DataFrame(), pd.DataFrame(names, columns=NAMES), lambda name: pd.DataFrame(), {}, options)
     return PLANTED_FUNCTIONS["calibration"](run)
 

@@ -10,11 +10,12 @@ from scripts.biasflow.corpora.ceat_sets import WORDS
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.orgad2022.targets import TABLES as FUNCTIONS
 from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.scores import NA
+from scripts.biasflow.results.scores import NA, tidy
 from tests.golden.keys import new_keys, read_old
 
 HERE = Path(__file__).parent
 INPUTS = HERE / "inputs"
+COREF = "coref"
 ROBERTA, DEBERTA, TINY, LOST, GONE = "roberta-base", "deberta-base", "tiny", "lost", "gone"
 RAN = [ROBERTA, DEBERTA, TINY, LOST]
 STRATEGIES = ["plain", "oversampling", "subsampling", "scrubbing"]
@@ -56,6 +57,33 @@ def run(
     )
 
 
+@cache
+def coreference_scores() -> pd.DataFrame:
+    """The stored scores of coreference, of one encoder."""
+    stored = pd.read_csv(INPUTS / "coreference_scores.csv", dtype=str, keep_default_na=False, na_values={"n": [""]})
+    return tidy(stored.astype({"value": float, "n": float}), encoder=ROBERTA, method="none")
+
+
+def coreference_run(encoders: Sequence[str], *, task: str | None = COREF) -> Run:
+    """The run of these encoders, of which one has scores and another lacks the documents; task: null for none."""
+    trainings = ("coref/plain/seed0", "pretrained")
+    cells = [("orgad2022", GONE, each, "none", "winobias", "-", "not run", "no documents") for each in trainings]
+    files = {role: {COREF: INPUTS / f"coreference_{role}.csv"} for role in ("baseline", "pairs_baseline", "sources")}
+    return Run(
+        coreference_scores(),
+        pd.DataFrame(cells, columns=PLAN),
+        pd.DataFrame(columns=["name", "kind", "attribute", "value"]),
+        partial(read_published, "orgad2022"),
+        files=files,
+        options={
+            "encoders": list(encoders),
+            "seeds": SEEDS,
+            "coreference": task,
+            "coreference_strategies": ["plain", "anon", "ca", "anon+ca"],
+        },
+    )
+
+
 def _words(table: str, profession: str, folder: Path) -> pd.DataFrame:
     """A table of words, from a file of this profession's."""
     top = pd.read_csv(INPUTS / "top_words.csv", keep_default_na=False).assign(converged=True)
@@ -78,6 +106,11 @@ def _of(name: str, encoders: Sequence[str], _: Path, **options) -> pd.DataFrame:
     return FUNCTIONS[name](run(encoders, **options))
 
 
+def _of_coreference(name: str, encoders: Sequence[str], _: Path, **options) -> pd.DataFrame:
+    return FUNCTIONS[name](coreference_run(encoders, **options))
+
+
+OF_COREFERENCE = ("table1b", "table2_coreference", "table7", "table8", "ceat_coreference", "data_coreference")
 TABLES: dict[str, Callable[[Path], pd.DataFrame]] = (
     {
         f"internal_{name}": partial(_of, name, [*RAN, GONE], reasons=True)
@@ -95,4 +128,6 @@ TABLES: dict[str, Callable[[Path], pd.DataFrame]] = (
         "internal_table10-other-profession": partial(_words, "table10", "surgeon"),
         "internal_data": _data,
     }
+    | {f"internal_{name}": partial(_of_coreference, name, [ROBERTA, GONE]) for name in OF_COREFERENCE}
+    | {f"internal_{name}-unnamed": partial(_of_coreference, name, [ROBERTA], task=None) for name in OF_COREFERENCE}
 )

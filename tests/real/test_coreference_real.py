@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
@@ -16,7 +17,10 @@ from scripts.biasflow.metrics.winobias import (
     predicted_professions,
     profession_gaps,
     pronoun_accuracy,
+    score,
 )
+from scripts.biasflow.readouts.predicted_clusters import cluster_rows
+from scripts.biasflow.tasks.coreference.professions import profession_rows
 from scripts.biasflow.tasks.coreference.rules import rule_clusters
 from scripts.biasflow.tasks.coreference.strategies import STRATEGIES, debias
 
@@ -155,6 +159,17 @@ def test_every_sentence_has_a_profession_of_either_stereotype(winobias):
     assert Counter(masked_words(sentence, "_").count("_") for sentence in sentences) == {1: 1538, 2: 46}
 
 
+def test_what_is_probed_of_winobias(winobias):
+    """1,584 rows of either stereotype; where a profession is named first is where the gold cluster names it."""
+    sentences = [pair.pro for pairs in winobias.values() for pair in pairs]
+    rows = profession_rows(sentences, professions())
+    assert Counter(rows["feminine"]) == {0: 1584, 1: 1584}
+    sizes = rows.groupby("profession").size()
+    assert (len(sizes), sizes.min(), sizes.max()) == (40, 72, 84)
+    named_first = [(name, *span) for sentence in sentences for name, span in two_professions(sentence).values()]
+    assert list(rows[["profession", "first", "last"]].itertuples(index=False, name=None)) == named_first
+
+
 def test_the_lists_of_winobias_are_ours(data):
     table = professions()
     for name, gender in (("male", "M"), ("female", "F")):
@@ -190,6 +205,34 @@ def test_a_system_that_knows_the_stereotypes_only(winobias):
     assert Counter(predicted)[NONE] == 792
     gaps = profession_gaps(class_counts(sentences, predicted))
     assert gaps.tpr.gap_sum() == 40 and gaps.tpr.gap_pearson(professions()["share_of_women"]) > 0.5
+
+
+def test_scores_of_a_file_of_such_a_system(winobias, tmp_path):
+    """Of all 1,584 pairs; beside it one that is right on every sentence."""
+    pairs = [pair for of_type in winobias.values() for pair in of_type]
+    gold = {side: [getattr(pair, side).document.clusters for pair in pairs] for side in ("pro", "anti")}
+    for side in gold:
+        write_conll([getattr(pair, side).document for pair in pairs], tmp_path / f"{side}.conll")
+    pd.DataFrame({"type": [f"type{t}" for t in winobias for _ in winobias[t]]}).to_csv(tmp_path / "pairs.csv")
+    systems = {"own": gold, "retrained": gold | {"anti": [()] * len(pairs)}}
+    tables = [
+        cluster_rows(clusters, method="none", setting="-", head=head, head_seed="-")
+        for head, clusters in systems.items()
+    ]
+    pd.concat(tables).to_parquet(tmp_path / "coref.parquet")
+    files = {name.partition(".")[0]: tmp_path / name for name in ("pro.conll", "anti.conll", "pairs.csv")}
+    rows = score(tmp_path / "coref.parquet", **files).set_index(["head", "metric", "part", "variant"])
+    found, n = rows["value"].sort_index(), rows["n"].sort_index()
+    for part, size in {"all": 1584, "type1": 792, "type2": 792}.items():
+        assert found["own", "f1_difference", part, "-"] == 0
+        assert found["retrained", "f1_difference", part, "-"] == 100
+        assert n["own", "f1_difference", part, "-"] == size
+    for reading in ("tokens", "released"):
+        assert found["own", "accuracy", "-", reading] == 1 and n["own", "accuracy", "-", reading] == 3168
+        assert found["own", "sufficiency", "-", f"{reading}-absdiff"] == 0
+        assert found["retrained", "tpr_gap_sum", "-", reading] == 40
+        assert found["retrained", "fpr_gap_sum", "-", reading] == 0  # whom nobody stands with is in no profession
+        assert found["retrained", "tpr_gap_pearson", "-", reading] > 0.5
 
 
 def test_the_rules_as_a_baseline(ontogum, winobias):

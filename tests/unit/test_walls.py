@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from scripts.biasflow.plan.code import code_files, module_file
-from scripts.biasflow.plan.tasks import kind_of, plan_module
-from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, module_of
+from scripts.biasflow.plan.tasks import cuts_module, kind_of, plan_module
+from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "scripts/biasflow"
@@ -19,8 +19,10 @@ CHEAP = ("metrics", "results", "papers", "plan")
 DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "tokenise", "finetune", "read")
 DEAR_MODULES = [module_of(entry) for entries in (ERASERS, READOUTS, TASKS, STRATEGIES) for entry in entries.values()]
 DEAR_MODULES += [module_of(kind_of(name).gendered) for name in TASKS if kind_of(name).gendered]
+DEAR_MODULES += [cuts_module(name) for name in TASKS if "probed_texts" in kind_of(name).datasets]
 DEAR_MODULES += [module_of(kind_of(name).tokenised) for name in TASKS if kind_of(name).tokenised]
 PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
+PREPARING += [external_module(entry) for entry in READOUTS.values() if entry.external]
 PLANS = [str(module_file(plan_module(name), ROOT).relative_to(ROOT)) for name in TASKS]
 
 
@@ -83,11 +85,22 @@ def test_papers_do_not_reach_each_other(paper):
         assert inside(closure(path), *others) == [], path.name
 
 
-def imported(*modules: str) -> set[str]:
-    """All modules that are loaded after importing these, in a process of its own."""
-    code = f"import sys, {', '.join(modules)}; print('\\n'.join(sys.modules))"
+def said(code: str) -> list[str]:
+    """The words that a process of its own prints."""
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    return done.stdout.split()
+
+
+def imported(*modules: str) -> set[str]:
+    """All modules that are loaded after importing these."""
+    return set(said(f"import sys, {', '.join(modules)}; print('\\n'.join(sys.modules))"))
+
+
+def modules_of_job(script: str, *by_name: str) -> list[str]:
+    """The project's modules that a job of this script imports, those in its body and those by name too."""
+    nodes = ast.walk(ast.parse((ROOT / f"scripts/{script}.py").read_text()))
+    own = [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
+    return [*(name for name in own if name.startswith("scripts")), *by_name]
 
 
 def test_what_is_cheap_imports_no_torch():
@@ -97,6 +110,30 @@ def test_what_is_cheap_imports_no_torch():
     modules += [*PREPARING, *map(plan_module, TASKS)]
     loaded = imported(*modules)
     assert not {"torch", "transformers", "datasets"} & loaded
+
+
+def test_what_scores_loads_no_statistics_package():
+    modules = modules_of_job("score", *(module_of(entry) for entry in METRICS.values()))
+    assert not {"scipy.stats", "sklearn", "matplotlib"} & imported(*modules)
+
+
+@pytest.mark.parametrize("readout", ["probes", "heads"])
+def test_what_reads_stored_vectors_loads_no_transformers(readout):
+    loaded = imported(*modules_of_job("read", module_of(READOUTS[readout])))
+    assert "torch" in loaded and not {"transformers", "datasets", "sklearn"} & loaded
+
+
+def test_a_reading_loads_no_trainer():
+    readouts = [module_of(entry) for entry in READOUTS.values()]
+    loaded = imported(*modules_of_job("read", *readouts), *modules_of_job("fit_methods"), *modules_of_job("tokenise"))
+    assert "transformers.modeling_utils" in loaded
+    assert not {"transformers.trainer", "datasets", "sklearn", "scipy.stats", "matplotlib"} & loaded
+
+
+def test_imports_of_a_job_are_not_searched_for_garbage():
+    modules = modules_of_job("read", module_of(READOUTS["vectors"]))
+    searched = f"import gc, {', '.join(modules)}; print(gc.get_stats()[2]['collections'])"
+    assert said(searched) == ["0"]
 
 
 def test_the_plan_and_the_registry_import_little():
@@ -133,7 +170,7 @@ def loaded_by(script: Path) -> set[str]:
 
 def test_a_light_job_loads_no_torch():
     scripts = light_scripts()
-    assert {"score", "matrix", "paper", "prepare"} <= scripts
+    assert {"score", "matrix", "paper", "prepare", "external_readout"} <= scripts
     for script in scripts:
         packages = {name.partition(".")[0] for name in loaded_by(ROOT / f"scripts/{script}.py")}
         assert not {"torch", "transformers", "datasets"} & packages, script

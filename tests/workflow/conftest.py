@@ -71,13 +71,26 @@ TINY = {
             "frozen": {"seeds": [0], "epochs": 2},
             "top_words": {"seeds": [0], "iterations": 1, "words": 3, "least": 1, "profession": "surgeon"},
         },
+        "coref": {
+            "kind": "coreference",
+            "planted": {"train": 32, "validation": 4, "test": 4, "pairs": 60},
+            "finetuning": {
+                "epochs": 3,
+                "encoder_rate": 1.0e-3,
+                "task_rate": 1.0e-2,
+                "mention_loss": 1,
+                "checkpoint_steps": 5,
+                "scorer": {"max_width": 4, "ffnn": 16, "antecedents": 5},
+            },
+            "heads": {"seeds": [0]},
+        },
     },
     "metrics": {
         "strength": {"triples": 40},
         "occtmp": {"chinese": ["tiny-chinese"]},
         "perplexity": {"mask_seeds": [0, 1], "pseudo_sentences": 5, "max_length": 32},
         "ceat": {"per_word": 20, "draws": 50, "missing": "drop"},
-        "compression": {"seeds": [0], "epochs": 2},
+        "compression": {"seeds": [0], "orders": 3, "epochs": 2},
     },
     "papers": {
         "liang2020": {
@@ -87,7 +100,13 @@ TINY = {
             "finetuned_perplexity": True,
         },
         "dawkins2024": {"encoders": ["tiny-bert"], "during": ["sent-0"]},
-        "orgad2022": {"encoders": ["tiny-bert"], "seeds": [0], "strategies": ["plain", "scrubbing"]},
+        "orgad2022": {
+            "encoders": ["tiny-bert"],
+            "seeds": [0],
+            "strategies": ["plain", "scrubbing"],
+            "coreference": "coref",
+            "coreference_strategies": ["plain"],
+        },
     },
     "ask": {
         # Every method in every place of the matrix, and the old way of fitting: on the encoder before training.
@@ -143,7 +162,8 @@ class Project:
 
     def _command(self, arguments: tuple[str, ...], config: str) -> dict:
         command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--configfile", config]
-        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # a hundred jobs would compile the same modules each
         return {"args": command, "cwd": self.folder, "env": environment}
 
     def snakemake(self, *arguments: str, config: str = "tiny.yaml", timeout: int = 1800) -> subprocess.CompletedProcess:

@@ -6,8 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
+import yaml
 from transformers import BertConfig, BertForPreTraining
 
+from scripts.biasflow.corpora.conll import read_predictions
 from scripts.biasflow.planted.corpus import discourses
 from scripts.biasflow.results.scores import read_scores
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -73,3 +75,45 @@ def test_the_task_that_is_shown_is_planned_prepared_trained_read_and_scored(with
     plan = pd.read_csv(project.folder / "results/new/plan.csv")
     reasons = plan.set_index("metric")["reason"].dropna()
     assert list(reasons.index) == ["nli_fairness"] and "order of sentences" in reasons["nli_fairness"]
+
+
+@pytest.fixture
+def theirs(project) -> Project:
+    """A copy of the project with the files that docs/extending.md shows for somebody's coreference system."""
+    text = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+    section = text.split("\n## Your own coreference system on WinoBias\n")[1].split("\n## ")[0]
+    (clusters,) = re.findall(r"```\n(#begin.*?)```", section, re.DOTALL)
+    ((name, config),) = re.findall(r"```yaml\n# (\S+)\n(.*?)```", section, re.DOTALL)
+    (command,) = re.findall(r"`snakemake --cores 2 --configfile (\S+)`", section)
+    assert command == name == "theirs.yaml"
+    (project.folder / "theirs.yaml").write_text(config)
+    (project.folder / "theirs.conll").write_text(clusters)
+    return project
+
+
+def test_somebodys_clusters_are_written_and_planned_as_shown(theirs):
+    (document,) = read_predictions(theirs.folder / "theirs.conll")
+    assert document.clusters == (((0, 1), (6, 6)), ((3, 4),))
+    jobs = theirs.jobs(config="theirs.yaml")
+    assert jobs.items() >= {"download": 8, "coreference_pairs": 1, "external_readout": 1, "score": 1}.items()
+    assert [name for name in jobs if name.startswith(("pretrain", "finetune", "fit_", "read_", "heads_"))] == []
+
+
+def test_somebodys_clusters_are_read_and_scored(theirs):
+    """Of embedded pairs, which are here; the gold clusters are the predictions, and none of the test documents."""
+    few = {"train": 2, "validation": 1, "test": 1, "pairs": 8}
+    shown = yaml.safe_load((theirs.folder / "theirs.yaml").read_text())
+    ask = {"theirs": shown["ask"]["theirs"] | {"metrics": ["winobias", "coreference"]}}
+    theirs.configure(shown | {"tasks": {"winobias": {"kind": "coreference", "planted": few}}, "ask": ask})
+    data = theirs.folder / "results/theirs/data/winobias"
+    done = theirs.snakemake("results/theirs/data/winobias/pro.conll")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (theirs.folder / "theirs.conll").write_text(
+        "".join((data / f"{side}.conll").read_text() for side in ("pro", "anti"))
+    )
+    done = theirs.snakemake("results/theirs/scores.csv")
+    assert done.returncode == 0, done.stdout + done.stderr
+    scores = read_scores(theirs.folder / "results/theirs/scores.csv").set_index(["metric", "part"])["value"]
+    assert scores["f1_difference", "all"] == 0 and scores["conll_f1", "pro"] == scores["conll_f1", "anti"] == 1
+    (reason,) = pd.read_csv(theirs.folder / "results/theirs/reasons.csv").to_dict("records")
+    assert reason["metric"] == "coreference" and "test" in reason["reason"]

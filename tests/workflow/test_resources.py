@@ -9,7 +9,7 @@ import yaml
 
 from scripts.biasflow.plan.code import code_files, module_file
 from scripts.biasflow.plan.tasks import kind_of
-from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, module_of
+from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 from tests.workflow.conftest import ROOT, TINY
 
 # Modules that a script imports by name, and so no import statement tells.
@@ -59,6 +59,9 @@ def installed(environment: str) -> dict[str, str]:
 def packages(script: str) -> set[str]:
     """The packages that a script and all modules that it reaches import, as conda calls them."""
     modules = [module_of(entry) for entries in BY_NAME.get(script, ()) for entry in entries.values()]
+    modules += [
+        external_module(entry) for entry in READOUTS.values() if script == "external_readout" and entry.external
+    ]
     modules += [f"{module_of(entry)}.{'targets' if script == 'paper' else 'blocks'}" for entry in PAPERS.values()]
     files = [ROOT / f"scripts/{script}.py", *(module_file(name, ROOT) for name in modules)]
     names = set()

@@ -105,6 +105,11 @@ def test_papers_a_and_c_have_their_rows(finished):
         assert {"none", "scrubbing"} <= set(ours["strategy"])
         assert ours["mean"].astype(float).between(0, 1).all()
     assert {"random", "pretrained", "none", "scrubbing"} <= set(table(finished, "orgad2022_table1")["model"])
+    for name in ("table7", "table8"):
+        rows = table(finished, f"orgad2022_{name}")
+        ours = rows[(rows["encoder"] == "tiny-bert") & (rows["measure"] == "F1")]
+        assert list(ours["strategy"]) == ["none"] and ours["mean"].astype(float).between(0, 1).all()
+    assert {"random", "pretrained", "none"} <= set(table(finished, "orgad2022_table1b")["model"])
 
 
 def test_every_table_in_three_formats_and_every_figure_in_two(finished):

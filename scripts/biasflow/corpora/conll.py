@@ -124,28 +124,12 @@ def read_conll(path: str | Path, *, broken: Literal["error", "drop"] = "error") 
     return Corpus(tuple(replace(d, clusters=merge_clusters(d.clusters)) for d in documents), repeated, dropped)
 
 
-def read_predictions(path: str | Path, documents: Sequence[Document]) -> list[Clusters]:
-    """The predicted clusters of these documents in a CoNLL-2012 file of any system, as they are (spans may repeat).
+def read_predictions(path: str | Path) -> tuple[Document, ...]:
+    """The documents of a CoNLL file with the clusters that any system predicts, as they are: spans may repeat.
 
-    The file holds the same documents in any order, with the same words. BiasflowError as in `read_conll`, and names the
-    document that is missing, that is none of them, or whose words differ."""
-    found = {document.name: document for document in _read(Path(path), "error")[0]}
-    unknown = set(found) - {document.name for document in documents}
-    if unknown:
-        raise BiasflowError(f"{path}: document {min(unknown)}: is none of the {len(documents)} documents asked for.")
-    for document in documents:
-        if document.name not in found:
-            raise BiasflowError(f"{path}: document {document.name}: is missing; predict all {len(documents)} of them.")
-        theirs = found[document.name].words
-        if len(theirs) != len(document.words):
-            raise BiasflowError(
-                f"{path}: document {document.name}: has {len(theirs)} words, not {len(document.words)}; "
-                "write the words as they were read."
-            )
-        for number, (word, other) in enumerate(zip(document.words, theirs, strict=True), start=1):
-            if plain_word(word) != plain_word(other):
-                raise BiasflowError(f"{path}: document {document.name}: word {number} is {other!r}, not {word!r}.")
-    return [found[document.name].clusters for document in documents]
+    A line may have fewer columns than a gold file's: two, which are word and coreference, or five and more, of which
+    the word is the fourth and coreference the last. BiasflowError as in `read_conll`, and for three or four columns."""
+    return tuple(_read(Path(path), "error", bare=True)[0])
 
 
 def write_conll(documents: Iterable[Document], path: str | Path) -> None:
@@ -226,8 +210,8 @@ def _repeated(clusters: Clusters) -> int:
     return len(spans) - len(set(spans))
 
 
-def _read(path: Path, broken: str) -> tuple[list[Document], tuple[str, ...]]:
-    """The documents with their clusters as the brackets say, and the names of those dropped."""
+def _read(path: Path, broken: str, *, bare: bool = False) -> tuple[list[Document], tuple[str, ...]]:
+    """The documents with their clusters as the brackets say, and the names of those dropped; bare: columns may lack."""
     check_choice(f"{path}: broken", broken, BROKEN)
     documents: dict[str, Document] = {}
     dropped = []
@@ -240,7 +224,7 @@ def _read(path: Path, broken: str) -> tuple[list[Document], tuple[str, ...]]:
         try:
             if name in documents:
                 raise BiasflowError(f"{path}: document {name}: line {part.number}: a second document of this name.")
-            documents[name] = _document(path, name, part)
+            documents[name] = _document(path, name, part, bare)
         except BiasflowError:
             if broken == "error":
                 raise
@@ -284,7 +268,7 @@ def _parts(path: Path) -> Iterator[_Lines | str]:
     yield before
 
 
-def _document(path: Path, name: str, source: _Lines) -> Document:
+def _document(path: Path, name: str, source: _Lines, bare: bool) -> Document:
     def problem(line: int, text: str) -> BiasflowError:
         return BiasflowError(f"{path}: document {name}: line {line}: {text}")
 
@@ -299,9 +283,10 @@ def _document(path: Path, name: str, source: _Lines) -> Document:
             gap += line
             sentence_ended |= not line.strip()
             continue
-        cells, start = _cells(line)
+        cells, start = _filled(line, *_cells(line)) if bare else _cells(line)
         if len(cells) < LEAST:
-            raise problem(number, f"{len(cells)} columns; a token needs {LEAST} or more.")
+            needs = f"2 (word and coreference), or {WORD + 2} or more" if bare else f"{LEAST} or more"
+            raise problem(number, f"{len(cells)} columns; a token needs {needs}.")
         cell = cells[-1].strip()
         if cell not in NONE and not CELL.fullmatch(cell):
             raise problem(number, f"coreference {cell!r} holds a sign that is no bracket; write (7, 7) or (7).")
@@ -339,3 +324,12 @@ def _cells(line: str) -> tuple[list[str], int]:
         return cells, sum(len(cell) + 1 for cell in cells[:WORD])
     found = list(re.finditer("[^ ]+", line))
     return [cell[0] for cell in found], found[WORD].start() if len(found) > WORD else 0
+
+
+def _filled(line: str, cells: list[str], start: int) -> tuple[list[str], int]:
+    """What `_cells` finds in a line that may lack columns, with empty cells in place of those."""
+    if len(cells) == 2:
+        cells, start = [*["-"] * WORD, *cells], line.index(cells[0])
+    if len(cells) > WORD + 1:
+        cells = [*cells[:-1], *["-"] * (LEAST - len(cells)), cells[-1]]
+    return cells, start

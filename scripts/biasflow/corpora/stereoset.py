@@ -1,4 +1,5 @@
-"""StereoSet's inter-sentence triples and their gender-swapped version: readers, and what the swap's authors changed."""
+"""StereoSet's inter-sentence triples, their gender-swapped version with what its authors changed, and sentences with a
+BLANK."""
 
 import logging
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ log = logging.getLogger(__name__)
 
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 GENDERS = ("F", "M")
+BLANK = "BLANK"
 # The CSV's columns and ours. Upstream's test.csv spells one of them `gender_swapped_conext`.
 COLUMNS = {
     "context_id": "triple",
@@ -54,6 +56,44 @@ def read_stereoset(path: str | Path, *, bias_type: str = "gender") -> pd.DataFra
     if not rows:
         raise BiasflowError(f"{path}: field bias_type: no inter-sentence item of type {bias_type!r}; check the file.")
     return pd.DataFrame(rows, dtype="str")
+
+
+def read_blanks(path: str | Path, *, bias_type: str = "gender") -> pd.DataFrame:
+    """Read the intra-sentence items of one bias type from StereoSet's dev.json: a context with a BLANK, three words.
+
+    Returns one row per word, three per item (in the order of LABELS): item (StereoSet's id), target, label, text (the
+    context with the word in it), start and end (characters of the word). The word is what the sentence has in the place
+    of the BLANK; sentences and contexts differ in capitals. BiasflowError names the file, the item (its position in
+    data.intrasentence, from 1, and its id) and the field."""
+    rows: list[tuple] = []
+    for position, item in enumerate(_json_items(Path(path), "intrasentence"), start=1):
+        where = f"{path}: intra-sentence item {position}"
+        if _field(where, item, "bias_type") != bias_type:
+            continue
+        number = _field(where, item, "id")
+        where += f" (id {number})"
+        before, *rest = _field(where, item, "context").split(BLANK)
+        if len(rest) != 1:
+            raise BiasflowError(f"{where}: field context: one {BLANK} is expected, not {len(rest)}.")
+        for label, sentence in _by_label(where, item).items():
+            word = sentence[len(before) : len(sentence) - len(rest[0])]
+            if not word.strip() or (before + word + rest[0]).casefold() != sentence.casefold():
+                raise BiasflowError(
+                    f"{where}: field sentence: {sentence!r} is not the context with a word in its place."
+                )
+            span = len(before), len(before) + len(word)
+            rows.append((number, _field(where, item, "target"), label, before + word + rest[0], *span))
+    if not rows:
+        raise BiasflowError(f"{path}: field bias_type: no intra-sentence item of type {bias_type!r}; check the file.")
+    return pd.DataFrame(rows, columns=["item", "target", "label", "text", "start", "end"])
+
+
+def items(stereoset: str | Path) -> pd.DataFrame:
+    """`read_blanks` on gender, every word once for each way in which `masked_words.piece_log_probabilities` fills
+    it."""
+    table = read_blanks(stereoset).assign(also_start=-1, also_end=-1)
+    fillings = ("left-to-right", "together", "one-mask")
+    return pd.concat([table.assign(filling=filling) for filling in fillings], ignore_index=True)
 
 
 def read_other_sentences(path: str | Path) -> pd.DataFrame:
@@ -196,6 +236,12 @@ def _json_items(path: Path, part: str = "intersentence") -> list:
 def _triple_rows(where: str, item: dict) -> list[dict]:
     """The three rows (label, context, next_sentence) of one item, in the order of LABELS."""
     context = _field(where, item, "context")
+    sentences = _by_label(where, item)
+    return [{"label": label, "context": context, "next_sentence": sentences[label]} for label in LABELS]
+
+
+def _by_label(where: str, item: dict) -> dict[str, str]:
+    """The sentences of one item, in the order of LABELS."""
     sentences: dict[str, str] = {}
     for number, sentence in enumerate(_field(where, item, "sentences", list), start=1):
         place = f"{where}: sentence {number}"
@@ -208,7 +254,7 @@ def _triple_rows(where: str, item: dict) -> list[dict]:
     lacking = [label for label in LABELS if label not in sentences]
     if lacking:
         raise BiasflowError(f"{where}: field sentences: no {', '.join(lacking)} sentence.")
-    return [{"label": label, "context": context, "next_sentence": sentences[label]} for label in LABELS]
+    return {label: sentences[label] for label in LABELS}
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict]]:

@@ -6,7 +6,7 @@ agree in all other words: 19 of 1,584 pairs do not, and 2 of these have another 
 the sentence says only, type 2 by its syntax too."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.corpora.conll import Document, Span, read_conll
 
 PROFESSIONS = shipped("config/winobias_professions.csv")
+STEREOTYPES = ("M", "F")
+COLUMNS = ("profession", "share_of_women", "stereotype")
 ARTICLES = ("the", "a", "an")
 PRONOUNS = {
     **dict.fromkeys(("he", "him", "his", "himself"), "M"),
@@ -35,6 +37,12 @@ class Sentence:
     pronouns: tuple[Span, ...]
     gender: str
 
+    @property
+    def named(self) -> Span:
+        """Where the gold cluster names the profession, without the article."""
+        ((first, last),) = set(self.document.clusters[0]) - set(self.pronouns)
+        return first + (self.document.words[first].lower() in ARTICLES), last
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -46,22 +54,35 @@ class Pair:
 
 @functools.cache
 def professions() -> pd.DataFrame:
-    """The 40 professions, by name: share_of_women, in [0, 1] by US labour statistics as the code released with Orgad et
-    al. (2022) has them, and stereotype (M or F), by the two lists of WinoBias."""
-    table = read_text_csv(PROFESSIONS).set_index("profession")
-    return table.assign(share_of_women=table["share_of_women"].astype(float))
+    """The 40 professions of WinoBias: shares of women by US labour statistics as the code released with Orgad et al.
+    (2022) has them, stereotypes by the two lists of WinoBias."""
+    return read_professions(PROFESSIONS)
 
 
-def read_pairs(pro: str | Path, anti: str | Path) -> list[Pair]:
-    """The pairs of two CoNLL files of one type and one part (dev or test), by position.
+def read_professions(path: str | Path) -> pd.DataFrame:
+    """A table of professions, by name: share_of_women, in [0, 1], and stereotype (M or F).
 
-    BiasflowError names file and document: files of unequal length, a document without exactly one cluster, a cluster
-    without exactly one profession of the list or without a pronoun, pronouns of both genders, and a gender that is not
-    the profession's stereotype in `pro`, or is in `anti`."""
-    sides = [
-        [_sentence(path, document, is_pro) for document in read_conll(path).documents]
-        for path, is_pro in ((pro, True), (anti, False))
-    ]
+    BiasflowError names the file and the profession: listed twice, in upper
+    and lower case alike, a share outside [0, 1], another stereotype, and a table without both of these."""
+    table = read_text_csv(path)
+    missing = [name for name in COLUMNS if name not in table]
+    if missing:
+        raise BiasflowError(f"{path}: no column {missing[0]}; a table of professions has {', '.join(COLUMNS)}.")
+    table = table.set_index("profession")
+    shares = pd.to_numeric(table["share_of_women"], errors="coerce")
+    _refuse(path, table.index[table.index.str.lower().duplicated()], "is listed twice")
+    _refuse(path, table.index[~shares.between(0, 1)], "needs a share_of_women from 0 to 1")
+    _refuse(path, table.index[~table["stereotype"].isin(STEREOTYPES)], "needs the stereotype M or F")
+    if set(table["stereotype"]) != set(STEREOTYPES):
+        raise BiasflowError(f"{path}: all professions have one stereotype; list some of either.")
+    return table.assign(share_of_women=shares)
+
+
+def read_pairs(pro: str | Path, anti: str | Path, *, known: pd.DataFrame | None = None) -> list[Pair]:
+    """The pairs of two CoNLL files, by position. known: a table of `read_professions`; that of WinoBias without one.
+
+    BiasflowError names file and document: files of unequal length, and whatever `read_sentences` refuses."""
+    sides = [read_sentences(path, pro=is_pro, known=known) for path, is_pro in ((pro, True), (anti, False))]
     if len(sides[0]) != len(sides[1]):
         raise BiasflowError(
             f"{anti}: {len(sides[1])} documents, but {len(sides[0])} in {pro}; give the two files of one part."
@@ -69,35 +90,46 @@ def read_pairs(pro: str | Path, anti: str | Path) -> list[Pair]:
     return [Pair(*pair) for pair in zip(*sides, strict=True)]
 
 
-def profession_of(words: Sequence[str]) -> str | None:
+def read_sentences(path: str | Path, *, pro: bool, known: pd.DataFrame | None = None) -> list[Sentence]:
+    """The sentences of a CoNLL file, all of them pro-stereotypical or none. known: as in `read_pairs`.
+
+    BiasflowError names file and document: one without exactly one cluster, a cluster without exactly one known
+    profession or without a pronoun, pronouns of both genders, and a gender that is not the profession's stereotype
+    (`pro`), or is."""
+    table = _known(known)
+    return [_sentence(path, document, pro, table) for document in read_conll(path).documents]
+
+
+def profession_of(words: Sequence[str], known: pd.DataFrame | None = None) -> str | None:
     """The profession that a mention names, a leading article apart: "the construction worker"; None for another."""
     words = words[1:] if words and words[0].lower() in ARTICLES else words
     name = " ".join(words)
-    return name if name in professions().index else None
+    return name if name in _known(known).index else None
 
 
-def professions_in(words: Sequence[str]) -> dict[str, Span]:
+def professions_in(words: Sequence[str], known: pd.DataFrame | None = None) -> dict[str, Span]:
     """The professions that stand in the words, as whole words in any case: name -> the span where it stands first."""
     lower = tuple(word.lower() for word in words)
     return {
         name: (start, start + len(tokens) - 1)
-        for name, tokens in _tokens().items()
+        for name, tokens in ((name, tuple(name.lower().split())) for name in _known(known).index)
         for start in range(len(lower) - len(tokens), -1, -1)
         if lower[start : start + len(tokens)] == tokens
     }
 
 
-def two_professions(sentence: Sentence) -> dict[str, tuple[str, Span]]:
+def two_professions(sentence: Sentence, known: pd.DataFrame | None = None) -> dict[str, tuple[str, Span]]:
     """Stereotype (M, F) -> the profession of that list which the sentence names, and the span where it stands first.
 
     The longest name of a list, where there are several. BiasflowError names a document without one of either list."""
-    found = professions_in(sentence.document.words)
+    table = _known(known)
+    found = professions_in(sentence.document.words, table)
     chosen = {}
-    for stereotype in ("M", "F"):
-        names = [name for name in found if professions().at[name, "stereotype"] == stereotype]
+    for stereotype in STEREOTYPES:
+        names = [name for name in found if table.at[name, "stereotype"] == stereotype]
         if not names:
             raise BiasflowError(
-                f"document {sentence.document.name}: no profession of {PROFESSIONS.name} with stereotype {stereotype}; "
+                f"document {sentence.document.name}: no profession of the list with stereotype {stereotype}; "
                 "a sentence of WinoBias names one of either."
             )
         name = max(names, key=len)
@@ -110,26 +142,30 @@ def masked_words(sentence: Sentence, mask: str) -> tuple[str, ...]:
     return tuple(mask if word.lower() in PRONOUNS else word for word in sentence.document.words)
 
 
-@functools.cache
-def _tokens() -> dict[str, tuple[str, ...]]:
-    return {name: tuple(name.lower().split()) for name in professions().index}
+def _known(table: pd.DataFrame | None) -> pd.DataFrame:
+    return professions() if table is None else table
 
 
-def _sentence(path: str | Path, document: Document, is_pro: bool) -> Sentence:
+def _refuse(path: str | Path, names: Iterable[str], reason: str) -> None:
+    for name in names:
+        raise BiasflowError(f"{path}: profession {name!r} {reason}.")
+
+
+def _sentence(path: str | Path, document: Document, is_pro: bool, known: pd.DataFrame) -> Sentence:
     where = f"{path}: document {document.name}: "
     if len(document.clusters) != 1:
         raise BiasflowError(f"{where}{len(document.clusters)} clusters; a sentence of WinoBias has one.")
     mentions = [document.words[first : last + 1] for first, last in document.clusters[0]]
     is_pronoun = [len(words) == 1 and words[0].lower() in PRONOUNS for words in mentions]
-    named = [profession_of(words) for words, pronoun in zip(mentions, is_pronoun, strict=True) if not pronoun]
+    named = [profession_of(words, known) for words, pronoun in zip(mentions, is_pronoun, strict=True) if not pronoun]
     genders = {PRONOUNS[words[0].lower()] for words, pronoun in zip(mentions, is_pronoun, strict=True) if pronoun}
     if len(named) != 1 or named[0] is None or len(genders) != 1:
         raise BiasflowError(
             f"{where}its cluster is {', '.join(map(' '.join, mentions))}; it needs one profession of "
-            f"{PROFESSIONS.name} and pronouns of one gender."
+            "the list and pronouns of one gender."
         )
     (profession,), (gender,) = named, genders
-    if (professions().at[profession, "stereotype"] == gender) != is_pro:
+    if (known.at[profession, "stereotype"] == gender) != is_pro:
         raise BiasflowError(
             f"{where}{profession} with {gender} is {'no' if is_pro else 'the'} stereotype; "
             "give the pro-stereotypical file first, then the anti-stereotypical one."

@@ -81,6 +81,9 @@ FAMILIES = {
     ),
 }
 
+# Where the dropout of attention weights lies in all of them.
+ATTENTION_DROPOUTS = (".attention.self.dropout", ".attention.dropout")
+
 # The linear layer that reads the sentence vector, in the order in which they are looked for.
 CLASSIFICATION_LAYERS = ("cls.seq_relationship", "classifier.out_proj", "classifier", "head")
 
@@ -101,6 +104,14 @@ def family(model: nn.Module) -> Family:
 def layers(model: nn.Module) -> nn.ModuleList:
     """The encoder layers, first to last."""
     return attrgetter(family(model).layers)(model.base_model)
+
+
+def set_dropout(model: nn.Module, *, attention: float, hidden: float) -> None:
+    """Other rates of dropout in a model: of attention weights, and of all other states; its configuration stays."""
+    family(model)
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Dropout):
+            module.p = attention if name.endswith(ATTENTION_DROPOUTS) else hidden
 
 
 def classification_layer(model: nn.Module) -> nn.Linear | None:

@@ -1,4 +1,4 @@
-"""What the erasers share: checked vectors of two genders, heads fitted one by one, and leading eigenvectors."""
+"""What the erasers share: checked vectors of two genders, heads fitted one by one, scaling, leading eigenvectors."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -63,6 +63,17 @@ def check_components(eraser: str, components: int, available: int) -> None:
     """BiasflowError unless there are `components` directions to be had."""
     if not 1 <= components <= available:
         raise BiasflowError(f"{eraser}: components is {components}; these vectors allow 1 to {available}")
+
+
+def standardised(eraser: str, X: torch.Tensor) -> torch.Tensor:
+    """X [n, d] about its mean, in units of its root mean square coordinate; BiasflowError if all rows are equal.
+
+    Classifiers with a penalty find the same directions in vectors of any scale then."""
+    X = X - X.mean(0)
+    scale = X.square().mean().sqrt()
+    if not scale > 0:
+        raise BiasflowError(f"{eraser}: all vectors are equal; nothing can be fitted to them")
+    return X / scale
 
 
 def leading(matrix: torch.Tensor, components: int) -> tuple[torch.Tensor, torch.Tensor]:

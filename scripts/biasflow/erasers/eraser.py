@@ -1,13 +1,15 @@
 """What every eraser is once it is fitted: an affine map of low rank that takes something out of a vector."""
 
 import contextlib
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from torch.nn.functional import pad
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import whole_file
@@ -23,6 +25,8 @@ class Eraser:
     center c: [..., d], or None: the origin.
     explained_variance: [..., k], the share of variance that each direction explains, or None where the directions are
     not ordered by it; `with_setting` needs it.
+    accuracy: [..., k], of a linear classifier on what is left after each direction is taken out, or None where the
+    directions do not come from one (INLP has it).
     An orthogonal projection has R = L' (Dawkins et al. 2024, eq. 5: see `projection`); where L R = I, but R is not L',
     the projection is oblique (LEACE)."""
 
@@ -31,11 +35,12 @@ class Eraser:
     weights: torch.Tensor
     center: torch.Tensor | None = None
     explained_variance: torch.Tensor | None = None
+    accuracy: torch.Tensor | None = None
 
     def __post_init__(self):
         *heads, d, k = self.right.shape
-        expected = {"left": (*heads, k, d), "weights": (*heads, k), "center": (*heads, d)}
-        for name, shape in (expected | {"explained_variance": (*heads, k)}).items():
+        of_direction = dict.fromkeys(("weights", "explained_variance", "accuracy"), (*heads, k))
+        for name, shape in {"left": (*heads, k, d), "center": (*heads, d), **of_direction}.items():
             part = getattr(self, name)
             if part is not None and tuple(part.shape) != shape:
                 raise ValueError(f"{name} is {tuple(part.shape)}; with right {tuple(self.right.shape)} it is {shape}")
@@ -53,8 +58,9 @@ class Eraser:
 
     @classmethod
     def stack(cls, erasers: Sequence["Eraser"]) -> "Eraser":
-        """One eraser with a head for each of `erasers`."""
-        parts = zip(*(eraser._parts().values() for eraser in erasers), strict=True)
+        """One eraser with a head for each of `erasers`; those of fewer directions get more, of weight 0."""
+        most = max(eraser.components for eraser in erasers)
+        parts = zip(*(eraser._filled_up(most)._parts().values() for eraser in erasers), strict=True)
         return cls(*(None if part[0] is None else torch.stack(part) for part in parts))
 
     @property
@@ -98,6 +104,18 @@ class Eraser:
     def to(self, where: torch.Tensor | torch.device | torch.dtype) -> "Eraser":
         """The same eraser on that device, or in that precision; with a tensor, as this is."""
         return Eraser(*(None if part is None else part.to(where) for part in self._parts().values()))
+
+    def _filled_up(self, components: int) -> "Eraser":
+        """The same map with directions of weight 0 at the end; what is said of them is NaN."""
+        more = components - self.components
+        about = {name: getattr(self, name) for name in ("explained_variance", "accuracy")}
+        return replace(
+            self,
+            right=pad(self.right, (0, more)),
+            left=pad(self.left, (0, 0, 0, more)),
+            weights=pad(self.weights, (0, more)),
+            **{name: None if part is None else pad(part, (0, more), value=math.nan) for name, part in about.items()},
+        )
 
     def _parts(self) -> dict[str, torch.Tensor | None]:
         return {part.name: getattr(self, part.name) for part in fields(self)}

@@ -16,6 +16,7 @@ from scripts.biasflow.base.errors import AbsentError, BiasflowError, check_choic
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import places, taps
 from scripts.biasflow.encoders.edit import Edits
+from scripts.biasflow.erasers import random
 from scripts.biasflow.erasers.eraser import Eraser
 from scripts.biasflow.methods.arrays import States
 from scripts.biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted, Grid, Specification
@@ -42,7 +43,8 @@ GRID = "dawkins2024"  # the one that there is
 
 @dataclass(frozen=True)
 class Intervention:
-    """An eraser at a place, as the configuration has it. module: the one that has its fit, by its full name."""
+    """An eraser at a place, as the configuration has it. module: the one that has its fit, by its full name; control:
+    the seed of random directions that act in place of what was fitted (`random.like`), or None."""
 
     eraser: str
     module: str
@@ -51,6 +53,7 @@ class Intervention:
     fitted_to: str = WORDS
     fitted_on: str = MODEL
     sequential: bool = False
+    control: int | None = None
 
     def __post_init__(self) -> None:
         for key, known in (("fitted_to", (WORDS, PAIRS, TASK)), ("fitted_on", (MODEL, PRETRAINED))):
@@ -84,9 +87,9 @@ def fit_block(
     `sequential`ly to a place with edits before it takes a pass of its own under these.
 
     The result's tables: occurrences and counts (see `occurrences`), sentence_pairs (by set, with kept and
-    reason), explained_variance (see `variance_table`); facts: words_left_out, sentences_read. A method whose place the
-    model lacks is not fitted: reasons says so. BiasflowError, one line with method, place and model: words without
-    contexts, vectors that were not given, whatever an eraser refuses."""
+    reason), explained_variance (see `variance_table`), accuracies (see `accuracy_table`); facts: words_left_out,
+    sentences_read. A method whose place the model lacks is not fitted: reasons says so. BiasflowError, one line with
+    method, place and model: words without contexts, vectors that were not given, whatever an eraser refuses."""
     plans, reasons = {}, {}
     for name, method in methods.items():
         if name != NONE:
@@ -120,7 +123,10 @@ def fit_block(
     tables, facts = vectors.reports()
     if grids := [each for each in found.values() if isinstance(each, Grid)]:
         tables["explained_variance"] = variance_table(grids)
-    return Fitted(found, dict(methods), tables, facts, reasons)
+    fitted = Fitted(found, dict(methods), tables, facts, reasons)
+    if len(accuracies := accuracy_table(fitted)):
+        tables["accuracies"] = accuracies
+    return fitted
 
 
 class _Vectors:
@@ -155,11 +161,13 @@ class _Vectors:
         source = self.sources[each.fitted_on, kind]
         with _named(self.model, f"{method} at {place}"):
             if edits:
-                return _fit(each, source, source.at([place], edits)[place])
-            key = json.dumps([each.module, each.options, each.fitted_on, kind, place], sort_keys=True)
-            if key not in self.known:
-                self.known[key] = _fit(each, source, self.plain[each.fitted_on, kind][place])
-            return self.known[key]
+                eraser = _fit(each, source, source.at([place], edits)[place])
+            else:
+                key = json.dumps([each.module, each.options, each.fitted_on, kind, place], sort_keys=True)
+                if key not in self.known:
+                    self.known[key] = _fit(each, source, self.plain[each.fitted_on, kind][place])
+                eraser = self.known[key]
+        return eraser if each.control is None else random.like(eraser, each.control)
 
 
 def _fit(each: Intervention, source: VectorSource, X: torch.Tensor) -> Eraser:
@@ -288,3 +296,17 @@ def variance_table(grids: Sequence[Grid]) -> pd.DataFrame:
                 keys = (grid.method, name, upstream, str(head) if eraser.heads else "")
                 rows += [(*keys, component, value) for component, value in enumerate(values)]
     return pd.DataFrame(rows, columns=["method", "subspace", "upstream", "head", "component", "explained_variance"])
+
+
+def accuracy_table(fitted: Fitted) -> pd.DataFrame:
+    """How well a linear classifier still tells the genders apart, where erasers say so: a row per direction that is
+    taken out, in their order: method, setting, place, head ("" outside attention), directions (so far), accuracy."""
+    rows = []
+    for each in fitted.hooked:
+        for place, eraser in each.edits:
+            if eraser.accuracy is not None:
+                for head, values in enumerate(eraser.accuracy.reshape(-1, eraser.components).tolist()):
+                    keys = (each.method, each.setting, place, str(head) if eraser.heads else "")
+                    rows += [(*keys, number, value) for number, value in enumerate(values, 1)]
+    columns = ["method", "setting", "place", "head", "directions", "accuracy"]
+    return pd.DataFrame(rows, columns=columns).dropna(ignore_index=True)  # a head may need fewer than another

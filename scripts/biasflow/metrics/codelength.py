@@ -7,7 +7,7 @@ gives gender away at once needs few bits: compression = uniform codelength / onl
 Sources: Voita & Titov (2020; the online code), Orgad et al. (2022; section 4.1 and the released probe). The released
 code adds losses in nats to terms in bits ("mixed"), and by keeping a reference to the weights instead of a copy of them
 it evaluates those of the last epoch, not of the best one ("last"); both readings come from one training. Whose labels
-are sent (the first part of a variant) is said in `readouts.probes`."""
+are sent (the first part of a variant) is said in `cuts` of each kind of task (tasks.cuts)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,6 +62,7 @@ def online_codelength(
     z_test: ArrayLike | None = None,
     units: Units = "bits",
     keep: Checkpoint = "best",
+    shuffle: bool = True,
     **training,
 ) -> CodeLength:
     """Online code of labels z given representations X, for several probe seeds.
@@ -69,8 +70,9 @@ def online_codelength(
     X [n, d], z [n]  representations (float32 or float16) and labels 0 or 1; likewise _dev, whose loss stops the
                      training, and _test; the probe on all rows is trained only if there is a test set
     units, keep      the reading, see the module's docstring
+    shuffle          whether rows are sent in an order of the seed, or as they are given
     training         options of `readouts.probe.send`: fractions, epochs, patience, batch_size, learning_rate,
-                     weight_decay, shuffle, device
+                     weight_decay, device
 
         online = int(f_0 n) log2(2) + sum over portions of -log2 p(z | x)        uniform = n log2(2)
 
@@ -87,7 +89,7 @@ def online_codelength(
     sets = {"X": (X, z), "X_dev": (X_dev, z_dev)} | ({} if X_test is None else {"X_test": (X_test, z_test)})
     matrix, labels, parts = stacked(sets)
     test = parts.get("X_test", np.empty(0, dtype=int))
-    codes = [Code(labels, parts["X"], parts["X_dev"], test, seed) for seed in seeds]
+    codes = [Code(labels, parts["X"], parts["X_dev"], test, seed, shuffle) for seed in seeds]
     sent, kept = send(matrix, codes, **training), CHECKPOINTS.index(keep)
     nats, right, uniform = sent.nats[kept, 0], sent.right[kept, 0], float(len(parts["X"]))
     online = online_codelength_of(sent.n[:, 0], nats[:, 1:-1].sum(axis=1), units=units)

@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.stats import norm
+from scipy.special import ndtr  # scipy.stats would take a second to load
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.readouts.cosines import drawn_cosines
@@ -203,8 +203,8 @@ def random_effects(effects: ArrayLike, variances: ArrayLike) -> CombinedEffect:
         effect_size=float(combined),
         standard_error=float(error),
         z=float(z),
-        p_one_sided=float(norm.sf(z)),
-        p_two_sided=float(2 * norm.sf(abs(z))),
+        p_one_sided=float(ndtr(-z)),
+        p_two_sided=float(2 * ndtr(-abs(z))),
         tau_squared=float(tau_squared),
         draws=len(effects),
         mean=float(effects.mean()),

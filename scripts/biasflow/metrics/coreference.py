@@ -1,11 +1,16 @@
 """Coreference F1 (the formulas stand with the task, which selects its checkpoints by it) and what differs by gender."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.conll import Clusters, Document, read_conll, without_singletons
+from scripts.biasflow.readouts.predicted_clusters import TEST, load_clusters
 from scripts.biasflow.tasks.coreference.f1 import METRICS as METRICS
 from scripts.biasflow.tasks.coreference.f1 import agreement as agreement
 from scripts.biasflow.tasks.coreference.f1 import conll_average
@@ -17,32 +22,63 @@ _ENDS = [2.5, 97.5]  # percentiles
 @dataclass(frozen=True)
 class F1Difference:
     """CoNLL F1 in points (0 to 100): `pro` and `anti`, their difference `value` = pro - anti with its 95 % percentile
-    bootstrap interval [low, high], of n pairs of documents."""
+    bootstrap interval [low, high], of n pairs of documents: numbers, or arrays for many predictions."""
 
-    pro: float
-    anti: float
-    value: float
-    low: float
-    high: float
+    pro: float | np.ndarray
+    anti: float | np.ndarray
+    value: float | np.ndarray
+    low: float | np.ndarray
+    high: float | np.ndarray
     n: int
+
+
+def score(path: str | Path, *, test: str | Path) -> pd.DataFrame:
+    """The F1 of every head under every method on the documents of a CoNLL file, from a file of `readouts.clusters`:
+    columns method, setting, head, head_seed, metric, value (in [0, 1]) and n (documents).
+
+    Metrics: conll_f1, and muc_f1, b_cubed_f1, ceafe_f1, lea_f1. Clusters of one mention are left out on both sides.
+    BiasflowError names a file that is no such table, or has other documents."""
+    documents = read_conll(test).documents
+    predicted = load_clusters(path, TEST, len(documents))
+    counts = document_counts(documents, predicted.found)[predicted.places].sum(axis=1)
+    f1 = {f"{metric}_f1": values for metric, values in zip(METRICS, agreement(counts).f1.T, strict=True)}
+    rows = [
+        predicted.heads.assign(metric=metric, value=values)
+        for metric, values in ({"conll_f1": conll_average(counts)} | f1).items()
+    ]
+    return pd.concat(rows, ignore_index=True).assign(n=len(documents))
+
+
+def document_counts(documents: Sequence[Document], predicted: Iterable[tuple[int, Clusters]]) -> np.ndarray:
+    """The `cluster_counts` of predictions, each the number of a document and clusters of it: [predictions, METRICS, 4],
+    without clusters of one mention on either side."""
+    numbers, clusters = zip(*predicted, strict=True)
+    gold = [without_singletons(document.clusters) for document in documents]
+    return conll_f1(
+        [gold[number] for number in numbers],
+        [without_singletons(each) for each in clusters],
+        names=[documents[number].name for number in numbers],
+    ).per_document
 
 
 def f1_difference(pro: ArrayLike, anti: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> F1Difference:
     """100 * (CoNLL F1 on the pro-stereotypical documents - CoNLL F1 on the anti-stereotypical ones).
 
-    pro, anti: `conll_f1(...).per_document` [n, METRICS, 4], row by row the two documents of a pair. The interval is the
-    percentile bootstrap over pairs: each resample draws n pairs with replacement, and takes both F1s from the sums of
-    its counts. Same seed, same interval.
+    pro, anti: `conll_f1(...).per_document` [..., n, METRICS, 4], row by row the two documents of a pair; leading axes
+    are predictions of the same pairs, which are scored each by itself. The interval is the percentile bootstrap over
+    pairs: each resample draws n pairs with replacement, and takes both F1s from the sums of its counts. Same seed, same
+    resamples.
 
     Sources: Zhao et al. (2018), Orgad et al. (2022, section 3.2). BiasflowError for other shapes or no pairs."""
-    pro, anti = np.asarray(pro, dtype=float), np.asarray(anti, dtype=float)
-    if pro.shape != anti.shape or pro.shape[1:] != (len(METRICS), 4) or not len(pro):
+    sides = np.asarray(pro, dtype=float), np.asarray(anti, dtype=float)
+    shape = sides[0].shape
+    if shape != sides[1].shape or shape[-2:] != (len(METRICS), 4) or len(shape) < 3 or not shape[-3]:
         raise BiasflowError(
-            f"F1 difference: counts of shapes {pro.shape} and {anti.shape}; give [pairs, {len(METRICS)}, 4] for both."
+            f"F1 difference: counts of shapes {shape} and {sides[1].shape}; give [pairs, {len(METRICS)}, 4] for both."
         )
-    n = len(pro)
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples)
-    means = [100 * conll_average(counts.sum(axis=0)) for counts in (pro, anti)]
-    resampled = [100 * conll_average(np.tensordot(drawn, counts, axes=1)) for counts in (pro, anti)]
-    low, high = np.percentile(resampled[0] - resampled[1], _ENDS)
-    return F1Difference(float(means[0]), float(means[1]), float(means[0] - means[1]), float(low), float(high), n)
+    n = shape[-3]
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
+    means = [100 * conll_average(counts.sum(axis=-3)) for counts in sides]
+    resampled = [100 * conll_average(np.tensordot(drawn, counts, axes=(1, -3))) for counts in sides]
+    low, high = np.percentile(resampled[0] - resampled[1], _ENDS, axis=0)
+    return F1Difference(means[0][()], means[1][()], (means[0] - means[1])[()], low[()], high[()], n)

@@ -1,6 +1,6 @@
 """All extrinsic scores of occupation classifiers, from their tables of counts (paper C, Orgad et al. 2022)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from scripts.biasflow.readouts.files import METHOD, load_table
 
 # Where the share of women in a profession is taken from: the training split (what the paper says), the test split
 # (what its code does), or US labour statistics (its figure 7).
-SHARES = ("train", "test", "labour")
+*_, LABOUR = SHARES = ("train", "test", "labour")
 NA = "-"  # a key of the table of scores that does not apply
 GENDERS = ("M", "F")  # in the order of the tables of counts
 
@@ -38,7 +38,7 @@ def score(path: str | Path, *, professions: str | Path | None = None) -> pd.Data
     for part, share in of_women.items():
         share[classifier, gold] = table[f"share_{part}"]
     if professions is not None:
-        of_women["labour"] = read_labour_shares(professions).reindex(classes).to_numpy(float)
+        of_women[LABOUR] = read_labour_shares(professions).reindex(classes).to_numpy(float)
     rows = occupation_rows(counts, shares=of_women)
     heads = table[names].drop_duplicates(ignore_index=True)
     return heads.iloc[rows.pop("classifier")].reset_index(drop=True).join(rows)
@@ -50,11 +50,19 @@ def read_labour_shares(path: str | Path) -> pd.Series:
     return pd.to_numeric(table["labour_share"], errors="coerce")
 
 
-def occupation_rows(counts: ArrayLike, *, shares: Mapping[str, ArrayLike]) -> pd.DataFrame:
+def occupation_rows(
+    counts: ArrayLike,
+    *,
+    shares: Mapping[str, ArrayLike],
+    gaps: Callable[[np.ndarray], fairness.Gaps] = fairness.gaps,
+    separation: Callable[[np.ndarray], fairness.Distances] = fairness.separation_distances,
+) -> pd.DataFrame:
     """Every extrinsic score of C classifiers: columns classifier (its number), metric, part, variant, value, n.
 
     counts  [C, 2, K, K], or [2, K, K] of one classifier, of `fairness.counts`; n is how many people these are
-    shares  source (of SHARES) -> share of women in each class [K] or [C, K], NaN for a class that takes no part
+    shares  source (of SHARES) -> share of women in each class that has gaps, [K] or [C, K], NaN for one that takes no
+            part in correlations
+    gaps, separation  how they follow from the counts, where not all classes have gaps, or not all predictions count
 
         accuracy, independence, test_size (how many people)
         tpr_gap_sum, fpr_gap_sum, precision_gap_sum
@@ -70,7 +78,7 @@ def occupation_rows(counts: ArrayLike, *, shares: Mapping[str, ArrayLike]) -> pd
     if counts.ndim not in (3, 4):
         raise BiasflowError(f"counts of shape {counts.shape}: give [classifiers, 2, classes, classes]")
     counts = counts if counts.ndim == 4 else counts[None]
-    scores = _scores(counts, _checked_shares(shares, counts.shape))
+    scores = _scores(counts, shares, gaps(counts), separation(counts))
     keys = pd.DataFrame(list(scores), columns=["metric", "part", "variant"])
     classifiers = np.arange(len(counts))
     return (
@@ -84,11 +92,12 @@ def occupation_rows(counts: ArrayLike, *, shares: Mapping[str, ArrayLike]) -> pd
     )
 
 
-def _scores(counts: np.ndarray, shares: Mapping[str, np.ndarray]) -> dict[tuple[str, str, str], np.ndarray]:
+def _scores(
+    counts: np.ndarray, shares: Mapping[str, ArrayLike], gaps: fairness.Gaps, separation: fairness.Distances
+) -> dict[tuple[str, str, str], np.ndarray]:
     """(metric, part, variant) -> the scores of all classifiers [C]."""
-    gaps = fairness.gaps(counts)
+    shares = _checked_shares(shares, gaps.tpr.gap.shape)
     rates = {"tpr": gaps.tpr, "fpr": gaps.fpr, "precision": gaps.precision}
-    separation = fairness.separation_distances(counts)
     sufficiency = fairness.sufficiency_distances(counts)
     order_free = fairness.sufficiency_distances(counts, distance="order-free")
     cells = rates | {"separation": separation, "sufficiency": sufficiency}
@@ -111,7 +120,7 @@ def _scores(counts: np.ndarray, shares: Mapping[str, np.ndarray]) -> dict[tuple[
 
 
 def _checked_shares(shares: Mapping[str, ArrayLike], shape: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """The shares as arrays [C, K], in the order of SHARES, for counts of that shape."""
+    """The shares as arrays [K] or [C, K], in the order of SHARES, for gaps of that shape."""
     unknown = sorted(set(shares) - set(SHARES))
     if unknown or not shares:
         raise BiasflowError(f"shares of women from {', '.join(unknown) or 'nowhere'}: give {', '.join(SHARES)}")

@@ -1,4 +1,4 @@
-"""What is to be known of a fine-tuning before its scores mean anything: did it learn more than the commonest class?"""
+"""What is to be known of a fine-tuning before its scores mean anything: did it learn more than is had for nothing?"""
 
 import json
 from pathlib import Path
@@ -9,30 +9,35 @@ import pandas as pd
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_text
 
-NEEDED = ("method", "validation_score", "train", "validation", "cut")
+NEEDED = ("method", "validation_metric", "validation_score", "train", "validation", "cut")
+FOR_NOTHING = {"conll_f1": 0.0}  # the score of who predicts nothing at all; of classes it is the commonest one's share
 
 
-def diverged(validation_score: float, majority_share: float) -> bool:
-    """Whether a training came to nothing: its loss was lost (the score is NaN), or its accuracy on the validation data
-    is not above the share of their commonest class (NaN where no classes are predicted)."""
-    return bool(np.isnan(validation_score) or validation_score <= majority_share)
+def diverged(validation_score: float, for_nothing: float) -> bool:
+    """Whether a training came to nothing: its loss was lost (the score is NaN), or its score on the validation data is
+    not above what is had for nothing: the share of the commonest class of what accuracy is, 0 of an F1 (NaN: there is
+    no such number, as for a correlation)."""
+    return bool(np.isnan(validation_score) or validation_score <= for_nothing)
 
 
 def score(path: str | Path) -> pd.DataFrame:
     """Scores of a training.json (tasks.training.save_training): columns dataset, method, setting, metric, value, n.
 
     dataset "train" (n examples): train_size; truncated, how many texts were too long and cut, those of the validation
-    data among them. "validation": validation_accuracy and majority_share (where numbers are predicted,
-    validation_pearson alone); diverged, 1 or 0. BiasflowError naming the file if it is no such thing."""
+    data among them. "validation": validation_<metric>, of what the epoch was chosen by (accuracy, pearson where numbers
+    are predicted, conll_f1); majority_share where classes are; diverged, 1 or 0. BiasflowError naming the file if it is
+    no such thing."""
     facts = _facts(path)
-    reached = np.nan if facts["validation_score"] is None else facts["validation_score"]
-    majority = facts.get("majority_share")
-    values = [("train", "train_size", facts["train"]), ("train", "truncated", facts["cut"])]
-    values.append(("validation", "diverged", diverged(reached, np.nan if majority is None else majority)))
-    if majority is None:
-        values.append(("validation", "validation_pearson", reached))
-    else:
-        values += [("validation", "validation_accuracy", reached), ("validation", "majority_share", majority)]
+    name, reached = facts["validation_metric"], facts["validation_score"]
+    reached = np.nan if reached is None else reached
+    for_nothing = facts.get("majority_share", FOR_NOTHING.get(name, np.nan))
+    values = [
+        ("train", "train_size", facts["train"]),
+        ("train", "truncated", facts["cut"]),
+        ("validation", f"validation_{name}", reached),
+        ("validation", "diverged", diverged(reached, for_nothing)),
+    ]
+    values += [("validation", key, facts[key]) for key in ("majority_share",) if key in facts]
     frame = pd.DataFrame(values, columns=["dataset", "metric", "value"]).astype({"value": float})
     method, setting = facts["method"]
     return frame.assign(method=method, setting=setting, n=[facts[dataset] for dataset in frame["dataset"]])

@@ -11,6 +11,7 @@ from scripts.biasflow.overview.judgements import COST, DIFFERS, verdict
 from scripts.biasflow.overview.maps import GROUPS, Map, maps
 from scripts.biasflow.overview.tradeoff import Plot, plots
 from scripts.biasflow.results.holes import NOT_RUN
+from scripts.biasflow.results.matrix import criticisms
 from scripts.biasflow.results.scores import NA, NONE
 
 LEAST_ROWS = 5  # methods below which two measures are not said to agree
@@ -80,6 +81,7 @@ class Section:
 class Contents:
     encoders: Mapping[str, Sequence[Measured]]
     sections: Sequence[Section]
+    criticisms: Sequence[str]
     shares: Sequence[Shares]
     not_run: Sequence[tuple[str, int, str]]
     summary: Sequence[str]
@@ -97,6 +99,7 @@ def contents(matrix: pd.DataFrame, plan: pd.DataFrame, scores: pd.DataFrame) -> 
     return Contents(
         untouched,
         [_section(each) for each in found],
+        criticisms({measure for each in found for measure in each.cells["measure"]}),
         _shares(scores),
         not_run,
         _summary(found, untouched, not_run),
@@ -159,9 +162,9 @@ def _heat(found: Map) -> HeatMap:
 
 def _heat_cell(row) -> HeatCell:
     interval = "" if np.isnan(row.low) else f" [{row.low:.3f}, {row.high:.3f}]"
-    text = (
-        f"{row.name}, {row.header}: {row.value:.3f}{interval}; untouched {row.untouched:.3f}, neutral {row.neutral:g}"
-    )
+    of = "" if pd.isna(row.n) else f" ({row.n} {row.unit})"
+    compared = f"untouched {row.untouched:.3f}, neutral {row.neutral:g}"
+    text = f"{row.name}, {row.header}: {row.value:.3f}{interval}{of}; {compared}"
     if np.isnan(row.left):
         return HeatCell(f"{row.value:.3f}", 0, "plain", f"{abs(row.value - row.neutral):.6g}", text)
     text += f"; {row.left:.0%} of the distance left"

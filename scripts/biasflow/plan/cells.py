@@ -9,8 +9,9 @@ from scripts.biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, b
 from scripts.biasflow.plan.configuration import check_planted_texts
 from scripts.biasflow.plan.datasets import DATASETS, datasets_of, kinds_of
 from scripts.biasflow.plan.facts import Facts, depth, has_head
-from scripts.biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading
+from scripts.biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
 from scripts.biasflow.plan.methods import NONE, missing_layer, sources, unseen_setting
+from scripts.biasflow.plan.sources import EXTERNAL, given_files, is_external
 from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
 from scripts.biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
 
@@ -29,7 +30,7 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     blocks = blocks_of(config)
     cells: list[Cell] = []
     wanted: dict[tuple, tuple[Reading, list[str]]] = {}
-    scored: dict[tuple, dict[tuple, list[str]]] = {}
+    scored: dict[tuple, dict[tuple, tuple[Dataset, list[str]]]] = {}
     trained: dict[tuple[str, str], Model] = {}
     seen: set[tuple] = set()
     for block in blocks:
@@ -56,7 +57,8 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                             reading = Reading(block, model, METRICS[metric].readout, dataset)
                             wanted.setdefault(reading.key, (reading, []))[1].append(method)
                             read = reading.key
-                        scored.setdefault(place, {}).setdefault((metric, read), []).append(method)
+                        own = scored.setdefault(place, {}).setdefault((metric, read, dataset.name), (dataset, []))
+                        own[1].append(method)
             for readout, datasets in block.items:
                 if _no_head(config, facts, model, readout) or model.encoder in facts.missing:
                     continue
@@ -71,10 +73,10 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     fits = _fits(readings, config)
     check_planted_texts(config, _users_of_texts(config, readings, fits, trained))
     jobs = {
-        place: tuple((metric, key, tuple(methods)) for (metric, key), methods in own.items())
+        place: tuple(Score(metric, key, dataset, tuple(names)) for (metric, key, _), (dataset, names) in own.items())
         for place, own in scored.items()
     }
-    return Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks))
+    return Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks), facts.absent)
 
 
 def _users_of_texts(config: Mapping, readings: Mapping, fits: Mapping, trained: Mapping) -> dict[str, list[str]]:
@@ -120,8 +122,10 @@ def why_not(
     about = METRICS[metric]
     if model.encoder in facts.missing:
         return facts.missing[model.encoder]
+    if is_external(config, model.encoder) and (reason := _not_given(config, model, method, about.readout)):
+        return reason
     kind, kinds = _kind(config, model.task), kinds_of(metric)
-    if kind not in kinds:
+    if not _is_measured(config, model, metric):
         names = " and ".join(TASKS[name].label if name else "pretrained encoders" for name in kinds)
         what = f"models fine-tuned for {TASKS[kind].label}" if kind else "pretrained encoders"
         return f"{block.key}.metrics: {metric} is for {names}, not for {what}"
@@ -130,13 +134,27 @@ def why_not(
     if dataset is None:
         key = f"metrics.{metric}" if metric in config["metrics"] else f"{block.key}.metrics: {metric}"
         return f"{key} has no dataset for encoders.{model.encoder}"
-    if about.readout == TRAINING:
+    if reason := _no_data(facts, model, dataset, _task(config, block)):
+        return reason
+    if about.readout == TRAINING or is_external(config, model.encoder):
         return None
     if reason := _no_head(config, facts, model, about.readout):
         return reason
     if about.untouched_only and method != NONE and method != model.carried:
         return f"{block.key}.methods: {metric} is measured on the untouched model alone"
-    return None if method == NONE else _not_under(config, facts, block, model, method, metric)
+    return None if method == NONE else _not_under(config, facts, block, model, method, metric, dataset)
+
+
+def _not_given(config: Mapping, model: Model, method: str, readout: str) -> str | None:
+    """Why files of an external encoder cannot stand for what a cell reads, or None where they do."""
+    key = f"encoders.{model.encoder}"
+    if model.training != PRETRAINED:
+        return f"{key} is {EXTERNAL}: it has no weights to train; its files are read as trainings: [{PRETRAINED}]"
+    if readout not in given_files(config["encoders"][model.encoder]):
+        return f"{key} is {EXTERNAL} and gives no {readout}"
+    if method != NONE:
+        return f"{key} is {EXTERNAL}: methods.{method} has no weights to act on"
+    return None
 
 
 def _no_head(config: Mapping, facts: Facts, model: Model, readout: str) -> str | None:
@@ -147,7 +165,24 @@ def _no_head(config: Mapping, facts: Facts, model: Model, readout: str) -> str |
     return None
 
 
-def _not_under(config: Mapping, facts: Facts, block: Block, model: Model, method: str, metric: str) -> str | None:
+def _no_data(facts: Facts, model: Model, dataset: Dataset, task: TaskPlan | None) -> str | None:
+    """Why files cannot be had that the model is trained on, or measured on."""
+    read = [dataset, *(below for _, below in dataset.made_from.values())]
+    files = {
+        file
+        for each in read
+        for names in (each.files, each.scored_with)
+        for of_role in names.values()
+        for file in of_role
+    }
+    if model.task != NA:
+        files |= set(task.files(task.kind.trained_on).values())
+    return next((reason for file, reason in facts.absent.items() if file in files), None)
+
+
+def _not_under(
+    config: Mapping, facts: Facts, block: Block, model: Model, method: str, metric: str, dataset: Dataset
+) -> str | None:
     """Why a model cannot be measured under a method, or None."""
     about, layers = config["methods"][method], depth(config, facts, model.encoder)
     if layers and (place := missing_layer(about, layers)):
@@ -155,11 +190,19 @@ def _not_under(config: Mapping, facts: Facts, block: Block, model: Model, method
     gendered = [kind for kind in TASKS if kind_of(kind).gendered]
     if "task" in sources(about) and _kind(config, block.task) not in gendered:
         return f"{block.key}.task: methods.{method} is fitted to a task of kind {' or '.join(gendered)}"
-    if unseen := unseen_setting(about, METRICS[metric].sees, layers):
+    sees = dataset.sees or METRICS[metric].sees
+    if unseen := unseen_setting(about, sees, layers):
         setting, places = unseen
         which = "it" if setting == NA else setting
-        return f"methods.{method}: {which} acts at {places} alone, and {metric} is made of {METRICS[metric].sees}"
+        return f"methods.{method}: {which} acts at {places} alone, and {metric} is made of {sees}"
     return None
+
+
+def _is_measured(config: Mapping, model: Model, metric: str) -> bool:
+    """Whether a metric is for such models: of its kinds of task, or external ones that give what it reads."""
+    if is_external(config, model.encoder):
+        return METRICS[metric].readout in given_files(config["encoders"][model.encoder])
+    return _kind(config, model.task) in kinds_of(metric)
 
 
 def _kind(config: Mapping, task: str | None) -> str:
@@ -178,7 +221,7 @@ def _asked(config: Mapping, block: Block, model: Model) -> Asked:
 def _datasets(config: Mapping, block: Block, model: Model, metric: str) -> list[Dataset | None]:
     """The datasets of a metric for a model; [None] where there is none, so that the cell says why."""
     datasets = datasets_of(metric, _task(config, block))
-    if datasets is None or _kind(config, model.task) not in kinds_of(metric):
+    if datasets is None or not _is_measured(config, model, metric):
         return [None]
     return list(datasets(_asked(config, block, model))) or [None]
 

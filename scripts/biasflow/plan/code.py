@@ -1,7 +1,9 @@
-"""Which modules of this project a script imports, and which data of the project these read: the inputs that make its
-rule run again when one of them changes."""
+"""Which modules of this project a script imports, and which data of the project these read: what makes its rule run
+again when one of them changes."""
 
 import ast
+import hashlib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +25,15 @@ def code_files(script: str | Path, root: str | Path) -> list[Path]:
             found.add(path)
             waiting += _reached(path, root) if path.suffix == ".py" else []
     return sorted(found)
+
+
+def code_digest(scripts: Iterable[str | Path], root: str | Path) -> str:
+    """A sha256 of all files of `code_files` of the scripts: of their paths from `root` and what is in them."""
+    files = sorted({path for script in scripts for path in code_files(script, root)})
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.relative_to(root).as_posix()} {_sha256(path)}\n".encode())
+    return digest.hexdigest()
 
 
 def module_file(name: str, root: str | Path) -> Path:
@@ -54,3 +65,8 @@ def _files(name: str, root: Path) -> list[Path]:
     packages = [root.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)]
     candidates = [*packages, root.joinpath(*parts).with_suffix(".py")]
     return [file for file in candidates if file.is_file()]
+
+
+@cache
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

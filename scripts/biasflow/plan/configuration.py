@@ -14,7 +14,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.shipped import ROOT
 from scripts.biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from scripts.biasflow.plan.names import require
-from scripts.biasflow.plan.sources import PLANTED, derived_encoders, is_planted
+from scripts.biasflow.plan.sources import PLANTED, derived_encoders, derived_tasks, is_external, is_planted
 from scripts.biasflow.plan.tasks import TaskPlan
 from scripts.biasflow.registry import PACKAGE, PAPERS, TASKS
 
@@ -50,6 +50,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     if error is not None:
         raise BiasflowError(f"config: {_explain(_innermost(error))}")
     resolved["encoders"] |= derived_encoders(resolved)
+    resolved["tasks"] |= derived_tasks(resolved)
     _cross_check(resolved)
     resolved["methods"] = with_variants(resolved["methods"])
     return resolved
@@ -118,26 +119,35 @@ def _explain(error: ValidationError) -> str:
 
 def _cross_check(config: Mapping) -> None:
     """What a schema cannot say: names that refer to one another, and numbers that must fit together."""
-    encoders = config["encoders"]
+    encoders = _with_weights(config)
     if not config["ask"] and not config["papers"]:
         raise BiasflowError("config: keys 'ask' and 'papers' are empty: nothing is asked for")
+    _check_papers(config)
     for name, encoder in encoders.items():
         _check_encoder(name, encoder, encoders)
     for name in config["tasks"]:
         task = TaskPlan(config, name)
         task.kind.check(task)
-    _check_papers(config)
     for number, name in enumerate(config["metrics"]["occtmp"]["chinese"]):
-        require(name, encoders, f"metrics.occtmp.chinese.{number}", "encoders")
+        require(name, encoders, f"metrics.occtmp.chinese.{number}", _ENCODERS)
+    for name in config["metrics"]["bec_pro"]["languages"]:
+        require(name, encoders, f"metrics.bec_pro.languages.{name}", _ENCODERS)
     for name in config["fitting"]["own"]:
-        require(name, encoders, f"fitting.own.{name}", "encoders")
+        require(name, encoders, f"fitting.own.{name}", _ENCODERS)
     for own, one in config["metrics"]["occtmp"]["own"].items():
         for number, name in enumerate(one["encoders"]):
-            require(name, encoders, f"metrics.occtmp.own.{own}.encoders.{number}", "encoders")
+            require(name, encoders, f"metrics.occtmp.own.{own}.encoders.{number}", _ENCODERS)
     fractions = config["metrics"]["compression"]["fractions"]
     if sorted(fractions) != fractions or fractions[-1] != 100:
         raise BiasflowError(f"config: key 'metrics.compression.fractions': {fractions} must rise to 100, the whole")
     check_methods(config["methods"])
+
+
+_ENCODERS = "encoders with weights"  # what else than a block of `ask` can name
+
+
+def _with_weights(config: Mapping) -> dict[str, Mapping]:
+    return {name: encoder for name, encoder in config["encoders"].items() if not is_external(config, name)}
 
 
 def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
@@ -145,32 +155,33 @@ def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
         heads, hidden = encoder["heads"], encoder["hidden"]
         raise BiasflowError(f"config: key 'encoders.{name}.heads': {heads} heads do not divide hidden {hidden}")
     if encoder["source"] == "continued":
-        require(encoder["from"], encoders, f"encoders.{name}.from", "encoders")
         above = [name]
-        while encoders[above[-1]]["source"] == "continued":
-            above.append(encoders[above[-1]]["from"])
+        while (last := encoders[above[-1]])["source"] == "continued":
+            require(last["from"], encoders, f"encoders.{above[-1]}.from", _ENCODERS)
+            above.append(last["from"])
             if above[-1] in above[:-1]:
                 raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
 
 
-# What the options of papers name, by the part of the configuration that it is in.
+# What the options of papers name, by the part of the configuration that it is in; the registry has those of tasks.
 _NAMED_BY_PAPERS = {
-    "encoders": ("encoders", "nli_encoders", "glue_encoders"),
+    "encoders": ("encoders", "nli_encoders", "glue_encoders", "coreference_encoders"),
     "methods": ("methods", "inside_only", "during"),
-    "tasks": ("tasks", "task"),
 }
 
 
 def _check_papers(config: Mapping) -> None:
     """The names that papers' options refer to, and the kinds of their tasks."""
+    known = {**config, "encoders": _with_weights(config)}
     for paper, options in config["papers"].items():
-        for part, keys in _NAMED_BY_PAPERS.items():
+        kinds = PAPERS[paper].tasks
+        for part, keys in {**_NAMED_BY_PAPERS, "tasks": kinds}.items():
             for key in keys:
                 place, named = f"papers.{paper}.{key}", options.get(key) or ()
                 for name in [named] if isinstance(named, str) else named:
-                    require(name, config[part], place, part)
-                    if part == "tasks" and config["tasks"][name]["kind"] != (kind := PAPERS[paper].kind):
-                        raise BiasflowError(f"config: key '{place}': {name} is no task of kind {kind}")
+                    require(name, known[part], place, _ENCODERS if part == "encoders" else part)
+                    if part == "tasks" and config["tasks"][name]["kind"] != kinds[key]:
+                        raise BiasflowError(f"config: key '{place}': {name} is no task of kind {kinds[key]}")
 
 
 def check_planted_texts(config: Mapping, used: Mapping[str, Iterable[str]]) -> None:

@@ -14,7 +14,7 @@ from scripts.biasflow.plan.jobs import Dataset, Files
 from scripts.biasflow.plan.paths import CORPORA, Paths, project_file
 from scripts.biasflow.plan.sources import PLANTED, is_planted, origin
 from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
-from scripts.biasflow.registry import METRICS, TASKS
+from scripts.biasflow.registry import METRICS, PACKAGE, TASKS
 
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
 CHINESE_TEXT = "chinese-wikipedia"
@@ -26,6 +26,7 @@ REAL_OCCUPATIONS = ("professions", "professions-article")
 WORD_TESTS = tuple(DENSRAY_TESTS)
 SENTENCE_TESTS = ("sent-weat6", "sent-weat6b", "sent-weat7", "sent-weat7b", "sent-weat8", "sent-weat8b")
 SENTENCES_OF_PAGE = 40
+GEST = ("gest",)  # with the authors' corrections; the paper's own sentences are "gest-paper"
 CONTEXTS = ("n", "cap_per_word", "max_length", "batch_size")
 CEAT_WORDS = project_file("config/ceat_words.csv")
 
@@ -97,6 +98,47 @@ def sentence_tests(asked: Asked) -> list[Dataset]:
 def _test(name: str, kind: str, **options: str) -> Dataset:
     files = {} if name == PLANTED else {"test": (f"{CORPORA}/{DENSRAY_TESTS.get(name, name)}",)}
     return Dataset(name, files, options, {"kind": kind})
+
+
+def gest_sentences(asked: Asked) -> list[Dataset]:
+    names = asked.chosen(asked.options["gest"]["sentences"], (), GEST)
+    return [_listed(name, "gest", {"sentences": name}, maskings=["differing"]) for name in names]
+
+
+def crows_pairs(asked: Asked) -> list[Dataset]:
+    types = asked.chosen(asked.options["crows_pairs"]["bias_types"], (), ("gender",))
+    files, maskings = {"pairs": "crows-pairs"}, ["shared", "nothing"]
+    return [
+        _listed(f"crows-pairs-{name}", "crows_pairs", files, of={"bias_type": name}, maskings=maskings)
+        for name in types
+    ]
+
+
+def stereoset_blanks(asked: Asked) -> list[Dataset]:
+    names = asked.chosen(None, (), ("stereoset-blanks",))
+    return [_listed(name, "stereoset", {"stereoset": "stereoset-dev"}) for name in names]
+
+
+def bec_pro(asked: Asked) -> list[Dataset]:
+    languages = asked.options["bec_pro"]["languages"].get(asked.encoder)
+    return [
+        _listed(f"bec-pro-{language}", "bec_pro", {"sentences": f"bec-pro-{language}"})
+        for language in asked.chosen(languages, (), ("english",))
+    ]
+
+
+def winogender(asked: Asked) -> list[Dataset]:
+    files = {"sentences": "winogender-sentences", "occupations": "winogender-occupations"}
+    return [_listed(name, "winogender", files) for name in asked.chosen(None, (), ("winogender",))]
+
+
+def _listed(
+    name: str, module: str, files: Mapping[str, str], *, of: Mapping[str, str] | None = None, **options: object
+) -> Dataset:
+    """The items that a module of corpora lists, from files of the catalogue by role."""
+    module = f"{PACKAGE}.corpora.{module}"
+    paths = {role: (f"{CORPORA}/{file}",) for role, file in files.items()}
+    return Dataset(name, paths, {"items": module, "of": dict(of or {}), **options}, modules=(module,))
 
 
 def context_tests(asked: Asked) -> list[Dataset]:
@@ -180,6 +222,11 @@ DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
         planted_occupations,
         word_tests,
         sentence_tests,
+        gest_sentences,
+        crows_pairs,
+        stereoset_blanks,
+        bec_pro,
+        winogender,
         context_tests,
         words,
         running_text,

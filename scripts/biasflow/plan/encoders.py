@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
+from scripts.biasflow.encoders.recipes import RECIPES, SWAPPED
 from scripts.biasflow.plan.blocks import RANDOM
 from scripts.biasflow.plan.datasets import text_file
 from scripts.biasflow.plan.facts import Facts, has_head
 from scripts.biasflow.plan.jobs import NA, Model
 from scripts.biasflow.plan.paths import Paths
-from scripts.biasflow.plan.sources import corpora, local_files, origin
+from scripts.biasflow.plan.sources import corpora, given_files, is_external, local_files, origin
 from scripts.biasflow.plan.tasks import kind_of
 from scripts.biasflow.registry import TASKS
 
@@ -22,10 +23,13 @@ class Encoders:
         self.config, self.facts, self.paths = config, facts, Paths(config["run"])
 
     def files(self, encoder: str) -> list[str]:
-        """The files of an encoder: those of its folder if it is local, otherwise what its own rule writes."""
+        """The files of an encoder: those of its folder if it is local, those that are given in place of an external
+        one, otherwise what its own rule writes."""
         about = self.config["encoders"][encoder]
         if about["source"] == "local":
             return local_files(about, self.config["mirror"])
+        if is_external(self.config, encoder):
+            return [file for files in given_files(about).values() for file in files]
         return [f"{self.paths.encoder(encoder)}/{name}" for name in ENCODER_FILES]
 
     def is_narrow(self, encoder: str) -> bool:
@@ -37,15 +41,20 @@ class Encoders:
         """The texts that an encoder is pre-trained on; none unless it is."""
         return [text_file(self.config, encoder, text) for text in corpora(self.config["encoders"][encoder])]
 
-    def continuing_text(self, encoder: str) -> str:
-        """What an encoder is trained on further, as one running string."""
-        return text_file(self.config, encoder, self.config["encoders"][encoder]["text"], running=True)
+    def continuing_texts(self, encoder: str) -> dict[str, str]:
+        """What an encoder is trained on further, as one running string, by role: text and, where its recipe takes that,
+        the same swapped."""
+        about = self.config["encoders"][encoder]
+        text = text_file(self.config, encoder, about["text"], running=True)
+        if RECIPES[about["recipe"]].beside != SWAPPED:
+            return {"text": text}
+        return {"text": text, "swapped": f"{text.removesuffix('.txt')}.swapped.txt"}
 
     def texts(self, encoder: str) -> list[str]:
         """The texts that an encoder was trained on in this run, and those that it is continued from."""
         about = self.config["encoders"][encoder]
         if about["source"] == "continued":
-            return [self.continuing_text(encoder), *self.texts(about["from"])]
+            return [*self.continuing_texts(encoder).values(), *self.texts(about["from"])]
         return self.pretraining_texts(encoder)
 
     def planted_corpus(self, encoder: str, *, held_out: bool) -> dict[str, object]:

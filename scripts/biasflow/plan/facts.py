@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.plan.sources import local_folder
+from scripts.biasflow.plan.sources import given_files, is_external, local_folder
+from scripts.biasflow.plan.tasks import TaskPlan
 
 _NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
 _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
@@ -14,16 +15,21 @@ _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
 
 @dataclass(frozen=True)
 class Facts:
-    """architectures: local encoder -> its config.json; missing: local encoder -> why it cannot be had."""
+    """architectures: local encoder -> its config.json; missing: local encoder -> why it cannot be had; absent: file
+    of a task's data -> why it cannot be had."""
 
     architectures: Mapping[str, Mapping] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
 
 
 def gather(config: Mapping) -> Facts:
-    """Read the config.json of every local encoder. BiasflowError for one that is absent and not optional."""
+    """Read the config.json of every local encoder, and look for the files of external ones and for the data of tasks.
+    BiasflowError for an encoder that is absent and not optional, and for files that are named, but not there."""
     architectures, missing = {}, {}
     for name, encoder in config["encoders"].items():
+        if is_external(config, name):
+            _check_given(name, encoder)
         if encoder["source"] != "local":
             continue
         folder = local_folder(encoder, config["mirror"])
@@ -34,7 +40,17 @@ def gather(config: Mapping) -> Facts:
             missing[name] = f"encoders.{name}.path: {reason}"
         else:
             raise BiasflowError(f"config: key 'encoders.{name}.path': {reason}")
-    return Facts(architectures, missing)
+    tasks = (TaskPlan(config, name) for name in config["tasks"])
+    steps = ((task, step, step.absent(task)) for task in tasks for step in task.kind.steps)
+    absent = {task.file(name): reason for task, step, reason in steps if reason for name in step.outputs.values()}
+    return Facts(architectures, missing, absent)
+
+
+def _check_given(name: str, encoder: Mapping) -> None:
+    for readout, files in given_files(encoder).items():
+        for file in files:
+            if not Path(file).is_file():
+                raise BiasflowError(f"config: key 'encoders.{name}.{readout}': there is no file {file}")
 
 
 def _why_not(encoder: Mapping, folder: Path | None) -> str | None:
@@ -57,7 +73,8 @@ def _read(name: str, path: Path) -> Mapping:
 
 def has_head(config: Mapping, facts: Facts, encoder: str, head: str) -> bool:
     """Whether an encoder has a next-sentence ("next_sentence") or a masked-LM head ("masked_lm"), as far as can be
-    known: a local encoder's config.json names its architecture, a hub encoder's entry says it, our own have both."""
+    known: a local encoder's config.json names its architecture, a hub encoder's entry says it, an external one has no
+    weights at all, our own have both."""
     about = config["encoders"][encoder]
     if about["source"] == "hub":
         return about[head]
@@ -66,7 +83,7 @@ def has_head(config: Mapping, facts: Facts, encoder: str, head: str) -> bool:
     if about["source"] == "local":
         names = facts.architectures.get(encoder, {}).get("architectures") or ["ForPreTraining"]
         return any(name.endswith(_NEXT_SENTENCE if head == "next_sentence" else _MASKED_LM) for name in names)
-    return True
+    return not is_external(config, encoder)
 
 
 def depth(config: Mapping, facts: Facts, encoder: str) -> int | None:

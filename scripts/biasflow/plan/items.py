@@ -42,13 +42,14 @@ def items_of(config: Mapping, plan: Plan, paper: str) -> Items:
             folder = paths.about_methods(encoder, training, group)
             for role in _OF_FITS:
                 found.add(role, encoder, f"{folder}/{role}.csv", folder)
-    for (encoder, training, block), jobs in plan.scored.items():
-        if block in names and any(metric == TRAINING for metric, *_ in jobs):
+    for (encoder, training, block), scores in plan.scored.items():
+        if block in names and any(score.metric == TRAINING for score in scores):
             found.add(TRAINING, f"{encoder}/{training}", f"{paths.model(encoder, training)}/{TRAINING}.json")
     for name in dict.fromkeys(reading.block.task for reading in readings if reading.block.task):
         task = TaskPlan(config, name)
-        for role, file in task.kind.printed.items():
-            found.add(role, name, task.file(file))
+        for role, file in task.files(task.kind.printed).items():
+            if file not in plan.absent:
+                found.add(role, name, file)
     if {"stereoset-authors", "stereoset-swapped"} <= set(found.files.get("stimuli", {})):
         found.add("stereoset-changes", "stereoset-changes", paths.data("stereoset-changes.csv"))
     return found

@@ -41,7 +41,9 @@ class Dataset:
     """files: role -> paths, inputs of the readout; options: of its read(); modules: those that its read() imports by
     name; made_from: role -> readout and dataset of the same model and block that it is made from; scoring: options of
     the metric's score(); scored_with: role -> paths that the score needs as well; spares: further inputs of the
-    readout that spare it work and change nothing, so that their age does not matter."""
+    readout that spare it work and change nothing, so that their age does not matter; part_of: the name of the file in
+    which several datasets are read together, by the same files and options; sees: as registry.Metric.sees, where it
+    differs from its metric's."""
 
     name: str
     files: Files = field(default_factory=dict)
@@ -51,6 +53,13 @@ class Dataset:
     modules: tuple[str, ...] = ()
     made_from: Mapping[str, tuple[str, "Dataset"]] = field(default_factory=dict)
     spares: Files = field(default_factory=dict)
+    part_of: str = ""
+    sees: str = ""
+
+    @property
+    def file(self) -> str:
+        """The name of the file that it is read into."""
+        return self.part_of or self.name
 
 
 @dataclass(frozen=True)
@@ -83,24 +92,35 @@ class Reading:
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        return self.model.encoder, self.model.training, self.block.name, self.readout, self.dataset.name
+        return self.model.encoder, self.model.training, self.block.name, self.readout, self.dataset.file
 
     @property
     def made_from(self) -> dict[str, tuple[str, str, str, str, str]]:
         """Role -> key of the readings that it is made from."""
         below = self.dataset.made_from.items()
-        return {role: (*self.key[:3], readout, dataset.name) for role, (readout, dataset) in below}
+        return {role: (*self.key[:3], readout, dataset.file) for role, (readout, dataset) in below}
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a metric makes of a reading (by its key), of the methods that it is asked for."""
+
+    metric: str
+    reading: tuple
+    dataset: Dataset
+    methods: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """cells: all that was asked for; readings: what is read, by its key; scored: (encoder, training, block) -> metric,
-    key of the reading and methods of each score; fits: (encoder, training, group of blocks) -> methods to be fitted;
-    trained: (encoder, training) -> model that is fine-tuned."""
+    """cells: all that was asked for; readings: what is read, by its key; scored: (encoder, training, block) -> its
+    scores; fits: (encoder, training, group of blocks) -> methods to be fitted; trained: (encoder, training) -> model
+    that is fine-tuned; absent: as facts.Facts.absent."""
 
     cells: tuple[Cell, ...]
     readings: Mapping[tuple, Reading]
-    scored: Mapping[tuple, tuple[tuple[str, tuple, tuple[str, ...]], ...]]
+    scored: Mapping[tuple, tuple[Score, ...]]
     fits: Mapping[tuple, tuple[str, ...]]
     trained: Mapping[tuple[str, str], Model]
     blocks: tuple[Block, ...] = field(default=())
+    absent: Mapping[str, str] = field(default_factory=dict)

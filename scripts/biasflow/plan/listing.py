@@ -7,7 +7,7 @@ import pandas as pd
 
 from scripts.biasflow.plan.cells import Plan
 from scripts.biasflow.plan.facts import Facts, depth
-from scripts.biasflow.plan.methods import resolved
+from scripts.biasflow.plan.methods import VARIANT, resolved
 from scripts.biasflow.registry import ERASERS
 
 CELLS = ["block", "encoder", "task", "strategy", "seed", "training", "method", "metric", "dataset", "status", "reason"]
@@ -26,7 +26,7 @@ def names_table(config: Mapping, facts: Facts, plan: Plan) -> pd.DataFrame:
 
     Encoders have their attributes as configured (parent: what a continued one starts from), tasks their kind and data;
     a method has places, erasers, fitted_on and the options that are not the default ones, a grid with one setting that
-    setting, `<name>-pretrained` its base."""
+    setting, `<name>-pretrained` and `<name>-random0` their base."""
     rows = [("encoder", name, about) for name, about in encoder_attributes(config, facts).items()]
     rows += [("task", name, _flat(task)) for name, task in config["tasks"].items()]
     used = {cell.method for cell in plan.cells}
@@ -52,7 +52,7 @@ def _flat(about: Mapping, prefix: str = "") -> dict[str, object]:
     for key, value in about.items():
         if isinstance(value, Mapping):
             found |= _flat(value, f"{prefix}{key}.")
-        elif value is not None:
+        elif value not in (None, []):
             found[prefix + key] = " ".join(map(str, value)) if isinstance(value, list) else value
     return found
 
@@ -73,11 +73,11 @@ def _changed_options(step: Mapping) -> str:
     """What an intervention does otherwise than its eraser does by default, as `option=value` in JSON."""
     eraser = ERASERS[step["eraser"]]
     default = {name: schema.get("default") for name, schema in eraser.options.items()}
-    default |= {"fitted_to": eraser.fitted_to[0], "sequential": False}
-    own = {**step["options"], "fitted_to": step["fitted_to"], "sequential": step["sequential"]}
+    default |= {"fitted_to": eraser.fitted_to[0], "sequential": False, "control": None}
+    own = step["options"] | {key: step[key] for key in ("fitted_to", "sequential", "control")}
     return " ".join(f"{name}={json.dumps(value)}" for name, value in own.items() if value != default[name])
 
 
 def _base(name: str, methods: Mapping[str, object]) -> dict[str, str]:
-    base = name.removesuffix("-pretrained")
+    base = VARIANT.sub("", name)
     return {"base": base} if base != name and base in methods else {}

@@ -11,7 +11,10 @@ from scripts.biasflow.plan.names import require
 from scripts.biasflow.registry import ERASERS, SENTENCE, WORDS, module_of
 
 NONE, GRID = "none", "grid"
-OF_PRETRAINED = "-pretrained"  # any method's name with this suffix: the same, fitted on the encoder before training
+# Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its control,
+# random directions in place of those that were fitted (a grid has none).
+OF_PRETRAINED, RANDOM, DRAWS = "-pretrained", "-random", 5
+VARIANT = re.compile(rf"({OF_PRETRAINED}|{RANDOM}\d)$")
 PLACE = re.compile(r"all|last|last\.cls|pooled|each|layer\[(?P<layer>-?\d+)\](\.cls|\.attention\.(query|key|value))?")
 
 
@@ -21,15 +24,20 @@ def methods_of_erasers() -> dict[str, list[dict]]:
 
 
 def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
-    """All methods, and each once more as `<name>-pretrained`, fitted on the encoder before training."""
-    own = {name: method for name, method in methods.items() if method and not name.endswith(OF_PRETRAINED)}
-    return {**{name + OF_PRETRAINED: _on_pretrained(method) for name, method in own.items()}, **methods}
+    """All methods, and each once more as `<name>-pretrained` and as `<name>-random0` to 4 (see VARIANT)."""
+    found = {}
+    for name, method in methods.items():
+        if method and not VARIANT.search(name):
+            found[name + OF_PRETRAINED] = _with(method, fitted_on="pretrained")
+            if not isinstance(method, Mapping):
+                found |= {f"{name}{RANDOM}{seed}": _with(method, control=seed) for seed in range(DRAWS)}
+    return {**found, **methods}
 
 
-def _on_pretrained(method: object) -> object:
+def _with(method: object, **keys: object) -> object:
     if isinstance(method, Mapping):
-        return {**method, "fitted_on": "pretrained"}
-    return [{**step, "fitted_on": "pretrained"} for step in method]
+        return {**method, **keys}
+    return [{**step, **keys} for step in method]
 
 
 def check_methods(methods: Mapping[str, object]) -> None:

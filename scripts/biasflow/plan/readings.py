@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from scripts.biasflow.plan.encoders import Encoders
-from scripts.biasflow.plan.jobs import Plan, Reading
+from scripts.biasflow.plan.jobs import Plan, Reading, Score
 from scripts.biasflow.plan.paths import Paths
+from scripts.biasflow.plan.sources import given_files
 from scripts.biasflow.plan.trainings import model_of
-from scripts.biasflow.registry import METRICS, READOUTS, TRAINING, module_of
+from scripts.biasflow.registry import METRICS, READOUTS, TRAINING, external_module, module_of
 
 Named = dict[str, object]
 
@@ -41,7 +42,7 @@ class Readings:
 
         def inputs(wildcards) -> Named:
             readings = self.of(wildcards, name)
-            own = [file for reading in readings for files in reading.dataset.files.values() for file in files]
+            own = [file for reading in readings for file in _data(reading)]
             below = [reading_output(self.paths, key) for reading in readings for key in reading.made_from.values()]
             found: Named = {"model": self.encoders.model_files(readings[0].model), "data": sorted({*own, *below})}
             fit = readings[0].fit
@@ -78,16 +79,36 @@ class Readings:
 
         return params
 
+    def given(self, wildcards) -> Named:
+        """For the rule of what external encoders give (the readout is a wildcard, too): their files, and the data."""
+        readings = self.of(wildcards, wildcards.readout)
+        files = given_files(self.encoders.config["encoders"][wildcards.encoder])[wildcards.readout]
+        return {"given": files, "data": sorted({file for reading in readings for file in _data(reading)})}
+
+    def given_module(self, wildcards) -> str:
+        """The module that makes a readout of them."""
+        return external_module(READOUTS[wildcards.readout])
+
+    def given_params(self, wildcards) -> Named:
+        """That module and, for each dataset, file and data."""
+        each = [self._params(reading) for reading in self.of(wildcards, wildcards.readout)]
+        datasets = [{key: params[key] for key in ("dataset", "file", "data")} for params in each]
+        return {"module": self.given_module(wildcards), "datasets": datasets}
+
     def _params(self, reading: Reading) -> Named:
         files = {**reading.dataset.files, **reading.dataset.spares}
         data = {role: list(paths) for role, paths in files.items()}
         return {
-            "dataset": reading.dataset.name,
+            "dataset": reading.dataset.file,
             "file": reading_path(self.paths, reading.key).rpartition("/")[2],
             "methods": list(reading.methods),
             "data": data | {role: [reading_path(self.paths, key)] for role, key in reading.made_from.items()},
             "options": dict(reading.dataset.options),
         }
+
+
+def _data(reading: Reading) -> list[str]:
+    return [file for files in reading.dataset.files.values() for file in files]
 
 
 class Scores:
@@ -103,33 +124,29 @@ class Scores:
 
     def inputs(self, wildcards) -> Named:
         """The readouts that a job scores, and the data that its metrics take beside them."""
-        jobs = self._jobs(wildcards)
-        found: Named = {"readouts": list(dict.fromkeys(reading_output(self.paths, key) for _, key, _ in jobs))}
-        for _, key, _ in jobs:
-            found |= {role: list(files) for role, files in self._of_dataset(key, "scored_with").items()}
+        scores = self._jobs(wildcards)
+        found: Named = {"readouts": list(dict.fromkeys(reading_output(self.paths, score.reading) for score in scores))}
+        for score in scores:
+            found |= {role: list(files) for role, files in score.dataset.scored_with.items()}
         return found
 
     def params(self, wildcards) -> list[Named]:
         """For each metric and readout that a job scores: its module, the dataset, the methods and the options."""
         return [
             {
-                "metric": metric,
-                "module": module_of(METRICS[metric]),
-                "readout": reading_path(self.paths, key),
-                "dataset": key[4],
-                "methods": list(methods),
-                "roles": list(self._of_dataset(key, "scored_with")),
-                "options": dict(self._of_dataset(key, "scoring")),
+                "metric": score.metric,
+                "module": module_of(METRICS[score.metric]),
+                "readout": reading_path(self.paths, score.reading),
+                "dataset": score.dataset.name,
+                "methods": list(score.methods),
+                "roles": list(score.dataset.scored_with),
+                "options": dict(score.dataset.scoring),
             }
-            for metric, key, methods in self._jobs(wildcards)
+            for score in self._jobs(wildcards)
         ]
 
     def modules(self, wildcards) -> list[str]:
-        return sorted({module_of(METRICS[metric]) for metric, *_ in self._jobs(wildcards)})
+        return sorted({module_of(METRICS[score.metric]) for score in self._jobs(wildcards)})
 
-    def _jobs(self, wildcards) -> tuple:
+    def _jobs(self, wildcards) -> tuple[Score, ...]:
         return self.plan.scored[wildcards.encoder, wildcards.training, wildcards.block]
-
-    def _of_dataset(self, key: tuple, field: str) -> dict:
-        """A field of what is read; nothing of it where a fine-tuning's own words are scored."""
-        return getattr(self.plan.readings[key].dataset, field) if key in self.plan.readings else {}

@@ -1,10 +1,12 @@
 """Where encoders come from, as the configuration says it. Imports no torch: the workflow is planned with it."""
 
-from collections.abc import Mapping
+import glob
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ENCODER_SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 PLANTED = "planted"
+EXTERNAL = "external"
 
 
 def local_folder(encoder: Mapping, mirror: str | None) -> Path | None:
@@ -20,6 +22,27 @@ def local_files(encoder: Mapping, mirror: str | None) -> list[str]:
     folder = local_folder(encoder, mirror)
     files = sorted(str(file) for file in folder.iterdir() if file.suffix in ENCODER_SUFFIXES)
     return [str(folder / "config.json"), *(file for file in files if Path(file).name != "config.json")]
+
+
+def is_external(config: Mapping, encoder: str) -> bool:
+    """Whether an encoder has no weights here, and somebody's files are read in place of its readouts."""
+    return config["encoders"][encoder]["source"] == EXTERNAL
+
+
+def given_files(encoder: Mapping) -> dict[str, list[str]]:
+    """Readout -> the files that stand in its place, of an external encoder."""
+    return {readout: list(files) for readout, files in encoder.items() if readout != "source"}
+
+
+def expanded(names: Sequence[str], folder: str | None) -> list[str]:
+    """Names of files, of which those with *, ? or [ in them are patterns: the files that there are, sorted. folder:
+    what {folder} stands for in them."""
+    found: list[str] = []
+    for name in names:
+        path = name.replace("{folder}", str(folder))
+        # not Path.glob, which takes no absolute pattern
+        found += sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]  # noqa: PTH207
+    return found
 
 
 def derived_encoders(config: Mapping) -> dict[str, dict]:
@@ -40,8 +63,23 @@ def derived_encoders(config: Mapping) -> dict[str, dict]:
     return found
 
 
+def derived_tasks(config: Mapping) -> dict[str, dict]:
+    """The tasks that papers need beside those of the configuration: coreference on documents of each planted bias."""
+    planted = config["papers"].get("planted")
+    if not planted or not planted["coreference"]:
+        return {}
+    about = {**planted["coreference"], "kind": "coreference"}
+    return {
+        calibration_task(bias): {**about, "planted": {**about["planted"], "bias": bias}} for bias in planted["bias"]
+    }
+
+
 def calibration_name(bias: float, seed: int) -> str:
     return f"planted-bias{bias:g}-seed{seed}"
+
+
+def calibration_task(bias: float) -> str:
+    return f"planted-coref-bias{bias:g}"
 
 
 def origin(config: Mapping, encoder: str) -> str:

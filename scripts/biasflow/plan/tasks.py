@@ -39,6 +39,11 @@ class TaskPlan:
         """The full name of the module that trains and asks."""
         return module_of(TASKS[self.about["kind"]])
 
+    @property
+    def cuts(self) -> str:
+        """The full name of the module that cuts its data for probes of gender."""
+        return cuts_module(self.about["kind"])
+
     def file(self, name: str) -> str:
         """A file of its data."""
         return Paths(self.config["run"]).data(f"{self.name}/{name}")
@@ -59,7 +64,8 @@ class Step:
     role, fills the outputs by role, and returns what provenance should say (a dictionary).
 
     rule: its name; module: in the package; outputs: role -> file in the folder of the task's data; sources: role ->
-    paths, of which those of the catalogue are downloaded; memory in MB, runtime in minutes."""
+    paths, of which those of the catalogue are downloaded; memory in MB, runtime in minutes; absent: why the sources
+    cannot be had, by what lies on disk, or None."""
 
     rule: str
     module: str
@@ -68,6 +74,7 @@ class Step:
     options: Callable[[TaskPlan], Options]
     memory: int = 2000
     runtime: int = 20
+    absent: Callable[[TaskPlan], str | None] = lambda task: None
 
 
 @dataclass(frozen=True)
@@ -157,6 +164,11 @@ def kind_of(name: str) -> Kind:
 def plan_module(kind: str) -> str:
     """The full name of the module that plans a kind of task."""
     return f"{PACKAGE}.{TASKS[kind].folder}.plan"
+
+
+def cuts_module(kind: str) -> str:
+    """The full name of the module that cuts the data of a kind of task for probes (tasks.cuts), if it is probed."""
+    return f"{PACKAGE}.{TASKS[kind].folder}.cuts"
 
 
 def corpus_files(names: Sequence[str], catalogue: Catalogue) -> list[str]:

@@ -70,7 +70,7 @@ def read(
     """Count what heads predict of each split's balanced test biographies, given the vectors of `text`, under every
     method of the block.
 
-    Roles: `biographies`; `first_token`, the vectors of `text` (readouts.first_token); and under the name of each other
+    Roles: `biographies`; `vectors`, those of `text` (readouts.first_token); and under the name of each other
     text (`raw`, `scrubbed`) that heads are trained on, its vectors by the same model.
 
     Without `strategies` the model is a fine-tuned one: its own head, and one of each of `head_seeds` for each split
@@ -99,10 +99,10 @@ def read(
 
     trained: dict[tuple[str, str], LinearHeads] = {}
     for its_text, alike in groupby(heads, key=lambda head: head.text):
-        vectors = States(source.file("first_token" if its_text == text else its_text), fitted)
+        vectors = States(source.file("vectors" if its_text == text else its_text), fitted)
         for pair, found in _trained(vectors, list(alike), classes_of(bios), device, training):
             trained[pair] = trained[pair].joined(found) if pair in trained else found
-    table = _counted(bios, States(source.file("first_token"), fitted), heads, trained, own, split_seeds, device)
+    table = _counted(bios, States(source.file("vectors"), fitted), heads, trained, own, split_seeds, device)
     names = [{**dict(zip(METHOD, pair, strict=True)), **_names(head)} for pair in trained for head in heads]
     save_linear_heads(reduce(LinearHeads.joined, trained.values()), output.with_suffix(".heads.safetensors"), names)
     write_parquet(table, output)

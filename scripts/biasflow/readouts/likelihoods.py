@@ -1,39 +1,108 @@
-"""Pseudo-log-likelihoods of sentences under every method: each token is masked by itself.
+"""Pseudo-log-likelihoods of sentences under every method: of a sample of text, or of pairs that differ in a few words.
 
-Source: Salazar et al. (2020). It costs a pass per token, so a sample of sentences is read."""
+Source: Salazar et al. (2020). Masking each token by itself costs a pass per token."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
-import torch
-from transformers import BatchEncoding
+from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.errors import AbsentError, BiasflowError, check_choice
 from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.corpora.documents import read_sentences, sample_sentences
 from scripts.biasflow.encoders.batches import encode
 from scripts.biasflow.encoders.examples import special_tokens
-from scripts.biasflow.encoders.masked_lm import logits_at, negative_log_p
+from scripts.biasflow.readouts.cloze import Cloze, encode_whole, items_of, log_probabilities_of, masked
 from scripts.biasflow.readouts.files import under_methods
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
 
 SEED = 0  # of the sample
+Masking = Literal["shared", "differing", "nothing"]
 
 
-def read(source: Source, output: Path, *, pseudo_sentences: int) -> dict[str, object]:
-    """The pseudo-log-likelihoods of `pseudo_sentences` of the data "text" (a sentence a line) that the encoder takes.
+def read(
+    source: Source,
+    output: Path,
+    *,
+    pseudo_sentences: int | None = None,
+    items: str | None = None,
+    of: Mapping[str, str] | None = None,
+    maskings: Sequence[str] = (),
+) -> dict[str, object]:
+    """Likelihoods of sentences: of a sample of text (`pseudo_sentences`), or of the pairs of a test (`items`).
 
-    Columns: method, setting, sentence (number in the sample, from 0), text, log_likelihood (nats), tokens."""
+    A sample: that many of the data "text" (a sentence a line) that the encoder takes. Columns: method, setting,
+    sentence (number in the sample, from 0), text, log_likelihood (nats), tokens.
+
+    Pairs: `items` names the module whose items(**files, **of) lists them, with columns first and second (sentences).
+    Columns: method, setting, those of the list, masking (of `maskings`, see `pair_likelihoods`), tokens_first,
+    tokens_second, log_p_first, log_p_second (nats)."""
     reader = open_reader(source, "masked_lm").reaching(words=True)
-    fitting = sentences_that_fit(reader, read_sentences(source.file("text")))
-    sample = sample_sentences(fitting, pseudo_sentences, seed=SEED)
-    log_likelihoods, tokens = pseudo_log_likelihoods(reader, sample)
-    items = pd.DataFrame({"sentence": range(len(sample)), "text": sample, "tokens": tokens})
-    write_parquet(under_methods(reader.axis, items, log_likelihood=log_likelihoods), output)
+    if items is None:
+        fitting = sentences_that_fit(reader, read_sentences(source.file("text")))
+        sample = sample_sentences(fitting, pseudo_sentences, seed=SEED)
+        log_likelihoods, tokens = pseudo_log_likelihoods(reader, sample)
+        table = pd.DataFrame({"sentence": range(len(sample)), "text": sample, "tokens": tokens})
+        found = under_methods(reader.axis, table, log_likelihood=log_likelihoods)
+    else:
+        pairs = items_of(source, items, of)
+        found = pd.concat([_of_pairs(reader, pairs, masking) for masking in maskings], ignore_index=True)
+    write_parquet(found, output)
     return reader.facts()
+
+
+def _of_pairs(reader: Reader, pairs: pd.DataFrame, masking: str) -> pd.DataFrame:
+    log_p, tokens = pair_likelihoods(reader, pairs["first"], pairs["second"], masking)
+    scored = pairs.assign(masking=masking, tokens_first=tokens[:, 0], tokens_second=tokens[:, 1])
+    return under_methods(reader.axis, scored, log_p_first=log_p[..., 0], log_p_second=log_p[..., 1])
+
+
+def pair_likelihoods(
+    reader: Reader, first: Sequence[str], second: Sequence[str], masking: Masking
+) -> tuple[np.ndarray, np.ndarray]:
+    """sum_t log p(w_t | what is left) of both sentences of each pair, in nats, [methods, pairs, 2], and of how many
+    tokens w_t that is, [pairs, 2].
+
+    masking "shared": the tokens that both have, each masked by itself; "differing": the others, all masked at once;
+    "nothing": all tokens, none masked (Kaneko & Bollegala 2022). Tokens are aligned by difflib, the first sentence
+    against the second; special ones are not scored. So sentences whose numbers of differing tokens differ have
+    different lengths, too.
+
+    AbsentError: a pair of which one has no token to score. BiasflowError: a sentence longer than the encoder takes."""
+    check_choice("likelihoods: masking", masking, get_args(Masking))
+    mask, special = reader.tokenizer.mask_token_id, len(special_tokens(reader.tokenizer))
+    encoded = [encode_whole(reader, list(texts))["input_ids"] for texts in (first, second)]
+    clozes, tokens = [], []
+    for number, pair in enumerate(zip(*encoded, strict=True)):
+        for ids, shared in zip(pair, shared_places(*pair), strict=True):
+            own = range(1, len(ids) - special + 1)
+            at = [place for place in own if masking == "nothing" or (place in shared) == (masking == "shared")]
+            tokens.append(len(at))
+            if not at:
+                raise AbsentError(f"{first[number]!r}, {second[number]!r}: one has no {masking} token to score.")
+            if masking == "nothing":
+                clozes.append(Cloze(tuple(ids), tuple(at), tuple(ids[place] for place in at)))
+            elif masking == "shared":
+                clozes += one_by_one(ids, at, reader.tokenizer)
+            else:
+                clozes.append(masked(ids, at, mask))
+    found = log_probabilities_of(reader, clozes, "pairs of sentences")
+    sums = np.add.reduceat(found, np.cumsum([0, *tokens[:-1]]), axis=1)
+    return sums.reshape(len(reader.axis), -1, 2), np.reshape(tokens, (-1, 2))
+
+
+def shared_places(first: Sequence[int], second: Sequence[int]) -> tuple[set[int], set[int]]:
+    """The positions of what two sequences share, in each of them: the equal blocks of difflib."""
+    blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
+    return (
+        {block.a + offset for block in blocks for offset in range(block.size)},
+        {block.b + offset for block in blocks for offset in range(block.size)},
+    )
 
 
 def pseudo_log_likelihoods(reader: Reader, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -42,29 +111,25 @@ def pseudo_log_likelihoods(reader: Reader, sentences: Sequence[str]) -> tuple[np
     Special tokens are neither masked nor counted. Another measure than the losses of readouts/losses.py: here the model
     sees all but one token. BiasflowError: no sentence, an empty one, or one longer than the encoder takes (its number
     is named, from 1)."""
-    model, tokenizer = reader.model, reader.tokenizer
+    tokenizer = reader.tokenizer
     around = len(special_tokens(tokenizer))
     longest = reader.longest_input - around
     if not len(sentences):
         raise BiasflowError("sentences: there is none; give at least one.")
-    encoded = encode(tokenizer, sentences, verbose=False)
-    lengths = np.array([len(ids) - around for ids in encoded["input_ids"]])
+    encoded = encode(tokenizer, sentences, verbose=False)["input_ids"]
+    lengths = np.array([len(ids) - around for ids in encoded])
     for number, length in enumerate(lengths, start=1):
         if not 0 < length <= longest:
             raise BiasflowError(f"sentence {number} has {length} tokens, the encoder takes 1 to {longest}; drop it.")
-    copies = [(row, at) for row, length in enumerate(lengths) for at in range(1, length + 1)]
-    masked = {key: [list(encoded[key][row]) for row, _ in copies] for key in encoded}
-    for ids, (_, at) in zip(masked["input_ids"], copies, strict=True):
-        ids[at] = tokenizer.mask_token_id
-    places = torch.tensor([at for _, at in copies], device=model.device)
-    labels = torch.tensor([encoded["input_ids"][row][at] for row, at in copies], device=model.device)
+    places = [range(1, length + 1) for length in lengths]
+    clozes = [cloze for ids, at in zip(encoded, places, strict=True) for cloze in one_by_one(ids, at, tokenizer)]
+    found = log_probabilities_of(reader, clozes, "tokens by themselves")
+    return np.add.reduceat(found, np.cumsum(lengths) - lengths, axis=1), lengths
 
-    def losses(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
-        columns = torch.arange(batch["input_ids"].shape[1], device=model.device)
-        return negative_log_p(logits_at(model, batch, columns == places[rows, None]), labels[rows])
 
-    found = reader.over(BatchEncoding(masked), losses, "tokens by themselves")
-    return -np.add.reduceat(found, np.cumsum(lengths) - lengths, axis=1), lengths
+def one_by_one(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
+    """The tokens at the positions `at`, each masked by itself."""
+    return [masked(ids, [place], tokenizer.mask_token_id) for place in at]
 
 
 def sentences_that_fit(reader: Reader, sentences: Sequence[str]) -> list[str]:

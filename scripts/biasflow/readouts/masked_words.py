@@ -1,18 +1,17 @@
-"""What a masked-LM head expects at [MASK]: log-probabilities of words in sentences about occupations."""
+"""What a masked-LM head expects at [MASK]: log-probabilities of words in sentences, under every method."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
-from transformers import BatchEncoding, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.corpora.densray_sets import read_occupation_set
-from scripts.biasflow.encoders.batches import encode
-from scripts.biasflow.encoders.masked_lm import logits_at
+from scripts.biasflow.encoders.batches import encode, require_offsets
+from scripts.biasflow.readouts.cloze import Cloze, check_known, encode_whole, items_of, log_probabilities_of, masked
 from scripts.biasflow.readouts.files import under_methods
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -22,24 +21,72 @@ GENDERS = ("masculine", "feminine")
 
 
 def read(
-    source: Source, output: Path, *, template: str | None = None, pronouns: Sequence[str] | None = None
+    source: Source,
+    output: Path,
+    *,
+    template: str | None = None,
+    pronouns: Sequence[str] | None = None,
+    items: str | None = None,
+    of: Mapping[str, str] | None = None,
 ) -> dict[str, object]:
-    """log p of the masculine and the feminine pronoun in the sentence of every occupation.
+    """log p of words in the place of a mask: of pronouns beside occupations, or of the words of a test (`items`).
 
-    The set of occupations is `source.dataset`: one of densray_sets.OCCUPATIONS, or a set of one's own with `template`
-    and `pronouns`; its file, if it has one, is the data "occupations". Columns: method, setting, item (occupation),
-    sentence (with [MASK]), word, gender, log_p (nats), the feminine rows after the masculine ones."""
+    Occupations: the masculine and the feminine pronoun in the sentence of every occupation. The set is
+    `source.dataset`: one of densray_sets.OCCUPATIONS, or a set of one's own with `template` and `pronouns`; its file,
+    if it has one, is the data "occupations". Columns: method, setting, item (occupation), sentence (with [MASK]), word,
+    gender, log_p (nats), the feminine rows after the masculine ones.
+
+    A test: `items` names the module whose items(**files, **of) lists its words, as `piece_log_probabilities` takes
+    them. Columns: method, setting, those of the list, piece (of the word, from 0), log_p (nats); a row a piece."""
+    reader = open_reader(source, "masked_lm").reaching(words=True)
+    if items is None:
+        table, log_p = _of_occupations(reader, source, template, pronouns)
+    else:
+        table, log_p = piece_log_probabilities(reader, items_of(source, items, of))
+    write_parquet(under_methods(reader.axis, table, log_p=log_p), output)
+    return reader.facts()
+
+
+def _of_occupations(
+    reader: Reader, source: Source, template: str | None, pronouns: Sequence[str] | None
+) -> tuple[pd.DataFrame, np.ndarray]:
     (path,) = source.data.get("occupations", (None,))
     one = read_occupation_set(source.dataset, path, template=template, pronouns=pronouns)
-    reader = open_reader(source, "masked_lm").reaching(words=True)
     log_p = log_probabilities(reader, one.sentences, one.pronouns, pieces=one.pieces)
     items = [
         pd.DataFrame({"item": one.occupations, "sentence": one.sentences, "word": word, "gender": gender})
         for word, gender in zip(one.pronouns, GENDERS, strict=True)
     ]
-    by_word = log_p.transpose(0, 2, 1).reshape(len(log_p), -1)
-    write_parquet(under_methods(reader.axis, pd.concat(items, ignore_index=True), log_p=by_word), output)
-    return reader.facts()
+    return pd.concat(items, ignore_index=True), log_p.transpose(0, 2, 1).reshape(len(log_p), -1)
+
+
+def piece_log_probabilities(reader: Reader, words: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
+    """log p of every piece of words in whole sentences, in nats: the words, a row a piece and with a column `piece`
+    (from 0), and [methods, pieces].
+
+    words: columns text (the sentence with the word in it), start, end (characters of the word in it); also_start,
+    also_end, where there is another span that is masked, too, a mask a piece (-1: none); and filling, how the pieces of
+    the word are asked for. "together": all masked at once; "left-to-right": one after the other, the later ones masked;
+    "one-mask": one after the other, and nothing in the place of the later ones. Pieces are those of the whole sentence.
+
+    AbsentError: a word with a piece that is unknown to the encoder. BiasflowError: a sentence longer than it takes."""
+    tokenizer = reader.tokenizer
+    require_offsets(tokenizer)
+    encoded = encode_whole(reader, list(words["text"]), return_offsets_mapping=True)
+    clozes, pieces = [], []
+    for word, ids, offsets in zip(words.itertuples(), encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        at, also = (places_in(offsets, word.start, word.end), places_in(offsets, word.also_start, word.also_end))
+        check_known(tokenizer, word.text[word.start : word.end], [ids[place] for place in at])
+        clozes += FILLINGS[word.filling](masked(ids, also, tokenizer.mask_token_id).ids, at, tokenizer)
+        pieces.append(len(at))
+    rows = words.iloc[np.repeat(np.arange(len(words)), pieces)].reset_index(drop=True)
+    rows = rows.assign(piece=[number for count in pieces for number in range(count)])
+    return rows, log_probabilities_of(reader, clozes, "masked words")
+
+
+def places_in(offsets: Sequence[tuple[int, int]], start: int, end: int) -> list[int]:
+    """The tokens that lie in these characters; special ones lie nowhere."""
+    return [place for place, (first, last) in enumerate(offsets) if first < end and last > start and last > first]
 
 
 def log_probabilities(
@@ -60,53 +107,51 @@ def log_probabilities(
     tokenizer = reader.tokenizer
     ids = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in words]
     for word, its in zip(words, ids, strict=True):
-        if not its or not set(its).isdisjoint(tokenizer.all_special_ids):  # the unknown piece is one of them
-            raise AbsentError(f"{word!r} is not made of the encoder's vocabulary; choose another word.")
+        check_known(tokenizer, word, its)
         if len(its) > 1 and not pieces:
             raise AbsentError(f"{word!r} is not a single piece of the encoder's vocabulary; choose another word.")
     encoded = _encoded(tokenizer, sentences)
-    found = np.zeros((len(reader.axis), len(sentences), len(words)))
-    for (masks, before), columns in _steps(ids).items():
-        filled = _filled(encoded, tokenizer.mask_token_id, [*before, *[tokenizer.mask_token_id] * masks])
-        targets = [ids[column][len(before)] for column in columns]
-        found[:, :, columns] += _at_first_mask(reader, filled, targets)
-    return found
+    places = [sentence.index(tokenizer.mask_token_id) for sentence in encoded]
+    clozes = [
+        step
+        for sentence, at in zip(encoded, places, strict=True)
+        for its in ids
+        for step in from_the_left([*sentence[:at], *its, *sentence[at + 1 :]], range(at, at + len(its)), tokenizer)
+    ]
+    found = log_probabilities_of(reader, clozes, "masked words")
+    starts = np.cumsum([0, *(len(its) for its in ids * len(encoded))])[:-1]
+    return np.add.reduceat(found, starts, axis=1).reshape(len(reader.axis), len(sentences), len(words))
 
 
-def _steps(words: Sequence[Sequence[int]]) -> dict[tuple[int, tuple[int, ...]], list[int]]:
-    """The inputs that the pieces of the words need: (masks, pieces before them) -> the words that need it."""
-    steps: dict[tuple[int, tuple[int, ...]], list[int]] = {}
-    for column, ids in enumerate(words):
-        for done in range(len(ids)):
-            steps.setdefault((len(ids) - done, tuple(ids[:done])), []).append(column)
-    return steps
+def from_the_left(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
+    """The tokens at the neighbouring positions `at`, one after the other, each with the later ones masked."""
+    whole = masked(ids, at, tokenizer.mask_token_id)
+    first = at[0]
+    return [
+        Cloze((*ids[:place], *whole.ids[place:]), (place,), (token,))
+        for place, token in zip(range(first, first + len(at)), whole.tokens, strict=True)
+    ]
 
 
-def _encoded(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]) -> BatchEncoding:
+def together(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
+    """The tokens at the positions `at`, all masked at once."""
+    return [masked(ids, at, tokenizer.mask_token_id)]
+
+
+def one_mask(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
+    """The tokens at the neighbouring positions `at`, one after the other, each without the later ones."""
+    end = at[-1] + 1
+    return [
+        Cloze((*ids[:place], tokenizer.mask_token_id, *ids[end:]), (place,), (ids[place],))
+        for place in range(at[0], end)
+    ]
+
+
+FILLINGS = {"together": together, "left-to-right": from_the_left, "one-mask": one_mask}
+
+
+def _encoded(tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]) -> list[list[int]]:
     for sentence in sentences:
         if sentence.count(MASK) != 1:
             raise BiasflowError(f"{sentence!r}: exactly one {MASK} is needed.")
-    return encode(tokenizer, [sentence.replace(MASK, tokenizer.mask_token) for sentence in sentences])
-
-
-def _filled(encoded: BatchEncoding, mask: int, pieces: Sequence[int]) -> BatchEncoding:
-    """The same sentences with `pieces` for their one mask; the other arrays (segments, attention) grow with them."""
-    grown: dict[str, list[list[int]]] = {key: [] for key in encoded}
-    for row, ids in enumerate(encoded["input_ids"]):
-        at = ids.index(mask)
-        for key, values in grown.items():
-            old = encoded[key][row]
-            new = pieces if key == "input_ids" else old[at : at + 1] * len(pieces)
-            values.append([*old[:at], *new, *old[at + 1 :]])
-    return BatchEncoding(grown)
-
-
-def _at_first_mask(reader: Reader, encoded: BatchEncoding, targets: Sequence[int]) -> np.ndarray:
-    """log p of the pieces `targets` at the first mask of each sentence: [methods, sentences, targets]."""
-
-    def log_p(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
-        masks = batch["input_ids"] == reader.tokenizer.mask_token_id
-        logits = logits_at(reader.model, batch, masks & (masks.cumsum(1) == 1))
-        return logits.double().log_softmax(-1)[:, list(targets)]
-
-    return reader.over(encoded, log_p, "masked words")
+    return encode(tokenizer, [sentence.replace(MASK, tokenizer.mask_token) for sentence in sentences])["input_ids"]

@@ -27,14 +27,19 @@ class Code:
     """What is sent: labels z [n], 0 or 1, of all rows, and the numbers of the rows that are sent (train), whose loss
     stops the training (dev), and that test the probe on all of train (may be none: then there is no such probe).
 
-    seed: of the permutation of the rows that are sent and, with the portion's number, of each probe's weights. Codes
-    may share arrays; then they are checked and kept once."""
+    seed: of the random orders below and, with the portion's number, of each probe's weights. Codes may share arrays;
+    then they are checked and kept once.
+    shuffled: whether rows are sent in random order, or as they are listed
+    mixed: whether a probe learns from the rows sent so far in a random order of its own, or as they were sent. (Rows
+    sorted by what their labels follow from make batches of one label.)"""
 
     z: np.ndarray
     train: np.ndarray
     dev: np.ndarray
     test: np.ndarray
     seed: int
+    shuffled: bool = True
+    mixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,17 +69,15 @@ def send(
     batch_size: int = 16,
     learning_rate: float = 1e-3,
     weight_decay: float = 0.01,
-    shuffle: bool = True,
     device: torch.device | str = "cpu",
 ) -> Sent:
     """Send the labels of each code, given the rows of each matrix X [M, n, d] (float32 or float16, kept as they are).
 
-    fractions  ends of the portions: probe i is trained on rows [0, int(f_i n)) of the permuted train rows and encodes
-               those up to int(f_{i+1} n); the last one is trained on all of them and tested on the test rows
+    fractions  ends of the portions: probe i is trained on rows [0, int(f_i n)) of the train rows as they are sent and
+               encodes those up to int(f_{i+1} n); the last one is trained on all of them and tested on the test rows
     epochs, patience  at most so many epochs; after more than `patience` in a row without a fall of the dev loss (its
                sum) by at least 0.001, training stops
     batch_size, learning_rate, weight_decay  of AdamW on the loss summed over the batch; batches are never reshuffled
-    shuffle    whether rows are sent in the order of the code's seed, or as they are listed
 
     All probes are trained together, each as if it were alone. Raises BiasflowError for labels other than 0 and 1, train
     rows with one class only, a number in X that is not finite, too few rows for the first portion, fractions that do
@@ -92,10 +95,13 @@ def send(
     ends = np.array([_ends(len(code.train), fractions) for code in codes])
     trained = ends.shape[1] if all(len(code.test) for code in codes) else ends.shape[1] - 1
 
-    orders = [_order(code.train, code.seed if shuffle else None) for code in codes]
+    orders = [_sent_order(code) for code in codes]
     visited = [
-        [lockstep.in_batches(order[:end], batch_size) for end in its_ends[:trained]]
-        for order, its_ends in zip(orders, ends, strict=True)
+        [
+            lockstep.in_batches(_learnt_order(code, order[:end], portion), batch_size)
+            for portion, end in enumerate(its_ends[:trained])
+        ]
+        for code, order, its_ends in zip(codes, orders, ends, strict=True)
     ]
     shape = (len(X), len(codes), trained)
     probes = np.array(list(np.ndindex(shape)))  # matrix, code, portion
@@ -172,26 +178,6 @@ def stacked(
 def weight_seed(seed: int, portion: int) -> int:
     """The seed, for torch, of the first weights of a probe: every portion (from 0) of every probe seed has its own."""
     return int(np.random.SeedSequence([seed, portion]).generate_state(1)[0])
-
-
-def control_labels(z: ArrayLike, seed: int) -> np.ndarray:
-    """Labels in random order: as many of each as in z, none of them related to its row.
-
-    A probe cannot compress them, so their compression says what the code costs by itself (1 in bits, if nothing).
-    Source: Hewitt & Liang (2019), control tasks; here with labels drawn for rows, as a row occurs only once."""
-    return np.random.default_rng(seed).permutation(np.asarray(z))
-
-
-def probe_split(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row numbers of the probe's train, dev and test set: a random 80 %, and the two halves of what is left.
-
-    Together they hold each of 0 ... n - 1 once. Raises BiasflowError if a part would be empty (n < 6)."""
-    train = int(0.8 * n)
-    dev = (n - train) // 2
-    if min(train, dev) < 1:
-        raise BiasflowError(f"{n} rows cannot be cut into train, dev and test set of a probe; give more texts")
-    order = np.random.default_rng(seed).permutation(n)
-    return order[:train], order[train : train + dev], order[train + dev :]
 
 
 class _Checkpoints:
@@ -274,9 +260,18 @@ def _right(lead: torch.Tensor, labels: torch.Tensor) -> np.ndarray:
     return ((lead < 0) | tied).sum(dim=0).cpu().numpy()
 
 
-def _order(rows: np.ndarray, seed: int | None) -> np.ndarray:
-    """The rows in the order in which they are sent."""
-    return rows if seed is None else rows[np.random.default_rng(seed).permutation(len(rows))]
+def _sent_order(code: Code) -> np.ndarray:
+    """The train rows in the order in which they are sent."""
+    if not code.shuffled:
+        return code.train
+    return code.train[np.random.default_rng(code.seed).permutation(len(code.train))]
+
+
+def _learnt_order(code: Code, sent: np.ndarray, portion: int) -> np.ndarray:
+    """The rows sent so far in the order in which the probe of that portion visits them."""
+    if not code.mixed:
+        return sent
+    return sent[np.random.default_rng([code.seed, portion]).permutation(len(sent))]
 
 
 def _ends(n: int, fractions: Sequence[float]) -> list[int]:

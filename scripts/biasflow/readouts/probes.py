@@ -1,79 +1,42 @@
-"""The readout `probes`: how many nats it takes to send the genders of biographies, given their vectors.
+"""The readout `probes`: how many nats it takes to send genders, given vectors: of texts, or of words.
 
-Whose genders these are is not the same in the paper (Orgad et al. 2022) and in its authors' public script:
-
-    released   the script: the training part of a split whose seed is the probe's, with its validation and test part for
-               stopping and testing; as many women and men as there are. A fine-tuned model was trained on 65 % of them
-    same-seed  the same, with the model's seed as the probe's (all splits of the block for a model without a seed): it
-               was trained on all of them
-    paper      the text ("the test set"): of the balanced test part of the model's split, on which the model was not
-               trained, 80 % are sent, 10 % stop the training, 10 % test the probe (the cut is ours)
+Which rows are sent, in which readings (`data`), says a module of the task (`tasks.cuts`).
 
 File: a table, one row for each portion that is sent and one for the test of the probe of all rows (`tested`): method,
-setting, data (of DATA), split_seed ("-" where the probe's seed is that of the split), readout_seed (of the probe),
+setting, data (the reading), split_seed ("-" where the probe's seed is that of the split), readout_seed (of the probe),
 control (labels in random order), keep (checkpoint: best, last), portion (from 0; 0 is sent before any probe), tested, n
 (labels), nats (cross-entropy, summed over them; n log(2) in portion 0), right (how many labels the probe has right; NaN
 in portion 0), epoch (whose weights; 0 without a probe)."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import check_choice
-from scripts.biasflow.base.tabular import read_parquet, write_parquet
+from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.methods.fitted import load_for
 from scripts.biasflow.readouts.files import METHOD, Axis
-from scripts.biasflow.readouts.probe import CHECKPOINTS, Code, Sent, control_labels, probe_split, send
+from scripts.biasflow.readouts.probe import CHECKPOINTS, Code, Sent, send
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.readouts.states import States
-from scripts.biasflow.tasks.occupation.data import held_out, split, women
-
-RELEASED, SAME_SEED, PAPER = DATA = ("released", "same-seed", "paper")
-NA = "-"  # a key of the table of scores that does not apply
+from scripts.biasflow.tasks.cuts import Cut
 
 
-@dataclass(frozen=True)
-class Cut:
-    """Rows of the biographies that are sent, stop the training, and test the probe; the seed of the cut (and of its
-    control), and those of its probes."""
+def read(source: Source, output: Path, *, cuts: str, fractions: Sequence[float], epochs: int, **options) -> dict:
+    """Send the genders of the rows of vectors under every method of the block.
 
-    data: str
-    split_seed: str
-    seed: int
-    probe_seeds: Sequence[int]
-    parts: Sequence[np.ndarray]
-
-    @property
-    def rows(self) -> np.ndarray:
-        return np.concatenate(self.parts)
-
-
-def read(
-    source: Source,
-    output: Path,
-    *,
-    data: Sequence[str],
-    split_seeds: Sequence[int],
-    probe_seeds: Sequence[int],
-    fractions: Sequence[float],
-    epochs: int,
-) -> dict:
-    """Send the genders of biographies under every method of the block, in each reading of `data`.
-
-    Roles: `biographies`; `first_token`, their vectors (readouts.first_token). Beside each code stands its control, the
-    same with labels in random order. fractions: ends of the portions, in per cent. The probes of as many methods as
-    memory holds, of all readings, splits and seeds, are trained together. BiasflowError: whatever the splits and
-    `probe.send` refuse, a reading that is none, and a method that changes nothing."""
+    Roles: `vectors` (a file that readouts.states reads), and those of the cuts. cuts: the full name of a module;
+    options: of its `cuts`. Beside each code stands its control, the same with labels in random order. fractions: ends
+    of the portions, in per cent. The probes of as many methods as memory holds, of all readings, splits and seeds, are
+    trained together. BiasflowError: whatever the cuts and `probe.send` refuse, and a method that changes nothing."""
     device = resolve_device(source.device)
-    bios = read_parquet(source.file("biographies"))
-    vectors = States(source.file("first_token"), load_for(source))
-    cuts = [cut for reading in data for cut in cuts_of(bios, reading, split_seeds, probe_seeds)]
-    used = np.unique(np.concatenate([cut.rows for cut in cuts]))
-    codes, names = _codes(women(bios)[used], used, cuts)
+    labels, found = import_module(cuts).cuts(source.data, **options)
+    vectors = States(source.file("vectors"), load_for(source))
+    used = np.unique(np.concatenate([cut.rows for cut in found]))
+    codes, names = _codes(labels, used, found)
     tables = [
         _table(
             axis,
@@ -89,33 +52,20 @@ def read(
         for axis, X in vectors.in_groups(used, device=device)
     ]
     write_parquet(pd.concat(tables, ignore_index=True), output)
-    sent = {reading: sorted({len(cut.parts[0]) for cut in cuts if cut.data == reading}) for reading in data}
+    readings = dict.fromkeys(cut.data for cut in found)
+    sent = {reading: sorted({len(cut.train) for cut in found if cut.data == reading}) for reading in readings}
     return {"device": str(device), "sent": sent}
 
 
-def cuts_of(bios: pd.DataFrame, reading: str, split_seeds: Sequence[int], probe_seeds: Sequence[int]) -> Iterator[Cut]:
-    """The cuts of a reading of DATA for a model that is read on the splits of `split_seeds`."""
-    check_choice("probes: data", reading, DATA)
-    if reading == PAPER:
-        for seed in split_seeds:
-            rows = held_out(bios, seed)
-            yield Cut(reading, str(seed), seed, probe_seeds, [rows[part] for part in probe_split(len(rows), seed)])
-        return
-    for seed in probe_seeds if reading == RELEASED else split_seeds:
-        parts = split(bios["profession"], seed)
-        yield Cut(reading, NA, seed, [seed], [parts.train, parts.validation, parts.test])
-
-
-def _codes(z: np.ndarray, used: np.ndarray, cuts: Sequence[Cut]) -> tuple[list[Code], pd.DataFrame]:
-    """The codes of the labels z of the `used` rows and their controls; the names of each in the table."""
-    codes, names = [], []
+def _codes(labels: np.ndarray, used: np.ndarray, cuts: Sequence[Cut]) -> tuple[list[Code], pd.DataFrame]:
+    """The codes of the labels of the `used` rows and their controls; the names of each in the table."""
+    codes, names, z = [], [], labels[used]
     for cut in cuts:
-        train, dev, test = (np.searchsorted(used, part) for part in cut.parts)
-        together, shuffled = np.concatenate([train, dev, test]), z.copy()
-        shuffled[together] = control_labels(z[together], cut.seed)
-        for seed in cut.probe_seeds:
-            for control, labels in ((False, z), (True, shuffled)):
-                codes.append(Code(labels, train, dev, test, seed))
+        train, dev, test = (np.searchsorted(used, part) for part in (cut.train, cut.dev, cut.test))
+        shuffled = cut.control[used]
+        for seed in cut.seeds:
+            for control, sent in ((False, z), (True, shuffled)):
+                codes.append(Code(sent, train, dev, test, seed, shuffled=cut.shuffled, mixed=cut.mixed))
                 names.append((cut.data, cut.split_seed, str(seed), control))
     return codes, pd.DataFrame(names, columns=["data", "split_seed", "readout_seed", "control"])
 

@@ -12,7 +12,8 @@ class Source:
     model_folder: config.json, weights and tokenizer of the model; training: "pretrained", "random/seed0" or
     "<task>/<strategy>/seed<n>". methods: the names to read under, in order, "none" among them if it is wanted;
     methods_file: what was fitted to the model (None where no method needs fitting). dataset: its name; data: its files
-    by role. device: "cpu" or "cuda"."""
+    by role. device: "cpu" or "cuda". work: a folder for what a killed readout goes on from, where it is one that
+    does."""
 
     model_folder: Path
     methods: tuple[str, ...]
@@ -21,6 +22,7 @@ class Source:
     methods_file: Path | None = None
     training: str = "pretrained"
     device: str = "cpu"
+    work: Path | None = None
 
     def file(self, role: str) -> Path:
         """The one file of that role."""

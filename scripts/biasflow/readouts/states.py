@@ -1,4 +1,4 @@
-"""Stored vectors of texts under every method: read, or computed from those of the untouched model.
+"""Stored vectors of texts or words under every method: read, or computed from those of the untouched model.
 
 What acts after the last layer does nothing before it: its vectors are those of the untouched model with its erasers
 applied, so that they need not be stored. Imports no transformers: what is made of vectors starts quickly."""
@@ -17,6 +17,7 @@ from scripts.biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted
 from scripts.biasflow.readouts.files import Axis, load_arrays
 
 VECTORS, LAYERS = "vectors", "layers"
+WORDS = "words"  # meta: whether the vectors are of words; where it is not there they are of first tokens
 PLAIN = (NONE, NO_SETTING)
 BYTES_TOGETHER = 2 << 30  # vectors of several methods that are in memory at once
 ROWS_TOGETHER = 65_536  # that an eraser is applied to at once
@@ -53,10 +54,10 @@ def all_reaching(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
     return _of(reaching(each, layers, words=words) for each in fitted.each())
 
 
-def to_be_stored(fitted: Fitted, layers: int) -> Fitted:
-    """What has to be read off the model: the untouched one, if it is wanted or others are made of it, and every method
-    that acts before the end of the last layer."""
-    wanted = list(all_reaching(fitted, layers).each())
+def to_be_stored(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
+    """What has to be read off the model, of first tokens or of words: the untouched one, if it is wanted or others are
+    made of it, and every method that acts before the end of the last layer."""
+    wanted = list(all_reaching(fitted, layers, words=words).each())
     early = [each for each in wanted if each.edits and not at_the_end(each, layers)]
     return _of(early if len(early) == len(wanted) else [Active(NONE), *early])
 
@@ -70,7 +71,8 @@ def _of(methods: Iterable[Active]) -> Fitted:
 
 @dataclass(frozen=True)
 class States:
-    """A file of readouts.first_token with the methods fitted to its model: vectors [n, d] under every one of them."""
+    """A file of readouts.first_token, or one like it, with the methods fitted to its model: vectors [n, d] under every
+    one of them. (A mean of states after an affine eraser is the eraser's of their mean.)"""
 
     path: Path
     fitted: Fitted
@@ -97,7 +99,7 @@ class States:
             return vectors[stored[pair]][rows].to(device)
 
         plain, layers = None, file.meta[LAYERS]
-        for each in all_reaching(self.fitted, layers).each():
+        for each in all_reaching(self.fitted, layers, words=file.meta.get(WORDS, False)).each():
             made = at_the_end(each, layers)
             if made and plain is None:
                 plain = read(PLAIN)

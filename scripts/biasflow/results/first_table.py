@@ -1,9 +1,10 @@
-"""The matrix for readers: methods in rows, measures side by side; a table of pretrained encoders and one of each task."""
+"""The matrix for readers: methods in rows, measures side by side; a table of pretrained encoders, and of each task."""
 
 from dataclasses import dataclass
 
 import pandas as pd
 
+from scripts.biasflow.results.matrix import criticisms
 from scripts.biasflow.results.scores import NA
 
 ROW = ["encoder", "strategy", "method", "setting"]
@@ -24,8 +25,9 @@ class FirstTable:
 def first_table(matrix: pd.DataFrame, task: str) -> FirstTable:
     """The cells of `matrix` (results.matrix) whose models were fine-tuned on `task`; NA: on none.
 
-    A column names the dataset and the head where its measure has several. The caption says what is better, why cells
-    are empty, and which methods have more than SETTINGS settings and are left to matrix.csv."""
+    A column names the dataset and the head where its measure has several. The caption says what is better, what is
+    known against a measure, why cells are empty, and which methods have more than SETTINGS settings
+    and are left to matrix.csv."""
     own = matrix[matrix["task"] == task]
     settings = own.groupby("method", sort=False)["setting"].nunique()
     left_out = settings.index[settings > SETTINGS]
@@ -72,6 +74,7 @@ def _caption(task: str, measured: pd.DataFrame, empty: pd.DataFrame, left_out: l
         how = _BETTER.get(row.better, f"Nearer to {row.neutral:g} is better")
         better.setdefault(how, {})[row.label] = None
     found += [f"{how}: {', '.join(labels)}." for how, labels in better.items()]
+    found += criticisms(measured["measure"])
     for reason, block in empty.groupby("reason", sort=False):
         found.append(f"No {_listed(block['label'])} ({_listed(block['encoder'])}): {reason}.")
     if left_out:

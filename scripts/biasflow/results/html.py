@@ -16,8 +16,10 @@ _PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True
 <title>{{ title }}</title>
 <link rel="icon" href="data:,">
 <style>
-:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --soft: #f3f4f6; --quiet: #4b5563; --ours: #e8f0f8; --link: #0b57a4; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --paper: #15181c; --soft: #20252b; --quiet: #b4bcc6; --ours: #1f2f40; --link: #8cc4ff; } }
+:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --soft: #f3f4f6; --quiet: #4b5563;
+  --ours: #e8f0f8; --link: #0b57a4; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --paper: #15181c; --soft: #20252b; --quiet: #b4bcc6;
+  --ours: #1f2f40; --link: #8cc4ff; } }
 body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1rem; }
 a { color: var(--link); }
 h1 { font-size: 1.2rem; }
@@ -25,7 +27,8 @@ h1 { font-size: 1.2rem; }
 .scroll { overflow: auto; max-width: 100%; max-height: 90vh; }
 table { border-collapse: collapse; border-bottom: 2px solid var(--ink); }
 th, td { padding: .25rem .6rem; text-align: left; vertical-align: top; max-width: 24rem; background: var(--paper); }
-thead th { position: sticky; top: 0; z-index: 2; max-width: 9rem; vertical-align: bottom; box-shadow: inset 0 2px var(--ink), inset 0 -1px var(--ink); }
+thead th { position: sticky; top: 0; z-index: 2; max-width: 9rem; vertical-align: bottom;
+  box-shadow: inset 0 2px var(--ink), inset 0 -1px var(--ink); }
 tbody th { font-weight: normal; position: sticky; left: 0; z-index: 1; }
 tbody tr:nth-child(even) > * { background: var(--soft); }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
@@ -46,7 +49,7 @@ tbody tr > .difference { background: var(--ours); font-style: italic; }
 <p>{{ rest }}</p>
 {% endif %}
 {% if everywhere %}
-<p>The same in all rows, and left out here: {% for header, value in everywhere %}{{ header }}: {{ value }}{{ "; " if not loop.last else "." }}{% endfor %}</p>
+<p>The same in all rows, and left out here: {{ everywhere | join("; ") }}.</p>
 {% endif %}
 {% if empty %}
 <p>Empty, and left out here: {{ empty | join(", ") }}.</p>
@@ -108,7 +111,7 @@ def html_table(
         title=title,
         first=first.removesuffix(".") + "." if first else "",
         rest=rest,
-        everywhere=[(headers[column], said[column][0]) for column in alike if said[column][0]],
+        everywhere=[f"{headers[column]}: {said[column][0]}" for column in alike if said[column][0]],
         empty=[headers[column] for column in alike if not said[column][0]],
         columns=list(zip((headers[column] for column in kept), kinds, strict=True)),
         rows=[list(zip(row, kinds, strict=True)) for row in shown[kept].itertuples(index=False, name=None)],

@@ -1,5 +1,8 @@
 """The matrix: every method by every measure, for every encoder, task and strategy; a reason where a cell is empty."""
 
+from collections.abc import Collection
+from dataclasses import replace
+
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
@@ -17,10 +20,11 @@ UNDEFINED = "measured, but not defined for what was found"
 def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """One row per cell: COLUMNS.
 
-    value: mean over seeds of fine-tuning, splits, readouts and heads. n and unit: how many seeds of the model, where
-    there are several (low, high: Student's t interval of their mean, from three on), otherwise how many items (low,
-    high: those of the score). neutral: the value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training:
-    "yes" where the method was active in the training. reason: why a cell that was asked for has no value.
+    value: mean over seeds of fine-tuning, splits, readouts and heads. n and unit: for how many seeds of the model it is
+    defined, where there are several (low, high: Student's t interval of their mean, from three on), otherwise how many
+    items (low, high: those of the score). neutral: the value without bias or cost; better: "low", "high", or "neutral"
+    for nearer to it. in_training: "yes" where the method was active in the training. reason: why a cell that was asked
+    for has no value.
 
     Rows are in the order of the plan, measures in that of the registry."""
     rows = pd.concat([_measured(scores), _holes(plan)], ignore_index=True).reindex(columns=COLUMNS)
@@ -34,23 +38,30 @@ def measures() -> dict[tuple[str, str], Measure]:
     return {(family, name): measure for family, entry in METRICS.items() for name, measure in entry.measures.items()}
 
 
-def by_name() -> dict[str, Measure]:
-    """Metric -> its measure. Scores do not say of which family they are: BiasflowError where two families have different
-    measures of one name, since the column would hold both."""
-    found: dict[str, Measure] = {}
+def by_rows() -> dict[tuple[str, str, str], Measure]:
+    """Metric, part and variant of the scores that are a cell -> their measure. Scores do not say of which family they
+    are, and a column of the matrix is a metric's name: BiasflowError where two families have measures of one name that
+    differ in more than part and variant."""
+    found: dict[tuple[str, str, str], Measure] = {}
+    known: dict[str, Measure] = {}
     for (family, name), measure in measures().items():
-        if found.setdefault(name, measure) != measure:
+        if known.setdefault(name, measure) != replace(measure, part=known[name].part, variant=known[name].variant):
             raise BiasflowError(
                 f"registry: the measure {name!r} of the metric {family!r} differs from another metric's; rename one"
             )
+        found[name, measure.part, measure.variant] = measure
     return found
+
+
+def criticisms(measured: Collection[str]) -> list[str]:
+    """What is known against the metrics of these measures, a sentence each, in the order of the registry."""
+    return [f"{entry.criticism}." for entry in METRICS.values() if entry.criticism and {*measured} & {*entry.measures}]
 
 
 def _measured(scores: pd.DataFrame) -> pd.DataFrame:
     found = []
-    for name, measure in by_name().items():
-        mine = (scores["metric"] == name) & (scores["part"] == measure.part) & (scores["variant"] == measure.variant)
-        own = scores[mine]
+    for (name, part, variant), measure in by_rows().items():
+        own = scores[(scores["metric"] == name) & (scores["part"] == part) & (scores["variant"] == variant)]
         for keys, block in own.assign(measure=name).groupby(ROW):
             row = dict(zip(ROW, keys, strict=True))
             active = "yes" if row["strategy"] == f"{WITH}{row['method']}" else "no"
@@ -60,9 +71,10 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summary(block: pd.DataFrame) -> dict[str, object]:
+    several = block["seed"].nunique() > 1
     block = block[block["value"].notna()] if block["value"].notna().any() else block
     seeds = block.groupby("seed")["value"].mean()
-    if len(seeds) > 1:
+    if several:  # also where the value of only one of them is defined
         low, high = t_interval(seeds.to_numpy())
         return {"value": seeds.mean(), "n": len(seeds), "unit": SEEDS, "low": low, "high": high}
     one = block.iloc[0] if len(block) == 1 else None

@@ -58,7 +58,9 @@ def write_scores(frame: pd.DataFrame, path: str | Path) -> None:
 def read_scores(path: str | Path) -> pd.DataFrame:
     """Read what `write_scores` wrote: keys stay text ("-", "none" and "0" too), values are floats, maybe NaN."""
     try:
-        frame = pd.read_csv(path, dtype=dict.fromkeys(KEYS, str), keep_default_na=False, na_values=dict.fromkeys(VALUES, ["NaN"]))
+        frame = pd.read_csv(
+            path, dtype=dict.fromkeys(KEYS, str), keep_default_na=False, na_values={value: ["NaN"] for value in VALUES}
+        )
         return _checked(frame)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, BiasflowError) as error:
         raise BiasflowError(f"{path}: {error}") from error

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # whose scipy.stats takes a second to load, and does so where it is first used
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import stdtrit
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 
-_TESTS = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
+_TESTS = {"spearman": "spearmanr", "pearson": "pearsonr", "kendall": "kendalltau"}
 _ENDS = [2.5, 97.5]  # percentiles
 _FAR = {"two-sided": np.abs, "greater": np.positive}  # alternative -> how far out a sum of differences is
 _EXACT_UP_TO = 20  # 2**19 sums: a few megabytes
@@ -49,7 +50,7 @@ def correlation(
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         reason = "fewer than three pairs" if len(x) < 3 else "a constant side"
         return Correlation(*[float("nan")] * 4, n=len(x), reason=reason)
-    test = _TESTS[method](x, y)
+    test = getattr(scipy.stats, _TESTS[method])(x, y)
     low, high = _bootstrap(x, y, np.arange(len(x)), method, resamples, seed)
     return Correlation(float(test.statistic), float(test.pvalue), low, high, len(x))
 
@@ -88,7 +89,9 @@ def correlations(
         picks = np.random.default_rng(seed).integers(n, size=(resamples, n))
         x, y = (np.ascontiguousarray(side.T) for side in (x[:, rows], y[:, columns]))
         sides = [x, y, x[:, picks], y[:, picks]]  # [a, n], [b, n], [a, resamples, n], [b, resamples, n]
-        x, y, drawn_x, drawn_y = (stats.rankdata(side, axis=-1) if method == "spearman" else side for side in sides)
+        x, y, drawn_x, drawn_y = (
+            scipy.stats.rankdata(side, axis=-1) if method == "spearman" else side for side in sides
+        )
         for row, one, drawn in zip(rows, x, drawn_x, strict=True):
             r = _estimates(one, y)
             ends = np.nanpercentile(_estimates(drawn, drawn_y), _ENDS, axis=-1)
@@ -99,7 +102,7 @@ def correlations(
 def correlation_p(r: np.ndarray, freedom: int) -> np.ndarray:
     """Two-sided p of (partial) correlations r: that of t = r sqrt(df / (1 - r^2)) with `freedom` = df."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return 2 * stats.t.sf(np.abs(r) * np.sqrt(freedom / (1 - r * r)), freedom)
+        return 2 * scipy.stats.t.sf(np.abs(r) * np.sqrt(freedom / (1 - r * r)), freedom)
 
 
 def paired_permutation(
@@ -168,7 +171,7 @@ def t_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, f
     values, n = np.asarray(values, dtype=float), len(values)
     if n < 3:
         return float("nan"), float("nan")
-    half = stats.t.ppf((1 + confidence) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
+    half = stdtrit(n - 1, (1 + confidence) / 2) * values.std(ddof=1) / np.sqrt(n)
     return float(values.mean() - half), float(values.mean() + half)
 
 
@@ -207,7 +210,7 @@ def _bootstrap(
 def _estimates(x: np.ndarray, y: np.ndarray, method: str = "pearson") -> np.ndarray:
     """The correlation of each row of x with the same row of y, [resamples, n] -> [resamples]; NaN if constant."""
     if method == "spearman":
-        x, y = stats.rankdata(x, axis=-1), stats.rankdata(y, axis=-1)
+        x, y = scipy.stats.rankdata(x, axis=-1), scipy.stats.rankdata(y, axis=-1)
     x, y = (values - values.mean(axis=-1, keepdims=True) for values in (x, y))
     scale = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -15,13 +15,16 @@ PUBLISHED, DIFFERENCE = "_published", "_difference"
 BOUND = "_bound"  # of a column: "<" where its number 1 / n is only an upper bound, which LaTeX and HTML show as < 1/n
 DECIMALS, SHORT_DECIMALS = 4, 3  # of LaTeX and CSV's readers; of a page
 LEAST_P = 0.001  # smaller p-values are only said to be so
-_P_VALUE = re.compile(r"(planted_)?p(_value|_one_sided|_two_sided|_by_encoder|_change|_original|_authors|_holm|_median)*(_published)?")
+_P_VALUE = re.compile(
+    r"(planted_)?p(_value|_one_sided|_two_sided|_by_encoder|_change|_original|_authors|_holm|_median)*(_published)?"
+)
 _ACRONYMS = {"ceat", "csv", "fpr", "glue", "nli", "seat", "snli", "tpr", "weat"}
+
 
 def merge_published(
     frame: pd.DataFrame, published: pd.DataFrame, *, on: Sequence[str], values: Sequence[str]
 ) -> pd.DataFrame:
-    """Put `<value>_published` and, of numbers, `<value>_difference` (ours minus published) right after each of `values`.
+    """Put `<value>_published` and, of numbers, `<value>_difference` (ours minus published) after each of `values`.
 
     The tables are joined on `on`; rows keep their order, a row that is not printed gets NaN."""
     printed = published[[*on, *values]].rename(columns={value: value + PUBLISHED for value in values})
@@ -36,7 +39,7 @@ def merge_published(
 def with_bound(table: pd.DataFrame, p: str, partitions: pd.Series) -> pd.DataFrame:
     """The table with the column `<p>_bound` after the exact p-values `p`, and none of these 0.
 
-    Where no partition of a test is counted its p is below 1 / partitions: that stands in its place, and "<" beside it."""
+    Where no partition of a test is counted its p is below 1 / partitions: that stands in its place, "<" beside it."""
     none = table[p] == 0
     table = table.assign(**{p: table[p].mask(none, 1 / partitions)})
     table.insert(table.columns.get_loc(p) + 1, p + BOUND, none.map({True: "<", False: ""}))

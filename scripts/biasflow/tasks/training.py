@@ -130,8 +130,9 @@ def save_training(
     """Fill `folder`, whole or not at all: the model, its tokenizer, the method that was active in training, without
     which the model is never read (methods.fitted.load_for), and training.json, which is returned.
 
-    facts: validation_score (None where there is none), train, validation and cut (numbers of examples), majority_share
-    (where classes are predicted), and what else the task has to say; `method` (method, setting) is added."""
+    facts: validation_score (None where there is none) and validation_metric, what it is (see metrics.training); train,
+    validation and cut (numbers of examples), majority_share (where classes are predicted), and what else the task has
+    to say; `method` (method, setting) is added."""
     facts = {**facts, "method": list(carried.name)}
     with whole_folder(folder) as temporary:
         model.save_pretrained(temporary)

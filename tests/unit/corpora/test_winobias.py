@@ -9,6 +9,7 @@ from scripts.biasflow.corpora.winobias import (
     professions,
     professions_in,
     read_pairs,
+    read_professions,
     two_professions,
 )
 from tests.unit.synthetic_conll import conll_text
@@ -35,6 +36,43 @@ def test_professions_are_20_of_either_stereotype():
     assert table["share_of_women"].between(0.02, 0.95).all() and table.at["CEO", "share_of_women"] == 0.39
 
 
+def test_another_table_of_professions(write, tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("profession,share_of_women,stereotype\nsurgeon,0.2,M\nnurse,0.9,F\n")
+    known = read_professions(path)
+    words, gold = ["The", "surgeon", "told", "a", "nurse", "that", "he", "left"], [((0, 1), (6, 6))]
+    anti = [{"he": "she"}.get(word, word) for word in words]
+    (pair,) = read_pairs(write("pro", (words, gold)), write("anti", (anti, gold)), known=known)
+    assert (pair.pro.profession, pair.anti.gender, pair.pro.named) == ("surgeon", "F", (1, 1))
+    assert two_professions(pair.pro, known) == {"M": ("surgeon", (1, 1)), "F": ("nurse", (4, 4))}
+    with pytest.raises(BiasflowError, match="surgeon"):
+        read_pairs(write("pro", (words, gold)), write("anti", (anti, gold)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "named"),
+    [
+        (["cook,0.3,M", "nurse,0.9,F", "Cook,0.2,M"], "'Cook'"),
+        (["cook,0.3,M", "nurse,90,F"], "'nurse'.*share_of_women"),
+        (["cook,0.3,M", "nurse,,F"], "'nurse'.*share_of_women"),
+        (["cook,0.3,male", "nurse,0.9,F"], "'cook'.*stereotype"),
+        (["cook,0.3,M"], "one stereotype"),
+    ],
+)
+def test_a_table_of_professions_that_is_none_is_named(tmp_path, rows, named):
+    path = tmp_path / "own.csv"
+    path.write_text("\n".join(["profession,share_of_women,stereotype", *rows]))
+    with pytest.raises(BiasflowError, match=rf"own\.csv: .*{named}"):
+        read_professions(path)
+
+
+def test_a_table_of_professions_without_a_column_is_named(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("profession,stereotype\nnurse,F\n")
+    with pytest.raises(BiasflowError, match=r"own\.csv: no column share_of_women"):
+        read_professions(path)
+
+
 def test_sentences_are_paired_by_position(write):
     two = ["The", "nurse", "told", "her", "boss", "that", "she", "left"], [((0, 1), (3, 3), (6, 6))]
     his = ["A", "nurse", "told", "him", "that", "he", "left"], [((0, 1), (3, 3), (5, 5))]
@@ -44,6 +82,7 @@ def test_sentences_are_paired_by_position(write):
     assert (first.anti.profession, first.anti.gender) == ("construction worker", "F")
     assert (second.pro.pronouns, second.anti.pronouns) == (((3, 3), (6, 6)), ((3, 3), (5, 5)))
     assert second.anti.document.key == "nw/anti/1"
+    assert (first.pro.named, second.anti.named) == ((1, 2), (1, 1))
 
 
 @pytest.mark.parametrize(

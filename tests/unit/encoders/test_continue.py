@@ -1,15 +1,25 @@
-"""Encoders trained further: how, and what is refused."""
+"""Encoders trained further: by which recipe, beside which control, and what is refused."""
 
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import BertConfig, BertForSequenceClassification, Trainer
+from transformers import (
+    AutoModelForMaskedLM,
+    BertConfig,
+    BertForSequenceClassification,
+    DebertaV2Config,
+    DistilBertConfig,
+    RobertaConfig,
+    Trainer,
+)
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import continue_
 from scripts.biasflow.encoders.continue_ import continue_encoder
 from scripts.biasflow.encoders.load import load_encoder
-from tests.unit.conftest import SIZES
+from scripts.biasflow.encoders.recipes import RECIPES
+from scripts.biasflow.encoders.taps import set_dropout
+from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.tasks.test_finetune import WORDS, save_source
 
@@ -32,12 +42,13 @@ def test_one_pass_over_the_blocks_of_the_text_changes_every_layer(source, monkey
     seen = []
     make = Trainer.__init__
     monkeypatch.setattr(
-        continue_.Trainer, "__init__", lambda self, **options: (seen.append(options["args"]), make(self, **options))[1]
+        continue_.Trainer, "__init__", lambda self, **options: (seen.append(options), make(self, **options))[1]
     )
     facts, weights = run(source)
     assert facts == {"blocks": 42, "steps": 11}  # 420 pieces, 10 of them in a block; 4 blocks in a batch
-    (arguments,) = seen
-    assert (arguments.learning_rate, arguments.num_train_epochs, arguments.seed) == (5e-5, 1, 0)
+    (options,) = seen
+    assert (options["args"].learning_rate, options["args"].max_steps, options["args"].seed) == (5e-5, 11, 0)
+    assert len(options["train_dataset"]) == 42
     before = load_encoder(source, head="masked_lm")[0].state_dict()
     assert all(not torch.equal(weights[name], before[name]) for name in weights if "layer" in name)
     model, tokenizer = load_encoder(source.parent / "mlm", head="masked_lm")
@@ -49,6 +60,78 @@ def test_the_same_seed_gives_the_same_encoder(source):
     (_, first), (_, again), (_, other) = (run(source, str(n), seed=seed) for n, seed in enumerate((0, 0, 1)))
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert any(not torch.equal(first[name], other[name]) for name in first)
+
+
+def swapped_file(source, words):
+    """The text with `words` in place of "red"."""
+    path = source.parent / "swapped.txt"
+    path.write_text((source.parent / "text.txt").read_text().replace("red", words))
+    return path
+
+
+@pytest.mark.parametrize("words", ["blue", "blue blue blue"])  # as long as the text, and longer
+def test_text_and_swapped_text_are_trained_on_in_the_steps_of_the_control(source, words, monkeypatch):
+    seen = {}
+
+    def blocks_in(recipe, **options):
+        make = Trainer.__init__
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                Trainer, "__init__", lambda self, **o: (seen.update({recipe: o["train_dataset"]}), make(self, **o))[1]
+            )
+            return run(source, recipe, recipe=recipe, **options)
+
+    swapped, doubled = blocks_in("cda", swapped=swapped_file(source, words)), blocks_in("doubled")
+    assert swapped[0]["steps"] == doubled[0]["steps"] == 21  # of 4 blocks, of 2 x 42
+    assert doubled[0]["blocks"] == 84 and (swapped[0]["blocks"] > 84) == (words != "blue")
+    ids = {name: [tuple(row) for row in found["input_ids"]] for name, found in seen.items()}
+    assert ids["doubled"][:42] == ids["doubled"][42:] == ids["cda"][:42] != ids["cda"][42:84]
+    red = load_encoder(source, head="masked_lm")[1].convert_tokens_to_ids("red")
+    assert any(red in row for row in ids["cda"][:42]) and not any(red in row for row in ids["cda"][42:])
+    assert any(not torch.equal(swapped[1][name], doubled[1][name]) for name in swapped[1])
+
+
+@pytest.mark.parametrize(
+    "config",
+    [BertConfig(**SIZES), RobertaConfig(**SIZES), DistilBertConfig(**DISTILBERT), DebertaV2Config(**SIZES)],
+    ids=lambda config: config.model_type,
+)
+def test_rates_of_dropout_hold_in_attention_and_elsewhere_and_the_configuration_stays(config):
+    before, model = config.to_dict(), AutoModelForMaskedLM.from_config(config).train()
+    batch = {"input_ids": torch.randint(5, 20, (2, 9), generator=torch.Generator().manual_seed(0))}
+
+    def varies(**rates):
+        set_dropout(model, **rates)
+        return not torch.equal(model(**batch).logits, model(**batch).logits)
+
+    assert not varies(attention=0.0, hidden=0.0)
+    assert varies(attention=0.5, hidden=0.0) and varies(attention=0.0, hidden=0.5)
+    assert {name: model.config.to_dict()[name] for name in before if "dropout" in name} == {
+        name: rate for name, rate in before.items() if "dropout" in name
+    }
+
+
+def test_dropout_changes_the_training_and_not_the_configuration(source):
+    (facts, plain), (same, dropped) = run(source), run(source, "dropout", recipe="dropout")
+    assert facts == same  # the control takes as many steps on as many blocks
+    assert any(not torch.equal(plain[name], dropped[name]) for name in plain)
+    mlm, dropout = (load_encoder(source.parent / name, head="masked_lm")[0].config for name in ("mlm", "dropout"))
+    assert mlm.hidden_dropout_prob == dropout.hidden_dropout_prob
+    assert mlm.attention_probs_dropout_prob == dropout.attention_probs_dropout_prob
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_what_is_loaded_afterwards_is_the_trained_encoder(source, recipe):
+    _, weights = run(source, recipe=recipe, swapped=swapped_file(source, "blue"))
+    loaded = load_encoder(source.parent / "mlm", head="masked_lm")[0].state_dict()
+    before = load_encoder(source, head="masked_lm")[0].state_dict()
+    assert all(torch.equal(loaded[name], weights[name]) for name in weights)
+    assert any(not torch.equal(loaded[name], before[name]) for name in weights)
+
+
+def test_a_recipe_that_needs_the_swapped_text_says_so(source):
+    with pytest.raises(BiasflowError, match=r"cda.*swapped"):
+        run(source, recipe="cda")
 
 
 def test_a_length_beyond_the_encoders_is_that_of_the_encoder(source):

@@ -65,8 +65,8 @@ def test_nothing_is_left_to_take_out_and_erasing_twice_is_erasing_once(name, hea
     assert once.shape == h.shape and not torch.allclose(once, h, atol=1e-3)
     assert eraser.coordinates(once).abs().max() < 1e-4
     assert torch.allclose(eraser.apply(once), once, atol=1e-4)
-    identity = torch.eye(eraser.components).expand(*heads, -1, -1)
-    assert torch.allclose(eraser.left @ eraser.right, identity, atol=1e-5)  # what is taken out is what was measured
+    # What is taken out is what was measured; a head with fewer directions than another has some of weight 0.
+    assert torch.allclose(eraser.left @ eraser.right, torch.diag_embed(eraser.weights), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ERASERS)
@@ -90,7 +90,11 @@ def test_heads_are_fitted_one_by_one(name):
     together, h = fitted(name, X, z), torch.randn(2, 7, 3, 8)
     for head in range(3):
         alone = fitted(name, X[:, head], z)
-        assert torch.equal(together.right[head], alone.right) and torch.equal(together.left[head], alone.left)
+        k = alone.components
+        assert torch.equal(together.right[head, :, :k], alone.right) and torch.equal(
+            together.left[head, :k], alone.left
+        )
+        assert not together.weights[head, k:].any()
         assert torch.allclose(together.apply(h)[:, :, head], alone.apply(h[:, :, head]), atol=1e-5)
 
 
@@ -166,7 +170,7 @@ def test_bad_vectors_and_genders_are_a_clear_error_that_names_the_eraser(name, X
         FITS[name](X, z)
 
 
-@pytest.mark.parametrize("name", [name for name in ERASERS if name != "conceptor"])
+@pytest.mark.parametrize("name", [name for name in HARD if name != "random"])
 def test_vectors_without_any_difference_are_refused(name):
     with pytest.raises(BiasflowError, match=name):
         fitted(name, torch.ones(6, 5), torch.arange(6) % 2)
@@ -189,10 +193,12 @@ def test_erasers_come_back_from_their_file(tmp_path, heads):
     assert back.keys() == erasers.keys() and load_metadata(path) == {"of": "a test"}
     for name, eraser in erasers.items():
         ours, theirs = eraser.state(name), back[name].state(name)
-        assert ours.keys() == theirs.keys() and all(torch.equal(ours[key], theirs[key]) for key in ours)
+        assert ours.keys() == theirs.keys() and all(
+            torch.allclose(ours[key], theirs[key], rtol=0, atol=0, equal_nan=True) for key in ours
+        )
     assert list(load_erasers(path, ["layer[1]"])) == ["layer[1]"]
-    with pytest.raises(BiasflowError, match=r"erasers\.safetensors.*layer\[9\]"):
-        load_erasers(path, ["layer[9]"])
+    with pytest.raises(BiasflowError, match=r"erasers\.safetensors.*layer\[99\]"):
+        load_erasers(path, ["layer[99]"])
 
 
 def test_a_cut_off_file_of_erasers_is_named(tmp_path):

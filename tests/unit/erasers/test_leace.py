@@ -4,22 +4,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
 
 from scripts.biasflow.erasers import leace
-from tests.unit.erasers.vectors import two_genders
-
-
-def probe(X, z):
-    """Accuracy of a fresh linear probe on the vectors it was trained on."""
-    return LogisticRegression(C=1e4, max_iter=2000).fit(X.numpy(), z.numpy()).score(X.numpy(), z.numpy())
+from tests.unit.erasers.vectors import on_an_axis, probe, two_genders
 
 
 def test_known_answer():
     # S = diag(1 + 1/4, 4) with s = (1/4, 0): the axes are uncorrelated, so all of the first one goes, about the mean.
-    X = torch.tensor([[-1.0, 2.0], [1.0, 2.0], [-1.0, -2.0], [1.0, -2.0]]).repeat(2, 1)
-    z = torch.arange(8) >= 4
-    X[z, 0] += 1
+    X, z = on_an_axis()
     eraser = leace.fit(X, z)
     assert torch.allclose(eraser.apply(X), torch.stack([torch.full((8,), 0.5), X[:, 1]], 1), atol=1e-6)
     assert torch.allclose(eraser.apply(torch.tensor([9.0, 3.0])), torch.tensor([0.5, 3.0]), atol=1e-6)

@@ -7,7 +7,7 @@ from transformers import RobertaConfig, RobertaForMaskedLM
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.erasers import densray, hard, leace, pca
+from scripts.biasflow.erasers import densray, hard, leace, pca, random
 from scripts.biasflow.methods import arrays
 from scripts.biasflow.methods.fitted import load, save
 from scripts.biasflow.methods.fitting import fit_block
@@ -198,6 +198,32 @@ def test_a_method_can_be_fitted_on_the_model_before_training(bert, tokenizer):
     assert len(fitted.tables["occurrences"]) == 8  # the same for both models
     with pytest.raises(BiasflowError, match=r"origin.*pretrained"):
         fit(bert, tokenizer, methods)
+
+
+def test_a_control_has_random_directions_in_place_of_those_that_were_fitted(bert, tokenizer):
+    methods = {name: [at("all", "inlp", **keys)] for name, keys in {"inlp": {}, "control": {"control": 3}}.items()}
+    fitted = fit(bert, tokenizer, methods)
+    own, control = (erasers_of(fitted, name) for name in methods)
+    assert own.keys() == control.keys()
+    for place, eraser in own.items():
+        assert torch.equal(control[place].left, random.like(eraser, 3).left)
+        assert not torch.allclose(control[place].left, eraser.left, atol=1e-3)
+
+
+def test_what_a_classifier_still_reads_after_each_direction_is_a_table(bert, tokenizer):
+    methods = {
+        "inlp": [at("last", "inlp"), at("layer[0].attention.value", "inlp", options={"classifiers": 2})],
+        "leace": [at("last", "leace")],
+    }
+    fitted = fit(bert, tokenizer, methods)
+    table = fitted.tables["accuracies"]
+    assert set(table["method"]) == {"inlp"} and table["accuracy"].between(0, 1).all()
+    last = table[table["place"] == "layer[2]"]
+    accuracy = erasers_of(fitted, "inlp")["layer[2]"].accuracy
+    assert last["directions"].tolist() == list(range(1, len(accuracy) + 1))
+    assert last["accuracy"].tolist() == accuracy.tolist() and set(last["head"]) == {""}
+    assert set(table[table["place"] != "layer[2]"]["head"]) == {str(head) for head in range(HEADS)}
+    assert "accuracies" not in fit(bert, tokenizer, {"leace": methods["leace"]}).tables
 
 
 def test_the_grid_has_a_subspace_at_each_place(bert, tokenizer):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics.codelength import CHECKPOINTS, online_codelength, online_codelength_of
-from scripts.biasflow.readouts.probe import FRACTIONS, Code, control_labels, probe_split, send, stacked
+from scripts.biasflow.readouts.probe import FRACTIONS, Code, send, stacked
+from scripts.biasflow.tasks.cuts import control_labels, probe_split
 from tests.unit.reference_probe import codelength_one_by_one
 
 
@@ -147,6 +148,22 @@ def test_rows_in_their_order_without_shuffling():
     options = {"seeds": [0], "epochs": 30, "learning_rate": 0.01}
     ordered, shuffled = (online_codelength(**data, shuffle=shuffle, **options) for shuffle in (False, True))
     assert ordered.compression[0] < 0.9 * shuffled.compression[0]
+
+
+def test_mixed_rows_are_sent_in_their_order_and_learnt_from_in_another():
+    """As if the rows sent first had been listed in the probe's own random order."""
+    data = synthetic(200, 6, signal=1)
+    X, z, parts = stacked({"X": (data["X"], data["z"]), "X_dev": (data["X_dev"], data["z_dev"])})
+    rows, seed, half = parts["X"], 3, 100
+    other = np.concatenate([rows[np.random.default_rng([seed, 0]).permutation(half)], rows[half:]])
+    none = np.empty(0, dtype=int)
+    codes = [
+        Code(z, train, parts["X_dev"], none, seed, shuffled=False, mixed=mixed)
+        for train, mixed in ((rows, True), (other, False), (rows, False))
+    ]
+    nats = send(X, codes, fractions=(0.5, 1.0), epochs=5).nats[:, 0, :, 1]
+    assert nats[:, 0] == pytest.approx(nats[:, 1], abs=1e-5)
+    assert (np.abs(nats[:, 0] - nats[:, 2]) > 1e-3).all()
 
 
 def test_own_fractions():

@@ -11,8 +11,8 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.metrics.training import diverged, score
 
 FACTS = {
-    "method": ["none", "-"], "validation_score": 0.9, "majority_share": 0.4, "train": 585, "validation": 90, "cut": 7,
-    "steps": 12,
+    "method": ["none", "-"], "validation_metric": "accuracy", "validation_score": 0.9, "majority_share": 0.4,
+    "train": 585, "validation": 90, "cut": 7, "steps": 12,
 }  # fmt: skip
 
 
@@ -44,10 +44,17 @@ def test_a_model_that_learned_nothing_is_marked(tmp_path, reached, expected):
 
 
 def test_numbers_have_no_commonest_class(tmp_path):
-    found = values(scores(tmp_path, validation_score=-0.2, majority_share=...))
+    numbers = {"validation_metric": "pearson", "majority_share": ...}
+    found = values(scores(tmp_path, validation_score=-0.2, **numbers))
     assert (found["validation_pearson"], found["diverged"]) == (-0.2, 0)
     assert "validation_accuracy" not in found and "majority_share" not in found
-    assert values(scores(tmp_path, validation_score=None, majority_share=...))["diverged"] == 1
+    assert values(scores(tmp_path, validation_score=None, **numbers))["diverged"] == 1
+
+
+@pytest.mark.parametrize(("reached", "expected"), [(0.003, 0), (0.0, 1)])
+def test_clusters_that_are_found_are_more_than_none(tmp_path, reached, expected):
+    found = values(scores(tmp_path, validation_metric="conll_f1", validation_score=reached, majority_share=...))
+    assert (found["validation_conll_f1"], found["diverged"]) == (reached, expected)
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
@@ -56,7 +63,7 @@ def test_more_accuracy_never_makes_it_diverged(accuracy, majority):
     assert diverged(max(accuracy, majority), majority) >= diverged(1.1, majority) == 0
 
 
-@pytest.mark.parametrize("key", ["method", "cut", "validation_score"])
+@pytest.mark.parametrize("key", ["method", "cut", "validation_metric", "validation_score"])
 def test_facts_of_another_kind_are_refused(tmp_path, key):
     with pytest.raises(BiasflowError, match=rf"training\.json: has no {key}"):
         scores(tmp_path, **{key: ...})

@@ -1,6 +1,7 @@
 """WinoBias as a classification: what both readings see in a cluster, and which cells enter which measure."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,12 +12,16 @@ from scripts.biasflow.metrics import fairness
 from scripts.biasflow.metrics.winobias import (
     NONE,
     class_counts,
+    class_rows,
     classes,
     predicted_professions,
     profession_gaps,
+    profession_separation,
     pronoun_accuracy,
-    with_a_profession,
+    score,
 )
+from scripts.biasflow.readouts.predicted_clusters import cluster_rows
+from scripts.biasflow.results.scores import tidy
 from tests.unit.synthetic_conll import conll_text, documents_of
 
 #        0   1            2      3    4   5    6       7   8    9     10  11  12
@@ -77,9 +82,10 @@ def test_none_is_a_miss_and_no_class_with_a_rate(sentence):
     assert gaps.tpr.gap_sum() == 2
     assert gaps.fpr.gap_sum() == 0 and everything.fpr.gap_sum() == 1
     assert gaps.fpr.values.shape == (2, 40)
-    assert with_a_profession(counts).sum() == 2
     assert fairness.independence(counts) > 0
-    assert np.isnan(fairness.separation(with_a_profession(counts)))  # no woman is left
+    separation = profession_separation(counts)
+    assert separation.values.shape == (2, 40) and np.isnan(separation.total())  # no woman is left
+    assert not np.isnan(fairness.separation(counts))
 
 
 def test_negatives_include_predictions_of_none(sentence):
@@ -87,6 +93,15 @@ def test_negatives_include_predictions_of_none(sentence):
     sentences = [Sentence(sentence.document, "cook", (HE,), "M")] * 2
     gaps = profession_gaps(class_counts(sentences, ["CEO", NONE]))
     assert gaps.fpr.values[fairness.MASCULINE, 0] == 0.5
+
+
+def test_many_heads_are_counted_at_once(sentence):
+    sentences = [Sentence(sentence.document, "cook", (HE,), z) for z in "MF"]
+    predicted = [["cook", NONE], ["CEO", "cook"]]
+    both = class_counts(sentences, predicted)
+    assert both.shape == (2, 2, 41, 41)
+    for one, names in zip(both, predicted, strict=True):
+        np.testing.assert_array_equal(one, class_counts(sentences, names))
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -116,3 +131,128 @@ def test_one_prediction_a_sentence(sentence):
             predicted_professions([sentence], clusters)
     with pytest.raises(BiasflowError, match="reading"):
         predicted_professions([sentence], [()], reading="substring")
+
+
+# Four sentences: the pronoun means the nurse in the first pair, the mechanic in the second one.
+NURSE, MECHANIC, PRONOUN = (0, 1), (3, 4), (6, 6)
+MEANT = [NURSE, MECHANIC]
+PRONOUNS = {"pro": ["she", "he"], "anti": ["he", "she"]}
+MENTIONS = [NURSE, MECHANIC, PRONOUN, (2, 2)]
+RIGHT = [((meant, PRONOUN),) for meant in MEANT]
+OTHER = [((meant, PRONOUN),) for meant in MEANT[::-1]]
+SAME_METHOD = {"method": "none", "setting": "-"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("winobias")
+    for side, pronouns in PRONOUNS.items():
+        texts = [
+            conll_text(
+                f"nw/{number}", [f"The nurse told the mechanic that {pronoun} left .".split()], [(meant, PRONOUN)]
+            )
+            for number, (meant, pronoun) in enumerate(zip(MEANT, pronouns, strict=True))
+        ]
+        (folder / f"{side}.conll").write_text("".join(texts))
+    pd.DataFrame({"pair": [0, 1], "type": ["type1", "type2"]}).to_csv(folder / "pairs.csv", index=False)
+    return folder
+
+
+def scored(data, **heads):
+    """Rows of heads, each pro and anti: metric, part and variant -> value, by head."""
+    tables = [
+        cluster_rows({"pro": pro, "anti": anti}, **SAME_METHOD, head=name, head_seed="-")
+        for name, (pro, anti) in heads.items()
+    ]
+    pd.concat(tables).to_parquet(data / "clusters.parquet")
+    files = {name: data / f"{name}.conll" for name in PRONOUNS}
+    return score(data / "clusters.parquet", **files, pairs=data / "pairs.csv")
+
+
+def values(rows, head, column="value"):
+    return rows[rows["head"] == head].set_index(["metric", "part", "variant"])[column]
+
+
+def test_a_head_that_follows_the_stereotype(data):
+    """F1 of what is wrong: MUC 0, B-cubed 1/4, CEAFe 1/2."""
+    rows = scored(data, own=(RIGHT, OTHER), silent=([(), ()], [(), ()]))
+    own = values(rows, "own")
+    for part in ("all", "type1", "type2"):
+        assert own["f1_difference", part, "-"] == pytest.approx(75)
+        assert values(rows, "own", "low")["f1_difference", part, "-"] == pytest.approx(75)
+        assert values(rows, "own", "n")["f1_difference", part, "-"] == (2 if part == "all" else 1)
+    assert own["conll_f1", "pro", "-"] == 1 and own["conll_f1", "anti", "-"] == pytest.approx(0.25)
+    assert own["pronoun_accuracy", "right", "pro"] == own["pronoun_accuracy", "other", "anti"] == 1
+    assert own["pronoun_accuracy", "other", "pro"] == own["pronoun_accuracy", "none", "anti"] == 0
+    for reading in ("tokens", "released"):
+        assert own["accuracy", "-", reading] == 0.5 and own["test_size", "-", reading] == 4
+        assert own["tpr_gap_sum", "-", reading] == own["fpr_gap_sum", "-", reading] == 2
+        assert own["independence", "-", reading] == pytest.approx(2 * np.log(2))
+        assert own["separation", "-", f"{reading}-absdiff"] == pytest.approx(0)
+        assert own["separation", "-", f"{reading}-sum"] == pytest.approx(4 * np.log(2))
+        assert np.isnan(own["sufficiency", "-", f"{reading}-absdiff"])  # each is predicted for one gender alone
+        assert own["undefined_cells", "tpr", reading] == own["undefined_cells", "separation", reading] == 2 * 38
+        assert own["undefined_cells", "sufficiency", reading] == 2 * 41 - 2
+    silent = values(rows, "silent")
+    assert silent["pronoun_accuracy", "none", "pro"] == 1 and silent["accuracy", "-", "tokens"] == 0
+    for name in ("f1_difference", "conll_f1", "tpr_gap_sum", "fpr_gap_sum"):
+        assert (silent[name] == 0).all()
+    table = tidy(rows, dataset="coref-winobias")
+    assert len(table) == len(rows) and not table[["part", "variant"]].isna().any().any()
+
+
+def test_a_head_that_finds_women_alone(data):
+    """Nobody stands with him: no profession has false positives, and nothing is left of men to be separated."""
+    women = [[RIGHT[0], ()], [(), RIGHT[1]]]
+    found = values(scored(data, own=women), "own")
+    assert found["f1_difference", "all", "-"] == pytest.approx(0)
+    assert found["f1_difference", "type1", "-"] == 100 == -found["f1_difference", "type2", "-"]
+    assert found["conll_f1", "pro", "-"] == pytest.approx(2 / 3)
+    assert found["tpr_gap_sum", "-", "tokens"] == 2 and found["fpr_gap_sum", "-", "tokens"] == 0
+    assert np.isnan(found["separation", "-", "tokens-absdiff"])
+
+
+def test_correlations_are_with_the_labour_statistics():
+    """TPRs that differ by as much as the share of women says, in units of 2 %."""
+    share = (professions()["share_of_women"] * 50).round().astype(int)
+    counts = np.zeros((2, 41, 41), dtype=int)
+    for profession, women in share.items():
+        number = classes().index(profession)
+        counts[fairness.FEMININE, number, number], counts[fairness.FEMININE, number, 1] = women, 50 - women
+        counts[fairness.MASCULINE, number, number] = counts[fairness.MASCULINE, number, 1] = 25
+    rows = class_rows(counts, "released").set_index(["metric", "variant"])["value"]
+    assert rows["tpr_gap_pearson", "released"] == pytest.approx(1, abs=1e-3)
+    assert not [variant for _, variant in rows.index if not variant.startswith("released")]
+
+
+clusters_of_pair = st.lists(
+    st.lists(st.sampled_from(MENTIONS), min_size=1, max_size=3, unique=True).map(tuple), max_size=2
+).map(tuple)
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(*[st.lists(clusters_of_pair, min_size=2, max_size=2)] * 2)
+def test_sides_that_agree_do_not_differ_and_exchanged_ones_change_the_sign(data, pro, anti):
+    rows = scored(data, one=(pro, anti), exchanged=(anti, pro), alike=(pro, pro))
+    one, exchanged, alike = (values(rows, head)["f1_difference"] for head in ("one", "exchanged", "alike"))
+    assert one.tolist() == pytest.approx((-exchanged).tolist(), abs=1e-9)
+    assert (alike == 0).all()
+    ends = [values(rows, head, end)["f1_difference"] for head, end in (("one", "low"), ("exchanged", "high"))]
+    assert ends[0].tolist() == pytest.approx((-ends[1]).tolist(), abs=1e-9)
+    both = values(rows, "one")["pronoun_accuracy"].groupby(level="variant").sum()
+    assert both.tolist() == pytest.approx([1, 1])
+    alone = scored(data, one=(pro, anti))
+    assert values(alone, "one").tolist() == pytest.approx(values(rows, "one").tolist(), nan_ok=True)
+
+
+def test_pairs_and_heads_of_other_files_are_refused(data, tmp_path):
+    scored(data, own=(RIGHT, RIGHT))
+    files = {name: data / f"{name}.conll" for name in PRONOUNS}
+    (tmp_path / "pairs.csv").write_text("pair,type\n0,type1\n")
+    with pytest.raises(BiasflowError, match=r"pairs.csv: 1 pairs, but 2"):
+        score(data / "clusters.parquet", **files, pairs=tmp_path / "pairs.csv")
+    table = pd.read_parquet(data / "clusters.parquet")
+    table.loc[table["text"] == "anti", "head"] = "retrained"
+    table.to_parquet(tmp_path / "clusters.parquet")
+    with pytest.raises(BiasflowError, match="the heads of pro"):
+        score(tmp_path / "clusters.parquet", **files, pairs=data / "pairs.csv")

@@ -7,7 +7,9 @@ import pytest
 from scripts.biasflow.overview.contents import contents
 from scripts.biasflow.overview.maps import maps, name_of
 from scripts.biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
+from scripts.biasflow.registry import METRICS
 from scripts.biasflow.results.matrix import matrix
+from scripts.biasflow.results.scores import tidy
 from tests.unit.overview import made_up
 
 UNTOUCHED = "none (untouched)"
@@ -124,6 +126,14 @@ def test_what_was_not_run_stands_once_and_the_summary_is_short(whole):
     assert whole.not_run == [("metrics.seat: no <data> & such", 1, "seat")]
     assert len(whole.summary) <= 8 and "not run: 1 cells" in whole.summary[-1]
     assert any("zeta" in line for line in whole.summary)  # the viable one with the least bias; alpha is not viable
+
+
+def test_what_is_known_against_a_measure_is_said_where_it_stands(whole):
+    row = {"metric": "crows_pairs_score", "part": "all", "variant": "exact", "value": 0.6, "method": "none"}
+    scored = tidy(pd.DataFrame([row]), encoder="bert", dataset="data")
+    found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).criticisms
+    assert found == [f"{METRICS['crows_pairs'].criticism}."] and "Blodgett" in found[0]
+    assert whole.criticisms == []
 
 
 def test_nothing_measured_is_no_error():

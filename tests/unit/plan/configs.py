@@ -29,6 +29,7 @@ SMALL = {
         },
         "cola": {"kind": "glue", "data": "planted-nli"},
         "bios": {"kind": "occupation"},
+        "coref": {"kind": "coreference"},
     },
     "ask": {"inside": {"encoders": ["own"], "metrics": ["strength"]}},
 }

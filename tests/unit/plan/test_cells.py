@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.plan.cells import NOT_RUN, Model, Plan, plan
 from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.plan.facts import Facts
+from scripts.biasflow.plan.facts import Facts, gather
+from scripts.biasflow.plan.tasks import TaskPlan, kind_of
 from scripts.biasflow.registry import METRICS, PAPERS, TRAINING, rule_of
 from tests.unit.plan.configs import RUNS, SCHEMA, asking, changed, facts_of, of_file, planned
 
@@ -33,6 +36,7 @@ EVERYTHING = {
             ("nli", ["plain", "with-leace"]),
             ("cola", ["plain"]),
             ("bios", ["plain", "scrubbing", "with-leace"]),
+            ("coref", ["plain", "anon+ca", "with-leace"]),
         )
     },
 }
@@ -55,18 +59,19 @@ def reasons(found: Plan) -> dict[tuple[str, str, str], str]:
 
 JOBS = {
     "config": {
-        "finetune_nli": 1, "finetune_planted-nli": 4, "finetune_bios": 8,
+        "finetune_nli": 1, "finetune_planted-nli": 4, "finetune_bios": 8, "finetune_coref": 4,
         "read_next_sentence": 2, "read_masked_words": 2, "read_losses": 1, "read_likelihoods": 1, "read_vectors": 2,
-        "read_gender_shares": 1, "read_token_scores": 1, "read_associations": 11, "read_predictions": 6,
-        "heads_texts": 10, "probe_texts": 11, "read_first_token": 11, "fit_methods": 5, "score": 21,
+        "read_gender_shares": 1, "read_token_scores": 1, "read_associations": 11 + 5, "read_predictions": 6,
+        "heads_texts": 10, "heads_documents": 5, "probe_texts": 11 + 7, "read_first_token": 11, "read_professions": 7,
+        "fit_methods": 6, "score": 28,
     },
     "small": {
-        "finetune_nli": 2, "finetune_bios": 8,
+        "finetune_nli": 2, "finetune_bios": 8, "finetune_coref": 8,
         **dict.fromkeys(("finetune_cola", "finetune_rte", "finetune_wnli", "finetune_stsb"), 2 * 4),
         "read_next_sentence": 4, "read_masked_words": 4 + 1, "read_losses": 4, "read_likelihoods": 2,  # 1: in Chinese
-        "read_vectors": 2, "read_gender_shares": 2, "read_token_scores": 2, "read_associations": 10,
-        "read_predictions": 2 + 4 * 8, "heads_texts": 9, "probe_texts": 10, "read_first_token": 10,
-        "fit_methods": 6 + 1, "score": 52 + 1,
+        "read_vectors": 2, "read_gender_shares": 2, "read_token_scores": 2, "read_associations": 10 + 8,
+        "read_predictions": 2 + 4 * 8, "heads_texts": 9, "probe_texts": 10 + 10, "read_first_token": 10,
+        "heads_documents": 8, "read_professions": 10, "fit_methods": 6 + 1, "score": 52 + 1 + 10,
     },
     "paper": {
         "finetune_nli": 3 * 5,  # encoders, seeds
@@ -75,17 +80,22 @@ JOBS = {
             for task in ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli")
         },
         "finetune_bios": 2 * 4 * 10,  # encoders, strategies, seeds
+        **dict.fromkeys(("finetune_coref", "heads_documents"), 4 * 10),  # of one encoder
         "read_next_sentence": 3 + 1,  # encoders of either paper that have the head
         "read_masked_words": 3 * 2,  # encoders; each layer by itself
         "read_losses": 3 * 2 * 2, "read_likelihoods": 3 * 2,  # before and after masked-LM training; each layer
         "read_vectors": 3, "read_gender_shares": 3, "read_token_scores": 3,
         "read_predictions": 3 * 5 + 2 * 9 * 4 * 3,
-        **dict.fromkeys(("read_associations", "read_first_token", "probe_texts"), 2 * (40 + 10 + 1)),
+        "read_first_token": 2 * (40 + 10 + 1), "read_professions": 40 + 10 + 1,
+        "probe_texts": (2 + 1) * (40 + 10 + 1), "read_associations": 2 * (40 + 10 + 1) + 40,
         "heads_texts": 2 * (40 + 1),  # fine-tuned and pretrained; the others are random
         "fit_methods": 3 * 2 + 2 * 9 * 3 + 1 + 3 * 5,  # paper A; its tasks; the grid inside; nli
-        "score": 349,
+        "score": 400,
     },
-    "planted": {"read_next_sentence": 9, "read_masked_words": 9, "fit_methods": 0, "score": 9},
+    "planted": {
+        "read_next_sentence": 9, "read_masked_words": 9, "fit_methods": 0, "score": 18, "heads_documents": 9,
+        **{f"finetune_planted-coref-bias{bias}": 3 for bias in ("0", "0.5", "1")},
+    },
     "mine": {
         "read_next_sentence": 1, "read_masked_words": 1, "read_vectors": 1, "read_losses": 1, "read_likelihoods": 1,
         "fit_methods": 1, "score": 1,
@@ -105,9 +115,10 @@ def test_every_run_has_its_jobs_counted():
 @pytest.mark.parametrize("config", [*(of_file(name) for name in RUNS), ALL], ids=[*RUNS, "everything"])
 def test_what_is_planned_is_used(config):
     found = planned(config)
-    scored = {key for jobs in found.scored.values() for _, key, _ in jobs}
-    for _, key, methods in (job for jobs in found.scored.values() for job in jobs):
-        assert key[3] == TRAINING or set(methods) <= set(found.readings[key].methods)
+    scores = [score for own in found.scored.values() for score in own]
+    scored = {score.reading for score in scores}
+    for score in scores:
+        assert score.reading[3] == TRAINING or set(score.methods) <= set(found.readings[score.reading].methods)
     made_from = {key for reading in found.readings.values() for key in reading.made_from.values()}
     items = {item for block in found.blocks for item, _ in block.items}
     for key, reading in found.readings.items():
@@ -144,13 +155,16 @@ def test_every_reason_names_a_key_of_the_configuration(config):
                     assert name in keys[part], cell
 
 
+REAL_ONLY = ("seat", "gest", "crows_pairs", "intrasentence", "bec_pro", "winogender")
+
+
 def test_everything_that_can_be_asked_is_measured_or_has_a_reason():
     found = planned(ALL)
     for encoder in ("own", "real"):
         for metric in METRICS:
             cells = [cell for cell in found.cells if (cell.model.encoder, cell.metric) == (encoder, metric)]
             assert any(cell.status == "run" for cell in cells) or (encoder, metric) in [
-                ("own", "seat"),  # none is asked for an encoder of the embedded corpus
+                *(("own", metric) for metric in REAL_ONLY),  # none for an encoder of the embedded corpus
                 ("real", "log_odds"),  # there are no such occupations for any other
             ]
 
@@ -177,7 +191,7 @@ def test_metrics_that_share_a_readout_are_scored_under_their_own_methods(monkeyp
     found = planned(changed(("ask", {"first": block, "second": more})))
     (reading,) = (reading for reading in found.readings.values() if reading.block.name == "second")
     assert sorted(reading.methods) == ["leace", "none"]
-    assert {metric: methods for metric, _, methods in found.scored["own", "pretrained", "second"]} == {
+    assert {score.metric: score.methods for score in found.scored["own", "pretrained", "second"]} == {
         "occtmp": ("leace",), "occtmp-again": ("none", "leace"),
     }  # fmt: skip
 
@@ -281,7 +295,7 @@ def test_a_metric_of_another_kind_of_model_has_a_reason():
     assert by_model["nli_fairness", "-"].reason.startswith("ask.block.metrics: nli_fairness")
     assert by_model["compression", "-"].status == by_model["fairness", "bios"].status == "run"
     assert planned(asking({"encoders": ["own"], "metrics": ["compression"]})).cells[0].reason == (
-        "ask.block.task: compression needs a task of kind occupation"
+        "ask.block.task: compression needs a task of kind occupation or coreference"
     )
 
 
@@ -351,3 +365,77 @@ def test_what_says_nothing_of_methods_is_measured_once():
     assert reasons(found) == {
         ("own", "leace", "gender_share"): "ask.block.methods: gender_share is measured on the untouched model alone"
     }
+
+
+FILES = {"train": ["{folder}/train/**/*_gold_conll"], "validation": ["{folder}/dev.conll"], "test": ["mine.conll"]}
+COREFERENCE = {"encoders": ["own"], "task": "coref", "trainings": ["finetuned", "pretrained"], "methods": ["none"]}
+COREFERENCE |= {"metrics": ["coreference", "winobias", "compression", "ceat", "training"]}
+
+
+def test_documents_that_are_not_at_hand_leave_reasons_and_stop_nothing_else():
+    config = resolve(asking(COREFERENCE, ("tasks.coref.data", FILES), ("tasks.coref.pairs", "planted")), SCHEMA)
+    found = plan(config, replace(gather({**config, "encoders": {}}), architectures=facts_of(config).architectures))
+    trained = {cell.metric: cell.reason for cell in found.cells if cell.model.task == "coref"}
+    assert set(trained) == set(COREFERENCE["metrics"])
+    assert {reason.partition(":")[0] for reason in trained.values()} == {"tasks.coref.data.folder"}
+    # The pairs are there, and so are CEAT's words.
+    assert {(r.model.training, r.readout) for r in found.readings.values()} == {
+        ("pretrained", each) for each in ("associations", "probes", "professions")
+    }
+    assert found.trained == {}
+
+
+def test_documents_of_a_folder(tmp_path):
+    (tmp_path / "train/a/b").mkdir(parents=True)
+    names = ["train/a/b/2.v4_gold_conll", "train/a/1.v4_gold_conll", "dev.conll"]
+    for name in [*names, "train/a/1.v4_auto_conll"]:
+        (tmp_path / name).touch()
+    data = ("tasks.coref.data", FILES | {"folder": str(tmp_path)})
+    config = resolve(asking(COREFERENCE, data), SCHEMA)
+    assert gather({**config, "encoders": {}}).absent == {}
+    task = TaskPlan(config, "coref")
+    sources = task.kind.steps[0].sources(task, read_catalogue())
+    assert sources == {
+        "train": sorted(str(tmp_path / name) for name in names[:2]),
+        "validation": [str(tmp_path / "dev.conll")],
+        "test": ["mine.conll"],
+    }
+    (tmp_path / names[0]).unlink()
+    (tmp_path / names[1]).unlink()
+    with pytest.raises(BiasflowError, match=r"'tasks\.coref\.data\.train': there is no file \{folder\}/train"):
+        gather({**config, "encoders": {}})
+
+
+def test_clusters_are_read_once_for_both_of_their_metrics():
+    found = planned(asking(COREFERENCE | {"trainings": ["finetuned"], "metrics": ["coreference", "winobias"]}))
+    (reading,) = found.readings.values()
+    assert reading.key[3:] == ("clusters", "coref")
+    (scores,) = found.scored.values()
+    assert {score.metric: (score.dataset.name, [*score.dataset.scored_with]) for score in scores} == {
+        "coreference": ("coref-test", ["test"]), "winobias": ("coref-winobias", ["pro", "anti", "pairs"]),
+    }  # fmt: skip
+    assert {cell.dataset for cell in found.cells} == {"coref-test", "coref-winobias"}
+    assert {score.reading for score in scores} == {reading.key}
+
+
+def test_pairs_fit_the_documents_unless_they_are_named():
+    def sources(*changes) -> list[str]:
+        task = TaskPlan(resolve(asking(COREFERENCE, *changes), SCHEMA), "coref")
+        return [*task.kind.steps[1].sources(task, read_catalogue())]
+
+    files = ("tasks.coref.data", {part: ["mine.conll"] for part in ("train", "validation", "test")})
+    assert sources() == sources(files, ("tasks.coref.pairs", "planted")) == ["world"]
+    assert sources(files) == sources(("tasks.coref.pairs", "winobias")) == ["pro", "anti"]
+
+
+def test_what_a_strategy_of_another_kind_is_not_for_is_named():
+    with pytest.raises(BiasflowError, match=r"ask\.block\.strategies.*anon is not there for tasks of kind occupation"):
+        planned(asking({"encoders": ["own"], "task": "bios", "strategies": ["anon"], "metrics": ["fairness"]}))
+
+
+def test_only_a_debiased_training_is_given_what_debiases_it():
+    config = resolve(asking(COREFERENCE), SCHEMA)
+    training = kind_of("coreference").training
+    options = {name: set(training(TaskPlan(config, "coref"), name)) for name in ("plain", "with-leace", "anon+ca")}
+    assert options["plain"] == options["with-leace"] == {"recipe"}
+    assert options["anon+ca"] == {"recipe", "strategy_module", "names"}

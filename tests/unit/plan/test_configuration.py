@@ -50,6 +50,20 @@ def test_every_eraser_has_a_method_of_its_name_and_each_method_one_that_is_fitte
     assert methods["none"] == [] and "none-pretrained" not in methods
 
 
+def test_each_method_but_a_grid_has_five_random_controls():
+    methods = resolve(changed(("methods.mine", [{"eraser": "leace", "places": "last"}])), SCHEMA)["methods"]
+    draws = [methods[f"mine-random{seed}"] for seed in range(5)]
+    assert draws == [[methods["mine"][0] | {"control": seed}] for seed in range(5)]
+    unwanted = (
+        "mine-random5",
+        "none-random0",
+        "dawkins2024-random0",
+        "mine-pretrained-random0",
+        "mine-random0-random0",
+    )
+    assert not set(unwanted) & set(methods)
+
+
 def test_a_method_of_ones_own_comes_before_the_one_of_that_name():
     own = [{"eraser": "leace", "places": "layer[1]"}]
     assert resolve(changed(("methods.leace", own)), SCHEMA)["methods"]["leace"][0]["places"] == "layer[1]"
@@ -155,6 +169,8 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("fitting.own", {"owm": {"n": 2}})), "fitting.own.owm.*'own'"),
         (changed(("fitting.own", {"own": {"n": 3}})), "fitting.own.own.n"),
         (changed(("metrics.occtmp.chinese", ["bert"])), "metrics.occtmp.chinese.0.*bert"),
+        (changed(("metrics.bec_pro.languages", {"bert": ["german"]})), "metrics.bec_pro.languages.bert"),
+        (changed(("metrics.crows_pairs.bias_types", ["sex"])), "metrics.crows_pairs.bias_types.0"),
         (changed(("tasks.bios.kind", "regression")), "tasks.bios.kind"),
         (changed(("tasks.bios.finetuning", {"schedule": "cosine"})), "tasks.bios.finetuning.schedule"),
         (changed(("tasks.bios.data", {"files": ["x.csv"], "min": 4})), "tasks.bios.data.min"),
@@ -193,6 +209,9 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (paper("liang2020", glue_encoders=["owm"]), "papers.liang2020.glue_encoders.*owm"),
         (paper("dawkins2024", encoders=[]), "papers.dawkins2024.encoders"),
         (paper("orgad2022", task="nli"), "papers.orgad2022.task.*occupation"),
+        (paper("orgad2022", coreference="bios"), "papers.orgad2022.coreference.*coreference"),
+        (paper("orgad2022", coreference="coreff"), "papers.orgad2022.coreference.*'coreff'"),
+        (paper("orgad2022", coreference_strategies=["ca"]), "papers.orgad2022.coreference_strategies"),
         (paper("orgad2022", strategies=["scrubbing"]), "papers.orgad2022.strategies"),
         (paper("orgad2022", strategies=["plain", "scrubing"]), "papers.orgad2022.strategies.*'scrubbing'"),
         (changed(("papers.planted", CALIBRATED | {"bias": [1.0]})), "papers.planted.bias"),

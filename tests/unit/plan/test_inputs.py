@@ -10,9 +10,11 @@ import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import read_catalogue
+from scripts.biasflow.encoders.recipes import RECIPES
 from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.plan.configuration import resolve
 from scripts.biasflow.plan.datasets import DATASETS, context_files, text_file
+from scripts.biasflow.plan.encoders import Encoders
 from scripts.biasflow.plan.external import external_files
 from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs
@@ -30,6 +32,7 @@ CATALOGUE = read_catalogue()
 DATA = [
     r"texts/(wikitext-2(-test)?(\.sentences)?|wikitext-2-whole-sentences(-test)?|{pretrain}(\.held-out)?)\.txt",
     r"texts/chinese-wikipedia\.txt",
+    r"texts/(wikitext-2|wikitext-2-whole-sentences|{pretrain})\.swapped\.txt",
     r"stimuli/(planted|stereoset-authors|stereoset-authors-test|stereoset-swapped)\.csv",
     r"stereoset-changes\.csv",
     r"contexts/{encoder}/(ceat\.parquet|ceat_counts\.csv)",
@@ -108,6 +111,8 @@ def jobs(find: Inputs):
             yield ("tokenise", encoder, path), find.trainings.tokenised_files(wildcards)
     for name, about in find.config["tasks"].items():
         for step in kind_of(about["kind"]).steps:
+            if TaskPlan(find.config, name).file(next(iter(step.outputs.values()))) in find.facts.absent:
+                continue
             yield ("prepare", name, step.rule), find.step_inputs(step)(SimpleNamespace(task=name))
     for encoder, training, group in find.plan.fits:
         wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
@@ -169,7 +174,7 @@ def test_a_job_reads_every_dataset_of_its_readout_under_its_methods(find):
     for key, readings in readings_of(find).items():
         params = find.readings.params(key[3])(of_reading(key))["datasets"]
         assert [(each["dataset"], each["methods"]) for each in params] == [
-            (reading.dataset.name, list(reading.methods)) for reading in readings
+            (reading.dataset.file, list(reading.methods)) for reading in readings
         ]
         folder = reading_output(find.paths, readings[0].key)
         assert [f"{folder}/{each['file']}" for each in params] == [
@@ -301,7 +306,7 @@ def test_the_digest_follows_what_the_plan_shows(tmp_path):
 @pytest.mark.parametrize("name", SMALL)
 def test_what_a_model_reads_is_cut_as_in_its_training(name, tmp_path):
     find = found(name, tmp_path)
-    lengths = {task: about["finetuning"]["max_length"] for task, about in find.config["tasks"].items()}
+    lengths = {task: about["finetuning"].get("max_length") for task, about in find.config["tasks"].items()}
     for key, readings in readings_of(find).items():
         if key[3] in ("predictions", "nli_heads"):
             options = [each["options"] for each in find.readings.params(key[3])(of_reading(key))["datasets"]]
@@ -325,6 +330,23 @@ def test_the_embedded_run_needs_no_external_file():
     assert external_files(of_file("planted"), CATALOGUE) == []
 
 
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_reads_the_text_and_the_swapped_one_if_it_trains_on_that(recipe):
+    more = {"source": "continued", "from": "own", "recipe": recipe}
+    changes = [(f"encoders.{name}", more | about) for name, about in (("here", {}), ("there", {"text": "wikitext-2"}))]
+    config = resolve(changed(*changes), SCHEMA)
+    encoders = Encoders(config, facts_of(config))
+    for name, text in (("here", "own"), ("there", "wikitext-2")):
+        expected = {"text": f"results/test/data/texts/{text}.txt"}
+        if recipe == "cda":
+            expected["swapped"] = f"results/test/data/texts/{text}.swapped.txt"
+        assert encoders.continuing_texts(name) == expected
+
+
+def test_the_schema_takes_all_recipes():
+    assert SCHEMA["$defs"]["continued"]["properties"]["recipe"]["enum"] == list(RECIPES)
+
+
 def test_the_external_files_of_stimuli():
     both = ("metrics.strength.stimuli", ["stereoset-authors", "stereoset-swapped"])
     corpus = {"google-analogies", "wikitext-2-train"}  # and the words that are counted in it
@@ -334,6 +356,23 @@ def test_the_external_files_of_stimuli():
     assert set(files_of(asked("strength", methods=["none", "leace"]), own)) == {"gender-swapped-dev"} | corpus
     test = ("metrics.strength.stimuli", ["stereoset-authors-test"])
     assert files_of(asked("strength"), own, test) == ["gender-swapped-test"]
+
+
+def test_the_external_files_of_tests():
+    own = ("encoders.own.corpus", "mine.txt")
+    tests = asked("gest", "crows_pairs", "intrasentence", "bec_pro", "winogender")
+    winogender = ["winogender-occupations", "winogender-sentences"]
+    assert files_of(tests, own) == ["bec-pro-english", "crows-pairs", "gest", "stereoset-dev", *winogender]
+    german = ("metrics.bec_pro.languages", {"own": ["german"]})
+    paper = ("metrics.gest.sentences", ["gest-paper"])
+    assert files_of(asked("gest", "bec_pro"), own, german, paper) == ["bec-pro-german", "gest-paper"]
+
+
+def test_a_type_of_crows_pairs_is_a_dataset():
+    types = ("metrics.crows_pairs.bias_types", ["age", "gender"])
+    config = resolve(changed(types, ("ask.block", {"encoders": ["real"], "metrics": ["crows_pairs"]})), SCHEMA)
+    cells = [cell for cell in plan(config, facts_of(config)).cells if cell.metric == "crows_pairs"]
+    assert [cell.dataset for cell in cells] == ["crows-pairs-age", "crows-pairs-gender"]
 
 
 def test_the_external_files_of_texts():

@@ -16,7 +16,14 @@ MANY = changed(
     ("methods.two", [{"eraser": "hard", "places": "all"}, {"eraser": "leace", "places": "last"}]),
     ("ask.nli", {"encoders": ["own"], "task": "nli", "strategies": ["plain", "with-sent-0"], "metrics": ["accuracy"]}),
     ("ask.seat", {"encoders": ["own"], "metrics": ["seat"]}),
-    ("ask.words", {"encoders": ["own", "real"], "methods": ["two", "two-pretrained", "plain"], "metrics": ["weat"]}),
+    (
+        "ask.words",
+        {
+            "encoders": ["own", "real"],
+            "methods": ["two", "two-pretrained", "two-random0", "plain"],
+            "metrics": ["weat"],
+        },
+    ),
     ("ask.grid", {"encoders": ["own"], "methods": ["dawkins2024"], "metrics": ["strength"]}),
 )
 
@@ -59,7 +66,8 @@ def test_names_have_the_attributes_of_the_configuration():
     assert found["method", "two"] == {"eraser": "hard leace", "places": "all last", "fitted_on": "model"}
     assert found["method", "plain"]["options"] == "normalize=false"  # one component is the default
     assert found["method", "two-pretrained"]["fitted_on"] == "pretrained"
-    assert found["method", "two-pretrained"]["base"] == "two"
+    assert found["method", "two-pretrained"]["base"] == found["method", "two-random0"]["base"] == "two"
+    assert found["method", "two-random0"]["options"] == "control=0"
     assert found["method", "sent-0"]["setting"] == "sent 0" and "setting" not in found["method", "dawkins2024"]
     assert found["method", "dawkins2024"]["sequential"] == "False"
     assert ("method", "leace") not in found  # it is not in the plan

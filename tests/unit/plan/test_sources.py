@@ -6,6 +6,7 @@ import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.plan import sources
+from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.plan.configuration import resolve
 from scripts.biasflow.plan.facts import depth, gather, has_head
 from tests.unit.plan.configs import BERT, SCHEMA, SMALL, changed, facts_of
@@ -98,6 +99,26 @@ def test_one_encoder_per_bias_and_seed():
         "corpus": "planted", "steps": 3, "source": "pretrain", "bias": 0.5, "seed": 2,
     }  # fmt: skip
     assert sources.derived_encoders({"papers": {}}) == {}
+
+
+def test_a_task_for_each_bias_that_encoders_are_trained_on():
+    paper = {
+        "encoder": {"corpus": "planted"},
+        "bias": [0.0, 0.5],
+        "seeds": [1],
+        "coreference": {"planted": {"train": 7}},
+    }
+    config = resolve(changed(("papers.planted", paper)), SCHEMA)
+    tasks = {name: about["planted"] for name, about in config["tasks"].items() if name.startswith("planted-")}
+    assert {name: (about["bias"], about["train"]) for name, about in tasks.items()} == {
+        "planted-coref-bias0": (0.0, 7), "planted-coref-bias0.5": (0.5, 7),
+    }  # fmt: skip
+    trained = plan(config, facts_of(config)).trained
+    assert set(trained) == {
+        (f"planted-bias{bias}-seed1", f"planted-coref-bias{bias}/plain/seed0") for bias in ("0", "0.5")
+    }
+    assert sources.derived_tasks({"papers": {"planted": {"coreference": None}}}) == {}
+    assert sources.derived_tasks({"papers": {}}) == {}
 
 
 def test_the_encoders_that_paper_a_trains_on():

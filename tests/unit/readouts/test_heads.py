@@ -40,7 +40,7 @@ def folder(tmp_path):
 def read(folder, vectors, *, text="raw", methods=("none",), **options):
     """The scores of the readout of one text, given the vectors of all texts that it needs."""
     files = {name: save_states(folder / name, X) for name, X in vectors.items()}
-    files["first_token"] = files.pop(text)
+    files["vectors"] = files.pop(text)
     options = (
         {"split_seeds": [0]} if "strategies" in options else {"split_seeds": [0], "head_seeds": [0, 1]}
     ) | options

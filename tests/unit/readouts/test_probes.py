@@ -10,15 +10,16 @@ from scripts.biasflow.erasers.eraser import Eraser
 from scripts.biasflow.methods.fitted import Active, Fitted, save
 from scripts.biasflow.metrics.codelength import online_codelength, score
 from scripts.biasflow.readouts import probes, states
-from scripts.biasflow.readouts.probe import control_labels, probe_split
-from scripts.biasflow.readouts.probes import DATA
 from scripts.biasflow.results.scores import tidy
+from scripts.biasflow.tasks.cuts import control_labels, probe_split
+from scripts.biasflow.tasks.occupation.cuts import DATA
 from scripts.biasflow.tasks.occupation.data import held_out, split
 from tests.unit.reference_probe import codelength_one_by_one
 from tests.unit.synthetic_bios import biographies, save_states, source, vectors_of
 
 BIOS = biographies(900)
 OPTIONS = {
+    "cuts": "scripts.biasflow.tasks.occupation.cuts",
     "data": ["paper"],
     "split_seeds": [0],
     "probe_seeds": [0, 1],
@@ -35,7 +36,7 @@ def read(folder, vectors, methods=("none",), **options):
     states = save_states(folder / "vectors", vectors)
     erased = {"erased": (Active("erased", "-", (("layer[-1]", GENDER),)),)}
     save(Fitted(erased, {"erased": []}), folder / "methods.safetensors")
-    probes.read(source(folder, methods=methods, first_token=states), folder / "probes.parquet", **OPTIONS | options)
+    probes.read(source(folder, methods=methods, vectors=states), folder / "probes.parquet", **OPTIONS | options)
     return folder / "probes.parquet"
 
 

@@ -9,7 +9,7 @@ import pytest
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.registry import METRICS
 from scripts.biasflow.results.first_table import SETTINGS, first_table
-from scripts.biasflow.results.matrix import COLUMNS, ITEMS, ROW, SEEDS, UNDEFINED, by_name, matrix, measures
+from scripts.biasflow.results.matrix import COLUMNS, ITEMS, ROW, SEEDS, UNDEFINED, by_rows, matrix, measures
 from scripts.biasflow.results.scores import NA, concatenate, tidy
 from scripts.biasflow.results.statistics import t_interval
 
@@ -48,7 +48,9 @@ def cells():
     )
     plan = [planned("strength", method=method) for method in METHODS]
     plan += [planned("perplexity", method="alpha", reason="encoders.bert has no masked-LM head")]
-    plan += [planned("fairness", task="bios", strategy="plain", seed=str(seed), dataset="bios-raw") for seed in (0, 1, 2)]
+    plan += [
+        planned("fairness", task="bios", strategy="plain", seed=str(seed), dataset="bios-raw") for seed in (0, 1, 2)
+    ]
     return matrix(scores, pd.DataFrame(plan))
 
 
@@ -85,11 +87,10 @@ def test_every_measure_of_the_registry_is_said_to_be_better_somewhere():
     assert {measure.better for measure in measures().values()} <= {"low", "high", "neutral"}
 
 
-@pytest.mark.parametrize("name", sorted({name for _, name in measures()}))
-def test_a_cell_is_of_the_measures_own_part_and_variant_alone(name):
+@pytest.mark.parametrize(("name", "part", "variant"), by_rows())
+def test_a_cell_is_of_the_measures_own_part_and_variant_alone(name, part, variant):
     """Other parts and variants, such as a majority vote beside the plain accuracy, are never averaged into it."""
-    measure = by_name()[name]
-    keys = [(measure.part, measure.variant, 0.25), (measure.part, "other", 1.0), ("other", measure.variant, 1.0)]
+    keys = [(part, variant, 0.25), (part, "other", 1.0), ("other", variant, 1.0)]
     rows = [{"metric": name, "part": part, "variant": variant, "value": value} for part, variant, value in keys]
     (cell,) = matrix(scored(rows), pd.DataFrame([planned("strength")])).itertuples()
     assert (cell.measure, cell.value) == (name, 0.25)
@@ -97,10 +98,11 @@ def test_a_cell_is_of_the_measures_own_part_and_variant_alone(name):
 
 def test_two_metrics_may_share_a_measure_but_not_a_name(monkeypatch):
     assert {family for family, name in measures() if name == "accuracy"} == {"accuracy", "fairness"}
-    other = replace(METRICS["fairness"].measures["accuracy"], variant="balanced")
+    assert {("tpr_gap_sum", "-", "-"), ("tpr_gap_sum", "-", "tokens")} <= set(by_rows())
+    other = replace(METRICS["fairness"].measures["accuracy"], better="low")
     monkeypatch.setitem(METRICS, "fairness", replace(METRICS["fairness"], measures={"accuracy": other}))
     with pytest.raises(BiasflowError, match="'accuracy' of the metric 'fairness'"):
-        by_name()
+        by_rows()
 
 
 def test_the_first_table_has_methods_in_rows_and_measures_in_columns(cells):
@@ -110,6 +112,15 @@ def test_the_first_table_has_methods_in_rows_and_measures_in_columns(cells):
     assert table.headers == {"strength": "Strength"}
     assert "Lower is better: Strength." in table.caption
     assert "No perplexity (bert): encoders.bert has no masked-LM head." in table.caption
+
+
+def test_what_is_known_against_a_measure_stands_in_the_caption():
+    scores = scored(
+        [{"metric": "gest_stereotype_rate", "part": "all", "variant": "base10", "value": 1.1}], method="none"
+    )
+    plan = pd.DataFrame([planned("gest")])
+    assert METRICS["gest"].criticism in first_table(matrix(scores, plan), NA).caption
+    assert METRICS["gest"].criticism not in first_table(matrix(concatenate([]), plan), NA).caption
 
 
 def test_heads_are_named_where_there_are_several(cells):
@@ -138,3 +149,13 @@ def test_nothing_measured_at_all():
     plan = pd.DataFrame([planned("strength", reason="there is no encoder in nowhere")])
     table = first_table(matrix(concatenate([]), plan), NA)
     assert list(table.frame["method"]) == ["none"] and "no encoder in nowhere" in table.caption
+
+
+def test_a_seed_without_a_value_is_missing_from_n():
+    values = [
+        {"seed": str(seed), "metric": "accuracy", "value": value, "n": 400} for seed, value in ((0, np.nan), (1, 0.5))
+    ]
+    scores = scored(values, task="bios", strategy="plain", head="own")
+    plan = pd.DataFrame([planned("fairness", task="bios", strategy="plain", seed=str(seed)) for seed in (0, 1)])
+    (cell,) = matrix(scores, plan).to_dict("records")
+    assert (cell["value"], cell["n"], cell["unit"]) == (0.5, 1, SEEDS) and np.isnan(cell["low"])

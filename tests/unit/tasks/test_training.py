@@ -45,7 +45,8 @@ def train(encoder_folder, folder, work, data, *, strategy, seed, recipe, device=
             optimizer.zero_grad()
             model(**batch, labels=torch.tensor(asked.gold)).loss.backward()
             optimizer.step()
-    facts = {"validation_score": 0.5, "train": len(asked), "validation": 30, "cut": 0, "majority_share": 0.4}
+    facts = {"validation_metric": "accuracy", "validation_score": 0.5, "majority_share": 0.4}
+    facts |= {"train": len(asked), "validation": 30, "cut": 0}
     return save_training(folder, model, tokenizer, facts, carried)
 
 

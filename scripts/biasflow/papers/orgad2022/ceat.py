@@ -11,10 +11,11 @@ from scripts.biasflow.corpora.seat import ROLES, AssociationTest
 from scripts.biasflow.metrics.combined_effect import ORDERS, VARIANCES
 from scripts.biasflow.papers.frames import NOT_ASKED, Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL, compare
+from scripts.biasflow.papers.orgad2022.halves import CEAT, OCCUPATION, Half
 from scripts.biasflow.papers.orgad2022.measures import CEAT_EFFECT, CEAT_METRICS
 from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values, with_all
 from scripts.biasflow.papers.orgad2022.runs import ceat_runs, of_all_models
-from scripts.biasflow.papers.orgad2022.selection import BASELINES, CEAT, Selection, select
+from scripts.biasflow.papers.orgad2022.selection import BASELINES, Selection, select
 from scripts.biasflow.results.statistics import holm
 from scripts.biasflow.results.tables import arranged
 
@@ -29,23 +30,22 @@ _NUMBERS += ["significant_one_sided", "tau_squared", "draws", "change", "pairs",
 _SIDES = [name for side in ("two", "one") for name in (f"significant_{side}_sided", f"p_{side}_sided_median")]
 
 
-def ceat(run: Run) -> pd.DataFrame:
+def ceat(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
     """One row per encoder, test, order of roles, variance (of the draws) and model: random, pretrained, fine-tuned.
 
     The caption in paper.yaml says what the columns are. BiasflowError naming encoder and strategy for a hole in the
     scores."""
-    chosen = select(run)
+    chosen = select(run, half)
     encoders = encoders_of(chosen)
     ours = _measured(chosen)
-    table = beside(ours, _printed(run), _KEY, ["effect_size"], encoders)
+    table = beside(ours, _printed(chosen), _KEY, ["effect_size"], encoders)
     table = table.merge(_words(chosen), on=["encoder", "test"], how="left", validate="many_to_one")
     tested = set(ours["encoder"])
     table = table.assign(
         words_dropped=table["words_dropped"].astype(object).fillna(""),
         diverged=[chosen.diverged_seeds(*key) for key in zip(table["encoder"], table["model"], strict=True)],
         status=[
-            row.status or status(NOT_ASKED if row.encoder in tested else chosen.reason(row.encoder, CEAT))
-            for row in table.itertuples()
+            row.status or status(chosen.lacking(row.encoder, row.model, CEAT, tested)) for row in table.itertuples()
         ],
     )
     table = arranged(
@@ -68,7 +68,7 @@ def contexts(run: Run) -> pd.DataFrame:
 
     The caption in paper.yaml says what the columns are. An encoder whose contexts were not counted has one row that
     says why. BiasflowError names encoder and column where counts lack one."""
-    chosen = select(run)
+    chosen = select(run, OCCUPATION)  # the contexts of an encoder are those of both halves
     counts = _counts(chosen)
     tests = known_tests(run.files["ceat_words"][CEAT]).values() if counts else []
     blocks = [_counted(encoder, table, tests) for encoder, table in counts.items()]
@@ -166,9 +166,9 @@ def _summaries(chosen: Selection, test: str) -> pd.DataFrame:
     return table.rename(columns={"mean": "effect_size", "sd": "effect_size_sd", "p": "p_change"})
 
 
-def _printed(run: Run) -> pd.DataFrame:
+def _printed(chosen: Selection) -> pd.DataFrame:
     """The printed effect sizes by _KEY."""
-    values = printed_values(run, "1")
+    values = printed_values(chosen.run, chosen.half, "1")
     values = values[values["metric"] == CEAT_EFFECT].rename(columns={"dataset": "test", "value": "effect_size"})
     values[["order", "variance"]] = [_VARIANTS[variant] for variant in values["variant"]]
     return values[[*_KEY, "effect_size"]]

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from scripts.biasflow.papers.orgad2022.halves import FROZEN, RAW
 from scripts.biasflow.papers.orgad2022.measures import Measure
 from scripts.biasflow.papers.orgad2022.runs import (
     CELL,
@@ -15,7 +16,7 @@ from scripts.biasflow.papers.orgad2022.runs import (
     extrinsic_runs,
     undefined_cells,
 )
-from scripts.biasflow.papers.orgad2022.selection import FROZEN, NONE, RAW, Selection
+from scripts.biasflow.papers.orgad2022.selection import NONE, Selection
 from scripts.biasflow.results.statistics import paired_permutations
 
 LEVEL = 0.05
@@ -26,16 +27,16 @@ def comparisons(chosen: Selection, stage: str, measures: Collection[Measure]) ->
     """`compare` of the `measures` at a stage, those of compression included, with `undefined_cells` (mean per run) and,
     of compression, how many labels were `coded`."""
     runs = extrinsic_runs(chosen, stage)
-    undefined, keys = undefined_cells(runs), ["encoder", *MEASURE, *CELL]
+    undefined, keys = undefined_cells(runs, chosen.half), ["encoder", *MEASURE, *CELL]
     labels = coded(compression_runs(chosen), *keys)
     if stage != FROZEN:
         compression = compression_runs(chosen)
         runs = pd.concat([runs, compression[compression["encoder"].isin(runs["encoder"])]], ignore_index=True)
     table = compare(runs[pd.MultiIndex.from_frame(runs[MEASURE]).isin([measure.key for measure in measures])])
-    cells = pd.MultiIndex.from_frame(table[["encoder", "metric", *CELL]])
+    cells = pd.MultiIndex.from_frame(table[keys])
     return table.assign(
         undefined_cells=undefined.reindex(cells).to_numpy(dtype=float),
-        coded=labels.reindex(pd.MultiIndex.from_frame(table[keys])).to_numpy(dtype=float),
+        coded=labels.reindex(cells).to_numpy(dtype=float),
     )
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.orgad2022.measures import CEAT_VARIANT, EXTRINSIC, VARIANTS, bits, mixed
+from scripts.biasflow.papers.orgad2022.halves import AFTER, BEFORE, COMPRESSION, OCCUPATION, Half
+from scripts.biasflow.papers.orgad2022.measures import CEAT_VARIANT, bits, mixed
 from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points, with_coded
-from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, Selection, select
+from scripts.biasflow.papers.orgad2022.selection import Selection, select
 from scripts.biasflow.results import statistics
 from scripts.biasflow.results.tables import arranged
 
@@ -22,7 +23,7 @@ _NUMBERS = ["estimate", "r_squared", "p", "p_holm", "low", "high"]
 _KEYS = ["encoder", "stage", "tested", "intrinsic", "intrinsic_variant", "measure", "variant", "strategies", "method"]
 
 
-def correlations(run: Run) -> pd.DataFrame:
+def correlations(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
     """Pearson and Spearman of every extrinsic measure with every intrinsic one, over fine-tuned encoders.
 
     Per encoder, stage ("before", "after": means over an encoder's heads), input that scrubbing is `tested` on and
@@ -34,7 +35,7 @@ def correlations(run: Run) -> pd.DataFrame:
     then from t = r sqrt(df / (1 - r^2)) with df = n - k - 1 for k strategies, the test of a partial correlation.
     An encoder with nothing to correlate has one row that says why. BiasflowError naming encoder and strategy for a hole
     in the scores."""
-    chosen = select(run)
+    chosen = select(run, half)
     rows = [
         {"encoder": encoder, "stage": stage, "tested": tested} | row
         for stage, tested in product((BEFORE, AFTER), chosen.inputs)
@@ -54,7 +55,8 @@ def correlations(run: Run) -> pd.DataFrame:
         .astype(float)
     )
     frame = with_coded(chosen, frame.fillna(dict.fromkeys(_KEYS, "")))
-    return arranged(frame[[*_KEYS[:5], "coded", *_KEYS[5:], *_NUMBERS, "n", "note"]], encoder=chosen.encoders)
+    frame = frame[[*_KEYS[:5], "coded", *_KEYS[5:], *_NUMBERS, "n", "note"]]
+    return arranged(frame if len(half.inputs) > 1 else frame.drop(columns="tested"), encoder=chosen.encoders)
 
 
 def _of_encoder(table: pd.DataFrame, chosen: Selection) -> Iterator[dict[str, object]]:
@@ -63,7 +65,7 @@ def _of_encoder(table: pd.DataFrame, chosen: Selection) -> Iterator[dict[str, ob
     intrinsic = [(COMPRESSION, measure.variant, measure.column) for measure in compressions]
     intrinsic += [(effect, CEAT_VARIANT, effect) for effect, _ in map(ceat_columns, chosen.ceat_tests)]
     intrinsic = [each for each in intrinsic if each[-1] in table and table[each[-1]].notna().any()]
-    measures = [measure for measure in (*EXTRINSIC, *VARIANTS) if measure.column in table]
+    measures = [measure for measure in chosen.half.bias if measure.column in table]
     found = _correlated(
         table, [name for *_, name in intrinsic], [measure.column for measure in measures], [*chosen.models]
     )

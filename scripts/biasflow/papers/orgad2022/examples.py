@@ -7,8 +7,8 @@ from difflib import SequenceMatcher
 import jinja2
 
 from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.orgad2022.selection import RAW
-from scripts.biasflow.papers.orgad2022.words import read_item
+from scripts.biasflow.papers.orgad2022.halves import RAW
+from scripts.biasflow.papers.orgad2022.items import read_item
 
 _COLUMNS = ["gender", "profession", "version", "text"]
 _GENDERS = {"F": "a woman", "M": "a man"}

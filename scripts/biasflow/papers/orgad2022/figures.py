@@ -1,4 +1,4 @@
-"""Figures 3, 5 and 7: extrinsic measures against compression."""
+"""Figures 3 to 7: extrinsic measures against compression."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle, product
@@ -10,10 +10,21 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.orgad2022.fits import line
-from scripts.biasflow.papers.orgad2022.measures import BY_LABEL, PEARSON, Measure, mixed
+from scripts.biasflow.papers.orgad2022.fits import line, printed_r_squared
+from scripts.biasflow.papers.orgad2022.halves import (
+    AFTER,
+    BEFORE,
+    COREFERENCE,
+    F1_DIFFERENCE,
+    OCCUPATION,
+    PEARSON,
+    RAW,
+    TPR_GAP,
+    Half,
+)
+from scripts.biasflow.papers.orgad2022.measures import Measure, mixed
 from scripts.biasflow.papers.orgad2022.runs import POINT, coded, compression_runs, points
-from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, RAW, Selection, select
+from scripts.biasflow.papers.orgad2022.selection import Selection, select
 from scripts.biasflow.results import figures as draw
 
 # Of models, in their order; the shapes repeat what the colours say.
@@ -25,41 +36,36 @@ _STAGES = {BEFORE: "before retraining", AFTER: "after retraining"}
 _COLUMNS = 3  # measures side by side, each before and after
 _ABOVE = 26  # points from a panel to the name of the encoder: higher than the panel's title
 _CROWD = 100  # points from which the marks are smaller
-_GRID = [  # a row of correlations, a row of sums, a row of information measures
-    [f"{part} gap ({kind})" for part in ("TPR", "FPR", "Precision")] for kind in "PS"
-] + [[f"{name} gap (S)" for name in ("Independence", "Separation", "Sufficiency")]]
 Marks = Mapping[str, tuple[str, str]]
 
 
-@draw.style()
 def figure3(run: Run, *, tested: str = RAW) -> Figure:
     """TPR gap (P) against compression, a row of two panels per encoder.
 
     Left: before retraining, a point per fine-tuned model; right: after, a box per fine-tuned encoder over its heads
     (quartiles; whiskers to the furthest head within 1.5 quartile ranges), at the encoder's compression. Colour:
-    strategy. Line: least squares over all points (right: all heads), with R^2. Where nothing can be drawn the figure
-    says why. `tested`: as in `points`. BiasflowError naming encoder and strategy for a hole in the scores."""
-    measure, chosen = BY_LABEL["TPR gap (P)"], select(run)
-    blocks, marks = _blocks(chosen, [measure], tested), _marks(chosen)
-    if not blocks:
-        return _nothing(chosen)
-    figure, grid = draw.panels(len(blocks), 2, (7.2, 0.7 + 2.6 * len(blocks)), sharey="row")
-    for row, (name, stages) in zip(grid, blocks.items(), strict=True):
-        for axes, (stage, block) in zip(row, stages.items(), strict=True):
-            _draw(axes, block, _x(chosen), measure, marks, boxes=stage == AFTER, title=_STAGES[stage])
-            axes.tick_params(labelleft=True)
-        row[0].set_ylabel(f"{measure.label}, data shares")
-        draw.name_row(row[0], name, _ABOVE)
-    draw.legend_below(figure, _legend(marks), title=_x_label(chosen))
-    return figure
+    strategy. Line: least squares over all points (right: all heads), with R^2, and below it the printed one. Where
+    nothing can be drawn the figure says why. `tested`: as in `points`. BiasflowError naming encoder and strategy for a
+    hole in the scores."""
+    return _boxes(run, OCCUPATION, TPR_GAP, f"{TPR_GAP.label}, data shares", tested)
+
+
+def figure4(run: Run) -> Figure:
+    """The F1 difference against compression; as `figure3`."""
+    return _boxes(run, COREFERENCE, F1_DIFFERENCE, f"{F1_DIFFERENCE.label}, points", RAW)
 
 
 def figure5(run: Run, *, tested: str = RAW) -> Figure:
-    """All extrinsic measures against compression: three rows of three measures per encoder, each before and after.
+    """All extrinsic measures against compression: rows of up to three measures per encoder, each before and after.
 
     A point per fine-tuned model (before) and per retrained head (after); line and R^2 as in `figure3`. The two panels
     of a measure share its axis. Width 10.5 in: a landscape page."""
-    return _small_multiples(run, [[BY_LABEL[label] for label in row] for row in _GRID], tested)
+    return _small_multiples(run, OCCUPATION, OCCUPATION.panels, tested)
+
+
+def figure6(run: Run) -> Figure:
+    """All extrinsic measures of coreference against compression; as `figure5`."""
+    return _small_multiples(run, COREFERENCE, COREFERENCE.panels, RAW)
 
 
 def figure7(run: Run, *, tested: str = RAW) -> Figure:
@@ -67,24 +73,47 @@ def figure7(run: Run, *, tested: str = RAW) -> Figure:
 
     Below each R^2 stands that of the same measure with the shares of the training data (in brackets), because the
     figure is about how far the two agree."""
-    return _small_multiples(run, [[measure._replace(variant="labour") for measure in PEARSON]], tested)
+    return _small_multiples(run, OCCUPATION, [[measure._replace(variant="labour") for measure in PEARSON]], tested)
 
 
 @draw.style()
-def _small_multiples(run: Run, rows: Sequence[Sequence[Measure]], tested: str) -> Figure:
-    chosen = select(run)
+def _boxes(run: Run, half: Half, measure: Measure, label: str, tested: str) -> Figure:
+    chosen = select(run, half)
+    blocks, marks = _blocks(chosen, [measure], tested), _marks(chosen)
+    if not blocks:
+        return _nothing(chosen)
+    printed = printed_r_squared(chosen, tested)
+    figure, grid = draw.panels(len(blocks), 2, (7.2, 0.7 + 2.6 * len(blocks)), sharey="row")
+    for row, (name, stages) in zip(grid, blocks.items(), strict=True):
+        for axes, (stage, block) in zip(row, stages.items(), strict=True):
+            theirs = printed.get((name, *measure.key, stage))
+            _draw(axes, block, _x(chosen), measure, marks, theirs, boxes=stage == AFTER, title=_STAGES[stage])
+            axes.tick_params(labelleft=True)
+        row[0].set_ylabel(label)
+        draw.name_row(row[0], name, _ABOVE)
+    draw.legend_below(figure, _legend(marks), title=_x_label(chosen))
+    return figure
+
+
+@draw.style()
+def _small_multiples(run: Run, half: Half, rows: Sequence[Sequence[Measure]], tested: str) -> Figure:
+    chosen = select(run, half)
     blocks, marks = _blocks(chosen, [measure for row in rows for measure in row], tested), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
+    printed = printed_r_squared(chosen, tested)
     lines = len(rows) * len(blocks)
     figure, grid = draw.panels(lines, 2 * _COLUMNS, (10.5, 0.8 + 2.0 * lines))
     for line_of_panels, ((name, stages), measures) in zip(grid, product(blocks.items(), rows), strict=True):
-        for left, right, measure in zip(line_of_panels[::2], line_of_panels[1::2], measures, strict=True):
+        for left, right, measure in zip(line_of_panels[::2], line_of_panels[1::2], measures, strict=False):
             right.sharey(left)
             for axes, (stage, block) in zip((left, right), stages.items(), strict=True):
-                _draw(axes, block, _x(chosen), measure, marks, title=stage)
+                theirs = printed.get((name, *measure.key, stage))
+                _draw(axes, block, _x(chosen), measure, marks, theirs, title=stage)
             left.set_ylabel(f"{measure.label}{', labour shares' if measure.variant == 'labour' else ''}")
             right.tick_params(labelleft=False)
+        for unused in line_of_panels[2 * len(measures) :]:
+            unused.remove()
         if measures is rows[0]:
             draw.name_row(line_of_panels[0], name, _ABOVE)
     draw.legend_below(figure, _legend(marks), title=_x_label(chosen))
@@ -127,10 +156,18 @@ def _nothing(chosen: Selection) -> Figure:
 
 
 def _draw(
-    axes: Axes, block: pd.DataFrame, x: str, measure: Measure, marks: Marks, *, title: str, boxes: bool = False
+    axes: Axes,
+    block: pd.DataFrame,
+    x: str,
+    measure: Measure,
+    marks: Marks,
+    printed: float | None,
+    *,
+    title: str,
+    boxes: bool = False,
 ) -> None:
-    """One measure at one stage: marks (or a box per encoder), line, and as the title R^2, of labour shares also that
-    of the data's."""
+    """One measure at one stage: marks (or a box per encoder), line, and as the title R^2, beside the printed one where
+    there is one, of labour shares also that of the data's."""
     y = measure.column
     known = _known(block, x, measure)
     draw.light_grid(axes)
@@ -155,6 +192,8 @@ def _draw(
     if measure.variant == "labour":
         other = line(block[x], block[measure._replace(variant="train").column])
         text += f"\n(data shares: {_r_squared(other.r_squared)})"
+    if printed is not None:
+        text += f"\n(printed: {_r_squared(printed)})"
     axes.set_title(text, loc="left", fontsize=7)
 
 

@@ -10,35 +10,17 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from scripts.biasflow.papers.frames import Run, status
+from scripts.biasflow.papers.orgad2022.blocks import named_encoders
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL
-from scripts.biasflow.papers.orgad2022.measures import (
-    CEAT_PRINTED,
-    CEAT_VARIANT,
-    DATA,
-    EXTRINSIC,
-    RELEASED,
-    VARIANTS,
-    bits,
-    mixed,
-    with_labels,
-)
-from scripts.biasflow.papers.orgad2022.printed import ENCODER, REPLICA, beside, printed_values
+from scripts.biasflow.papers.orgad2022.halves import AFTER, BEFORE, CEAT, COMPRESSION, OCCUPATION, RAW, Half
+from scripts.biasflow.papers.orgad2022.measures import CEAT_PRINTED, CEAT_VARIANT, bits, mixed
+from scripts.biasflow.papers.orgad2022.printed import ENCODER, REPLICA, beside, printed_values, with_labels
 from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points, with_coded
-from scripts.biasflow.papers.orgad2022.selection import (
-    AFTER,
-    BEFORE,
-    CEAT,
-    COMPRESSION,
-    RAW,
-    SCRUBBED,
-    Selection,
-    select,
-)
+from scripts.biasflow.papers.orgad2022.selection import Selection, select
 from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 SIGNIFICANT, EVERY = "p < 0.05", "all"  # which points stand in a row
 _KEY = ["encoder", "tested", "intrinsic", "intrinsic_variant", "points", "metric", "variant"]
-_MEASURES = [*EXTRINSIC, *VARIANTS]
 
 
 @dataclass(frozen=True)
@@ -65,8 +47,9 @@ def line(x: ArrayLike, y: ArrayLike) -> Line:
     return Line(float(fitted.slope), float(fitted.intercept), float(fitted.rvalue) ** 2, len(x))
 
 
-def table2(run: Run) -> pd.DataFrame:
-    """R^2 of every extrinsic measure with compression and with CEAT, before and after retraining: the first encoder.
+def table2(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
+    """R^2 of every extrinsic measure with compression and with CEAT, before and after retraining: the first encoder,
+    or, of coreference, all.
 
     A row per encoder, input that scrubbing is `tested` on, intrinsic measure and variant, which `points` (those with
     p < 0.05, as the paper has for CEAT, or all) and extrinsic measure; points are models x seeds, after retraining x
@@ -74,16 +57,17 @@ def table2(run: Run) -> pd.DataFrame:
     labels the probe coded. Published values stand beside compression as released (released-mixed-last) and the CEAT
     points with p < 0.05, tested on raw biographies. CEAT is C6, or the first test that the run has. BiasflowError
     naming encoder and strategy for a hole in the scores."""
-    return _fits(run, [*run.options["encoders"][:1], ENCODER])
+    encoders = named_encoders(run.options, half.encoders)
+    return _fits(run, half, [*(encoders[:1] if half is OCCUPATION else encoders), ENCODER])
 
 
 def table6(run: Run) -> pd.DataFrame:
     """As `table2`, of the other encoders: replicas."""
-    return _fits(run, [*run.options["encoders"][1:], REPLICA])
+    return _fits(run, OCCUPATION, [*run.options["encoders"][1:], REPLICA])
 
 
-def _fits(run: Run, encoders: Sequence[str]) -> pd.DataFrame:
-    chosen, encoders = select(run), list(dict.fromkeys(encoders))
+def _fits(run: Run, half: Half, encoders: Sequence[str]) -> pd.DataFrame:
+    chosen, encoders = select(run, half), list(dict.fromkeys(encoders))
     stages = [BEFORE, AFTER]
     before, after = (
         pd.concat(
@@ -92,7 +76,7 @@ def _fits(run: Run, encoders: Sequence[str]) -> pd.DataFrame:
         for stage in stages
     )
     ours = before.merge(after, on=_KEY, how="outer")
-    table = with_labels(beside(ours, _printed(run, chosen.ceat_test), _KEY, stages, encoders))
+    table = with_labels(beside(ours, _printed(chosen), _KEY, stages, encoders), half)
     table["status"] = [
         row.status or status(chosen.no_points(row.encoder, COMPRESSION if row.intrinsic == COMPRESSION else CEAT))
         for row in table.itertuples()
@@ -100,13 +84,14 @@ def _fits(run: Run, encoders: Sequence[str]) -> pd.DataFrame:
     table = arranged(
         table,
         encoder=encoders,
-        tested=[RAW, SCRUBBED],
+        tested=half.inputs,
         intrinsic=[COMPRESSION],
-        intrinsic_variant=[reading(data).variant for data in DATA for reading in (mixed, bits)],
+        intrinsic_variant=[reading(data).variant for data in half.probe_data for reading in (mixed, bits)],
         points=[SIGNIFICANT, EVERY],
-        key=[measure.key for measure in _MEASURES],
+        key=[measure.key for measure in half.measures],
     )
-    columns = ["encoder", "tested", "intrinsic", "intrinsic_variant", "coded", "points", "measure", "variant"]
+    tested = ["tested"] if len(half.inputs) > 1 else []
+    columns = ["encoder", *tested, "intrinsic", "intrinsic_variant", "coded", "points", "measure", "variant"]
     for stage in stages:
         columns += [stage, stage + PUBLISHED, stage + DIFFERENCE, f"n_{stage}"]
     table = with_coded(chosen, table)[[*columns, "status"]]
@@ -121,7 +106,7 @@ def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
     readings += [(effect, CEAT_VARIANT, kept, effect) for kept in (SIGNIFICANT, EVERY)]
     rows = []
     for encoder, own in table.groupby("encoder"):
-        for (*reading, x), measure in product(readings, _MEASURES):
+        for (*reading, x), measure in product(readings, chosen.half.bias):
             if {x, measure.column} <= set(own) and own[x].notna().any():
                 shown = own[own[p] < LEVEL] if SIGNIFICANT in reading else own
                 fitted = line(shown[x], shown[measure.column])
@@ -130,14 +115,22 @@ def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*keys, stage, f"n_{stage}"])
 
 
-def _printed(run: Run, test: str) -> pd.DataFrame:
+def printed_r_squared(chosen: Selection, tested: str) -> pd.Series:
+    """R^2 with compression as printed: [encoder, metric, variant, stage], none where ours is of another reading."""
+    values = _printed(chosen)
+    alike = values["intrinsic_variant"] == mixed(chosen.probe_data[0]).variant
+    values = values[alike & (values["tested"] == tested)]
+    return values.set_index(["encoder", "metric", "variant"])[[BEFORE, AFTER]].stack()
+
+
+def _printed(chosen: Selection) -> pd.DataFrame:
     """R^2 as printed, by _KEY, columns before and after; CEAT only where ours is on the same test."""
-    values = printed_values(run, "2", "6")
+    values = printed_values(chosen.run, chosen.half, "2", "6")
     ceat = values["intrinsic"] == CEAT
     values = values.assign(
         intrinsic=values["intrinsic"].mask(ceat, ceat_columns(CEAT_PRINTED)[0]),
-        intrinsic_variant=np.where(ceat, CEAT_VARIANT, mixed(RELEASED).variant),
+        intrinsic_variant=np.where(ceat, CEAT_VARIANT, mixed(chosen.half.probe_data[0]).variant),
         points=np.where(ceat, SIGNIFICANT, EVERY),
         tested=RAW,
-    )[~ceat | (test == CEAT_PRINTED)]
+    )[~ceat | (chosen.ceat_test == CEAT_PRINTED)]
     return values.pivot(index=_KEY, columns="stage", values="value").rename_axis(columns=None).reset_index()

@@ -1,13 +1,23 @@
-"""Table 1: every model's intrinsic and extrinsic bias in one row."""
+"""Table 1, both halves: every model's intrinsic and extrinsic bias in one row."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
 from scripts.biasflow.papers.frames import RUN, Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import LEVEL, compare, comparisons
+from scripts.biasflow.papers.orgad2022.halves import (
+    AFTER,
+    BEFORE,
+    CEAT,
+    COMPRESSION,
+    COREFERENCE,
+    OCCUPATION,
+    RAW,
+    Half,
+)
 from scripts.biasflow.papers.orgad2022.measures import (
-    BY_LABEL,
     CEAT_EFFECT,
     CEAT_MEASURE,
     CEAT_P,
@@ -19,28 +29,10 @@ from scripts.biasflow.papers.orgad2022.measures import (
 )
 from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, encoders_of, printed_values, with_all
 from scripts.biasflow.papers.orgad2022.runs import MEASURE, ceat_runs, coded, compression_runs, of_all_models
-from scripts.biasflow.papers.orgad2022.selection import (
-    AFTER,
-    BASELINES,
-    BEFORE,
-    CEAT,
-    COMPRESSION,
-    NONE,
-    RAW,
-    SCRUBBED,
-    Selection,
-    select,
-)
-from scripts.biasflow.papers.orgad2022.stages import PRINTED_IN
+from scripts.biasflow.papers.orgad2022.selection import BASELINES, NONE, Selection, select
 from scripts.biasflow.results.tables import arranged
 
 CHANCE = 0.05  # how far from 1 the compression of random labels may be
-_SHOWN = {  # columns, without the stage
-    "tpr_gap_p": BY_LABEL["TPR gap (P)"],
-    "fpr_gap_s": BY_LABEL["FPR gap (S)"],
-    "separation_gap_s": BY_LABEL["Separation gap (S)"],
-    "sufficiency_gap_s": BY_LABEL["Sufficiency gap (S)"],
-}
 _KEY = ["encoder", "model", "text"]
 
 
@@ -51,19 +43,29 @@ def table1(run: Run) -> pd.DataFrame:
     C6, or the first test that the run has; compression is that of the first of `Selection.probe_data`, and
     in short that of the others. CEAT has no test input and stands in the row of raw texts. BiasflowError
     naming encoder and strategy for a hole in the scores."""
-    chosen = select(run)
+    return _overview(run, OCCUPATION)
+
+
+def table1b(run: Run) -> pd.DataFrame:
+    """As `table1`, of coreference, with one test input."""
+    return _overview(run, COREFERENCE)
+
+
+def _overview(run: Run, half: Half) -> pd.DataFrame:
+    chosen = select(run, half)
     probed = of_all_models(lambda stage: compression_runs(chosen, stage))
     labels = coded(probed, *_KEY, *MEASURE).rename("coded").reset_index()
     measured = {
         COMPRESSION: compare(probed).merge(labels, on=[*_KEY, *MEASURE], how="left", validate="one_to_one"),
         CEAT: _ceat(chosen),
-        BEFORE: comparisons(chosen, BEFORE, _SHOWN.values()),
-        AFTER: comparisons(chosen, AFTER, _SHOWN.values()),
+        BEFORE: comparisons(chosen, BEFORE, half.in_overview),
+        AFTER: comparisons(chosen, AFTER, half.in_overview),
     }
-    printed = printed_values(run, "1", *PRINTED_IN.values())
+    numbers = ["1", *(half.printed_in[stage] for stage in (BEFORE, AFTER))]
+    printed = printed_values(run, half, *numbers)
     printed = printed[(printed["metric"] != CEAT_EFFECT) | (chosen.ceat_test == CEAT_PRINTED)]
     in_print = dict(list(printed.groupby("table")))
-    table = _rows(chosen, [*measured.values(), in_print["1"], in_print["3"], in_print["4"]])
+    table = _rows(chosen, [*measured.values(), *in_print.values()])
     rows = pd.MultiIndex.from_frame(table)
 
     def of(measure: Measure, frame: pd.DataFrame) -> pd.DataFrame:
@@ -73,8 +75,8 @@ def table1(run: Run) -> pd.DataFrame:
     def beside(name: str, measure: Measure, what: str, number: str) -> dict[str, object]:
         """The columns of a measure, with the values of a printed table."""
         ours, theirs = of(measure, measured[what]), of(measure, in_print[number])
-        # No deviations are printed in table 1; that of compression stands in table 3, that of CEAT nowhere.
-        spread = of(measure, in_print["3"])["sd"] if number == "1" else theirs["sd"]
+        # No deviations are printed in table 1; that of compression stands in table 3 or 7, that of CEAT nowhere.
+        spread = of(measure, in_print[numbers[1]])["sd"] if number == "1" else theirs["sd"]
         difference = ours["mean"] - theirs["value"]
         # A printed star of the model that is not debiased compares it with nothing.
         stars = zip(ours["star"], theirs["star"].mask(table["model"] == NONE), strict=True)
@@ -92,7 +94,10 @@ def table1(run: Run) -> pd.DataFrame:
     ceat.pop("ceat_difference_in_printed_sd")
     truncated = chosen.rows[chosen.rows["metric"] == "truncated"].groupby(["encoder", "model"])["value"].mean()
     models = list(zip(table["encoder"], table["model"], strict=True))
-    return table.rename(columns={"text": "setting"}).assign(
+    ran = {model for frame in measured.values() for model in zip(frame["encoder"], frame["model"], strict=True)}
+    without = {model: status(chosen.lacking(*model, BEFORE, chosen.scored)) for model in {*models} - ran}
+    table = table.rename(columns={"text": "setting"}) if len(half.inputs) > 1 else table.drop(columns="text")
+    return table.assign(
         probe_data=chosen.probe_data[0],
         **beside("compression", mixed(chosen.probe_data[0]), COMPRESSION, "1"),
         **_compression_columns(chosen.probe_data, lambda measure: of(measure, measured[COMPRESSION])),
@@ -102,15 +107,20 @@ def table1(run: Run) -> pd.DataFrame:
         **{
             column: values
             for stage in (BEFORE, AFTER)
-            for name, measure in _SHOWN.items()
-            for column, values in beside(f"{stage}_{name}", measure, stage, PRINTED_IN[stage]).items()
+            for measure in half.in_overview
+            for column, values in beside(f"{stage}_{_name(measure)}", measure, stage, half.printed_in[stage]).items()
         },
         ceat_test=chosen.ceat_test,
         truncated=truncated.reindex(models).to_numpy(),
         diverged=[chosen.diverged_seeds(*key) for key in models],
-        status=[RUN if name in chosen.scored else status(chosen.reason(name)) for name in table["encoder"]],
+        status=[without.get(model, RUN) for model in models],
         measures_not_run=[_missing(chosen, name, measured) for name in table["encoder"]],
     )
+
+
+def _name(measure: Measure) -> str:
+    """The column of a measure: "TPR gap (P)" -> "tpr_gap_p"."""
+    return "_".join(re.findall(r"\w+", measure.label.lower()))
 
 
 def _compression_columns(probe_data: Sequence[str], of: Callable[[Measure], pd.DataFrame]) -> dict[str, pd.Series]:
@@ -137,7 +147,7 @@ def _rows(chosen: Selection, frames: list[pd.DataFrame]) -> pd.DataFrame:
     found = found[found["encoder"].isin(encoders)]
     found = with_all(found, encoders).fillna("")
     models = [*BASELINES, *chosen.models, *PROBED_ON]
-    return arranged(found, encoder=encoders, model=models, text=[RAW, SCRUBBED])[_KEY]
+    return arranged(found, encoder=encoders, model=models, text=chosen.half.inputs)[_KEY]
 
 
 def _ceat(chosen: Selection) -> pd.DataFrame:

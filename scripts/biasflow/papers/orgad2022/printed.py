@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from scripts.biasflow.papers.frames import RUN, Run
+from scripts.biasflow.papers.orgad2022.halves import RAW, Half
 from scripts.biasflow.papers.orgad2022.measures import COMPRESSION_VALUE
-from scripts.biasflow.papers.orgad2022.selection import BASELINES, RAW, Selection
+from scripts.biasflow.papers.orgad2022.selection import BASELINES, Selection
 from scripts.biasflow.registry import STRATEGIES
 from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED
 
@@ -18,12 +19,15 @@ ENCODER, REPLICA = "roberta-base", "deberta-base"  # the printed values stand be
 PROBED_ON = dict.fromkeys(BASELINES, RAW) | {strategy.label: strategy.text for strategy in STRATEGIES.values()}
 
 
-def printed_values(run: Run, *tables: str) -> pd.DataFrame:
-    """The printed values of these tables, with the text that they are read to be of; text columns without NaN."""
+def printed_values(run: Run, half: Half, *tables: str) -> pd.DataFrame:
+    """The printed values of a half in these tables, with the text that they are read to be of; text columns without
+    NaN, models as our tables call them."""
     values = run.published("values")
-    values = values[values["table"].isin(tables)]
+    values = values[(values["task"] == half.kind) & values["table"].isin(tables)]
     text = [column for column in values if column not in ("value", "sd")]
     values = values.astype(dict.fromkeys(text, object)).fillna(dict.fromkeys(text, ""))
+    labels = {name: strategy.label for name, strategy in STRATEGIES.items()}
+    values = values.assign(model=values["model"].map(lambda name: labels.get(name, name)))
     text = values["model"].map(PROBED_ON).where(values["metric"] == COMPRESSION_VALUE, RAW)
     return values.assign(text=text.where(values["model"] != "", ""))
 
@@ -51,3 +55,9 @@ def with_all(table: pd.DataFrame, encoders: Sequence[str]) -> pd.DataFrame:
     """The table with an empty row for each of these encoders that has none."""
     silent = pd.DataFrame({"encoder": [name for name in encoders if name not in set(table["encoder"])]})
     return pd.concat([table, silent], ignore_index=True)
+
+
+def with_labels(table: pd.DataFrame, half: Half) -> pd.DataFrame:
+    """The table of metrics and variants with the `key` of each measure and its label, "" without one, as `measure`."""
+    keys, labels = list(zip(table["metric"], table["variant"], strict=True)), half.labels
+    return table.assign(key=keys, measure=[labels.get(key, "") for key in keys])

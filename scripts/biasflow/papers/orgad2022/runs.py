@@ -7,21 +7,19 @@ from itertools import product
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.papers.orgad2022.halves import FINETUNED, RAW, Half
 from scripts.biasflow.papers.orgad2022.measures import (
-    ACCURACY,
     CEAT_EFFECT,
     CEAT_P,
     CEAT_VARIANT,
     COMPRESSION_VALUE,
     CONTROL_VALUE,
-    EXTRINSIC,
     UNDEFINED,
-    VARIANTS,
     bits,
     data_of,
     mixed,
 )
-from scripts.biasflow.papers.orgad2022.selection import BASELINES, FINETUNED, NONE, RAW, Selection, in_order
+from scripts.biasflow.papers.orgad2022.selection import BASELINES, NONE, Selection, in_order
 
 MEASURE, CELL, POINT = ["metric", "variant"], ["model", "text"], ["encoder", "model", "seed"]
 _RUN = ["seed", "head_seed", "readout_seed"]
@@ -29,16 +27,19 @@ _SCORE = ["encoder", *CELL, *_RUN]
 
 
 def extrinsic_runs(chosen: Selection, stage: str) -> pd.DataFrame:
-    """The scores of occupation prediction at a stage, "before", "after" or "frozen", with `undefined_cells`.
+    """The scores of the task itself at a stage, "before", "after" or "frozen", with `undefined_cells`.
 
     Columns: encoder, CELL, seed, head_seed, MEASURE, value and n; values of diverged encoders are NaN. BiasflowError
-    naming encoder, model and seed for a score that is missing: the accuracy and the measures of EXTRINSIC must be
-    there, those of VARIANTS in all runs of an encoder or in none."""
-    required = [measure.key for measure in (ACCURACY, *EXTRINSIC)]
-    rows = chosen.rows
-    shown = pd.MultiIndex.from_frame(rows[MEASURE]).isin([*required, *(measure.key for measure in VARIANTS)])
-    rows = rows[shown | (rows["metric"] == UNDEFINED)]
-    return _whole(rows, chosen, stage, required, f"occupation prediction, {stage}")
+    naming encoder, model and seed for a score that is missing: the printed measures (`Half.required`) must be there
+    wherever there are others of the same metric, those others in all runs of an encoder or in none."""
+    half, keys = chosen.half, pd.MultiIndex.from_frame(chosen.rows[MEASURE])
+    found = []
+    for metric, measures in half.scored_by.items():
+        own = {measure.key for measure in measures}
+        cells = {half.undefined(measure) for measure in half.bias} if metric == half.extrinsic_by else set()
+        rows = chosen.rows[keys.isin(own | cells)]
+        found.append(_whole(rows, chosen, stage, [*own & half.required], f"{half.label}, {stage}"))
+    return pd.concat(found, ignore_index=True)
 
 
 def compression_runs(chosen: Selection, stage: str = FINETUNED) -> pd.DataFrame:
@@ -88,12 +89,12 @@ def of_all_models(runs_of: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([runs_of(stage) for stage in (FINETUNED, *BASELINES)], ignore_index=True)
 
 
-@lru_cache(maxsize=8)  # two tables and six figures are made of the same
+@lru_cache(maxsize=16)  # tables and figures are made of the same, of each half
 def points(chosen: Selection, stage: str, tested: str = RAW, *, average_heads: bool = False) -> pd.DataFrame:
     """One row per fine-tuned encoder, or per retrained head of it. `tested`: what a scrubbed model is tested on, "raw"
     or "scrubbed"; it is probed on scrubbed texts.
 
-    POINT, head_seed, a column per measure of MEASURES that the run has (`Measure.column`), and per CEAT test its
+    POINT, head_seed, a column per measure of the half that the run has (`Measure.column`), and per CEAT test its
     effect size and p (`ceat_columns`); NaN where an encoder lacks a measure. Diverged encoders are left out.
     `average_heads`: one row per encoder, the mean over its heads, because heads that share an encoder share its
     compression and are no independent points. `stage`: "before" or "after"."""
@@ -121,14 +122,16 @@ def ceat_columns(test: str) -> tuple[str, str]:
     return f"ceat {test}", f"ceat {test} p"
 
 
-def undefined_cells(runs: pd.DataFrame) -> pd.Series:
-    """How many cells (classes x genders) were 0/0 and left out, a mean over runs: [encoder, metric, model, text].
+def undefined_cells(runs: pd.DataFrame, half: Half) -> pd.Series:
+    """How many cells (classes x genders) were 0/0 and left out, a mean over runs: [encoder, metric, variant, model,
+    text].
 
     `runs`: as `extrinsic_runs` returns them. Independence and accuracy have no such cells."""
-    metrics = list(dict.fromkeys(measure.metric for measure in EXTRINSIC))
-    parts = pd.DataFrame({"variant": [metric.split("_")[0] for metric in metrics], "of": metrics})
-    counts = runs[runs["metric"] == UNDEFINED].merge(parts, on="variant")
-    return counts.groupby(["encoder", "of", *CELL])["value"].mean()
+    counted = [(*half.undefined(measure), *measure.key) for measure in half.bias]
+    of = pd.DataFrame(counted, columns=[*MEASURE, "of_metric", "of_variant"])
+    counts = runs[runs["metric"] == UNDEFINED].merge(of, on=MEASURE).drop(columns=MEASURE)
+    counts = counts.rename(columns={f"of_{key}": key for key in MEASURE})
+    return counts.groupby(["encoder", *MEASURE, *CELL])["value"].mean()
 
 
 def _wide(runs: pd.DataFrame, text: pd.Series, index: Sequence[str]) -> pd.DataFrame:

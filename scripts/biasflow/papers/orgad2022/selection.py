@@ -1,51 +1,58 @@
-"""The paper's part of a run: which rows of the one table of scores are its models', and under which labels.
+"""A half of the paper in a run: which rows of the one table of scores are its models', and under which labels.
 
 A row of a selection is a score: encoder, model (its label in the tables: "none", "oversampling" ... for fine-tuned
 encoders, "pretrained", "random"), stage (whose score it is), text (the test input, "raw" or "scrubbed"; "" without
-one), seed, head_seed, dataset, metric, variant ("" without one), value, n, and whether the fine-tuning was lost."""
+one), seed, head_seed, dataset, metric, variant (with the part; "" without either), value, n, and whether the
+fine-tuning was lost."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import pandas as pd
 
 from scripts.biasflow.papers.frames import NOT_ASKED, Run
-from scripts.biasflow.papers.orgad2022.blocks import random_seeds
+from scripts.biasflow.papers.orgad2022.blocks import named_encoders, random_seeds
+from scripts.biasflow.papers.orgad2022.halves import (
+    AFTER,
+    BEFORE,
+    CEAT,
+    COMPRESSION,
+    FINETUNED,
+    FROZEN,
+    PRETRAINED,
+    RANDOM,
+    RAW,
+    SCRUBBED,
+    Half,
+)
 from scripts.biasflow.papers.orgad2022.measures import (
     CEAT_EFFECT,
     CEAT_PRINTED,
     COMPRESSION_VALUE,
-    DATA,
-    RELEASED,
-    UNDEFINED,
     data_of,
 )
 from scripts.biasflow.registry import STRATEGIES, WITH
 from scripts.biasflow.results.scores import NA
 from scripts.biasflow.results.scores import NONE as UNTOUCHED
 
-PLAIN, RAW, SCRUBBED = "plain", "raw", "scrubbed"
+PLAIN = "plain"
 NONE = STRATEGIES[PLAIN].label  # the model that all others are compared with
-# Fine-tuned encoders with their own head, with retrained ones, and by themselves; heads on the encoder before
-# fine-tuning, and this encoder by itself, or never trained.
-BEFORE, AFTER, FINETUNED = "before", "after", "finetuned"
-FROZEN, PRETRAINED, RANDOM = "frozen", "pretrained", "random"
 BASELINES = (RANDOM, PRETRAINED)  # models without fine-tuning, in the order of the tables
-FAIRNESS, COMPRESSION, CEAT = _METRICS = "fairness", "compression", "ceat"  # of the registry, that tables show
-NOT_LISTED = "it is not in papers.orgad2022.encoders"
 NO_SCORES = "the run has no defined value of it"
 _FINE_TUNING = ["encoder", "task", "strategy", "seed"]
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The paper's rows of a run, its encoders (those with scores first), and its models without BASELINES.
+    """The rows of a half of the paper in a run, its encoders (those with scores first), and its models without
+    BASELINES.
 
     models: label -> the text that it is trained on, and probed on in correlations, in the order of tables and figures;
     diverged: (encoder, model) -> the seeds whose fine-tuned encoder learned nothing, in numerical order."""
 
     run: Run
+    half: Half
     rows: pd.DataFrame
     encoders: list[str]
     models: Mapping[str, str]
@@ -53,7 +60,7 @@ class Selection:
 
     @cached_property
     def scored(self) -> set[str]:
-        """The encoders that have a score of this paper."""
+        """The encoders that have a score of this half."""
         return set(self.rows["encoder"])
 
     @cached_property
@@ -70,7 +77,7 @@ class Selection:
     def probe_data(self) -> list[str]:
         """The readings of the probe's data that the run has: those of the printed values first."""
         found = set(self.rows.loc[self.rows["metric"] == COMPRESSION_VALUE, "variant"].map(data_of))
-        return [data for data in DATA if data in found] or [RELEASED]
+        return [data for data in self.half.probe_data if data in found] or [*self.half.probe_data[:1]]
 
     @property
     def inputs(self) -> list[str]:
@@ -88,20 +95,29 @@ class Selection:
         return {} if stage == FROZEN else self.diverged
 
     def reason(self, encoder: str, what: str = "", model: str = "") -> str:
-        """Why a model lacks "compression", "ceat", or the measures of stage "before", "after" or "frozen".
+        """Why a model lacks "compression", "ceat", another metric of the registry, or those of stage "before", "after"
+        or "frozen".
 
         An encoder without any score lacks them all for one reason, the first of the plan."""
-        options = self.run.options
-        if encoder not in options["encoders"]:
-            return NOT_LISTED
+        options, task = self.run.options, self.run.options.get(self.half.task)
+        if task is None:
+            return self.half.unnamed
+        if encoder not in named_encoders(options, self.half.encoders):
+            return self.half.unlisted
         if model and model not in (*BASELINES, *self.models):
             return NOT_ASKED
-        if encoder not in self.scored:
-            return self.run.reason(encoder=encoder, metric=_METRICS) or NO_SCORES
-        tuned = [f"{options['task']}/{name}/seed{seed}" for name in options["strategies"] for seed in options["seeds"]]
-        trainings = [PRETRAINED] if what == FROZEN else tuned
-        metric = what if what in _METRICS else FAIRNESS
-        return self.run.reason(encoder=encoder, metric=metric, training=trainings) or NO_SCORES
+        names, seeds = options[self.half.strategies], options["seeds"]
+        cells = {"training": [f"{task}/{name}/seed{seed}" for name in names for seed in seeds]}
+        metrics = [*self.half.scored_by, COMPRESSION, CEAT]
+        if encoder in self.scored:
+            metrics = [what] if what in metrics else [*self.half.scored_by]
+            cells |= {"training": PRETRAINED} if what == FROZEN else {}
+        return self.run.reason(encoder=encoder, metric=metrics, **cells) or NO_SCORES
+
+    def lacking(self, encoder: str, model: str, what: str, there: Collection[str]) -> str:
+        """`reason` for the row of a model in a table that has rows of the encoders `there`: of these the baselines that
+        have none were not asked for."""
+        return NOT_ASKED if encoder in there and model not in self.models else self.reason(encoder, what)
 
     def no_points(self, encoder: str, intrinsic: str = COMPRESSION) -> str:
         """Why nothing can be correlated with an intrinsic measure of an encoder, "compression" or "ceat"."""
@@ -111,28 +127,33 @@ class Selection:
         return self.reason(encoder, intrinsic if len(own) else BEFORE)
 
 
-@lru_cache(maxsize=1)  # all tables and figures are made of the same
-def select(run: Run) -> Selection:
+@lru_cache(maxsize=2)  # all tables and figures are made of the same, of each half
+def select(run: Run, half: Half) -> Selection:
     """The rows of the encoders, task, strategies, seeds and methods that the paper's options name; all others stay out.
 
-    Options: encoders, task, strategies, seeds; random_encoders (their seeds; absent or null: `seeds`) and methods
-    (absent: none)."""
+    Options: seeds, and the half's task, encoders and strategies; random_encoders (their seeds; absent or null: `seeds`)
+    and methods (absent: none). Without a task (absent or null) there are neither rows nor models."""
     options = run.options
-    models = _models(options)
-    rows = run.scores[run.scores["encoder"].isin(options["encoders"])]
+    task = options.get(half.task)
+    models = _models(options, half)
+    named = named_encoders(options, half.encoders)
+    rows = run.scores[run.scores["encoder"].isin(named)]
     rows = rows.merge(models, on=["task", "strategy", "method", "head"])
     seed = rows["seed"].where(rows["seed"] != NA, rows["split_seed"])  # what has none of its own is told apart by this
     listed = seed.isin([NA, *map(str, options["seeds"])])
     listed = listed.where(rows["stage"] != RANDOM, seed.isin(map(str, random_seeds(options))))
     listed |= rows["stage"] == FROZEN  # the task has seeds of their own for them
+    text = rows["dataset"].map({f"{task}-{end}": text for end, text in half.texts.items()})
+    listed &= text.notna() | ~rows["metric"].isin(half.of_texts)  # an encoder before fine-tuning reads those of all
+    reading = rows[["variant", "part"]].replace(NA, "")
     rows = rows.assign(
         seed=seed,
-        text=rows["dataset"].map({f"{options['task']}-{text}": text for text in (RAW, SCRUBBED)}),
-        variant=rows["variant"].where(rows["metric"] != UNDEFINED, rows["part"]),
+        text=text,
+        variant=(reading["variant"] + " " + reading["part"]).str.strip(),
         model=rows["label"] + (" " + rows["setting"]).where(rows["setting"] != NA, ""),
     )[listed]
-    text = ["seed", "head_seed", "readout_seed", "text", "variant"]
-    rows[text] = rows[text].fillna("").replace(NA, "")
+    keys = ["seed", "head_seed", "readout_seed", "text"]
+    rows[keys] = rows[keys].fillna("").replace(NA, "")
     facts = rows[(rows["metric"] == "diverged") & (rows["value"] == 1)]
     rows["lost"] = pd.MultiIndex.from_frame(rows[_FINE_TUNING]).isin(pd.MultiIndex.from_frame(facts[_FINE_TUNING]))
     lost = rows[rows["lost"]].groupby(["encoder", "model"])["seed"]
@@ -143,8 +164,9 @@ def select(run: Run) -> Selection:
     encoders = sorted(set(rows["encoder"]))
     return Selection(
         run,
+        half,
         rows,
-        encoders=[*encoders, *(name for name in options["encoders"] if name not in encoders)],
+        encoders=[*encoders, *(name for name in named if name not in encoders)],
         models={model: text for label, text in tuned.items() for model in sorted(found.get(label, [label]))},
         diverged={key: sorted(set(seeds), key=in_order) for key, seeds in lost},
     )
@@ -155,17 +177,19 @@ def in_order(seed: str) -> str:
     return seed.zfill(20)
 
 
-def _models(options: Mapping[str, object]) -> pd.DataFrame:
-    """What the paper's models are in the table of scores: task, strategy, method, head -> stage, label, text."""
+def _models(options: Mapping[str, object], half: Half) -> pd.DataFrame:
+    """What the models of a half are in the table of scores: task, strategy, method, head -> stage, label, text."""
+    task, strategies = (options.get(name) for name in (half.task, half.strategies))
     rows = [(NA, RANDOM, UNTOUCHED, NA, RANDOM, RANDOM, RAW), (NA, NA, UNTOUCHED, NA, PRETRAINED, PRETRAINED, RAW)]
     heads = {"own": BEFORE, "retrained": AFTER, NA: FINETUNED}
     places = {name: place for place, name in enumerate(STRATEGIES)}
-    for strategy in sorted(options["strategies"], key=lambda name: places.get(name, len(places))):
+    for strategy in sorted(strategies or (), key=lambda name: places.get(name, len(places))):
         known = STRATEGIES.get(strategy)  # none of a method in training, which is part of the model
         name, text = (known.label, known.text) if known else (strategy, RAW)
         for method in options.get("methods", [UNTOUCHED]) if known else [strategy.removeprefix(WITH)]:
             alone = method == UNTOUCHED or not known
             label = name if alone else method if strategy == PLAIN else f"{name}, {method}"
-            rows += [(options["task"], strategy, method, head, stage, label, text) for head, stage in heads.items()]
-        rows.append((NA, NA, UNTOUCHED, f"frozen-{strategy}", FROZEN, name, text))
-    return pd.DataFrame(rows, columns=["task", "strategy", "method", "head", "stage", "label", "text"])
+            rows += [(task, strategy, method, head, stage, label, text) for head, stage in heads.items()]
+        if FROZEN in half.printed_in:
+            rows.append((NA, NA, UNTOUCHED, f"frozen-{strategy}", FROZEN, name, text))
+    return pd.DataFrame(rows if task else [], columns=["task", "strategy", "method", "head", "stage", "label", "text"])

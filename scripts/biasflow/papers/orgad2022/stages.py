@@ -1,19 +1,27 @@
-"""Tables 3, 4 and 5: occupation prediction before retraining, after it, and without fine-tuning."""
+"""Tables 3, 4, 5, 7 and 8: each task before retraining and after it, and occupation prediction without fine-tuning."""
 
 from typing import NamedTuple
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import Run, status
+from scripts.biasflow.papers.frames import RUN, Run, status
 from scripts.biasflow.papers.orgad2022.comparisons import comparisons
-from scripts.biasflow.papers.orgad2022.measures import COMPRESSION_VALUE, MEASURES, with_labels
-from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values
+from scripts.biasflow.papers.orgad2022.documents import baselines
+from scripts.biasflow.papers.orgad2022.halves import (
+    AFTER,
+    BEFORE,
+    COREFERENCE,
+    FROZEN,
+    OCCUPATION,
+    Half,
+)
+from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values, with_labels
 from scripts.biasflow.papers.orgad2022.runs import CELL, MEASURE
-from scripts.biasflow.papers.orgad2022.selection import AFTER, BEFORE, COMPRESSION, FROZEN, RAW, SCRUBBED, select
+from scripts.biasflow.papers.orgad2022.selection import select
 from scripts.biasflow.results.statistics import holm
 from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
-PRINTED_IN = {BEFORE: "3", AFTER: "4", FROZEN: "5"}  # stage -> the paper's table
+NO_ENCODER = "no encoder"  # whose rows are those of predictors that have none
 _KEY = ["encoder", *MEASURE, *CELL]
 _STARS = ["star", "star_one_sided", "star" + PUBLISHED]
 
@@ -25,7 +33,7 @@ def table3(run: Run) -> pd.DataFrame:
     corrects p for the tests of one measure, stars_agree says under which of the two our star is the printed one:
     "both", "two-sided", "one-sided" or "neither". BiasflowError naming encoder and strategy for a hole in the scores.
     """
-    return _stage_table(run, BEFORE)
+    return _stage_table(run, OCCUPATION, BEFORE)
 
 
 def table4(run: Run) -> pd.DataFrame:
@@ -33,28 +41,43 @@ def table4(run: Run) -> pd.DataFrame:
 
     Pairs are those of encoder seed and head seed; `p_by_encoder` (and its Holm correction) compares means over the
     heads of each encoder instead."""
-    return _stage_table(run, AFTER)
+    return _stage_table(run, OCCUPATION, AFTER)
 
 
 def table5(run: Run) -> pd.DataFrame:
     """Without fine-tuning: as `table3`, without compression, which no strategy changes."""
-    return _stage_table(run, FROZEN)
+    return _stage_table(run, OCCUPATION, FROZEN)
 
 
-def _stage_table(run: Run, stage: str) -> pd.DataFrame:
-    chosen = select(run)
+def table7(run: Run) -> pd.DataFrame:
+    """Coreference before retraining: as `table3`, with one test input. Below: `documents.baselines`, of no encoder."""
+    table, untrained = _stage_table(run, COREFERENCE, BEFORE), with_labels(baselines(run), COREFERENCE)
+    rows = untrained.rename(columns={"model": "strategy"}).assign(encoder=NO_ENCODER, status=RUN)
+    rows = rows.reindex(columns=table.columns)
+    texts = table.select_dtypes(exclude="number").columns
+    rows[texts] = rows[texts].fillna("")
+    return pd.concat([table, rows.astype(table.dtypes)], ignore_index=True) if len(rows) else table
+
+
+def table8(run: Run) -> pd.DataFrame:
+    """Coreference after retraining: as `table4`, with one test input."""
+    return _stage_table(run, COREFERENCE, AFTER)
+
+
+def _stage_table(run: Run, half: Half, stage: str) -> pd.DataFrame:
+    chosen = select(run, half)
     encoders = encoders_of(chosen)
-    ours = comparisons(chosen, stage, MEASURES)
+    ours = comparisons(chosen, stage, half.measures)
     for name in ("p", "p_by_encoder"):
         ours[f"{name}_holm"] = ours.groupby(["encoder", *MEASURE])[name].transform(holm).astype(float)
-    printed = printed_values(run, PRINTED_IN[stage]).rename(columns={"value": "mean"})
-    table = with_labels(beside(ours, printed[[*_KEY, "mean", "sd", "star"]], _KEY, ["mean"], encoders))
+    printed = printed_values(run, half, half.printed_in[stage]).rename(columns={"value": "mean"})
+    table = with_labels(beside(ours, printed[[*_KEY, "mean", "sd", "star"]], _KEY, ["mean"], encoders), half)
     table[_STARS] = table[_STARS].astype(object).fillna("")
     scored = set(ours["encoder"])
 
     def why(row: NamedTuple) -> str:
-        """Where a whole stage is missing compression is missing for the same reason."""
-        what = COMPRESSION if row.metric == COMPRESSION_VALUE and row.encoder in scored else stage
+        """Where a whole stage is missing all of its measures are missing for the same reason."""
+        what = half.metric_of((row.metric, row.variant)) if row.encoder in scored and stage != FROZEN else stage
         return status(chosen.reason(row.encoder, what, row.model))
 
     sd = table["sd" + PUBLISHED]
@@ -68,13 +91,14 @@ def _stage_table(run: Run, stage: str) -> pd.DataFrame:
     table = arranged(
         table,
         encoder=encoders,
-        key=[measure.key for measure in MEASURES],
+        key=[measure.key for measure in half.measures],
         model=[*chosen.models, *PROBED_ON],
-        text=[RAW, SCRUBBED],
+        text=half.inputs,
     )
     heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == AFTER else ([], [])
     coded = [] if stage == FROZEN else ["coded"]
-    columns = ["encoder", "measure", "variant", "strategy", "setting", "mean", "mean_published", "mean_difference"]
+    setting = ["setting"] if len(half.inputs) > 1 else []
+    columns = ["encoder", "measure", "variant", "strategy", *setting, "mean", "mean_published", "mean_difference"]
     columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, *coded, "change", "pairs"]
     columns += ["p", "p_one_sided", "p_holm", *by_encoder, *_STARS, "stars_agree"]
     columns += ["undefined_cells", "diverged", "status"]

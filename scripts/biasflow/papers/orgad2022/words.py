@@ -1,7 +1,6 @@
 """Tables 9 and 10, the words that tell gender after scrubbing, and the professions of the biographies."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +8,7 @@ import pandas as pd
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.bios import SUMMARY_COLUMNS, left_out
 from scripts.biasflow.papers.frames import RUN, Run, status
+from scripts.biasflow.papers.orgad2022.items import item_file, read_item
 
 ALL = "all"  # professions; iterations together
 PRINTED_OF = {"9": ALL, "10": "nurse"}  # table -> whose words the paper prints
@@ -89,7 +89,7 @@ def data(run: Run) -> pd.DataFrame:
     """The professions, used ones first: biographies by gender, share of women, labour statistics, what was dropped.
 
     BiasflowError for a missing column, a profession given twice, and one that was dropped without a reason."""
-    table, sources = data_table(read_item(run, "professions", _PROFESSIONS)), pd.read_csv(_file(run, "sources"))
+    table, sources = data_table(read_item(run, "professions", _PROFESSIONS)), pd.read_csv(item_file(run, "sources"))
     # Of embedded biographies nothing is left out.
     embedded = f"The biographies are embedded ones: {sources.iloc[0, 0]}."
     table.attrs["note"] = left_out(sources) if set(SUMMARY_COLUMNS) <= set(sources) else embedded
@@ -120,7 +120,7 @@ def _words(run: Run, number: str, parts: Sequence[str]) -> pd.DataFrame:
     top = read_item(run, "top_words", _TOP, keep_default_na=False)
     parts = [part for part in parts if part in set(top["part"])]
     if not parts:
-        raise BiasflowError(f"table {number}: {_file(run, 'top_words')} has no words for it; look for them first")
+        raise BiasflowError(f"table {number}: {item_file(run, 'top_words')} has no words for it; look for them first")
     printed = run.published("words")
     theirs = {PRINTED_OF[number]: printed[printed["table"] == number].sort_values("rank")}
     return pd.concat(
@@ -136,19 +136,3 @@ def _by_seeds(top: pd.DataFrame) -> pd.Series:
     """Word -> how many seeds list it: most seeds first, then by least mean rank, then by the alphabet."""
     words = top.groupby("word").agg(seeds=("seed", "nunique"), rank=("rank", "mean"))
     return words.sort_values(["seeds", "rank", "word"], ascending=[False, True, True])["seeds"]
-
-
-def _file(run: Run, role: str) -> Path:
-    """The file of a role for the task of the paper; BiasflowError if the run has none."""
-    try:
-        return run.files[role][run.options["task"]]
-    except KeyError:
-        raise BiasflowError(f"the run has no file of {role} for task {run.options['task']}; make it first") from None
-
-
-def read_item(run: Run, role: str, columns: Sequence[str], **options) -> pd.DataFrame:
-    """The file of a role for the task of the paper; BiasflowError if the run has none, or it lacks one of `columns`."""
-    table = pd.read_csv(_file(run, role), **options)
-    if missing := [column for column in columns if column not in table]:
-        raise BiasflowError(f"{_file(run, role)}: no column {', '.join(missing)}; it needs {', '.join(columns)}")
-    return table

@@ -1,6 +1,7 @@
 """The measures' values by planted bias, and what is said of them: a table and a figure."""
 
 import textwrap
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -9,9 +10,11 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.planted.blocks import calibrated
 from scripts.biasflow.papers.planted.judge import judge
+from scripts.biasflow.plan.sources import calibration_task
 from scripts.biasflow.results import figures as draw
 from scripts.biasflow.results.scores import NA, NONE
 
+PLAIN, OWN = "plain", "own"
 # What is judged: name in the table -> metric, part and variant of the untouched encoder's scores.
 MEASURES = {
     "Strength": ("strength", "top=10%", NA),
@@ -22,6 +25,8 @@ MEASURES = {
     "she-he log-odds: correlation with the planted": ("log_odds_r", NA, NA),
     "she-he log-odds: slope on the planted": ("log_odds_slope", NA, NA),
 }
+# The same of the models for coreference that these encoders were trained to be.
+OF_COREFERENCE = {"F1 difference in coreference": ("f1_difference", "all", NA)}
 
 
 def measured(run: Run) -> pd.DataFrame:
@@ -29,17 +34,26 @@ def measured(run: Run) -> pd.DataFrame:
 
     BiasflowError names the first encoder that has no value of a measure, or no dose."""
     scores, rows = run.scores, []
-    untouched = scores[(scores["method"] == NONE) & (scores["task"] == NA) & (scores["strategy"] == NA)]
-    keyed = untouched.set_index(["encoder", "metric", "part", "variant"])["value"].to_dict()
+    untouched = scores[
+        (scores["method"] == NONE) & scores["strategy"].isin([NA, PLAIN]) & scores["head"].isin([NA, OWN])
+    ]
+    keyed = untouched.set_index(["encoder", "task", "metric", "part", "variant"])["value"].to_dict()
     doses, seeds = (run.attributes("encoder", attribute) for attribute in ("bias", "seed"))
-    for measure, key in MEASURES.items():
+    for measure, key in measures_of(run.options).items():
         for name in calibrated(run.options):
-            if (name, *key) not in keyed:
-                raise BiasflowError(f"encoder {name}: no score {' '.join(key)}; run its rules again")
             if name not in doses or name not in seeds:
                 raise BiasflowError(f"encoder {name}: names.csv has no bias or no seed of it; run the plan again")
-            rows.append((measure, float(doses[name]), int(seeds[name]), keyed[name, *key]))
+            bias = float(doses[name])
+            place = (name, calibration_task(bias) if measure in OF_COREFERENCE else NA, *key)
+            if place not in keyed:
+                raise BiasflowError(f"encoder {name}: no score {' '.join(key)}; run its rules again")
+            rows.append((measure, bias, int(seeds[name]), keyed[place]))
     return pd.DataFrame(rows, columns=["measure", "bias", "seed", "value"])
+
+
+def measures_of(options: Mapping) -> dict[str, tuple[str, str, str]]:
+    """MEASURES, and those of models for coreference where there are such."""
+    return MEASURES | (OF_COREFERENCE if options["coreference"] else {})
 
 
 def calibration(run: Run) -> pd.DataFrame:

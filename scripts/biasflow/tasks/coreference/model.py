@@ -16,7 +16,7 @@ from scripts.biasflow.corpora.conll import Clusters, Document
 from scripts.biasflow.encoders.batches import longest_input
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.tasks.coreference.decisions import clusters_of
-from scripts.biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Sizes
+from scripts.biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Scorer, Sizes
 from scripts.biasflow.tasks.coreference.segments import Pieces, Segmenter, SpecialTokens
 
 SCORER = "scorer.safetensors"  # beside the encoder's files
@@ -79,8 +79,12 @@ class CoreferenceModel(nn.Module):
 def save_scorer(scorer: CoarseToFine, reading: Reading, path: str | Path) -> None:
     """Write a scorer's weights, its sizes and how documents are read for it as one safetensors file."""
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in scorer.state_dict().items()}
-    facts = {"hidden": scorer.hidden, "sizes": asdict(scorer.sizes), "reading": asdict(reading)}
-    save_file(weights, path, {"scorer": json.dumps(facts)})
+    save_file(weights, path, {"scorer": json.dumps(scorer_facts(scorer, reading))})
+
+
+def scorer_facts(scorer: CoarseToFine, reading: Reading) -> dict[str, object]:
+    """What is to be known to open a scorer, beside its weights."""
+    return {"hidden": scorer.hidden, "sizes": asdict(scorer.sizes), "reading": asdict(reading)}
 
 
 def load_scorer(path: str | Path) -> tuple[CoarseToFine, Reading]:
@@ -111,18 +115,22 @@ def load_coreference(
     return CoreferenceModel(encoder, scorer.to(device), reading).eval(), tokenizer
 
 
-@torch.inference_mode()
 def predict(
     model: CoreferenceModel, tokenizer: PreTrainedTokenizerBase, documents: Sequence[Document]
 ) -> list[Clusters]:
     """The clusters of every document, in spans of words, as the model is (in evaluation mode, with the edits that are
     active around the call). Nothing is cut; a document without words has no clusters."""
     pieces = model.reading.segmenter(model, tokenizer)(documents)
-    vectors = TokenVectors(model.base_model, SpecialTokens.of(tokenizer))
-    return [word_clusters(score(model.scorer, vectors, each), each) for each in pieces]
+    return predicted_clusters(model.scorer, TokenVectors(model.base_model, SpecialTokens.of(tokenizer)), pieces)
 
 
-def score(scorer: Callable[[torch.Tensor, Pieces], Scored], vectors: Vectors, document: Pieces) -> Scored | None:
+@torch.inference_mode()
+def predicted_clusters(scorer: Scorer, vectors: Vectors, documents: Sequence[Pieces]) -> list[Clusters]:
+    """The clusters of every document, in spans of words, by its token vectors."""
+    return [word_clusters(score(scorer, vectors, each), each) for each in documents]
+
+
+def score(scorer: Scorer, vectors: Vectors, document: Pieces) -> Scored | None:
     """What the scorer says of a document; None of one without pieces."""
     return scorer(vectors(document), document) if len(document) else None
 

@@ -17,6 +17,8 @@ from scripts.biasflow.corpora.conll import Clusters, Document, plain_word, witho
 SPECIAL = 2  # tokens that a segment has beside its pieces: one before, one after
 GENRES = ("bc", "bn", "mz", "nw", "pt", "tc", "wb")  # of OntoNotes: the first letters of a document's key
 UNKNOWN_GENRE = len(GENRES)
+CUT = ("ids", "words", "sentences", "speakers")  # what a window has a part of, as it is
+NO_MENTIONS = torch.empty(0, 2, dtype=torch.long)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Pieces:
         """`count` segments from number `first`, with the gold mentions that lie in them."""
         begin, end = np.searchsorted(self.segments.numpy(), [first, first + count]).tolist()
         inside = (self.mentions[:, 0] >= begin) & (self.mentions[:, 1] < end)
-        cut = {name: getattr(self, name)[begin:end] for name in ("ids", "words", "sentences", "speakers")}
+        cut = {name: getattr(self, name)[begin:end] for name in CUT}
         return replace(
             self,
             **cut,
@@ -80,6 +82,16 @@ class Pieces:
         return tuple(sorted(found))
 
 
+def in_one_row(documents: Sequence[Pieces]) -> Pieces:
+    """Neighbours in one row (`Pieces.start`) as if they were one document, to be encoded together: their segments after
+    one another, no gold mentions. Words, sentences and speakers keep the numbers that they have in their documents, and
+    the genre is that of the first one."""
+    before = np.cumsum([0, *(document.n_segments for document in documents[:-1])]).tolist()
+    numbers = {name: torch.cat([getattr(each, name) for each in documents]) for name in CUT}
+    segments = torch.cat([each.segments + number for each, number in zip(documents, before, strict=True)])
+    return replace(documents[0], **numbers, segments=segments, mentions=NO_MENTIONS, clusters=NO_MENTIONS[:, 0])
+
+
 @dataclass(frozen=True)
 class Segmenter:
     """Turns documents into `Pieces`.
@@ -106,14 +118,17 @@ class Segmenter:
         return found
 
     def _words(self, words: set[str]) -> dict[str, list[int]]:
-        """The pieces of each word; one that the tokenizer has no piece for becomes its unknown piece."""
+        """The pieces of each word; one that the tokenizer has no piece for becomes its unknown piece, and its own mask
+        is one piece, which has no space before it."""
         ordered = sorted(words)
         if not ordered:
             return {}
         texts = [f"{' ' if self.word_prefix_space else ''}{plain_word(word)}" for word in ordered]
         ids = self.tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
         unknown = [self.tokenizer.unk_token_id]
-        return {word: list(pieces) or unknown for word, pieces in zip(ordered, ids, strict=True)}
+        found = {word: list(pieces) or unknown for word, pieces in zip(ordered, ids, strict=True)}
+        mask = self.tokenizer.mask_token
+        return found | ({mask: [self.tokenizer.mask_token_id]} if mask in words else {})
 
     def _pieces(self, document: Document, pieces: Sequence[Sequence[int]], start: int) -> Pieces:
         sizes = np.array([len(word) for word in pieces], dtype=np.int64)

@@ -33,7 +33,6 @@ class Debiased:
 def debias(strategy: str, documents: Sequence[Document], *, names: Names = "keep") -> Debiased:
     """The documents as a training with this strategy sees them; none is lost, and every one has a name of its own.
 
-    plain    as they are
     anon     the tokens of persons' names are ANON_0, ANON_1, ... by their first appearance in the document
     ca       counterfactual augmentation: the originals, then a gender-swapped copy of each
     anon+ca  the anonymised documents, then a gender-swapped copy of each
@@ -64,10 +63,6 @@ def person_words(document: Document) -> list[int]:
     if open_types:
         raise BiasflowError(f"document {document.name}: a name of type {open_types[-1]} begins, but does not end.")
     return found
-
-
-def _plain(documents: tuple[Document, ...], names: Names) -> Debiased:
-    return Debiased(documents, {})
 
 
 def _doubled(documents: tuple[Document, ...], names: Names) -> Debiased:
@@ -116,7 +111,6 @@ def _anonymised_and_augmented(documents: tuple[Document, ...], names: Names) -> 
 
 
 STRATEGIES: Mapping[str, Callable[[tuple[Document, ...], Names], Debiased]] = {
-    "plain": _plain,
     "anon": _anonymised,
     "ca": _augmented,
     "anon+ca": _anonymised_and_augmented,

@@ -7,8 +7,8 @@ import hashlib
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
-from typing import Literal
 
 from scripts.biasflow.corpora import conll
 from scripts.biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
@@ -34,7 +34,6 @@ from scripts.biasflow.tasks.coreference.loop import (
 )
 from scripts.biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
 from scripts.biasflow.tasks.coreference.segments import SpecialTokens
-from scripts.biasflow.tasks.coreference.strategies import STRATEGIES, Names, debias
 from scripts.biasflow.tasks.training import PLAIN, check_strategy, claim, fit_method, origin, save_training
 
 MODULES = (training, load, edit, eraser, conll, decisions, f1, loop, model, scorer, segments, spans)
@@ -52,33 +51,36 @@ def train(
     recipe: Mapping[str, object],
     device: str = "cpu",
     method: Mapping | None = None,
-    broken: Literal["error", "drop"] = "error",
-    names: Names = "keep",
+    strategy_module: str | None = None,
+    **debiasing,
 ) -> dict:
     """Train encoder and scorer on the CoNLL files of the role `train`, debiased by the strategy; the files of the role
     `validation` choose the epoch, and stay as they are. Fills `folder`; returns what happened.
 
-    strategy, names: see `strategies.debias`, or with-<method>; broken: what becomes of broken documents, see
-    `corpora.conll.read_conll`; recipe: the fields of `loop.Recipe`; method: one that is active in every forward pass
-    (`training.fit_method`). `work`: a folder for the checkpoint, from which a killed run goes on to the same weights
-    (same machine, same threads), and which is removed at the end. BiasflowError: whatever these refuse, checkpoints of
-    another configuration, a loss that is not finite; then nothing is written to `folder`.
+    strategy: plain, with-<method>, or one of `strategy_module` (tasks.coreference.strategies), whose
+    `debias(strategy, documents, **debiasing)` is asked; recipe: the fields of `loop.Recipe`; method: one that is active
+    in every forward pass (`training.fit_method`). `work`: a folder for the checkpoint, from which a killed run goes on
+    to the same weights (same machine, same threads), and which is removed at the end. BiasflowError: whatever these
+    refuse, checkpoints of another configuration, a loss that is not finite; then nothing is written to `folder`.
 
     What happened: validation_scores and validation_score (CoNLL F1 in [0, 1] by epoch, and of the one kept), epoch,
     steps, mentions_kept (the share of the gold mentions of validation that pruning kept, then), train and validation
-    (documents), cut (documents that were trained on in windows), repeated and dropped (see `read_conll`), singletons
-    (clusters of one mention, left out), and how many tokens the strategy changed."""
-    check_strategy(strategy, method, known=tuple(STRATEGIES))
+    (documents), cut (documents that were trained on in windows), repeated (see `read_conll`), singletons (clusters of
+    one mention, left out), and how many tokens the strategy changed."""
+    check_strategy(strategy, method, known=(PLAIN if strategy_module is None else strategy,))
     asked, work = Recipe.of(recipe), Path(work)
-    corpora = {role: [read_conll(path, broken=broken) for path in data[role]] for role in ("train", "validation")}
-    debiased = debias(strategy if method is None else PLAIN, _documents(corpora["train"]), names=names)
-    validation = _documents(corpora["validation"])
+    corpora = {role: [read_conll(path) for path in data[role]] for role in ("train", "validation")}
+    documents, validation = (_documents(corpora[role]) for role in ("train", "validation"))
+    changed: Mapping[str, int] = {}
+    if strategy_module is not None:
+        debiased = import_module(f"scripts.biasflow.{strategy_module}").debias(strategy, documents, **debiasing)
+        documents, changed = debiased.documents, debiased.counts
     with flushed_denormals():
         encoder, tokenizer = load_encoder(encoder_folder, head="none", device=resolve_device(device))
         scorer = new_scorer(encoder.config.hidden_size, asked.scorer, seed).to(encoder.device)
         trained = CoreferenceModel(encoder, scorer, asked.reading)
-        pieces = asked.reading.segmenter(trained, tokenizer)([*debiased.documents, *validation])
-        split = len(debiased.documents)
+        pieces = asked.reading.segmenter(trained, tokenizer)([*documents, *validation])
+        split = len(documents)
         train_pieces, dev = with_words(pieces[:split]), Examples(validation, pieces[split:])
         carried = fit_method(trained.eval(), tokenizer, method)
         claim(
@@ -86,7 +88,7 @@ def train(
             {
                 "recipe": asdict(asked),
                 "seed": seed,
-                "data": [_digest(documents) for documents in (debiased.documents, validation)],
+                "data": [_digest(part) for part in (documents, validation)],
                 "method": carried.claim(),
                 **origin(encoder_folder, trained.device, CODE),
             },
@@ -109,17 +111,16 @@ def train(
             raise
     both = [corpus for found in corpora.values() for corpus in found]
     facts = {
-        **_scores(done, asked),
+        **course_facts(done, asked),
         "seed": seed,
-        "train": len(debiased.documents),
+        "train": len(documents),
         "validation": len(validation),
         "cut": sum(each.n_segments > asked.most_segments for each in train_pieces),
         "repeated": sum(corpus.repeated for corpus in both),
-        "dropped": [name for corpus in both for name in corpus.dropped],
         "singletons": sum(
             len(document.clusters) - len(without_singletons(document.clusters)) for document in _documents(both)
         ),
-        **debiased.counts,
+        **changed,
     }
     facts = save_training(folder, trained.to("cpu"), tokenizer, facts, carried)
     shutil.rmtree(work, ignore_errors=True)
@@ -130,11 +131,13 @@ def _documents(corpora: Sequence[Corpus]) -> list[Document]:
     return [document for corpus in corpora for document in corpus.documents]
 
 
-def _scores(done: Course, recipe: Recipe) -> dict[str, object]:
+def course_facts(done: Course, recipe: Recipe) -> dict[str, object]:
+    """What `train` says of how a training went."""
     kept = done.best if recipe.keep == BEST else len(done.scores) - 1
     return {
         "validation_scores": [each.f1 for each in done.scores],
         "epoch": kept + 1,
+        "validation_metric": "conll_f1",
         "validation_score": done.scores[kept].f1,
         "mentions_kept": done.scores[kept].mentions_kept,
         "steps": done.step,

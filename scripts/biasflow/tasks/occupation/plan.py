@@ -16,9 +16,9 @@ RAW, SCRUBBED = "raw", "scrubbed"
 def probed_texts(asked: Asked) -> list[Dataset]:
     """What gender is to be told from, with the splits and probes of it."""
     probe = asked.options["compression"]
-    options = {"split_seeds": asked.split_seeds, "probe_seeds": probe["seeds"]}
+    options = {"cuts": asked.task.cuts, "split_seeds": asked.split_seeds, "probe_seeds": probe["seeds"]}
     options |= {key: probe[key] for key in ("data", "fractions", "epochs")}
-    return [_made_of_vectors(asked, text, options) for text in _texts(asked)]
+    return [_made_of_vectors(asked, text, options, modules=(asked.task.cuts,)) for text in _texts(asked)]
 
 
 def classified_texts(asked: Asked) -> list[Dataset]:
@@ -36,7 +36,8 @@ def classified_texts(asked: Asked) -> list[Dataset]:
         options |= {"split_seeds": own, "strategies": known}
         texts = {each["text"] for each in known}
     shares = {"professions": (asked.task.file("professions.csv"),)}
-    return [_made_of_vectors(asked, text, {"text": text, **options}, texts, shares) for text in _texts(asked)]
+    modules = tuple(module_of(STRATEGIES[name]) for name in asked.strategies if name in STRATEGIES)
+    return [_made_of_vectors(asked, text, {"text": text, **options}, texts, shares, modules) for text in _texts(asked)]
 
 
 def _texts(asked: Asked) -> list[str]:
@@ -46,7 +47,12 @@ def _texts(asked: Asked) -> list[str]:
 
 
 def _made_of_vectors(
-    asked: Asked, text: str, options: Mapping, texts: Collection[str] = (), shares: Files | None = None
+    asked: Asked,
+    text: str,
+    options: Mapping,
+    texts: Collection[str] = (),
+    shares: Files | None = None,
+    modules: tuple[str, ...] = (),
 ) -> Dataset:
     """What is read from the first token's vectors of a text; texts: those that heads are trained on, under whose names
     their vectors are given, too."""
@@ -54,7 +60,7 @@ def _made_of_vectors(
     files = {"biographies": (task.file("biographies.parquet"),)}
     limit = task.about["finetuning"]["max_length"]
     vectors = {
-        "first_token" if each == text else each: (
+        "vectors" if each == text else each: (
             "first_token",
             Dataset(
                 f"{task.name}-{each}",
@@ -70,7 +76,7 @@ def _made_of_vectors(
         files,
         options,
         scored_with=shares or {},
-        modules=tuple(module_of(STRATEGIES[name]) for name in asked.strategies if name in STRATEGIES),
+        modules=modules,
         made_from=vectors,
     )
 

@@ -10,6 +10,7 @@ from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.published import read_published
 from scripts.biasflow.results.scores import NA, tidy
 
+RATES = ("tpr", "fpr", "precision")
 STRATEGIES = ["plain", "oversampling", "subsampling", "scrubbing"]
 MODELS = ["none", "oversampling", "subsampling", "scrubbing"]  # as the tables call them
 EXTRINSIC = [
@@ -26,6 +27,23 @@ COMPRESSIONS = ["bits-best", "bits-last", "mixed-best", "mixed-last"]
 DATA = ["released", "paper"]
 CEAT = ["ceat_effect_size", "ceat_p_two_sided", "ceat_p_one_sided", "ceat_tau_squared"]
 METRICS = ["fairness", "compression", "ceat"]
+COREFERENCE = {"task": "coref", "strategies": ["plain", "anon", "ca", "anon+ca"]}
+RESOLVED = ["none", "anonymisation", "counterfactual augmentation", "anonymisation, augmentation"]
+READINGS = ["released", "tokens"]
+F1S = [(f"{name}_f1", NA, NA) for name in ("conll", "muc", "b_cubed", "ceafe", "lea")]
+PAIRS = [  # metric, part, variant
+    *[("f1_difference", part, NA) for part in ("all", "type1", "type2")],
+    *[("conll_f1", side, NA) for side in ("pro", "anti")],
+    *[(f"{rate}_gap_{how}", NA, reading) for reading in READINGS for rate in RATES for how in ("pearson", "sum")],
+    *[("independence", NA, reading) for reading in READINGS],
+    *[
+        (metric, NA, f"{reading}-{how}")
+        for reading in READINGS
+        for metric in ("separation", "sufficiency")
+        for how in ("absdiff", "sum")
+    ],
+    *[("sufficiency", NA, f"{reading}-{how}-order-free") for reading in READINGS for how in ("absdiff", "sum")],
+]
 ALL = ("before", "after", "frozen", "compression", "ceat", "training")
 # Six seeds: the fewest with which a paired test over seeds can give p < 0.05.
 SIX = (0, 5, 11, 26, 42, 46)
@@ -88,6 +106,63 @@ def scores(
     frame = pd.DataFrame(rows)
     keys = [column for column in frame if column not in ("value", "n")]
     return tidy(frame.fillna(dict.fromkeys(keys, NA)), encoder=encoder, method="none")
+
+
+def coreference_scores(
+    *, encoder="tiny", seeds=(0, 5, 11), heads=(0, 1), orders=(0, 1), tests=("C6",), parts=ALL, strategies=None
+):
+    """The scores of coreference of one encoder, as `scores`: F1 i of strategy s is i / 10 + s + j / 100, measure i of
+    the pairs (i + 1) / 10 + s + j / 100; compression is 2 s + j / 10 + 3."""
+    rows = []
+    for s, strategy in enumerate(strategies or COREFERENCE["strategies"]):
+        for j, seed in enumerate(seeds):
+            model = {"task": "coref", "strategy": strategy, "seed": str(seed)}
+            stages = {
+                "before": [model | {"head": "own"}],
+                "after": [model | {"head": "retrained", "head_seed": str(head)} for head in heads],
+            }
+            for base, (stage, own) in enumerate(stages.items()):
+                for k, head in enumerate(own) if stage in parts else ():
+                    value = s + j / 100 + base + k / 1000
+                    rows += _of_documents(head | {"dataset": "coref-test"}, F1S, value - 0.1)
+                    rows += _of_documents(head | {"dataset": "coref-winobias"}, PAIRS, value)
+                    rows += _undefined(head | {"dataset": "coref-winobias"}, READINGS)
+            if "compression" in parts:
+                rows += _of_professions(model, 2 * s + j / 10 + 3, orders, [seed])
+            if "ceat" in parts:
+                rows += _ceat(model, tests, s / 10 + j / 100, 0.01 if s < 2 else 0.2)
+            if "training" in parts:
+                rows += [model | {"dataset": "train", "metric": "truncated", "value": s}]
+    for j, seed in enumerate(seeds):
+        if "compression" in parts:
+            rows += _of_professions({"strategy": "random", "seed": str(seed)}, 20 + j / 10, orders, [seed])
+    if "compression" in parts:
+        rows += _of_professions({}, 30, orders, seeds)  # no seed of its own: the orders of all
+    frame = pd.DataFrame(rows)
+    keys = [column for column in frame if column not in ("value", "n")]
+    return tidy(frame.fillna(dict.fromkeys(keys, NA)), encoder=encoder, method="none")
+
+
+def _of_documents(keys, measures, value):
+    rows = [
+        {"metric": m, "part": p, "variant": v, "value": (i + 1) / 10 + value} for i, (m, p, v) in enumerate(measures)
+    ]
+    return [keys | row for row in rows]
+
+
+def _undefined(keys, readings):
+    return [
+        keys | {"metric": "undefined_cells", "part": part, "variant": reading, "value": i + 10 * r}
+        for r, reading in enumerate(readings)
+        for i, part in enumerate(UNDEFINED)
+    ]
+
+
+def _of_professions(keys, value, orders, seeds):
+    """Compression of one order of the model's seed, released, and of several."""
+    model = keys | {"dataset": "coref-professions"}
+    rows = _compression(model | {"split_seed": NA}, value, seeds, ["released"])
+    return rows + _compression(model | {"split_seed": NA}, value, orders, ["paper"])
 
 
 def _extrinsic(keys, value):

@@ -7,6 +7,8 @@ from scripts.biasflow.registry import METRICS
 
 OPTIONS = {"encoders": ["a", "b"], "task": "bios", "strategies": ["plain", "scrubbing"], "seeds": [0, 1]}
 
+PARTS = ["finetuned", "pretrained", "random"]
+
 
 def test_fine_tuned_pretrained_and_random_encoders():
     found = blocks(OPTIONS, {})
@@ -29,6 +31,23 @@ def test_methods_are_those_asked_for():
     found = blocks(OPTIONS | {"methods": ["none", "leace"]}, {})
     assert found["orgad2022-finetuned"]["methods"] == ["none", "leace"]
     assert all("methods" not in block for name, block in found.items() if name != "orgad2022-finetuned")
+
+
+def test_a_task_of_coreference_has_blocks_like_those_of_occupations_but_for_heads_on_frozen_encoders():
+    asked = OPTIONS | {"coreference": "coref", "coreference_strategies": ["plain", "ca"], "random_encoders": [1]}
+    found = blocks(asked, {})
+    assert [*found] == [*blocks(OPTIONS, {}), *(f"orgad2022-coreference-{each}" for each in PARTS)]
+    tuned, pretrained, random = (found[f"orgad2022-coreference-{each}"] for each in PARTS)
+    assert tuned["task"] == "coref" and tuned["strategies"] == ["plain", "ca"] and tuned["seeds"] == [0, 1]
+    assert tuned["metrics"] == ["coreference", "winobias", "compression", "ceat", "training"]
+    assert pretrained["trainings"] == ["pretrained"] and random["seeds"] == [1]
+    assert pretrained["metrics"] == random["metrics"] == ["compression", "ceat"]
+    assert {metric for block in found.values() for metric in block["metrics"]} <= set(METRICS)
+    fewer = blocks(asked | {"coreference_encoders": ["b"]}, {})
+    assert {name: block["encoders"] for name, block in fewer.items()} == {
+        name: ["b"] if "coreference" in name else ["a", "b"] for name in fewer
+    }
+    assert blocks(asked | {"coreference": None}, {}).keys() == blocks(OPTIONS, {}).keys()
 
 
 def test_without_encoders_there_are_no_blocks():

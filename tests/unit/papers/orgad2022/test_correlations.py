@@ -26,7 +26,7 @@ from tests.unit.papers.orgad2022.made_up import (
     without,
 )
 
-PRINTED = read_published("orgad2022", "values")
+PRINTED = read_published("orgad2022", "values").query("task == 'occupation'")
 ROBERTA, DEBERTA = "roberta-base", "deberta-base"
 PARTS = ["before", "after", "compression", "ceat", "training"]
 FINITE = st.floats(-1e3, 1e3).map(lambda value: round(value, 3))

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from scripts.biasflow.papers.orgad2022.halves import OCCUPATION
 from scripts.biasflow.papers.orgad2022.overview import table1
 from scripts.biasflow.papers.orgad2022.selection import select
 from scripts.biasflow.papers.orgad2022.stages import table3, table5
@@ -44,11 +45,11 @@ def test_rows_of_other_methods_tasks_strategies_seeds_and_heads_change_no_table(
 
 
 def test_strategies_stand_in_the_order_of_the_registry_under_its_labels(tiny):
-    chosen = select(run(tiny, strategies=["scrubbing", "oversampling", "plain", "subsampling"]))
+    chosen = select(run(tiny, strategies=["scrubbing", "oversampling", "plain", "subsampling"]), OCCUPATION)
     texts = dict(zip(MODELS, ["raw", "raw", "raw", "scrubbed"], strict=True))
     assert list(chosen.models.items()) == list(texts.items())
     kept = tiny[(tiny["strategy"] == "oversampling") & (tiny["task"] == "bios")].assign(strategy="oversampling-keep")
-    more = select(run(concatenate([tiny, kept]), strategies=[*STRATEGIES, "oversampling-keep"]))
+    more = select(run(concatenate([tiny, kept]), strategies=[*STRATEGIES, "oversampling-keep"]), OCCUPATION)
     assert [*more.models] == ["none", "oversampling", "oversampling, all kept", "subsampling", "scrubbing"]
 
 
@@ -68,7 +69,7 @@ def test_methods_that_are_asked_for_are_models_of_their_own(tiny):
     assert own.loc[("leace", "raw"), "change"] == pytest.approx(0.25)
     assert own.loc[("with-hard", "raw"), "change"] == pytest.approx(0.5)
     assert own.loc[("scrubbing, leace", "scrubbed"), "change"] == pytest.approx(3.25)
-    models = select(run(frame, **options)).models
+    models = select(run(frame, **options), OCCUPATION).models
     assert len(FIGURES["figure3"](run(frame, **options)).legends[0].get_texts()) == len(models)
 
 
@@ -81,9 +82,9 @@ def test_random_encoders_may_have_seeds_of_their_own(tiny):
 
 
 def test_heads_on_the_pretrained_encoder_are_told_apart_by_the_strategy_of_their_data(tiny):
-    rows = select(run(tiny)).rows
+    rows = select(run(tiny), OCCUPATION).rows
     frozen = rows[rows["stage"] == "frozen"]
     assert set(frozen["model"]) == set(MODELS) and set(frozen["seed"]) == {"0", "5", "11"}
     assert set(table5(run(tiny)).query("encoder == 'tiny'")["strategy"]) == set(MODELS)
     # The task names their seeds, not the paper.
-    assert len(select(run(tiny, seeds=[5])).rows.query("stage == 'frozen'")) == len(frozen)
+    assert len(select(run(tiny, seeds=[5]), OCCUPATION).rows.query("stage == 'frozen'")) == len(frozen)

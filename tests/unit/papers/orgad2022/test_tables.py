@@ -22,7 +22,7 @@ from tests.unit.papers.orgad2022.made_up import (
     without,
 )
 
-PRINTED = read_published("orgad2022", "values")
+PRINTED = read_published("orgad2022", "values").query("task == 'occupation'")
 ROBERTA = "roberta-base"
 TEXTS = ("raw", "scrubbed")
 STAGES = {"before": table3, "after": table4, "frozen": table5}

@@ -15,7 +15,8 @@ from scripts.biasflow.papers.planted.calibration import MEASURES, calibration, d
 from scripts.biasflow.papers.planted.judge import judge, permutation_p
 from scripts.biasflow.results.scores import tidy
 
-OPTIONS = {"encoder": {}, "bias": [0.0, 0.5, 1.0], "seeds": [1, 2]}
+OPTIONS = {"encoder": {}, "bias": [0.0, 0.5, 1.0], "seeds": [1, 2], "coreference": None}
+TRAINED = OPTIONS | {"coreference": {"heads": {"seeds": []}}}
 
 
 def values(by_bias: dict, measure="m") -> pd.DataFrame:
@@ -69,6 +70,12 @@ def test_one_block_of_untouched_encoders():
     assert block["methods"] == ["none"] and set(block["metrics"]) == {"strength", "log_odds"}
 
 
+def test_a_block_for_each_bias_where_the_encoders_are_trained():
+    first, *others = blocks(TRAINED, {}).values()
+    assert [block["task"] for block in others] == [f"planted-coref-bias{bias}" for bias in ("0", "0.5", "1")]
+    assert [name for block in others for name in block["encoders"]] == first["encoders"]
+
+
 @pytest.fixture
 def run():
     """A value of each measure: bias + seed / 10 for the untouched encoders, another one under a method."""
@@ -97,6 +104,27 @@ def test_the_measures_come_from_the_untouched_encoders_and_the_doses_from_their_
         measured(Run(run.scores[~own], run.plan, run.names, run.published, options=OPTIONS))
     with pytest.raises(BiasflowError, match="names"):
         measured(Run(run.scores, run.plan, run.names.head(1), run.published, options=OPTIONS))
+
+
+def test_the_models_for_coreference_are_those_of_the_same_bias(run):
+    trained = [f"planted-coref-bias{bias:g}" for bias in OPTIONS["bias"]]
+    own = run.scores[(run.scores["metric"] == "strength") & (run.scores["method"] == "none")]
+    own = own[own["part"] == "top=10%"].drop(columns=["part"])
+    about = {"metric": "f1_difference", "part": "all", "strategy": "plain"}
+    rows = [
+        own.assign(task=task, head=head, seed="0", **about, value=own["value"] * 10 + wrong)
+        for task in trained
+        for head, wrong in (
+            ("own", 100 * ~own["encoder"].str.startswith(task.replace("coref-", "") + "-")),
+            ("retrained", 50),
+        )
+    ]
+    scores = tidy(pd.concat([run.scores, *rows], ignore_index=True).fillna({"part": "all"}))
+    found = measured(Run(scores, run.plan, run.names, run.published, options=TRAINED))
+    found = found[found["measure"] == "F1 difference in coreference"]
+    assert found["value"].tolist() == pytest.approx((10 * found["bias"] + found["seed"]).tolist())
+    with pytest.raises(BiasflowError, match=r"bias0-seed1.*f1_difference"):
+        measured(Run(run.scores, run.plan, run.names, run.published, options=TRAINED))
 
 
 def test_the_figure_has_a_panel_per_measure(run):

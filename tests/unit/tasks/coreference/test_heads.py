@@ -1,28 +1,16 @@
-"""Scorers trained anew on a frozen encoder: one pass for all, each as if it were trained alone."""
+"""Scorers trained anew on stored vectors: each as if it were trained alone."""
 
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.tasks.coreference import loop
-from scripts.biasflow.tasks.coreference.heads import StoredVectors, store_vectors, train_heads
+from scripts.biasflow.tasks.coreference.heads import StoredVectors, train_heads
 from scripts.biasflow.tasks.coreference.loop import Examples, Recipe
 from scripts.biasflow.tasks.coreference.model import TokenVectors
-from scripts.biasflow.tasks.coreference.segments import Segmenter, SpecialTokens
+from scripts.biasflow.tasks.coreference.segments import Segmenter, SpecialTokens, in_one_row
 from tests.unit.tasks.coreference.made_up import RECIPE, TOKENIZER, documents, save_encoder
 from tests.unit.tasks.coreference.test_task import KilledError, kill_at
-
-
-class Counted:
-    """Token vectors, and how often each document was asked for."""
-
-    def __init__(self, vectors):
-        self.vectors, self.calls = vectors, []
-
-    def __call__(self, document):
-        self.calls.append(document.start)
-        return self.vectors(document)
 
 
 @pytest.fixture
@@ -31,9 +19,10 @@ def stored(tmp_path):
     encoder, _ = load_encoder(save_encoder(tmp_path / "source"), head="none")
     read = documents(tmp_path, range(9), sentences=6)
     pieces = Segmenter(TOKENIZER, 12)(read)
-    vectors = Counted(TokenVectors(encoder, SpecialTokens.of(TOKENIZER)))
-    store_vectors(vectors, pieces, tmp_path / "vectors.npy")
-    return StoredVectors(tmp_path / "vectors.npy", torch.device("cpu")), vectors, pieces, Examples(read[6:], pieces[6:])
+    with torch.inference_mode():
+        encode = TokenVectors(encoder, SpecialTokens.of(TOKENIZER))
+        states = torch.cat([encode(document) for document in pieces]).half()
+    return StoredVectors(states, torch.device("cpu")), encode, pieces, Examples(read[6:], pieces[6:])
 
 
 def heads(stored, work, seeds, **options):
@@ -48,17 +37,23 @@ def equal(a, b):
 
 
 def test_vectors_of_a_window_are_a_slice_of_those_of_the_document(stored):
-    vectors, encoded, pieces, _ = stored
+    vectors, encode, pieces, _ = stored
     for document in (pieces[0], pieces[4].window(1, 2), pieces[8]):
-        torch.testing.assert_close(vectors(document), encoded(document).half().float(), atol=2e-3, rtol=2e-3)
-    assert vectors.hidden == 32
+        torch.testing.assert_close(vectors(document), encode(document).half().float(), atol=2e-3, rtol=2e-3)
 
 
-def test_several_heads_are_those_trained_alone_after_one_pass_of_the_encoder(stored, tmp_path):
-    encoded = stored[1]
-    assert sorted(encoded.calls) == [document.start for document in stored[2]]
+def test_documents_of_one_row_are_encoded_as_they_are_one_by_one(stored):
+    _, encode, pieces, _ = stored
+    row = in_one_row(pieces)
+    windows = [row.window(first, 4) for first in range(0, row.n_segments, 4)]
+    assert row.n_segments == sum(each.n_segments for each in pieces)
+    together = torch.cat([encode(window) for window in windows])
+    torch.testing.assert_close(together, torch.cat([encode(each) for each in pieces]))
+    assert [window.start for window in windows[:2]] == [0, len(windows[0])]
+
+
+def test_several_heads_are_those_trained_alone(stored, tmp_path):
     together = heads(stored, tmp_path / "work", [0, 1, 2])
-    assert len(encoded.calls) == 9
     for seed in (2, 1):
         assert equal(together[seed], heads(stored, tmp_path / f"alone-{seed}", [seed])[seed])
     assert not equal(together[0], together[1])
@@ -79,12 +74,3 @@ def test_a_killed_job_goes_on_to_the_same_heads(stored, tmp_path, monkeypatch):
     resumed = heads(stored, tmp_path / "work", [0, 1])
     assert len(steps) == 9
     assert all(equal(whole[seed], resumed[seed]) for seed in (0, 1))
-
-
-def test_vectors_that_are_not_finite_are_refused(stored, tmp_path):
-    pieces = stored[2]
-    with pytest.raises(BiasflowError, match="not finite"):
-        store_vectors(lambda document: torch.full((len(document), 4), 1e6), pieces, tmp_path / "large.npy")
-    assert not (tmp_path / "large.npy").exists()
-    with pytest.raises(BiasflowError, match="no document"):
-        store_vectors(stored[1], [], tmp_path / "none.npy")

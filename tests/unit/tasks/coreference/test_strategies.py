@@ -26,10 +26,6 @@ def words(document) -> str:
     return " ".join(document.words)
 
 
-def test_plain_is_the_documents_as_they_are(documents):
-    assert debias("plain", documents).documents == documents
-
-
 def test_anonymised_tokens_are_numbered_by_their_first_appearance(documents):
     found = debias("anon", documents)
     assert words(found.documents[0]) == "ANON_0 ANON_1 's mother saw her . ANON_1 told her dog 9 ."

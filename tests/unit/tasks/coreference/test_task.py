@@ -140,7 +140,7 @@ def test_best_keeps_the_first_of_the_best_epochs_and_last_the_last(tmp_path, mon
         ({"seed": 4}, "seed"),
         ({"recipe": RECIPE | {"task_rate": 0.1}}, r"recipe\.task_rate"),
         ({"recipe": RECIPE | {"scorer": RECIPE["scorer"] | {"ffnn": 8}}}, r"recipe\.scorer\.ffnn"),
-        ({"strategy": "doubled"}, "data"),
+        ({"strategy": "doubled", "strategy_module": "tasks.coreference.strategies"}, "data"),
     ],
 )
 def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, monkeypatch, change, named):
@@ -155,11 +155,13 @@ def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, mon
 
 @pytest.mark.parametrize(("strategy", "documents", "counted"), [("doubled", 8, None), ("ca", 8, "swapped")])
 def test_strategies_change_the_training_documents_alone(tmp_path, strategy, documents, counted):
-    facts = run(tmp_path, "model", strategy=strategy, recipe=RECIPE | {"epochs": 1})
+    named = {"strategy_module": "tasks.coreference.strategies", "recipe": RECIPE | {"epochs": 1}}
+    facts = run(tmp_path, "model", strategy=strategy, **named)
     assert (facts["train"], facts["validation"], facts["steps"]) == (documents, 2, documents)
     assert counted is None or facts[counted] > 0
-    with pytest.raises(BiasflowError, match="strategy 'scrubbing'"):
-        run(tmp_path, "model", strategy="scrubbing")
+    for wrong in ({}, named):
+        with pytest.raises(BiasflowError, match="'scrubbing'"):
+            run(tmp_path, "model", strategy="scrubbing", **wrong)
 
 
 def test_a_method_in_training_changes_the_weights_and_is_carried_by_the_model(tmp_path, densray):  # noqa: F811

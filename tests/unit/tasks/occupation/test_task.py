@@ -134,7 +134,7 @@ def test_a_method_in_training_is_carried_and_read_with_the_model(folder, monkeyp
 
     source = Source(trained, ("erased",), "bios-raw", {"biographies": (folder / "biographies.parquet",)})
     first_token.read(source, folder / "vectors", max_length=32, text="raw")
-    source.data["first_token"] = (folder / "vectors",)
+    source.data["vectors"] = (folder / "vectors",)
     options = {"text": RAW, "split_seeds": [5], "head_seeds": [0], "epochs": 2}
     heads.read(source, folder / "heads.parquet", **options)
     scores = score(folder / "heads.parquet")

@@ -1,0 +1,38 @@
+"""How much processor time a job needs before it does anything, against the one import that it cannot do without."""
+
+import resource
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from scripts.bench.timing import row
+from scripts.biasflow.registry import METRICS, READOUTS, module_of
+
+REPEATS = 3  # of half a minute
+
+
+def processor_seconds(*modules: str) -> float:
+    """User and system time of a process that imports these and ends."""
+    before = _children()
+    subprocess.run([sys.executable, "-c", f"import {', '.join(modules)}"], check=True)
+    return _children() - before
+
+
+def bench_start() -> Iterator[dict]:
+    """A readout of a model against torch alone, one of stored vectors too, and a scoring job against pandas alone."""
+    jobs = {
+        "readout with a model": ("torch", "scripts.read", module_of(READOUTS["vectors"])),
+        "readout of stored vectors": ("torch", "scripts.read", module_of(READOUTS["probes"])),
+        "scoring job": ("pandas", "scripts.score", module_of(METRICS["weat"])),
+    }
+    for name, (least, *modules) in jobs.items():
+        works = [("scripts._rule", *modules), (least,)]
+        times = [[processor_seconds(*work) for work in works] for _ in range(REPEATS)]  # in turn
+        ours, other = map(statistics.median, zip(*times, strict=True))
+        yield row(f"start of a {name} against `import {least}`", ours, other, "processor time of whole processes")
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

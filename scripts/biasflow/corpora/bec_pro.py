@@ -1,0 +1,77 @@
+"""BEC-Pro (Bartl et al. 2020): a person word and a profession in five templates, in English or German.
+
+What is masked is found here by the columns Sentence, Person and Profession: the released columns with masks hide five
+sentences of each language wrongly ("This [MASK] is a lodging [MASK]ager."), and have one mask a word of a profession,
+not one a piece."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.records import read_records, refuse
+
+COLUMNS = {
+    "Sentence": "text",
+    "Template": "template",
+    "Person": "person",
+    "Gender": "gender",
+    "Profession": "profession",
+    "Prof_Gender": "profession_gender",
+}
+ENGLISH_NAME = "Profession_EN"  # in the German file, where a profession has a form for each gender
+FEMALE, MALE = GENDERS = ("female", "male")
+PROFESSION_GENDERS = (FEMALE, MALE, "balanced")
+PERSON, BOTH = "person", "both"  # what is masked
+
+
+def read_bec_pro(path: str | Path) -> pd.DataFrame:
+    """The sentences in the order of the file: text, person, gender (of the person word), profession (in German by its
+    English name), profession_gender (by US statistics), start and end (characters of the person word),
+    profession_start, profession_end; template and pair: numbers, from 0, of the template and of who the sentence is
+    about, among those of its gender: "he" and "she", "my father" and "my mother" have the same.
+
+    BiasflowError names file and line: a column that is missing, no sentence, an unknown gender, a person or profession
+    that is not in its sentence; and templates or persons of one gender that have no counterpart."""
+    table = read_records(path, [*COLUMNS, ENGLISH_NAME])
+    missing = [column for column in COLUMNS if column not in table]
+    if missing or table.empty:
+        raise BiasflowError(f"{path}: needs the columns {', '.join(COLUMNS)}, and a row; check the file.")
+    for column, known in (("Gender", GENDERS), ("Prof_Gender", PROFESSION_GENDERS)):
+        refuse(path, table[column], ~table[column].isin(known), f"is none of {', '.join(known)}")
+    spans = []
+    for name, place in (("Person", 0), ("Profession", -1)):
+        found = [
+            [match.span() for match in re.finditer(rf"\b{re.escape(word)}\b", text)]
+            for word, text in zip(table[name], table["Sentence"], strict=True)
+        ]
+        refuse(path, table[name], pd.Series([not each for each in found], table.index), "is not in its sentence")
+        spans.append([each[place] for each in found])
+    english = table[ENGLISH_NAME if ENGLISH_NAME in table else "Profession"]
+    table = table[list(COLUMNS)].rename(columns=COLUMNS).assign(profession=english).astype("str")
+    for (start, end), own in zip((("start", "end"), ("profession_start", "profession_end")), spans, strict=True):
+        table = table.assign(**{start: [span[0] for span in own], end: [span[1] for span in own]})
+    who = pd.Series([text[:end] for text, end in zip(table["text"], table["end"], strict=True)], table.index)
+    for column, values in (("template", table["template"]), ("pair", who)):
+        numbers = {gender: _numbers(values[table["gender"] == gender]) for gender in GENDERS}
+        if len(numbers[MALE]) != len(numbers[FEMALE]):
+            counts = " and ".join(f"{len(numbers[gender])} {gender}" for gender in GENDERS)
+            raise BiasflowError(f"{path}: {counts} values of {column}; each needs a counterpart, in the same order.")
+        pairs = zip(table["gender"], values, strict=True)
+        table = table.assign(**{column: [numbers[gender][value] for gender, value in pairs]})
+    return table.reset_index(drop=True)
+
+
+def _numbers(values: pd.Series) -> dict[str, int]:
+    """Each value -> its number in the order of appearance."""
+    return {value: number for number, value in enumerate(values.unique())}
+
+
+def items(sentences: str | Path) -> pd.DataFrame:
+    """The person word of every sentence, with the profession in sight (masked: person), then with that masked, too
+    (both): item (number of the sentence, from 0), and what `masked_words.piece_log_probabilities` needs."""
+    table = read_bec_pro(sentences).rename_axis("item").reset_index()
+    ends = {"also_start": table.pop("profession_start"), "also_end": table.pop("profession_end")}
+    person = table.assign(masked=PERSON, also_start=-1, also_end=-1)
+    return pd.concat([person, table.assign(masked=BOTH, **ends)], ignore_index=True).assign(filling="together")

@@ -1,0 +1,74 @@
+"""Winogender (Rudinger et al. 2018): sentences about an occupation and a participant, with a pronoun of one of them."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.records import read_records, refuse
+
+GENDERS = ("male", "female")  # the third sentence has "they", and often another form of the verb
+PARTS = ("occupation", "participant")  # whom the pronoun stands for, by the number in a sentence's name
+SHARES = {"bls": "bls_pct_female", "bergsma": "bergsma_pct_female"}  # shares of women, and their columns
+
+
+def read_shares(path: str | Path) -> pd.DataFrame:
+    """The share of women, in [0, 1], by occupation: columns bls (US labour statistics) and bergsma (of mentions in
+    text, Bergsma and Lin 2006). BiasflowError names file and line."""
+    table = read_records(path, ["occupation", *SHARES.values()])
+    missing = [column for column in ("occupation", *SHARES.values()) if column not in table]
+    if missing or table.empty:
+        raise BiasflowError(
+            f"{path}: needs the columns occupation, {', '.join(SHARES.values())}, and a row; check the file."
+        )
+    refuse(path, table["occupation"], table["occupation"].duplicated(), "is there a second time; remove one")
+    for column in SHARES.values():
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        refuse(path, table[column], ~numbers.between(0, 100), "is no share from 0 to 100 per cent")
+        table[column] = numbers.astype(float) / 100
+    return table.set_index("occupation")[list(SHARES.values())].set_axis(list(SHARES), axis=1)
+
+
+def read_winogender(path: str | Path) -> pd.DataFrame:
+    """The sentences with a masculine and a feminine pronoun, in the order of the file: item ("nurse.patient.1"),
+    occupation, participant ("someone" for half of them), refers_to (whom the pronoun stands for: occupation or
+    participant), gender, text, start and end (characters of the pronoun).
+
+    BiasflowError names file and line: a name of another form, a sentence without its counterpart, or two that differ in
+    more than the pronoun."""
+    table = read_records(path, ["sentid", "sentence"])
+    if list(table.columns) != ["sentid", "sentence"] or table.empty:
+        raise BiasflowError(f"{path}: needs the columns sentid and sentence, and a row; check the file.")
+    parts = table["sentid"].str.extract(r"^(\w+)\.(\w+)\.([01])\.(male|female|neutral)\.txt$")
+    refuse(path, table["sentid"], parts[0].isna(), "is not of the form occupation.participant.answer.gender.txt")
+    names = ["occupation", "participant", "answer", "gender"]
+    table = table.assign(**{name: parts[number] for number, name in enumerate(names)})
+    table = table[table["gender"].isin(GENDERS)]
+    rows = []
+    for (occupation, participant, answer), own in table.groupby(names[:3], sort=False):
+        item = f"{occupation}.{participant}.{answer}"
+        texts = dict(zip(own["gender"], own["sentence"], strict=True))
+        if sorted(own["gender"]) != sorted(GENDERS):
+            raise BiasflowError(f"{path}: line {own.index[0]}: {item} needs one sentence of each gender.")
+        words = [texts[gender].split(" ") for gender in GENDERS]
+        places = [place for place, each in enumerate(zip(*words, strict=False)) if len(set(each)) > 1]
+        if len({len(each) for each in words}) > 1 or len(places) != 1:
+            raise BiasflowError(f"{path}: line {own.index[0]}: the sentences of {item} differ in more than one word.")
+        start = len(" ".join([*words[0][: places[0]], ""]))
+        for gender, each in zip(GENDERS, words, strict=True):
+            pronoun = each[places[0]].rstrip(".,;!?")
+            about = (item, occupation, participant, PARTS[int(answer)], gender)
+            rows.append((*about, texts[gender], start, start + len(pronoun)))
+    columns = ["item", "occupation", "participant", "refers_to", "gender", "text", "start", "end"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def items(sentences: str | Path, occupations: str | Path) -> pd.DataFrame:
+    """`read_winogender` with the shares of women of each sentence's occupation (bls, bergsma), and what
+    `masked_words.piece_log_probabilities` needs. BiasflowError names an occupation without a share."""
+    table, shares = read_winogender(sentences), read_shares(occupations)
+    unknown = sorted(set(table["occupation"]) - set(shares.index))
+    if unknown:
+        raise BiasflowError(f"{occupations}: no share of women for {unknown[0]}; add it.")
+    table = table.join(shares, on="occupation")
+    return table.assign(also_start=-1, also_end=-1, filling="together")

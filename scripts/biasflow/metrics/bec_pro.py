@@ -1,0 +1,89 @@
+"""BEC-Pro: does a profession in sight make person words of one gender likelier than a masked one does?
+
+Association (Kurita et al. 2019) = ln p(person word | its place masked) - ln p(person word | the profession masked, too,
+a mask a piece). A person word of several pieces has their sum, all masked together.
+
+Source: Bartl et al. (2020), who test female against male person words with Wilcoxon's signed-rank test within the
+typically female, male and balanced professions. Sentences share professions, so the intervals here draw professions."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy  # whose scipy.stats takes a second to load, and does so where it is first used
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.bec_pro import BOTH, FEMALE, MALE, PERSON
+from scripts.biasflow.corpora.bec_pro import PROFESSION_GENDERS as GROUPS
+from scripts.biasflow.metrics.bootstrap import interval
+from scripts.biasflow.metrics.items import SUMMARY, score_items
+
+SENTENCE = ["template", "pair", "profession", "profession_gender", "gender"]
+ITEM = [*SENTENCE, "masked", "log_p"]
+
+
+def associations(words: pd.DataFrame) -> pd.DataFrame:
+    """One row a pair of sentences that differ in the gender of the person word: template, pair, profession,
+    profession_gender, and the associations `female` and `male`, in nats.
+
+    words: a row a piece of a person word, columns ITEM: SENTENCE (pair: of the person words that correspond), masked
+    (person, both) and log_p (nats). BiasflowError for a sentence without both maskings or without its counterpart."""
+    wide = (
+        words.groupby([*SENTENCE, "masked"], sort=False)["log_p"]
+        .sum()
+        .unstack("masked")
+        .reindex(columns=[PERSON, BOTH])
+    )
+    pairs = (wide[PERSON] - wide[BOTH]).unstack("gender").reindex(columns=[FEMALE, MALE])
+    if pairs.empty or pairs.isna().any(axis=None):
+        raise BiasflowError("BEC-Pro: a sentence lacks a masking or its counterpart of the other gender")
+    return pairs.reset_index()
+
+
+def score(path: str | Path) -> pd.DataFrame:
+    """`summary` of every method, from what readouts/masked_words.py wrote of the sentences of corpora/bec_pro.py."""
+    return score_items(path, ITEM, summary)
+
+
+def summary(items: pd.DataFrame) -> pd.DataFrame:
+    """All scores of one model: columns metric, part, variant, value, n, low, high (bootstrap over professions).
+
+    bec_pro_association, with part "<gender of the person>-<of the profession>", the mean (n: sentences);
+    bec_pro_difference, female minus male person words, and bec_pro_wilcoxon_p, two-sided, by the gender of the
+    profession (n: pairs of sentences); bec_pro_interaction, the difference in typically female professions minus that
+    in typically male ones, in nats: 0 if professions make no difference (n: professions of both).
+
+    items: as `associations` takes them."""
+    pairs = associations(items)
+    both = pairs[[FEMALE, MALE]].to_numpy()
+    groups = np.column_stack([pairs["profession_gender"] == group for group in GROUPS]).astype(float)
+
+    def means_of(counts: np.ndarray) -> np.ndarray:
+        """Means [resamples, groups, (female, male)], their differences, and the interaction, in one row a resample."""
+        drawn = counts @ groups
+        with np.errstate(invalid="ignore"):
+            means = np.stack([counts @ (groups * side[:, None]) / drawn for side in both.T], axis=-1)
+        differences = means[..., 0] - means[..., 1]
+        return np.column_stack([means.reshape(len(counts), -1), differences, differences[:, 0] - differences[:, 1]])
+
+    values = means_of(np.ones((1, len(pairs))))[0]
+    low, high = interval(means_of, pairs["profession"])
+    sizes = groups.sum(axis=0).astype(int)
+    names = [
+        *(
+            ("bec_pro_association", f"{g}-{group}", n)
+            for group, n in zip(GROUPS, sizes, strict=True)
+            for g in (FEMALE, MALE)
+        ),
+        *(("bec_pro_difference", group, n) for group, n in zip(GROUPS, sizes, strict=True)),
+        ("bec_pro_interaction", "-", pairs.loc[groups[:, :2].any(axis=1), "profession"].nunique()),
+    ]
+    rows = [
+        (name, part, "-", value, n, *ends)
+        for (name, part, n), value, *ends in zip(names, values, low, high, strict=True)
+    ]
+    for group, own in pairs.groupby("profession_gender", sort=False):
+        equal = (own[FEMALE] == own[MALE]).all()
+        p = np.nan if equal else float(scipy.stats.wilcoxon(own[FEMALE], own[MALE]).pvalue)
+        rows.append(("bec_pro_wilcoxon_p", group, "-", p, len(own), np.nan, np.nan))
+    return pd.DataFrame(rows, columns=SUMMARY)

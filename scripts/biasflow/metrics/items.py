@@ -1,0 +1,29 @@
+"""Scores of a test from the table of its items: a summary for every method that the items were read under.
+
+A summary is a pure function of the items of one model, wherever their scores are from."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.readouts.files import METHOD, load_table
+
+SUMMARY = ["metric", "part", "variant", "value", "n", "low", "high"]  # columns of a summary
+
+
+def score_items(
+    path: str | Path, columns: Sequence[str], summary: Callable[[pd.DataFrame], pd.DataFrame]
+) -> pd.DataFrame:
+    """`summary` of the items of each method and setting, with these two columns before its own.
+
+    path: a readout's table of items with `columns`. BiasflowError names file and method of what `summary` refuses."""
+    found = []
+    for method, items in load_table(path, columns).groupby(METHOD, sort=False):
+        try:
+            scores = summary(items)
+        except BiasflowError as error:
+            raise BiasflowError(f"{path}: {' '.join(method)}: {error}") from error
+        found.append(scores.assign(**dict(zip(METHOD, method, strict=True)))[[*METHOD, *scores.columns]])
+    return pd.concat(found, ignore_index=True)

@@ -1,0 +1,231 @@
+"""The two halves of the paper: occupation prediction and coreference resolution, and what each measures of its models.
+
+All tables and figures are made by the same code from a half: its options, the rows of the table of scores that are its
+own, and its measures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from scripts.biasflow.papers.orgad2022.measures import (
+    COMPRESSION_VALUE,
+    CONTROL_VALUE,
+    READINGS,
+    RELEASED,
+    UNDEFINED,
+    Measure,
+    compression,
+)
+
+RAW, SCRUBBED = "raw", "scrubbed"
+# Fine-tuned encoders with their own head, with retrained ones, and by themselves; heads on the encoder before
+# fine-tuning, and this encoder by itself, or never trained.
+BEFORE, AFTER, FINETUNED = "before", "after", "finetuned"
+FROZEN, PRETRAINED, RANDOM = "frozen", "pretrained", "random"
+FAIRNESS, WINOBIAS, COMPRESSION, CEAT = "fairness", "winobias", "compression", "ceat"  # metrics of the registry
+
+
+@dataclass(frozen=True, eq=False)  # one is like itself alone, so that what is made of it can be kept
+class Half:
+    """One task of the paper, and what is measured of it.
+
+    kind             of the registry's TASKS
+    label            what messages call it
+    task, encoders, strategies  the paper's options that name the task, its encoders and its strategies
+    texts            end of a dataset's name, after the task's -> the text that it is ("raw" where there is one only)
+    performance      metric of the registry -> measures of how well the task is done; the first is printed
+    extrinsic        measures of bias on the task itself, as printed; `variants`: other readings
+    extrinsic_by     the metric of the registry that gives them
+    probe_data       whose labels the probe codes; the printed values stand beside the first
+    in_overview      those of `extrinsic` that the paper's table 1 has
+    panels           those of `extrinsic` that the figure of all measures has, row by row
+    printed_in       stage -> the paper's table
+    readings         of the predictions, which variants begin with"""
+
+    kind: str
+    label: str
+    task: str
+    encoders: str
+    strategies: str
+    texts: Mapping[str, str]
+    performance: Mapping[str, Sequence[Measure]]
+    extrinsic: Sequence[Measure]
+    variants: Sequence[Measure]
+    extrinsic_by: str
+    probe_data: Sequence[str]
+    in_overview: Sequence[Measure]
+    panels: Sequence[Sequence[Measure]]
+    printed_in: Mapping[str, str]
+    readings: Sequence[str] = ()
+
+    @property
+    def unnamed(self) -> str:
+        """Why nothing of it was run where no task is named."""
+        return f"papers.orgad2022.{self.task} names no task"
+
+    @property
+    def unlisted(self) -> str:
+        """Why nothing of it was run with an encoder that is not named."""
+        return f"it is not in papers.orgad2022.{self.encoders}"
+
+    @cached_property
+    def bias(self) -> list[Measure]:
+        """All measures of bias on the task itself."""
+        return [*self.extrinsic, *self.variants]
+
+    @cached_property
+    def scored_by(self) -> dict[str, list[Measure]]:
+        """Metric of the registry -> the measures of the task itself that it gives."""
+        found = {metric: [*measures] for metric, measures in self.performance.items()}
+        found[self.extrinsic_by] = [*found.get(self.extrinsic_by, []), *self.bias]
+        return found
+
+    @cached_property
+    def printed(self) -> list[Measure]:
+        """The printed measures of the task itself."""
+        return [next(iter(self.performance.values()))[0], *self.extrinsic]
+
+    @cached_property
+    def required(self) -> frozenset[tuple[str, str]]:
+        """The keys of the printed measures, which every run has that has others of the same metric."""
+        return frozenset(measure.key for measure in self.printed)
+
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """All of them, in the order of the tables."""
+        coded = [compression(self.probe_data, reading) for reading in READINGS]
+        task = [measure for measures in self.performance.values() for measure in measures]
+        others = [*(measure for other in coded[1:] for measure in other), *task, *self.variants]
+        return [*coded[0], *self.printed, *(measure for measure in others if measure not in self.printed)]
+
+    @cached_property
+    def labels(self) -> dict[tuple[str, str], str]:
+        """Key -> label of all measures."""
+        return {measure.key: measure.label for measure in self.measures}
+
+    @cached_property
+    def inputs(self) -> list[str]:
+        """The texts that models are tested and probed on; tables name them where there are several."""
+        return [*dict.fromkeys(self.texts.values())]
+
+    @cached_property
+    def of_texts(self) -> frozenset[str]:
+        """The metrics, as in the table of scores, whose datasets are texts of the task."""
+        return frozenset({measure.metric for measure in self.measures} | {CONTROL_VALUE, UNDEFINED})
+
+    def metric_of(self, key: tuple[str, str]) -> str:
+        """The metric of the registry that gives the measure with this key."""
+        if key[0] == COMPRESSION_VALUE:
+            return COMPRESSION
+        return next(metric for metric, own in self.scored_by.items() if key in {measure.key for measure in own})
+
+    def undefined(self, measure: Measure) -> tuple[str, str]:
+        """The key of the cells that are 0/0 in a measure of bias."""
+        readings = [reading for reading in self.readings if measure.variant.startswith(reading)]
+        return UNDEFINED, " ".join([*readings, measure.metric.split("_")[0]])
+
+
+def _named(*parts: str) -> str:
+    """The variant that has these parts."""
+    return "-".join(filter(None, parts))
+
+
+def _gaps(reading: str = "", *, shares: str) -> list[Measure]:
+    """The nine measures of bias that both halves have, in a reading of the predictions ("" where there is but one);
+    shares: the variant of the correlations."""
+    rates = {"tpr": "TPR", "fpr": "FPR", "precision": "Precision"}
+    pairs = (
+        (
+            Measure(f"{name} gap (P)", f"{rate}_gap_pearson", shares),
+            Measure(f"{name} gap (S)", f"{rate}_gap_sum", reading),
+        )
+        for rate, name in rates.items()
+    )
+    return [
+        *(measure for pair in pairs for measure in pair),
+        Measure("Independence gap (S)", "independence", reading),
+        Measure("Separation gap (S)", "separation", _named(reading, "absdiff")),
+        Measure("Sufficiency gap (S)", "sufficiency", _named(reading, "absdiff")),
+    ]
+
+
+def _other_distances(reading: str = "") -> list[Measure]:
+    """Separation and sufficiency by other sums, and free of the order of labels."""
+    return [
+        Measure("Separation gap (S)", "separation", _named(reading, "sum")),
+        *(
+            Measure("Sufficiency gap (S)", "sufficiency", _named(reading, how))
+            for how in ("sum", "absdiff-order-free", "sum-order-free")
+        ),
+    ]
+
+
+def _labelled(measures: Sequence[Measure], *labels: str) -> list[Measure]:
+    found = {measure.label: measure for measure in measures}
+    return [found[label] for label in labels]
+
+
+def _in_rows(gaps: Sequence[Measure]) -> list[list[Measure]]:
+    """A row of correlations, a row of sums, a row of information measures."""
+    rows = [[f"{rate} gap ({kind})" for rate in ("TPR", "FPR", "Precision")] for kind in "PS"]
+    rows += [[f"{name} gap (S)" for name in ("Independence", "Separation", "Sufficiency")]]
+    return [_labelled(gaps, *row) for row in rows]
+
+
+_OVERVIEW = ("FPR gap (S)", "Separation gap (S)", "Sufficiency gap (S)")
+_BIOS = _gaps(shares="train")
+TPR_GAP, *_ = _BIOS
+PEARSON = [measure for measure in _BIOS if measure.variant == "train"]
+OCCUPATION = Half(
+    kind="occupation",
+    label="occupation prediction",
+    task="task",
+    encoders="encoders",
+    strategies="strategies",
+    texts={RAW: RAW, SCRUBBED: SCRUBBED},
+    performance={FAIRNESS: [Measure("Accuracy", "accuracy")]},
+    extrinsic=_BIOS,
+    variants=[
+        *(measure._replace(variant=shares) for measure in PEARSON for shares in ("test", "labour")),
+        *_other_distances(),
+    ],
+    extrinsic_by=FAIRNESS,
+    probe_data=(RELEASED, "same-seed", "paper"),
+    in_overview=[TPR_GAP, *_labelled(_BIOS, *_OVERVIEW)],
+    panels=_in_rows(_BIOS),
+    printed_in={BEFORE: "3", AFTER: "4", FROZEN: "5"},
+)
+
+_F1S = {"muc_f1": "MUC", "b_cubed_f1": "B-cubed", "ceafe_f1": "CEAFe", "lea_f1": "LEA"}
+F1_DIFFERENCE = Measure("F1 diff (pro - anti)", "f1_difference", "all")
+_PRONOUNS = _gaps(RELEASED, shares=RELEASED)
+_SIDES, _WHOM = ("pro", "anti"), ("right", "other", "both", "none")  # whom the pronoun is with
+_TOKENS = "tokens"  # the other reading of who stands with the pronoun
+COREFERENCE = Half(
+    kind="coreference",
+    label="coreference resolution",
+    task="coreference",
+    encoders="coreference_encoders",
+    strategies="coreference_strategies",
+    texts=dict.fromkeys(("test", "winobias", "professions"), RAW),
+    performance={
+        "coreference": [Measure("F1", "conll_f1"), *(Measure(f"F1, {name}", key) for key, name in _F1S.items())],
+        WINOBIAS: [
+            *(Measure("F1 of one side", "conll_f1", side) for side in _SIDES),
+            *(Measure("Pronoun with", "pronoun_accuracy", f"{side} {whom}") for side in _SIDES for whom in _WHOM),
+        ],
+    },
+    extrinsic=[F1_DIFFERENCE, *_PRONOUNS],
+    variants=[
+        *(F1_DIFFERENCE._replace(variant=kind) for kind in ("type1", "type2")),
+        *_gaps(_TOKENS, shares=_TOKENS),
+        *_other_distances(RELEASED),
+        *_other_distances(_TOKENS),
+    ],
+    extrinsic_by=WINOBIAS,
+    probe_data=(RELEASED, "paper"),
+    in_overview=[F1_DIFFERENCE, *_labelled(_PRONOUNS, *_OVERVIEW)],
+    panels=[[F1_DIFFERENCE], *_in_rows(_PRONOUNS)],
+    printed_in={BEFORE: "7", AFTER: "8"},
+    readings=(RELEASED, _TOKENS),
+)

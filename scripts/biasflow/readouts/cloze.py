@@ -1,0 +1,87 @@
+"""Tokens that are wanted in texts with masks: what every readout of a masked-LM head is made of."""
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
+
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
+from scripts.biasflow.encoders.batches import encode, with_occurrences
+from scripts.biasflow.encoders.masked_lm import logits_at
+from scripts.biasflow.readouts.reader import Reader
+from scripts.biasflow.readouts.source import Source
+
+
+@dataclass(frozen=True)
+class Cloze:
+    """A text as token ids, special tokens and masks among them, and the `tokens` that are wanted at the positions `at`
+    (from 0). A position that is not masked is asked for what stands there."""
+
+    ids: tuple[int, ...]
+    at: tuple[int, ...]
+    tokens: tuple[int, ...]
+
+
+def masked(ids: Sequence[int], at: Sequence[int], mask: int) -> Cloze:
+    """The tokens at the positions `at`, all of them masked at once."""
+    text = list(ids)
+    for place in at:
+        text[place] = mask
+    return Cloze(tuple(text), tuple(at), tuple(ids[place] for place in at))
+
+
+def log_probabilities_of(reader: Reader, clozes: Sequence[Cloze], description: str) -> np.ndarray:
+    """log p(token | text) of every wanted token, one cloze after the other, in nats: [methods, wanted tokens].
+
+    A text that several clozes share goes through the model once, and a position that several tokens are wanted at is
+    scored once."""
+    texts: dict[tuple[int, ...], int] = {}
+    numbers = [texts.setdefault(cloze.ids, len(texts)) for cloze in clozes]
+    text_of = np.repeat(numbers, [len(cloze.at) for cloze in clozes])
+    at, tokens = (
+        np.fromiter((one for cloze in clozes for one in getattr(cloze, name)), dtype=np.int64)
+        for name in ("at", "tokens")
+    )
+    encoded = BatchEncoding({"input_ids": [list(ids) for ids in texts]})
+    found = np.empty((len(reader.axis), len(tokens)))
+    for wanted, rows, batch in with_occurrences(reader.batches(encoded, description), text_of):
+        places = [torch.from_numpy(each).to(reader.model.device) for each in (rows, at[wanted], tokens[wanted])]
+        found[:, wanted] = reader.under_each(_log_p_at, reader.model, batch, *places)
+    return found
+
+
+def _log_p_at(
+    model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor, tokens: torch.Tensor
+) -> torch.Tensor:
+    """log p of the tokens at these rows and positions of a batch: [tokens]."""
+    chosen = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
+    chosen[rows, at] = True
+    place = chosen.flatten().cumsum(0).reshape(chosen.shape) - 1  # the number of a position among those that are scored
+    return logits_at(model, batch, chosen).double().log_softmax(-1)[place[rows, at], tokens]
+
+
+def items_of(source: Source, module: str, of: Mapping[str, str] | None) -> pd.DataFrame:
+    """The items of a test as its module lists them: items(**files by role, **of)."""
+    files = {role: source.file(role) for role in source.data}
+    return importlib.import_module(module).items(**files, **(of or {}))
+
+
+def encode_whole(reader: Reader, texts: Sequence[str], **options: bool) -> BatchEncoding:
+    """Token ids of texts, special ones included; options: of the tokenizer.
+
+    BiasflowError names the first text that is longer than the encoder takes."""
+    encoded = encode(reader.tokenizer, texts, verbose=False, **options)
+    for text, ids in zip(texts, encoded["input_ids"], strict=True):
+        if len(ids) > reader.longest_input:
+            raise BiasflowError(f"{text!r} has {len(ids)} tokens, the encoder takes {reader.longest_input}; drop it.")
+    return encoded
+
+
+def check_known(tokenizer: PreTrainedTokenizerBase, word: str, ids: Sequence[int]) -> None:
+    """AbsentError for a word without pieces, or with one that is unknown to the encoder."""
+    if not len(ids) or not set(ids).isdisjoint(tokenizer.all_special_ids):  # the unknown piece is one of them
+        raise AbsentError(f"{word!r} is not made of the encoder's vocabulary; choose another word.")

@@ -1,0 +1,101 @@
+"""The readout `professions`: vectors of the professions of WinoBias's sentences, or others like them, under every
+method, when nothing tells the gender of a pronoun.
+
+File: array "vectors" [stored methods, rows, hidden], as readouts.first_token has it; meta: layers, words (true). The
+rows are in a table beside it (tasks.coreference.professions). A vector is the mean of the last layer's states of the
+profession's pieces.
+
+Source: Orgad et al. (2022; section 4.1 and the released extraction)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+from transformers import BatchEncoding
+
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
+from scripts.biasflow.corpora.winobias import Sentence, masked_words, read_professions, read_sentences
+from scripts.biasflow.encoders.batches import with_occurrences
+from scripts.biasflow.encoders.first_token import check_finite, dtype_on
+from scripts.biasflow.encoders.precision import half
+from scripts.biasflow.encoders.taps import layers
+from scripts.biasflow.readouts.files import array_on_disk
+from scripts.biasflow.readouts.reader import Reader, open_reader
+from scripts.biasflow.readouts.source import Source
+from scripts.biasflow.readouts.states import LAYERS, VECTORS, WORDS, to_be_stored
+from scripts.biasflow.tasks.coreference.professions import profession_rows, write_rows
+from scripts.biasflow.tasks.coreference.segments import SPECIAL, Segmenter, SpecialTokens
+
+
+def read(source: Source, output: Path, *, word_prefix_space: bool) -> dict:
+    """Read the vectors of the professions in the sentences of the role `pro` (a CoNLL file), each with the tokenizer's
+    mask for every pronoun that tells a gender.
+
+    Role `professions`: which these are (a table of `corpora.winobias.read_professions`). word_prefix_space: as in
+    `segments.Segmenter`; sentences become pieces as documents do in training. A model of the training "random/seed<n>"
+    is drawn anew. BiasflowError: what `read_sentences` refuses, a sentence longer than the encoder takes, vectors that
+    are not finite, a method that changes nothing; AbsentError: no mask, or no piece for a profession."""
+    known = read_professions(source.file("professions"))
+    sentences = read_sentences(source.file("pro"), pro=True, known=known)
+    rows = profession_rows(sentences, known)
+    reader = open_reader(source, "none")
+    n_layers = len(layers(reader.model))
+    reader = replace(reader, fitted=to_be_stored(reader.fitted, n_layers, words=True))
+    encoded, places = _tokenised(reader, sentences, rows, word_prefix_space)
+    batches = reader.batches(encoded, "vectors of professions")
+    shape = (len(reader.axis), len(rows), reader.model.config.hidden_size)
+    dtype = str(dtype_on(reader.model.device)).removeprefix("torch.")
+    with array_on_disk(output, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
+        for numbers, of_sentence, batch in with_occurrences(batches, rows["document"].to_numpy()):
+            found = reader.under_each(_means, reader.model, batch, of_sentence, places[numbers])
+            check_finite(torch.from_numpy(found))
+            vectors[:, numbers] = found
+        meta |= {LAYERS: n_layers, WORDS: True}
+        facts = reader.facts()
+    write_rows(rows, output)
+    return {**facts, **meta, "sentences": len(sentences), "rows": len(rows)}
+
+
+def _tokenised(
+    reader: Reader, sentences: Sequence[Sentence], rows: pd.DataFrame, word_prefix_space: bool
+) -> tuple[BatchEncoding, np.ndarray]:
+    """The masked sentences as token ids, and the first and last token of every row, [rows, 2]."""
+    tokenizer, longest = reader.tokenizer, reader.longest_input
+    if tokenizer.mask_token is None:
+        raise AbsentError(f"{type(tokenizer).__name__}: no mask token, so that no pronoun can be hidden.")
+    special = SpecialTokens.of(tokenizer)
+    documents = [each.document.with_words(masked_words(each, tokenizer.mask_token)) for each in sentences]
+    pieces = Segmenter(tokenizer, longest, word_prefix_space)(documents)
+    for document, own in zip(documents, pieces, strict=True):
+        if own.n_segments > 1:
+            raise BiasflowError(
+                f"document {document.name}: {len(own) + SPECIAL} tokens; the encoder takes {longest}: shorten it."
+            )
+    places = np.empty((len(rows), 2), dtype=int)
+    for row, (number, first, last, name) in enumerate(
+        rows[["document", "first", "last", "profession"]].itertuples(index=False)
+    ):
+        words = pieces[number].words.numpy()
+        places[row] = np.searchsorted(words, first), np.searchsorted(words, last, side="right") - 1
+        if tokenizer.unk_token_id in pieces[number].ids[places[row, 0] : places[row, 1] + 1]:
+            raise AbsentError(
+                f"document {documents[number].name}: the encoder's vocabulary lacks the word {name!r}; "
+                "choose other sentences."
+            )
+    ids = [[special.before, *own.ids.tolist(), special.after] for own in pieces]
+    return BatchEncoding({"input_ids": ids, "attention_mask": [[1] * len(own) for own in ids]}), places + 1
+
+
+def _means(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, places: np.ndarray) -> torch.Tensor:
+    """Mean states in the last layer of tokens places [rows, 2] (first, last) of those sentences of the batch."""
+    with half(model.device):
+        states = model.base_model(**batch).last_hidden_state[torch.from_numpy(sentences).to(model.device)].float()
+    first, last = torch.from_numpy(places).to(model.device).T[..., None]
+    tokens = torch.arange(states.shape[1], device=model.device)
+    weights = ((tokens >= first) & (tokens <= last)).float()
+    means = torch.einsum("nt,ntd->nd", weights / weights.sum(dim=1, keepdim=True), states)
+    return means.to(dtype_on(model.device))

@@ -1,0 +1,60 @@
+"""The pairs of sentences that coreference is asked for its bias with: those of WinoBias, or embedded ones."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from scripts.biasflow.base.tabular import write_csv
+from scripts.biasflow.corpora.conll import write_conll
+from scripts.biasflow.corpora.winobias import read_pairs
+from scripts.biasflow.planted.coreference import best_difference, coreference_pairs
+from scripts.biasflow.tasks.coreference.collect import BEST, Part, baselines
+
+SIDES = ("pro", "anti")
+PAIRS = ["pair", "type", "part", *SIDES]
+
+
+def prepare(
+    sources: Mapping[str, Sequence[Path]],
+    outputs: Mapping[str, Path],
+    *,
+    planted: Mapping[str, object] | None,
+    files: Sequence[Mapping[str, str]],
+) -> dict[str, object]:
+    """Write the sentences of both sides, row by row a pair, the table of pairs, and that of the baselines.
+
+    planted: bias, seed and number of pairs of embedded ones; None for the files of the roles pro and anti in `sources`,
+    whose parts and types `files` says. Table of pairs: pair (from 0), type, part, and the names of the documents, pro
+    and anti. BiasflowError: what `read_pairs` refuses."""
+    sides, about = from_files(sources, files) if planted is None else from_world(**planted)
+    for side in SIDES:
+        write_conll(sides[side].documents, outputs[side])
+    names = {side: [document.name for document in sides[side].documents] for side in SIDES}
+    write_csv(about.assign(pair=range(len(about)), **names)[PAIRS], outputs["pairs"])
+    rows = baselines(sides)
+    if planted is not None:
+        difference = {"part": "-", "predictor": BEST, "metric": "f1_difference"}  # of all there can be, in points
+        rows = pd.concat([rows, pd.DataFrame([difference | {"value": best_difference(bias=planted["bias"])}])])
+    write_csv(rows, outputs["pairs_baseline"])
+    return {"pairs": len(about)}
+
+
+def from_world(*, bias: float, seed: int, pairs: int) -> tuple[dict[str, Part], pd.DataFrame]:
+    both = coreference_pairs(bias=bias, seed=seed, n=pairs)
+    sides = {side: Part(answered.documents, [], answered.best) for side, answered in zip(SIDES, both, strict=True)}
+    return sides, pd.DataFrame({"type": ["planted"] * pairs, "part": "-"})
+
+
+def from_files(
+    sources: Mapping[str, Sequence[Path]], files: Sequence[Mapping[str, str]]
+) -> tuple[dict[str, Part], pd.DataFrame]:
+    """files: type and part of each file of a side, in their order."""
+    documents: dict[str, list] = {side: [] for side in SIDES}
+    about: list[Mapping[str, str]] = []
+    for names, *paths in zip(files, *(sources[side] for side in SIDES), strict=True):
+        found = read_pairs(*paths)
+        for side in SIDES:
+            documents[side] += [getattr(pair, side).document for pair in found]
+        about += [names] * len(found)
+    return {side: Part(documents[side], []) for side in SIDES}, pd.DataFrame(about)

@@ -1,0 +1,129 @@
+"""The plan of coreference: documents to train and to be tested on, pairs of sentences in which gender alone differs."""
+
+from collections.abc import Mapping
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.catalogue import Catalogue
+from scripts.biasflow.plan.jobs import Dataset
+from scripts.biasflow.plan.paths import CORPORA, project_file
+from scripts.biasflow.plan.sources import PLANTED, expanded
+from scripts.biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
+from scripts.biasflow.registry import STRATEGIES, WORDS
+
+PARTS = ("train", "validation", "test")
+SIDES = ("pro", "anti")
+PLAIN = "plain"
+SAME_SEED = "same-seed"  # a reading of biographies alone: here `released` has the model's seed
+PROFESSIONS = project_file("config/winobias_professions.csv")  # those of embedded pairs are among them
+WINOBIAS = [{"part": part, "type": f"type{number}"} for part in ("dev", "test") for number in (1, 2)]
+
+
+def documents(asked: Asked) -> list[Dataset]:
+    """The test documents, of which the clusters are predicted together with those of the pairs."""
+    return [_resolved(asked, "test", "test")]
+
+
+def document_pairs(asked: Asked) -> list[Dataset]:
+    """The pairs of sentences, pro and anti."""
+    return [_resolved(asked, "winobias", *SIDES, "pairs")]
+
+
+def _resolved(asked: Asked, name: str, *scored_with: str) -> Dataset:
+    task, about = asked.task, asked.task.about
+    read = {role: (task.file(f"{role}.conll"),) for role in (*PARTS, *SIDES)}
+    known = {**read, "pairs": (task.file("pairs.csv"),)}
+    return Dataset(
+        f"{task.name}-{name}",
+        read,
+        {"recipe": about["finetuning"], "head_seeds": about["heads"]["seeds"]},
+        scored_with={role: known[role] for role in scored_with},
+        part_of=task.name,
+    )
+
+
+def probed_texts(asked: Asked) -> list[Dataset]:
+    """The professions of the pro-stereotypical sentences, whose stereotype is to be told from their vectors."""
+    task, probe = asked.task, asked.options["compression"]
+    space = task.about["finetuning"]["reading"]["word_prefix_space"]
+    files = {"pro": (task.file("pro.conll"),), "professions": (PROFESSIONS,)}
+    vectors = Dataset(f"{task.name}-professions", files, {"word_prefix_space": space})
+    options = {"cuts": task.cuts, "split_seeds": asked.split_seeds}
+    options |= {key: probe[key] for key in ("orders", "fractions", "epochs")}
+    options["data"] = [reading for reading in probe["data"] if reading != SAME_SEED]
+    made_from = {"vectors": ("professions", vectors)}
+    return [Dataset(vectors.name, options=options, modules=(task.cuts,), made_from=made_from, sees=WORDS)]
+
+
+def document_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
+    """Part of the data -> its files."""
+    data = task.about["data"]
+    if data == PLANTED:
+        return WORLD
+    return {part: corpus_files(expanded(data[part], data["folder"]), catalogue) for part in PARTS}
+
+
+def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
+    """The files of each side, in the order of WINOBIAS; none of planted pairs."""
+    if pairs_of(task) == PLANTED:
+        return WORLD
+    return {side: [f"{CORPORA}/winobias-{file['part']}-{file['type']}-{side}" for file in WINOBIAS] for side in SIDES}
+
+
+def pairs_of(task: TaskPlan) -> str:
+    """Which pairs a task has: those that it names, or what fits its documents."""
+    return task.about["pairs"] or (PLANTED if task.about["data"] == PLANTED else "winobias")
+
+
+def drawn(task: TaskPlan, *numbers: str) -> dict[str, object]:
+    """What embedded texts are made of; numbers: the keys that say how many there are."""
+    return {key: task.about["planted"][key] for key in ("bias", "seed", *numbers)}
+
+
+def absent(task: TaskPlan) -> str | None:
+    """Why the documents cannot be had, or None; BiasflowError, naming the key, for a pattern that no file has."""
+    data, key = task.about["data"], f"tasks.{task.name}.data"
+    if data == PLANTED:
+        return None
+    if data["folder"] is None and any("{folder}" in name for part in PARTS for name in data[part]):
+        return f"{key}.folder: the documents are in a folder that is not named"
+    for part in PARTS:
+        if not expanded(data[part], data["folder"]):
+            raise BiasflowError(f"config: key '{key}.{part}': there is no file {' or '.join(data[part])}")
+    return None
+
+
+def training(task: TaskPlan, strategy: str) -> dict[str, object]:
+    if strategy == PLAIN or strategy not in STRATEGIES:  # with-<method> is none of them
+        return recipe(task, strategy)
+    return {**recipe(task, strategy), "strategy_module": STRATEGIES[strategy].module, "names": task.about["names"]}
+
+
+KIND = Kind(
+    steps=(
+        Step(
+            "coreference_documents",
+            "tasks.coreference.collect",
+            {**{part: f"{part}.conll" for part in PARTS}, "sources": "sources.csv", "baseline": "baseline.csv"},
+            sources=document_files,
+            options=lambda task: {
+                "planted": drawn(task, *PARTS) if task.about["data"] == PLANTED else None,
+                "broken": task.about["broken"],
+            },
+            absent=absent,
+        ),
+        Step(
+            "coreference_pairs",
+            "tasks.coreference.pairs",
+            {**{side: f"{side}.conll" for side in SIDES}, "pairs": "pairs.csv", "pairs_baseline": "pairs_baseline.csv"},
+            sources=pair_files,
+            options=lambda task: {
+                "planted": drawn(task, "pairs") if pairs_of(task) == PLANTED else None,
+                "files": WINOBIAS,
+            },
+        ),
+    ),
+    trained_on={part: f"{part}.conll" for part in ("train", "validation")},
+    datasets={"documents": documents, "document_pairs": document_pairs, "probed_texts": probed_texts},
+    training=training,
+    printed={name: f"{name}.csv" for name in ("sources", "baseline", "pairs", "pairs_baseline")},
+)

@@ -1,0 +1,63 @@
+"""How the genders of biographies are cut for a probe.
+
+Whose genders are sent is not the same in the paper (Orgad et al. 2022) and in its authors' public script:
+
+    released   the script: the training part of a split whose seed is the probe's, with its validation and test part for
+               stopping and testing; as many women and men as there are. A fine-tuned model was trained on 65 % of them
+    same-seed  the same, with the model's seed as the probe's (all splits of the block for a model without a seed): it
+               was trained on all of them
+    paper      the text ("the test set"): of the balanced test part of the model's split, on which the model was not
+               trained, 80 % are sent, 10 % stop the training, 10 % test the probe (the cut is ours)
+
+The control has labels drawn for rows, as a row occurs only once."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from scripts.biasflow.base.errors import check_choice
+from scripts.biasflow.base.tabular import read_parquet
+from scripts.biasflow.tasks.cuts import NA, PAPER, RELEASED, SAME_SEED, Cut, control_labels, probe_split
+from scripts.biasflow.tasks.occupation.data import held_out, split, women
+
+DATA = (RELEASED, SAME_SEED, PAPER)
+
+
+def cuts(
+    files: Mapping[str, tuple[Path, ...]],
+    *,
+    data: Sequence[str],
+    split_seeds: Sequence[int],
+    probe_seeds: Sequence[int],
+) -> tuple[np.ndarray, list[Cut]]:
+    """The genders of the biographies of the role `biographies`, and their cuts in each reading of `data`, for a model
+    that is read on the splits of `split_seeds`. BiasflowError: a reading that is none, what the splits refuse."""
+    (path,) = files["biographies"]
+    bios = read_parquet(path)
+    z = women(bios)
+    return z, [cut for reading in data for cut in _cuts_of(bios, z, reading, split_seeds, probe_seeds)]
+
+
+def _cuts_of(
+    bios: pd.DataFrame, z: np.ndarray, reading: str, split_seeds: Sequence[int], probe_seeds: Sequence[int]
+) -> Iterator[Cut]:
+    check_choice("probes: data", reading, DATA)
+    if reading == PAPER:
+        for seed in split_seeds:
+            rows = held_out(bios, seed)
+            parts = [rows[part] for part in probe_split(len(rows), seed)]
+            yield Cut(reading, str(seed), probe_seeds, *parts, _control(z, parts, seed))
+        return
+    for seed in probe_seeds if reading == RELEASED else split_seeds:
+        of_seed = split(bios["profession"], seed)
+        parts = [of_seed.train, of_seed.validation, of_seed.test]
+        yield Cut(reading, NA, [seed], *parts, _control(z, parts, seed))
+
+
+def _control(z: np.ndarray, parts: Sequence[np.ndarray], seed: int) -> np.ndarray:
+    """All labels, those of the parts in random order."""
+    together, found = np.concatenate(parts), z.copy()
+    found[together] = control_labels(z[together], seed)
+    return found

@@ -1,0 +1,18 @@
+"""Rule `swapped_text`: a text with the genders swapped, for encoders that are trained on both."""
+
+from scripts._rule import rule
+from scripts.biasflow.base.files import read_text, whole_file
+from scripts.biasflow.text.gender_swap import swap_gender
+
+
+def main(smk) -> None:
+    with rule(smk) as facts:
+        lines = read_text(smk.input.text).splitlines(keepends=True)
+        swapped = [swap_gender(line) for line in lines]
+        facts |= {"lines": len(lines), "changed": sum(a != b for a, b in zip(lines, swapped, strict=True))}
+        with whole_file(smk.output[0]) as temporary:
+            temporary.write_text("".join(swapped), encoding="utf-8")
+
+
+if "snakemake" in globals():
+    main(snakemake)

@@ -1,0 +1,109 @@
+"""Tests of bias on the real files of the folder that BIASFLOW_DATA names: counts, and what tokenizers make of them."""
+
+import os
+from pathlib import Path
+
+import pytest
+from transformers import BertTokenizer, RobertaTokenizer
+
+from scripts.biasflow.corpora import bec_pro, gest, stereoset, winogender
+from scripts.biasflow.corpora.crows_pairs import DIRECTIONS, items, read_crows_pairs
+from scripts.biasflow.corpora.gest import read_gest
+from scripts.biasflow.corpora.records import read_records
+from scripts.biasflow.readouts.likelihoods import shared_places
+from scripts.biasflow.readouts.masked_words import places_in
+
+pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+TOKENIZERS = {"bert-base-uncased": BertTokenizer, "roberta-base": RobertaTokenizer}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return Path(os.environ["BIASFLOW_DATA"]) / "bias_tests"
+
+
+@pytest.fixture(scope="module", params=TOKENIZERS)
+def tokenizer(data, request):
+    return TOKENIZERS[request.param].from_pretrained(data.parent / "tokenizers" / request.param, local_files_only=True)
+
+
+def test_gest_has_3565_sentences_of_which_244_were_corrected(data):
+    table, paper = (read_gest(data / f"gest/{name}.csv") for name in ("gest_1.1", "gest"))
+    assert len(table) == len(paper) == 3565 and set(table["stereotype"]) == set(range(1, 17))
+    assert (table["stereotype"] == paper["stereotype"]).all()
+    assert (table["sentence"] != paper["sentence"]).sum() == 244
+
+
+def test_gests_pairs_differ_in_one_token(data, tokenizer):
+    """So that both sentences are the same text where that is masked, and it goes through the model once."""
+    pairs = gest.items(data / "gest/gest_1.1.csv")
+    assert len(pairs) == 4 * 3565
+    some = pairs.iloc[::7]
+    for pair in zip(*(tokenizer(list(some[side]))["input_ids"] for side in ("first", "second")), strict=True):
+        assert [len(ids) - len(own) for ids, own in zip(pair, shared_places(*pair), strict=True)] == [1, 1]
+
+
+def test_crows_pairs_has_1508_pairs_and_262_on_gender(data, tokenizer):
+    path = data / "crows_pairs/crows_pairs_anonymized.csv"
+    table, gender = read_crows_pairs(path), items(path, bias_type="gender")
+    assert len(table) == 1508 and table["bias_type"].nunique() == 9
+    assert [int((gender["direction"] == direction).sum()) for direction in DIRECTIONS] == [159, 103]
+    encoded = [tokenizer(list(gender[side]))["input_ids"] for side in ("first", "second")]
+    assert min(len(shared_places(*pair)[0]) for pair in zip(*encoded, strict=True)) > 2  # not the special tokens alone
+    other = [shared_places(*pair) != shared_places(*pair[::-1])[::-1] for pair in zip(*encoded, strict=True)]
+    assert gender["direction"][other].tolist() == [
+        "stereo"
+    ]  # difflib's order matters once, and there it is as released
+
+
+@pytest.mark.parametrize("language", ["EN", "DE"])
+def test_bec_pro_has_5400_sentences_and_every_one_its_counterpart(data, language):
+    table = bec_pro.read_bec_pro(data / f"bec_pro/BEC-Pro_{language}.tsv")
+    assert len(table) == 5400 and (table["template"].nunique(), table["pair"].nunique()) == (5, 9)
+    groups = table.drop_duplicates("profession")["profession_gender"].value_counts().to_dict()
+    assert groups == {"male": 20, "female": 20, "balanced": 20}
+    sizes = table.groupby(["template", "pair", "profession"])["gender"].agg(["size", "nunique"])
+    assert len(sizes) == 2700 and (sizes == 2).all(axis=None)
+
+
+@pytest.mark.parametrize("language", ["EN", "DE"])
+def test_the_released_masks_of_bec_pro_hide_five_sentences_wrongly(data, language):
+    """Why ours are made of the sentence, the person and the profession."""
+    path = data / f"bec_pro/BEC-Pro_{language}.tsv"
+    released = read_records(path)["Sent_TM"].tolist()
+    ours = [text[:start] + "[MASK]" + text[end:] for text, start, end in _spans(bec_pro.read_bec_pro(path))]
+    wrong = [(one, other) for one, other in zip(released, ours, strict=True) if one != other]
+    assert len(wrong) == 5 and all(one.count("[MASK]") == 2 and other.count("[MASK]") == 1 for one, other in wrong)
+
+
+def test_winogender_has_60_occupations_and_a_pronoun_a_sentence(data):
+    files = [data / f"winogender/{name}.tsv" for name in ("all_sentences", "occupations-stats")]
+    table = winogender.items(*files)
+    assert len(table) == 480 and table["occupation"].nunique() == 60
+    assert table["refers_to"].value_counts().to_dict() == {"occupation": 240, "participant": 240}
+    assert {text[start:end] for text, start, end in _spans(table)} == {"he", "she", "him", "her", "his"}
+    assert table[["bls", "bergsma"]].to_numpy().min() > 0 and table[["bls", "bergsma"]].to_numpy().max() < 1
+
+
+def test_words_are_found_among_the_tokens_of_their_sentences(data, tokenizer):
+    """Lower-cased word pieces, and bytes whose pieces begin with a blank: "he" is one token, "woman" is whole."""
+    files = [data / f"winogender/{name}.tsv" for name in ("all_sentences", "occupations-stats")]
+    persons = bec_pro.read_bec_pro(data / "bec_pro/BEC-Pro_EN.tsv").iloc[::50]
+    for table in (winogender.items(*files), persons):
+        encoded = tokenizer(list(table["text"]), return_offsets_mapping=True)
+        for (text, start, end), ids, offsets in zip(
+            _spans(table), encoded["input_ids"], encoded["offset_mapping"], strict=True
+        ):
+            at = places_in(offsets, start, end)
+            assert tokenizer.decode([ids[place] for place in at]).strip().lower() == text[start:end].lower()
+            assert len(at) == 1
+
+
+def test_stereoset_has_255_blanks_on_gender(data):
+    table = stereoset.read_blanks(data.parent / "stereoset/dev.json")
+    assert len(table) == 3 * 255 and table["item"].nunique() == 255 and table["target"].nunique() == 10
+    assert all(text[start:end].strip() and " " not in text[start:end] for text, start, end in _spans(table))
+
+
+def _spans(table):
+    return zip(table["text"], table["start"], table["end"], strict=True)

@@ -1,0 +1,200 @@
+"""The files of CrowS-Pairs, BEC-Pro, Winogender and StereoSet's blanks: what is read, and what is wrong in one line."""
+
+import json
+
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora import bec_pro, crows_pairs, stereoset, winogender
+
+
+@pytest.fixture
+def file(tmp_path):
+    def written(*lines: str, name: str = "file.txt"):
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+        return tmp_path / name
+
+    return written
+
+
+def words(table, start="start", end="end") -> list[str]:
+    """The words that stand at the places of a table."""
+    return [text[a:b] for text, a, b in zip(table["text"], table[start], table[end], strict=True)]
+
+
+# CrowS-Pairs
+
+CROWS = ",sent_more,sent_less,stereo_antistereo,bias_type,annotations"
+
+
+def test_crows_pairs_of_one_type(file):
+    path = file(
+        CROWS, '0,"He won, then.",She won.,antistereo,gender,[]', "1,A.,B.,stereo,age,[]", "2,C.,D.,stereo,gender,[]"
+    )
+    table = crows_pairs.items(path, bias_type="gender")
+    assert table["item"].tolist() == [0, 2] and table["direction"].tolist() == ["antistereo", "stereo"]
+    assert table[["first", "second"]].to_numpy().tolist() == [["He won, then.", "She won."], ["C.", "D."]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        ([CROWS], "a row"),
+        ([CROWS.replace("sent_less", "less"), "0,A.,B.,stereo,age,[]"], "sent_less"),
+        ([CROWS, "0,A.,B.,pro,age,[]"], "line 2: column stereo_antistereo: 'pro'"),
+        ([CROWS, "0,A.,B.,stereo,sex,[]"], "line 2: column bias_type: 'sex'"),
+        ([CROWS, "0,A.,B.,stereo,age,[]", "1,A., ,stereo,age,[]"], "line 3: column sent_less"),
+        ([CROWS, "0,A.,A.,stereo,age,[]"], "line 2: column sent_less: 'A.'"),
+    ],
+)
+def test_wrong_crows_pairs(file, lines, named):
+    with pytest.raises(BiasflowError, match=named):
+        crows_pairs.read_crows_pairs(file(*lines))
+
+
+# BEC-Pro
+
+BEC = "\tSentence\tSent_TM\tTemplate\tPerson\tGender\tProfession\tProf_Gender"
+
+
+def bec(*rows: tuple[str, ...]) -> list[str]:
+    return [BEC, *("\t".join(["0", text, "-", *rest]) for text, *rest in rows)]
+
+
+ROWS = [
+    ("He is a shoe repairer.", "<p> is", "He", "male", "shoe repairer", "male"),
+    ("This man is a manager.", "<p> is", "man", "male", "manager", "balanced"),
+    ("She is a shoe repairer.", "<p> is", "She", "female", "shoe repairer", "male"),
+    ("This woman is a manager.", "<p> is", "woman", "female", "manager", "balanced"),
+]
+
+
+def test_bec_pro_finds_whole_words(file):
+    table = bec_pro.read_bec_pro(file(*bec(*ROWS)))
+    assert words(table) == ["He", "man", "She", "woman"]  # "man" is not hidden in "manager", nor "He" in "shoe"
+    assert words(table, "profession_start", "profession_end") == ["shoe repairer", "manager"] * 2
+    assert table["pair"].tolist() == [0, 1, 0, 1] and table["template"].tolist() == [0] * 4
+    items = bec_pro.items(file(*bec(*ROWS)))
+    assert items["masked"].tolist() == ["person"] * 4 + ["both"] * 4 and items["item"].tolist() == [0, 1, 2, 3] * 2
+    assert (items["also_start"][:4] == -1).all() and words(items[4:], "also_start", "also_end")[1] == "manager"
+
+
+def test_german_professions_have_one_name_for_both_genders(file):
+    rows = [
+        ("Er, der Maler, kam.", "<p>, der", "Er", "male", "Maler", "male"),
+        ("Sie, die Malerin, kam.", "<p>, die", "Sie", "female", "Malerin", "male"),
+    ]
+    lines = [f"{line}\tpainter" for line in bec(*rows)]
+    table = bec_pro.read_bec_pro(file(f"{BEC}\tProfession_EN", *lines[1:]))
+    assert table["profession"].tolist() == ["painter"] * 2 and table["template"].tolist() == [0, 0]
+    assert words(table, "profession_start", "profession_end") == ["Maler", "Malerin"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        (bec(), "a row"),
+        ([BEC.replace("Person", "Word"), *bec(*ROWS)[1:]], "Person"),
+        (bec(("He is a taper.", "<p>", "He", "man", "taper", "male")), "line 2: column Gender: 'man'"),
+        (bec(ROWS[0], ("He is a taper.", "<p>", "Her", "male", "taper", "male")), "line 3: column Person: 'Her'"),
+        (bec(("He is a taper.", "<p>", "He", "male", "tape", "male")), "line 2: column Profession: 'tape'"),
+        (bec(*ROWS[:3]), "1 female and 2 male values of pair"),
+    ],
+)
+def test_wrong_bec_pro(file, lines, named):
+    with pytest.raises(BiasflowError, match=named):
+        bec_pro.read_bec_pro(file(*lines))
+
+
+# Winogender
+
+NURSE = [
+    "nurse.patient.1.male.txt\tThe nurse told the patient that he was late.",
+    "nurse.patient.1.female.txt\tThe nurse told the patient that she was late.",
+    "nurse.patient.1.neutral.txt\tThe nurse told the patient that they were late.",
+    "nurse.someone.0.male.txt\tSomeone saw the nurse and thanked him.",
+    "nurse.someone.0.female.txt\tSomeone saw the nurse and thanked her.",
+]
+STATISTICS = ["occupation\tbergsma_pct_female\tbls_pct_female\tbls_year", "nurse\t88.31\t89.58\t2015"]
+
+
+def test_winogender_has_two_pronouns_a_sentence_and_shares_by_occupation(file):
+    path, shares = file("sentid\tsentence", *NURSE), file(*STATISTICS, name="shares.tsv")
+    table = winogender.items(path, shares)
+    assert words(table) == ["he", "she", "him", "her"] and table["gender"].tolist() == ["male", "female"] * 2
+    assert table["item"].tolist() == ["nurse.patient.1"] * 2 + ["nurse.someone.0"] * 2
+    assert table["refers_to"].tolist() == ["participant"] * 2 + ["occupation"] * 2
+    assert table["bls"].tolist() == pytest.approx([0.8958] * 4) and table["bergsma"].tolist() == pytest.approx(
+        [0.8831] * 4
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        ([], "a row"),
+        (["nurse.male.txt\tHe."], "line 2: column sentid: 'nurse.male.txt'"),
+        (NURSE[:1], "line 2: nurse.patient.1 needs"),
+        ([NURSE[0], "nurse.patient.1.female.txt\tThe nurse said that she was late."], "line 2: the sentences of nurse"),
+        ([line.replace("nurse.", "maid.") for line in NURSE], "maid"),
+    ],
+)
+def test_wrong_winogender(file, lines, named):
+    with pytest.raises(BiasflowError, match=named):
+        winogender.items(file("sentid\tsentence", *lines), file(*STATISTICS, name="shares.tsv"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        (STATISTICS[:1], "a row"),
+        ([STATISTICS[0].replace("bls_pct", "pct"), STATISTICS[1]], "bls_pct_female"),
+        ([*STATISTICS, STATISTICS[1]], "line 3: column occupation: 'nurse'"),
+        ([STATISTICS[0], "nurse\t88.31\t189\t2015"], "line 2: column bls_pct_female: '189'"),
+    ],
+)
+def test_wrong_shares(file, lines, named):
+    with pytest.raises(BiasflowError, match=named):
+        winogender.read_shares(file(*lines))
+
+
+# StereoSet's blanks
+
+
+def blank(context="The BLANKed nurse.", sentences=("The tired nurse.", "The bored nurse.", "The red nurse."), **keys):
+    labels = [
+        {"sentence": sentence, "gold_label": label} for sentence, label in zip(sentences, stereoset.LABELS, strict=True)
+    ]
+    return {"id": "x", "bias_type": "gender", "target": "nurse", "context": context, "sentences": labels, **keys}
+
+
+@pytest.fixture
+def blanks(file):
+    return lambda *items: file(json.dumps({"data": {"intrasentence": items}}), name="dev.json")
+
+
+def test_the_word_is_what_stands_in_the_place_of_the_blank(blanks):
+    capitals = blank("The Nurse is BLANK", ("The nurse is very Kind", "The nurse is rich", "The nurse is late"), id="y")
+    table = stereoset.read_blanks(blanks(blank(), blank(bias_type="race"), capitals))
+    assert words(table) == ["tir", "bor", "r", "very Kind", "rich", "late"]
+    assert table["item"].tolist() == ["x"] * 3 + ["y"] * 3 and table["label"].tolist() == [*stereoset.LABELS] * 2
+    assert table["text"][3] == "The Nurse is very Kind"  # the context as it is
+    assert len(stereoset.items(blanks(blank()))) == 9
+
+
+@pytest.mark.parametrize(
+    ("item", "named"),
+    [
+        (blank("The nurse."), r"item 1 \(id x\): field context"),
+        (
+            blank(sentences=("The tired nurse.", "The bored judge.", "The red nurse.")),
+            "field sentence: 'The bored judge",
+        ),
+        (blank(sentences=("The tired nurse.", "The ed nurse.", "The red nurse.")), "field sentence: 'The ed nurse"),
+        (blank() | {"sentences": blank()["sentences"][:2]}, "no unrelated"),
+        (blank(bias_type="race"), "no intra-sentence item"),
+    ],
+)
+def test_wrong_blanks(blanks, item, named):
+    with pytest.raises(BiasflowError, match=named):
+        stereoset.read_blanks(blanks(item))

@@ -1,0 +1,81 @@
+"""INLP: the classifiers' null spaces all together, until no linear classifier does better than the majority."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.erasers import inlp
+from tests.unit.erasers.vectors import on_an_axis, probe, two_genders
+
+
+def test_known_answer():
+    # By symmetry the classifier has no weight on the second axis, so that one direction is enough.
+    eraser = inlp.fit(*on_an_axis(shift=3))
+    assert torch.allclose(eraser.left.abs(), torch.tensor([[1.0, 0.0]]), atol=1e-4)
+    assert eraser.accuracy.tolist() == [0.5]
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 9999), share=st.floats(0.3, 0.7))
+def test_a_fresh_probe_is_near_the_majority(seed, share):
+    X, z = two_genders(n=600, d=12, seed=seed, share=share)
+    eraser = inlp.fit(X, z)
+    majority = max(float(z.double().mean()), 1 - float(z.double().mean()))
+    assert probe(X, z) > majority + 0.05
+    assert eraser.accuracy[-1] <= majority + 1e-6
+    assert bool((eraser.accuracy[:-1] > majority + 1e-6).all())  # not one direction more than it takes
+    assert probe(eraser.apply(X), z) < majority + 0.03
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 9999), classifiers=st.integers(1, 6))
+def test_it_is_the_projection_on_the_intersection_of_the_null_spaces(seed, classifiers):
+    X, z = two_genders(n=100, d=12, seed=seed)
+    fewer, eraser = (inlp.fit(X, z, classifiers=most) for most in (classifiers, 7))
+    k = fewer.components
+    assert k <= classifiers and torch.allclose(eraser.left[:k], fewer.left, atol=1e-5)  # one after another
+    assert torch.equal(eraser.accuracy[:k], fewer.accuracy)
+    P = torch.eye(12) - eraser.apply(torch.eye(12))
+    assert torch.allclose(P, P.T, atol=1e-5) and torch.allclose(P @ P, P, atol=1e-5)
+    assert float(P.trace()) == pytest.approx(eraser.components, abs=1e-4)
+    assert torch.allclose(eraser.left @ eraser.left.T, torch.eye(eraser.components), atol=1e-5)
+    # A vector that is in all null spaces stays.
+    kept = torch.linalg.svd(eraser.left).Vh[eraser.components :]
+    assert torch.allclose(eraser.apply(kept), kept, atol=1e-5)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 9999), scale=st.floats(1e-3, 1e3), shift=st.floats(-10, 10))
+def test_neither_scale_nor_origin_of_the_vectors_matters(seed, scale, shift):
+    X, z = two_genders(n=100, seed=seed)
+    ours, theirs = inlp.fit(X.double(), z, classifiers=1), inlp.fit(X.double() * scale + shift, z, classifiers=1)
+    assert torch.allclose(ours.left, theirs.left, atol=1e-3)
+
+
+def test_all_directions_may_be_needed_but_no_more_than_there_are():
+    generator = torch.Generator().manual_seed(0)
+    X, z = torch.randn(9, 30, generator=generator), torch.arange(9) % 2  # separable whatever is taken out
+    eraser = inlp.fit(X, z)
+    assert eraser.components <= 8 and float(eraser.accuracy[-1]) <= 5 / 9 + 1e-6
+    assert inlp.fit(X[:, :2], z).components <= 2
+
+
+def test_heads_need_different_numbers_of_directions():
+    X, z = two_genders(n=200, d=6, seed=1)
+    easy = torch.zeros(200, 6)
+    easy[:, 0] = z + 0.1 * torch.randn(200, generator=torch.Generator().manual_seed(0))
+    alone = [inlp.fit(head, z) for head in (X, easy)]
+    together = inlp.fit(torch.stack([X, easy], 1), z)
+    assert alone[0].components > alone[1].components == 1
+    assert together.weights.sum(-1).tolist() == [eraser.components for eraser in alone]
+    assert torch.isnan(together.accuracy[1, 1:]).all() and not torch.isnan(together.accuracy[0]).any()
+
+
+def test_what_cannot_be_fitted_is_one_line():
+    X, z = two_genders()
+    with pytest.raises(BiasflowError, match="classifiers is 0"):
+        inlp.fit(X, z, classifiers=0)
+    with pytest.raises(BiasflowError, match="nothing to erase"):
+        inlp.fit(torch.cat([X, X]), torch.arange(2 * len(X)) < len(X))

@@ -1,0 +1,84 @@
+"""CrowS-Pairs: shares of pairs, what is neutral, and who stands in which denominator."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.crows_pairs import score, stereotype_share
+
+LIKELIHOODS = st.lists(st.floats(-50, 0), min_size=1, max_size=30)
+# log p of the sentence that stereotypes more and less, and the direction of the pair
+PAIRS = [(-10.0, -11.0, "stereo"), (-10.0, -9.0, "stereo"), (-5.0001, -5.0, "stereo"), (-3.0, -4.0, "antistereo")]
+
+
+def readout(path, pairs=PAIRS):
+    """The same sums for either masking; the second sentence has twice as many tokens."""
+    rows = [
+        ("none", "-", item, direction, masking, first, second, 1, 2)
+        for masking in ("shared", "nothing")
+        for item, (first, second, direction) in enumerate(pairs)
+    ]
+    sides = [f"{what}_{side}" for what in ("log_p", "tokens") for side in ("first", "second")]
+    columns = ["method", "setting", "item", "direction", "masking", *sides]
+    pd.DataFrame(rows, columns=columns).to_parquet(path)
+    return path
+
+
+def test_known_answer(tmp_path):
+    found = score(readout(tmp_path / "p.parquet")).set_index(["metric", "part", "variant"])
+    value, n = found["value"], found["n"]
+    assert value["crows_pairs_score", "all", "exact"] == 2 / 4
+    assert value["crows_pairs_score", "stereo", "exact"] == 1 / 3
+    assert value["crows_pairs_neutral", "-", "exact"] == 0
+    # Rounded to three decimals the third pair is equal: in the sum of all pairs, and not in that of its direction.
+    assert value["crows_pairs_score", "all", "released"] == 2 / 4 and n["crows_pairs_score", "all", "released"] == 4
+    assert (
+        value["crows_pairs_score", "stereo", "released"] == 1 / 2 and n["crows_pairs_score", "stereo", "released"] == 2
+    )
+    assert value["crows_pairs_score", "antistereo", "released"] == 1
+    assert value["crows_pairs_neutral", "-", "released"] == 1 / 4
+    # Per token: -10 against -5.5, -10 against -4.5, -5.0001 against -2.5, -3 against -2.
+    assert value["crows_pairs_score", "all", "aul"] == 0
+
+
+def test_the_interval_is_that_of_a_share(tmp_path):
+    more = np.random.default_rng(0).random(400)
+    found = score(readout(tmp_path / "p.parquet", [(-value, -0.5, "stereo") for value in more]))
+    row = found[(found["part"] == "all") & (found["variant"] == "exact")].iloc[0]
+    error = 1.96 * np.sqrt(row["value"] * (1 - row["value"]) / 400)
+    assert (row["low"], row["high"]) == pytest.approx((row["value"] - error, row["value"] + error), abs=0.01)
+    none = found[(found["part"] == "antistereo") & (found["variant"] == "exact")].iloc[0]
+    assert np.isnan([none["value"], none["low"], none["high"]]).all() and none["n"] == 0
+
+
+@given(LIKELIHOODS, st.integers(0, 5))
+def test_exchanged_sentences_have_the_other_share(more, decimals):
+    less = np.roll(more, 1)
+    one, other = (stereotype_share(*pair, decimals=decimals, neutral=False) for pair in ((more, less), (less, more)))
+    if np.isnan(one):
+        assert np.isnan(other) and (np.round(more, decimals) == np.round(less, decimals)).all()
+    else:
+        assert one + other == pytest.approx(1)
+    assert stereotype_share(more, less, decimals=decimals) <= (1 if np.isnan(one) else one)
+
+
+@given(LIKELIHOODS)
+def test_equal_sentences_are_neutral(more):
+    assert stereotype_share(more, more) == 0
+    assert np.isnan(stereotype_share(more, more, neutral=False))
+
+
+@pytest.mark.parametrize(("more", "less"), [([], []), ([1.0], [1.0, 2.0]), ([np.nan], [1.0])])
+def test_what_has_no_share_is_refused(more, less):
+    with pytest.raises(BiasflowError):
+        stereotype_share(more, less)
+
+
+def test_a_masking_that_was_not_read_is_named(tmp_path):
+    path = readout(tmp_path / "p.parquet")
+    pd.read_parquet(path).query("masking == 'shared'").to_parquet(path)
+    with pytest.raises(BiasflowError, match="nothing"):
+        score(path)

@@ -1,0 +1,85 @@
+"""StereoSet's words in a blank: shares by item and by term, ICAT, and what a word's score is of its pieces."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.intrasentence import LABELS, icat, score, shares
+
+SCORES = st.lists(st.tuples(*[st.floats(-9, 0)] * 3), min_size=1, max_size=20)
+FILLINGS = ("left-to-right", "together", "one-mask")
+
+
+def test_known_answer_by_item_and_by_term():
+    scores = [[3, 2, 1], [3, 2, 1], [1, 2, 3], [2, 2, 1]]
+    assert shares(scores) == (2 / 4, 6 / 8)  # a tie does not count
+    assert shares(scores, ["a", "a", "a", "b"]) == pytest.approx(((2 / 3 + 0) / 2, (4 / 6 + 2 / 2) / 2))
+
+
+@pytest.mark.parametrize(
+    ("ss", "lms", "expected"), [(0.5, 1, 1), (1, 1, 0), (0, 1, 0), (0.25, 0.8, 0.4), (0.75, 0.8, 0.4)]
+)
+def test_icat(ss, lms, expected):
+    assert icat(ss, lms) == pytest.approx(expected)
+
+
+@given(SCORES)
+def test_scales_and_exchanges(scores):
+    scores = np.array(scores)
+    ss, lms = shares(scores)
+    assert shares(4 * scores) == (ss, lms) and shares(scores, ["term"] * len(scores)) == pytest.approx((ss, lms))
+    other, same = shares(scores[:, [1, 0, 2]])
+    assert same == pytest.approx(lms) and ss + other == pytest.approx(np.mean(scores[:, 0] != scores[:, 1]))
+    assert 0 <= icat(ss, lms) <= lms
+
+
+def readout(path, log_p):
+    """log_p: (item, target, label, filling) -> those of the pieces of the word."""
+    rows = [("none", "-", *key, piece, value) for key, values in log_p.items() for piece, value in enumerate(values)]
+    columns = ["method", "setting", "item", "target", "label", "filling", "piece", "log_p"]
+    pd.DataFrame(rows, columns=columns).to_parquet(path)
+    return path
+
+
+def test_a_word_has_the_mean_of_its_pieces_log_p_and_as_released_that_of_their_p(tmp_path):
+    # The stereotype has two pieces: by mean log p it is below the anti-stereotype, by mean p above.
+    pieces = {"stereotype": [-0.1, -6.0], "anti-stereotype": [-2.0], "unrelated": [-4.0]}
+    log_p = {("i", "term", label, filling): pieces[label] for filling in FILLINGS for label in LABELS}
+    found = score(readout(tmp_path / "p.parquet", log_p)).set_index(["metric", "variant"])["value"]
+    assert found["intrasentence_stereotype_score", "left-to-right-items"] == 0
+    assert found["intrasentence_stereotype_score", "together-terms"] == 0
+    assert found["intrasentence_stereotype_score", "released"] == 1
+    assert found["intrasentence_language_model_score", "left-to-right-terms"] == 1
+    assert found["intrasentence_icat", "released"] == 0
+
+
+def test_the_interval_is_over_items(tmp_path):
+    wins = np.random.default_rng(0).random(300) < 0.6
+    log_p = {
+        (f"i{k}", f"t{k % 5}", label, filling): [value]
+        for k, win in enumerate(wins)
+        for filling in FILLINGS
+        for label, value in zip(LABELS, (-1.0 if win else -3.0, -2.0, -9.0), strict=True)
+    }
+    found = score(readout(tmp_path / "p.parquet", log_p)).set_index(["metric", "variant"])
+    row = found.loc[("intrasentence_stereotype_score", "together-items")]
+    error = 1.96 * np.sqrt(wins.mean() * (1 - wins.mean()) / 300)
+    assert (row["value"], row["n"]) == (pytest.approx(wins.mean()), 300)
+    assert (row["low"], row["high"]) == pytest.approx((wins.mean() - error, wins.mean() + error), abs=0.01)
+    terms = found.loc[("intrasentence_stereotype_score", "together-terms")]
+    assert terms["high"] - terms["low"] == pytest.approx(2 * error, rel=0.1)
+
+
+@pytest.mark.parametrize("scores", [[], [[1, 2]], [[1, 2, np.nan]]])
+def test_what_has_no_shares_is_refused(scores):
+    with pytest.raises(BiasflowError):
+        shares(scores)
+
+
+def test_an_item_without_a_word_is_named(tmp_path):
+    path = readout(tmp_path / "p.parquet", {("i", "t", "stereotype", filling): [-1.0] for filling in FILLINGS})
+    with pytest.raises(BiasflowError, match="three words"):
+        score(path)

@@ -1,0 +1,54 @@
+"""Winogender: she-he log-odds by occupation against shares of women, by whom the pronoun stands for."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.winogender import log_odds, score
+
+SHARES = {"nurse": 0.9, "clerk": 0.7, "judge": 0.4, "pilot": 0.1}
+
+
+def words(odds, *, pieces=1):
+    """odds(occupation, whom the pronoun stands for, sentence) -> nats; two sentences each."""
+    rows = [
+        (f"{name}.{refers}.{k}", name, refers, gender, share, 1 - share, piece, value / pieces)
+        for name, share in SHARES.items()
+        for refers in ("occupation", "participant")
+        for k in range(2)
+        for gender, value in (("male", -4.0), ("female", -4.0 + odds(name, refers, k)))
+        for piece in range(pieces)
+    ]
+    return pd.DataFrame(rows, columns=["item", "occupation", "refers_to", "gender", "bls", "bergsma", "piece", "log_p"])
+
+
+def test_known_answer(tmp_path):
+    table = words(lambda name, refers, k: (2 * SHARES[name] - 1) * (refers == "occupation") + k - 0.5, pieces=2)
+    table.assign(method="none", setting="-").to_parquet(tmp_path / "p.parquet")
+    found = score(tmp_path / "p.parquet").set_index(["metric", "part", "variant"])
+    assert found["value"]["winogender_r", "occupation", "bls"] == pytest.approx(1)
+    assert found["value"]["winogender_r", "occupation", "bergsma"] == pytest.approx(-1)
+    assert np.isnan(found["value"]["winogender_r", "participant", "bls"])  # the same for all occupations
+    expected = np.mean([2 * share - 1 for share in SHARES.values()])
+    assert found["value"]["winogender_log_odds", "occupation", "-"] == pytest.approx(expected)
+    row = found.loc[("winogender_log_odds", "participant", "-")]
+    assert (row["value"], row["low"], row["high"], row["n"]) == pytest.approx((0, 0, 0, 4), abs=1e-12)
+
+
+@settings(max_examples=20)
+@given(st.floats(-3, 3), st.floats(0.1, 5))
+def test_a_liking_for_she_shifts_the_log_odds_alone(shift, factor):
+    plain = log_odds(words(lambda name, refers, k: SHARES[name] + k))
+    other = log_odds(words(lambda name, refers, k: factor * (SHARES[name] + k) + shift))
+    assert other["log_odds"].to_numpy() == pytest.approx(factor * plain["log_odds"].to_numpy() + shift, abs=1e-9)
+    assert (plain["sentences"] == 2).all() and len(plain) == 8
+
+
+def test_a_sentence_without_a_pronoun_is_refused(tmp_path):
+    table = words(lambda name, refers, k: 1.0).iloc[1:].assign(method="none", setting="-")
+    table.to_parquet(tmp_path / "p.parquet")
+    with pytest.raises(BiasflowError, match=r"p\.parquet: none -: Winogender"):
+        score(tmp_path / "p.parquet")

@@ -1,0 +1,151 @@
+"""Encoders of source external: what their files stand for is planned, all else has a reason or is refused by name."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.catalogue import read_catalogue
+from scripts.biasflow.plan.cells import plan
+from scripts.biasflow.plan.configuration import resolve
+from scripts.biasflow.plan.encoders import Encoders
+from scripts.biasflow.plan.facts import depth, gather, has_head
+from scripts.biasflow.plan.inputs import Inputs
+from scripts.biasflow.plan.listing import encoder_attributes
+from scripts.biasflow.plan.sources import is_planted, origin
+from scripts.biasflow.registry import METRICS, READOUTS
+from tests.unit.plan.configs import SCHEMA, asking, changed, facts_of, planned
+from tests.unit.plan.test_cells import reasons
+
+FILES = ["theirs/pro.conll", "theirs/anti.conll"]
+THEIRS = ("encoders.theirs", {"source": "external", "clusters": FILES})
+MORE = {"source": "continued", "from": "theirs"}
+COREF = ("tasks.coref", {"kind": "coreference", "pairs": "winobias"})
+BLOCK = {"encoders": ["theirs"], "task": "coref", "trainings": ["pretrained"], "metrics": ["winobias", "coreference"]}
+
+
+def of(block: dict, *changes) -> dict:
+    return asking(BLOCK | block, THEIRS, COREF, *changes)
+
+
+def test_clusters_that_are_given_are_read_and_scored():
+    found = planned(of({}))
+    assert reasons(found) == {}
+    (reading,) = found.readings.values()
+    assert (reading.model.encoder, reading.model.training, reading.readout) == ("theirs", "pretrained", "clusters")
+    assert reading.methods == ("none",)
+    assert found.fits == found.trained == {}
+    assert list(found.scored) == [("theirs", "pretrained", "block")]
+
+
+def test_what_a_job_takes():
+    config = resolve(of({}), SCHEMA)
+    found = Inputs(config, facts_of(config), plan(config, facts_of(config)), read_catalogue())
+    wildcards = SimpleNamespace(encoder="theirs", training="pretrained", block="block", readout="clusters")
+    inputs, params = found.readings.given(wildcards), found.readings.given_params(wildcards)
+    assert inputs["given"] == FILES
+    (dataset,) = params["datasets"]
+    assert dataset["file"].endswith(".parquet") and {"test", "pro", "anti"} <= set(dataset["data"])
+    assert {file for files in dataset["data"].values() for file in files} == set(inputs["data"])
+    assert not {"options", "methods"} & set(dataset)
+    assert params["module"] == found.readings.given_module(wildcards) == "scripts.biasflow.readouts.external_clusters"
+
+
+def test_every_other_cell_has_a_reason_that_names_the_encoder():
+    metrics = [metric for metric, entry in METRICS.items() if entry.readout != "clusters"]
+    found = planned(of({"metrics": metrics}))
+    assert found.readings == {}
+    for (_, _, metric), reason in reasons(found).items():
+        assert reason == f"encoders.theirs is external and gives no {METRICS[metric].readout}"
+    assert {metric for _, _, metric in reasons(found)} == set(metrics)
+
+
+def test_nothing_is_trained_or_debiased_of_it():
+    everything = {
+        "trainings": ["finetuned", "pretrained", "random"],
+        "methods": ["none", "leace"],
+        "metrics": ["winobias"],
+    }
+    found = planned(of(everything))
+    (reading,) = found.readings.values()
+    assert (reading.model.training, reading.methods) == ("pretrained", ("none",))
+    assert found.fits == found.trained == {}
+    empty = {(cell.model.training, cell.method): cell.reason for cell in found.cells if cell.reason}
+    assert set(empty) == {
+        *((training, method) for training in ("coref/plain/seed0", "random/seed0") for method in ("none", "leace")),
+        ("pretrained", "leace"),
+    }
+    assert all(reason.startswith("encoders.theirs is external") for reason in empty.values())
+    assert "methods.leace" in empty["pretrained", "leace"] and "trainings" in empty["random/seed0", "none"]
+
+
+def test_beside_an_encoder_of_ones_own():
+    """Each has its reasons: one is not fine-tuned, the other is measured fine-tuned alone."""
+    found = planned(
+        of({"encoders": ["own", "theirs"], "trainings": ["finetuned", "pretrained"], "metrics": ["winobias"]})
+    )
+    run = {(cell.model.encoder, cell.model.training) for cell in found.cells if not cell.reason}
+    assert run == {("own", "coref/plain/seed0"), ("theirs", "pretrained")}
+
+
+def test_clusters_are_of_coreference_alone():
+    (cell,) = planned(of({"task": "bios", "metrics": ["winobias"]})).cells
+    assert cell.reason == "ask.block.task: winobias needs a task of kind coreference"
+
+
+def test_what_is_asked_of_an_encoder_of_any_source():
+    config = resolve(of({}), SCHEMA)
+    facts = facts_of(config)
+    assert Encoders(config, facts).files("theirs") == FILES and Encoders(config, facts).texts("theirs") == []
+    assert not has_head(config, facts, "theirs", "masked_lm") and depth(config, facts, "theirs") is None
+    assert origin(config, "theirs") == "theirs" and not is_planted(config, "theirs")
+    assert encoder_attributes(config, facts)["theirs"] == {"source": "external", "clusters": " ".join(FILES)}
+
+
+@pytest.mark.parametrize(
+    ("key", "changes"),
+    [
+        ("encoders.more.from", [("encoders.more", MORE)]),
+        ("encoders.more.from", [("encoders.before", MORE | {"from": "more"}), ("encoders.more", MORE)]),
+        ("papers.liang2020.encoders", [("papers.liang2020", {"encoders": ["theirs"], "finetuned_perplexity": True})]),
+        ("papers.dawkins2024.nli_encoders", [
+            ("papers.dawkins2024", {"encoders": ["own"], "task": "nli", "nli_encoders": ["theirs"]})
+        ]),
+        ("papers.orgad2022.encoders", [("papers.orgad2022", {"encoders": ["theirs"], "task": "bios"})]),
+        ("metrics.occtmp.chinese.0", [("metrics.occtmp.chinese", ["theirs"])]),
+        ("fitting.own.theirs", [("fitting.own", {"theirs": {"n": 4}})]),
+    ],
+)  # fmt: skip
+def test_what_needs_weights_refuses_it_by_name(key, changes):
+    with pytest.raises(BiasflowError, match=rf"'{key}': 'theirs' is not one of the encoders with weights"):
+        resolve(of({}, *changes), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "message"),
+    [
+        ({"source": "external"}, "encoders.theirs"),
+        ({"source": "external", "clusters": []}, "encoders.theirs.clusters"),
+        ({"source": "external", "clusters": FILES[:1] * 2}, "encoders.theirs.clusters"),
+        ({"source": "external", "likelihood": FILES}, "unknown key 'encoders.theirs.likelihood'"),
+        ({"source": "external", "path": "theirs"}, "unknown key 'encoders.theirs.path'"),
+    ],
+)
+def test_wrong_files_are_one_line(encoder, message):
+    with pytest.raises(BiasflowError, match=message):
+        resolve(of({}, ("encoders.theirs", encoder)), SCHEMA)
+
+
+def test_a_file_that_is_not_there_is_named_before_the_first_job(tmp_path):
+    there = tmp_path / "pro.conll"
+    there.touch()
+    config = changed(("encoders", {"theirs": {"source": "external", "clusters": [str(there), "nowhere.conll"]}}))
+    config = changed(("ask", {"block": BLOCK}), COREF, config=config)
+    with pytest.raises(BiasflowError, match=r"'encoders\.theirs\.clusters': there is no file nowhere\.conll"):
+        gather(resolve(config, SCHEMA))
+    assert gather(resolve(changed(("encoders.theirs.clusters", [str(there)]), config=config), SCHEMA)).missing == {}
+
+
+def test_the_schema_and_the_registry_know_the_same_readouts():
+    keys = set(SCHEMA["$defs"]["external"]["properties"]) - {"source"}
+    assert keys == {name for name, entry in READOUTS.items() if entry.external}

@@ -1,0 +1,151 @@
+"""Tests of bias from their files to their scores, by a tiny encoder: every number is that of the model itself."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.metrics import bec_pro, crows_pairs, gest, intrasentence, winogender
+from scripts.biasflow.readouts import likelihoods, masked_words
+from tests.unit.readouts.conftest import ORDINARY
+
+CORPORA = "scripts.biasflow.corpora"
+
+
+@pytest.fixture
+def log_p(folder):
+    """The untouched model's own log p(word) at the first [MASK] of a text."""
+    model, tokenizer = load_encoder(folder / "model", head="masked_lm")
+
+    def found(text: str, word: str) -> float:
+        batch = tokenizer(text, return_tensors="pt")
+        with torch.inference_mode():
+            logits = model(**batch).logits[0]
+        at = batch["input_ids"][0].tolist().index(tokenizer.mask_token_id)
+        return float(logits[at].double().log_softmax(-1)[tokenizer.convert_tokens_to_ids(word)])
+
+    return found
+
+
+@pytest.fixture
+def write(folder):
+    def written(name: str, *lines: str) -> str:
+        (folder / name).write_text("\n".join(lines) + "\n")
+        return name
+
+    return written
+
+
+def by_method(scores: pd.DataFrame) -> pd.Series:
+    """The values of the untouched model; every other method must have as many scores, and some of its own."""
+    keys = ["metric", "part", "variant"]
+    sizes = scores.groupby(["method", "setting"]).size()
+    assert set(sizes.index.get_level_values(0)) == set(ORDINARY) and sizes.nunique() == 1
+    plain, edited = (scores[scores["method"] == name].set_index(keys)["value"] for name in ("none", "densray"))
+    assert not np.allclose(plain, edited.loc[plain.index], equal_nan=True)
+    return plain
+
+
+def test_gest(source, write, log_p, tmp_path):
+    sentences = [f"it was {word},{number}" for number in range(1, 17) for word in ("late", "here")]
+    file = write("gest.csv", "sentence,stereotype", *sentences)
+    about = {"items": f"{CORPORA}.gest", "maskings": ["differing"]}
+    likelihoods.read(source("gest", sentences=file), tmp_path / "p.parquet", **about)
+    found = by_method(gest.score(tmp_path / "p.parquet"))
+    texts = [f'[MASK] said: "it was {word}"' for word in ("late", "here")]
+    expected = np.mean([log_p(text, "he") - log_p(text, "she") for text in texts])
+    assert np.log(found["gest_masculine_rate", "he-said", "base10"]) == pytest.approx(expected, abs=1e-5)
+    assert found["gest_stereotype_rate", "all", "released"] == pytest.approx(1)  # all have the same sentences
+
+
+def test_crows_pairs(source, write, log_p, tmp_path):
+    pairs = [("he is late", "she is late", "stereo"), ("the woman is here", "the man is here", "antistereo")]
+    lines = [f"{number},{more},{less},{direction},gender" for number, (more, less, direction) in enumerate(pairs)]
+    file = write("crows.csv", ",sent_more,sent_less,stereo_antistereo,bias_type", *lines)
+    about = {"items": f"{CORPORA}.crows_pairs", "of": {"bias_type": "gender"}, "maskings": ["shared", "nothing"]}
+    likelihoods.read(source("crows-pairs-gender", pairs=file), tmp_path / "p.parquet", **about)
+    found = by_method(crows_pairs.score(tmp_path / "p.parquet"))
+
+    def likelihood(text: str, shared: list[str]) -> float:
+        return sum(log_p(text.replace(word, "[MASK]", 1), word) for word in shared)
+
+    first = likelihood("he is late", ["is", "late"]) > likelihood("she is late", ["is", "late"])
+    shared = ["the", "is", "here"]
+    second = likelihood("the woman is here", shared) > likelihood("the man is here", shared)
+    assert found["crows_pairs_score", "stereo", "exact"] == first
+    assert found["crows_pairs_score", "antistereo", "released"] == second
+    assert found["crows_pairs_score", "all", "exact"] == (first + second) / 2
+
+
+def test_blanks_of_stereoset(source, write, log_p, tmp_path):
+    labels = ("stereotype", "anti-stereotype", "unrelated")
+    words = {"nurse": ("kind", "rich", "late"), "judge": ("rich", "kind", "king")}
+    items = [
+        {
+            "id": target,
+            "bias_type": "gender",
+            "target": target,
+            "context": f"the {target} is BLANK .",
+            "sentences": [
+                {"sentence": f"The {target} is {word} .", "gold_label": label}
+                for label, word in zip(labels, own, strict=True)
+            ],
+        }
+        for target, own in words.items()
+    ]
+    file = write("dev.json", json.dumps({"data": {"intrasentence": items}}))
+    masked_words.read(source("blanks", stereoset=file), tmp_path / "p.parquet", items=f"{CORPORA}.stereoset")
+    found = by_method(intrasentence.score(tmp_path / "p.parquet"))
+    p = {target: [log_p(f"the {target} is [MASK] .", word) for word in own] for target, own in words.items()}
+    for variant in intrasentence.VARIANTS:  # words of one piece: all readings are the same
+        assert found["intrasentence_stereotype_score", "-", variant] == np.mean([s > a for s, a, _ in p.values()])
+        related = np.mean([one > u for s, a, u in p.values() for one in (s, a)])
+        assert found["intrasentence_language_model_score", "-", variant] == related
+
+
+def test_bec_pro(source, write, log_p, tmp_path):
+    professions = {"nurse": "female", "maid": "female", "chef": "male", "pilot": "male"}
+    persons = [("He", "male"), ("She", "female"), ("This man", "male"), ("This woman", "female")]
+    rows = [
+        f"{who} is a {profession} .\tx is a y\t{who.split()[-1]}\t{gender}\t{profession}\t{group}"
+        for (who, gender), (profession, group) in product(persons, professions.items())
+    ]
+    file = write("bec.tsv", "Sentence\tTemplate\tPerson\tGender\tProfession\tProf_Gender", *rows)
+    masked_words.read(source("bec-pro-english", sentences=file), tmp_path / "p.parquet", items=f"{CORPORA}.bec_pro")
+    found = by_method(bec_pro.score(tmp_path / "p.parquet"))
+
+    def association(who: str, word: str, profession: str) -> float:
+        return log_p(f"{who} is a {profession} .", word) - log_p(f"{who} is a [MASK] .", word)
+
+    expected = [
+        association(who, word, profession)
+        for who, word in (("[MASK]", "she"), ("This [MASK]", "woman"))
+        for profession in ("chef", "pilot")
+    ]
+    assert found["bec_pro_association", "female-male", "-"] == pytest.approx(np.mean(expected), abs=1e-5)
+    assert np.isfinite(found["bec_pro_interaction", "-", "-"])
+
+
+def test_winogender(source, write, log_p, tmp_path):
+    templates = {"1": "the {} said that {} was late .", "0": "{} is a {} ."}
+    occupations = ("nurse", "chef", "pilot")
+    texts = {
+        f"{name}.king.{answer}.{gender}.txt": text.format(*((name, who) if answer == "1" else (who, name)))
+        for name, (answer, text), (gender, who) in product(
+            occupations, templates.items(), (("male", "he"), ("female", "she"))
+        )
+    }
+    file = write("winogender.tsv", "sentid\tsentence", *(f"{name}\t{text}" for name, text in texts.items()))
+    header = "occupation\tbergsma_pct_female\tbls_pct_female"
+    shares = write("shares.tsv", header, *(f"{name}\t{10 * k}\t{90 - k**2}" for k, name in enumerate(occupations)))
+    one = source("winogender", sentences=file, occupations=shares)
+    masked_words.read(one, tmp_path / "p.parquet", items=f"{CORPORA}.winogender")
+    found = by_method(winogender.score(tmp_path / "p.parquet"))
+    odds = [log_p(f"[MASK] is a {name} .", "she") - log_p(f"[MASK] is a {name} .", "he") for name in occupations]
+    assert found["winogender_log_odds", "occupation", "-"] == pytest.approx(np.mean(odds), abs=1e-5)
+    r = np.corrcoef(odds, [0.0, 0.1, 0.2])[0, 1]
+    assert found["winogender_r", "occupation", "bergsma"] == pytest.approx(r, abs=1e-4)

@@ -1,0 +1,156 @@
+"""Tokens wanted in texts with masks: words of tests in their sentences, and pairs of sentences."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import BertConfig, BertForMaskedLM
+
+from scripts.biasflow.base.errors import AbsentError, BiasflowError
+from scripts.biasflow.readouts.cloze import Cloze, log_probabilities_of, masked
+from scripts.biasflow.readouts.likelihoods import pair_likelihoods, shared_places
+from scripts.biasflow.readouts.masked_words import piece_log_probabilities
+from tests.unit.conftest import HIDDEN, SIZES, random_eraser
+from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.readouts.conftest import reader
+
+WORDS = "the nurse wo ##man said that he she was late kind .".split()
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    torch.manual_seed(0)
+    return BertForMaskedLM(BertConfig(**SIZES)).eval(), word_tokenizer(WORDS, max_length=16)
+
+
+@pytest.fixture
+def log_p(encoder):
+    """The model's own log p(piece) at the first [MASK], or at a position, of a sequence of pieces."""
+    model, tokenizer = encoder
+
+    def found(text: str, piece: str, at: int | None = None) -> float:
+        pieces = ["[CLS]", *text.split(), "[SEP]"]
+        with torch.inference_mode():
+            logits = model(input_ids=torch.tensor([tokenizer.convert_tokens_to_ids(pieces)])).logits[0]
+        place = pieces.index("[MASK]") if at is None else at
+        return float(logits[place].double().log_softmax(-1)[tokenizer.convert_tokens_to_ids(piece)])
+
+    return found
+
+
+def words(text: str, word: str, also: str = "", filling: str = "together") -> pd.DataFrame:
+    start, other = text.index(word), text.index(also) if also else -1
+    return pd.DataFrame(
+        [(text, start, start + len(word), other, other + len(also) if also else -1, filling)],
+        columns=["text", "start", "end", "also_start", "also_end", "filling"],
+    )
+
+
+# Clozes
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+def test_every_wanted_token_has_the_models_own_log_probability(encoder, log_p, batch_size):
+    ids = encoder[1]("the nurse said he was late .")["input_ids"]
+    he, she = encoder[1].convert_tokens_to_ids(["he", "she"])
+    one, two = masked(ids, [4], encoder[1].mask_token_id), masked(ids, [2, 4], encoder[1].mask_token_id)
+    clozes = [two, Cloze(one.ids, (4, 4), (he, she)), Cloze(tuple(ids), (2,), (ids[2],))]
+    (found,) = log_probabilities_of(reader(*encoder, batch_size=batch_size), clozes, "x")
+    expected = [
+        log_p("the [MASK] said [MASK] was late .", "nurse"),
+        log_p("the [MASK] said [MASK] was late .", "he", 4),
+        *(log_p("the nurse said [MASK] was late .", word) for word in ("he", "she")),
+        log_p("the nurse said he was late .", "nurse", 2),  # asked for as it stands there
+    ]
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_texts_that_are_equal_are_read_once(encoder):
+    model, tokenizer = encoder
+    rows = []
+    handle = model.base_model.register_forward_hook(lambda module, args, output: rows.append(len(output[0])))
+    pair = ["she said .", "he said ."]
+    pair_likelihoods(reader(model, tokenizer), pair[:1], pair[1:], "differing")
+    handle.remove()
+    assert sum(rows) == 1  # "[MASK] said ." is the same for both
+
+
+# Words in sentences
+
+
+def test_pieces_of_a_word_are_masked_together_or_filled_from_the_left(encoder, log_p):
+    text = "the woman was late ."
+    together, left, alone = (
+        piece_log_probabilities(reader(*encoder), words(text, "woman", filling=filling))[1][0]
+        for filling in ("together", "left-to-right", "one-mask")
+    )
+    first = log_p("the [MASK] [MASK] was late .", "wo")
+    second = log_p("the wo [MASK] was late .", "##man")
+    assert together == pytest.approx([first, log_p("the [MASK] [MASK] was late .", "##man", 3)], abs=1e-5)
+    assert left == pytest.approx([first, second], abs=1e-5)
+    assert alone == pytest.approx([log_p("the [MASK] was late .", "wo"), second], abs=1e-5)
+
+
+def test_another_span_is_masked_piece_by_piece(encoder, log_p):
+    table, (found,) = piece_log_probabilities(reader(*encoder), words("she was the woman .", "she", also="woman"))
+    assert found == pytest.approx([log_p("[MASK] was the [MASK] [MASK] .", "she")], abs=1e-5)
+    assert table["piece"].tolist() == [0]
+
+
+def test_rows_are_those_of_the_pieces(encoder):
+    both = pd.concat([words("the woman .", "woman"), words("the nurse .", "nurse")]).assign(item=["a", "b"])
+    table, found = piece_log_probabilities(reader(*encoder), both)
+    assert table[["item", "piece"]].to_numpy().tolist() == [["a", 0], ["a", 1], ["b", 0]]
+    assert found.shape == (1, 3)
+
+
+def test_words_and_sentences_that_no_probability_is_there_for(encoder):
+    with pytest.raises(AbsentError, match="'judge'"):
+        piece_log_probabilities(reader(*encoder), words("the judge .", "judge"))
+    with pytest.raises(BiasflowError, match="takes 16"):
+        piece_log_probabilities(reader(*encoder), words("the nurse " * 8, "nurse"))
+
+
+def test_edits_are_active(encoder):
+    edits = {"none": (), "edit": [("layer[0]", random_eraser(1, HIDDEN))]}
+    _, (plain, edited) = piece_log_probabilities(reader(*encoder, **edits), words("the nurse .", "nurse"))
+    assert not np.allclose(plain, edited)
+
+
+# Pairs of sentences
+
+
+def test_pairs_by_each_masking(encoder, log_p):
+    first, second = ["he said that ."], ["the woman said that ."]
+    found = {
+        name: pair_likelihoods(reader(*encoder), first, second, name) for name in ("shared", "differing", "nothing")
+    }
+    shared = [
+        sum(log_p(text.replace(f" {word}", " [MASK]"), word) for word in ("said", "that", "."))
+        for text in ("he said that .", "the wo ##man said that .")
+    ]
+    assert found["shared"][0] == pytest.approx(np.array([[shared]]), abs=1e-5)
+    assert found["shared"][1].tolist() == [[3, 3]]
+    she = [log_p("[MASK] [MASK] [MASK] said that .", word, at) for at, word in enumerate(("the", "wo", "##man"), 1)]
+    differing = [log_p("[MASK] said that .", "he"), sum(she)]
+    assert found["differing"][0] == pytest.approx(np.array([[differing]]), abs=1e-5)
+    assert found["differing"][1].tolist() == [[1, 3]]
+    plain = sum(log_p("he said that .", word, at) for at, word in enumerate(("he", "said", "that", "."), 1))
+    assert found["nothing"][0][0, 0, 0] == pytest.approx(plain, abs=1e-5)
+    assert found["nothing"][1].tolist() == [[4, 6]]
+
+
+def test_pairs_that_cannot_be_scored(encoder):
+    with pytest.raises(AbsentError, match="'he"):
+        pair_likelihoods(reader(*encoder), ["he ."], ["he ."], "differing")
+    with pytest.raises(BiasflowError, match="masking"):
+        pair_likelihoods(reader(*encoder), ["he ."], ["she ."], "some")
+
+
+@given(st.lists(st.integers(0, 4), max_size=12), st.lists(st.integers(0, 4), max_size=12))
+def test_shared_places_hold_the_same_in_the_same_order(first, second):
+    ours, theirs = shared_places(first, second)
+    assert [first[place] for place in sorted(ours)] == [second[place] for place in sorted(theirs)]
+    assert shared_places(first, first) == (set(range(len(first))),) * 2

@@ -1,0 +1,252 @@
+"""Predicted clusters under methods: against the model as it is, the hooked model, and scorers trained one by one."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from safetensors import safe_open
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.conll import read_conll
+from scripts.biasflow.encoders.edit import edited
+from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.fitted import Active, Fitted, save
+from scripts.biasflow.readouts import clusters
+from scripts.biasflow.readouts.predicted_clusters import COLUMNS, NAMES, TEXTS, load_clusters
+from scripts.biasflow.readouts.source import Source
+from scripts.biasflow.tasks.coreference import loop, task
+from scripts.biasflow.tasks.coreference.heads import StoredVectors, train_heads
+from scripts.biasflow.tasks.coreference.loop import Examples, Recipe
+from scripts.biasflow.tasks.coreference.model import TokenVectors, load_coreference, predict, predicted_clusters
+from scripts.biasflow.tasks.coreference.segments import SpecialTokens
+from tests.unit.synthetic_conll import conll_text
+from tests.unit.tasks.coreference.made_up import ENCODER, RECIPE, save_encoder, save_file, text
+from tests.unit.tasks.coreference.test_task import KilledError, kill_at
+
+NUMBERS = {
+    "train": range(4),
+    "validation": range(4, 6),
+    "test": range(6, 9),
+    "pro": range(9, 13),
+    "anti": range(12, 16),
+}
+EMPTY = "#begin document (nw/empty); part 000\n#end document\n"
+SINGLE = conll_text("nw/single", [["john"]])
+HEADS = {"head_seeds": [3, 4], "recipe": RECIPE}
+
+
+def eraser(shift: float, components: int) -> Eraser:
+    waves = torch.cos(1.7 * torch.arange(32.0 * components) ** 1.1 + shift).reshape(32, components)
+    return Eraser.projection(torch.linalg.qr(waves)[0].mT.contiguous())
+
+
+EDITS = {"none": (), "early": (("layer[0]", eraser(1, 16)),), "last": (("layer[-1]", eraser(2, 16)),)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A trained model, fitted methods, and the documents of every role."""
+    path = tmp_path_factory.mktemp("clusters")
+    for role, numbers in NUMBERS.items():
+        more = (EMPTY, SINGLE) if role == "test" else ()
+        save_file(path / f"{role}.conll", *(text(number, 3) for number in numbers), *more)
+    data = {
+        role: (save_file(path / f"{role}-of-task.conll", *(text(n, 3) for n in range(9))),) for role in clusters.LEARNT
+    }
+    options = {"strategy": "plain", "seed": 3, "recipe": RECIPE | {"epochs": 6}}
+    task.train(save_encoder(path / "source"), path / "model", path / "work-of-task", data, **options)
+    fitted = {name: (Active(name, "-", edits),) for name, edits in EDITS.items()}
+    fitted["first"] = (Active("first", "-", (("layer[-1].cls", eraser(0, 1)),)),)
+    fitted["idle"] = (Active("idle", "-", (("layer[-1]", Eraser.projection(torch.zeros(1, 32))),)),)
+    save(Fitted(fitted, {name: [] for name in fitted}), path / "methods.safetensors")
+    return path
+
+
+def source(folder: Path, *methods: str, **options) -> Source:
+    data = {role: (folder / f"{role}.conll",) for role in NUMBERS}
+    return Source(folder / "model", methods, "coref", data, folder / "methods.safetensors", **options)
+
+
+def read(folder: Path, output: Path, *methods: str, **options) -> dict:
+    return clusters.read(source(folder, *methods), output, **{"head_seeds": [], "recipe": RECIPE} | options)
+
+
+def predictions(path: Path) -> dict:
+    """(method, head, head_seed, text) -> the clusters of its documents."""
+    table = pd.read_parquet(path)
+    assert list(table.columns) == COLUMNS and not table.duplicated(COLUMNS[:-1]).any()
+    found = {}
+    for (method, _, head, seed, name), rows in table.groupby([*NAMES, "text"]):
+        assert rows["document"].tolist() == list(range(len(rows)))
+        found[method, head, seed, name] = [
+            tuple(tuple(map(tuple, cluster)) for cluster in json.loads(cell)) for cell in rows["clusters"]
+        ]
+    return found
+
+
+def opened(folder: Path):
+    return load_coreference(folder / "model"), {
+        role: read_conll(folder / f"{role}.conll").documents for role in NUMBERS
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(folder, tmp_path_factory) -> Path:
+    """The file of a run that was not killed, under all methods, with two retrained scorers."""
+    path = tmp_path_factory.mktemp("whole") / "coref.parquet"
+    read(folder, path, *EDITS, **HEADS)
+    return path
+
+
+def test_the_own_scorer_predicts_what_the_model_does_under_every_method(folder, whole):
+    found, ((model, tokenizer), documents) = predictions(whole), opened(folder)
+    for method, edits in EDITS.items():
+        for name in TEXTS:
+            with edited(model, edits):
+                expected = predict(model, tokenizer, documents[name])
+            assert found[method, "own", "-", name] == expected, (method, name)
+    assert any(found["none", "own", "-", "pro"])
+    assert len({str([found[method, "own", "-", name] for name in TEXTS]) for method in EDITS}) == len(EDITS)
+
+
+def test_an_empty_document_and_a_single_word_have_no_clusters(whole):
+    for (*_, name), of_documents in predictions(whole).items():
+        if name == "test":
+            assert len(of_documents) == len(NUMBERS["test"]) + 2 and of_documents[-2:] == [(), ()]
+
+
+def test_retrained_scorers_are_those_trained_alone_on_the_documents_as_they_are(folder, whole, tmp_path):
+    found, ((model, tokenizer), documents) = predictions(whole), opened(folder)
+    encode = TokenVectors(model.base_model, SpecialTokens.of(tokenizer))
+
+    def stored(documents, dtype):
+        pieces = model.reading.segmenter(model, tokenizer)(documents)
+        with torch.inference_mode():
+            states = torch.cat([encode(each) for each in pieces if len(each)])
+        return pieces, StoredVectors(states.to(dtype), model.device)
+
+    for method, edits in EDITS.items():
+        for seed in HEADS["head_seeds"]:
+            with edited(model, edits):
+                learnt, vectors = stored((*documents["train"], *documents["validation"]), torch.float16)
+                texts = {name: stored(documents[name], torch.float32) for name in TEXTS}
+            split = len(documents["train"])
+            dev = Examples(documents["validation"], learnt[split:])
+            options = {"recipe": Recipe.of(RECIPE), "seeds": [seed], "work": tmp_path / f"{method}-{seed}"}
+            ((_, scorer, _),) = train_heads(vectors, learnt[:split], dev, **options)
+            for name, (pieces, vectors) in texts.items():
+                expected = predicted_clusters(scorer, vectors, pieces)
+                assert found[method, "retrained", str(seed), name] == expected, (method, seed, name)
+
+
+def test_the_trained_scorers_are_kept(folder, whole):
+    found, ((model, tokenizer), documents) = predictions(whole), opened(folder)
+    with safe_open(whole.with_suffix(".heads.safetensors"), "pt") as file:
+        about = {name: json.loads(value) for name, value in file.metadata().items()}
+        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+    assert about["scorer"]["reading"] == RECIPE["reading"] and len(about["heads"]) == len(EDITS) * 2
+    for number, names in enumerate(about["heads"]):
+        assert names["validation_score"] == max(names["validation_scores"]) and names["steps"] == 8
+        prefix = f"{number}."
+        model.scorer.load_state_dict({n.removeprefix(prefix): w for n, w in weights.items() if n.startswith(prefix)})
+        with edited(model, EDITS[names["method"]]):
+            expected = predict(model, tokenizer, documents["pro"])
+        assert found[names["method"], names["head"], names["head_seed"], "pro"] == expected
+
+
+def test_methods_at_the_end_cost_no_pass_of_the_encoder(folder, tmp_path, monkeypatch):
+    calls, original = Counter(), TokenVectors.__call__
+    monkeypatch.setattr(TokenVectors, "__call__", lambda self, each: calls.update([name]) or original(self, each))
+    for name, methods in {"plain": ["none"], "two": ["none", "last"], "one": ["last"]}.items():
+        read(folder, tmp_path / f"{name}.parquet", *methods, **HEADS)
+    assert calls["plain"] == calls["two"] == calls["one"] == 2  # what is tested, and what is learnt from
+
+
+def test_same_bytes_in_any_company(folder, whole, tmp_path):
+    """Run again, with another order of methods and without one of the scorers."""
+    read(folder, tmp_path / "again.parquet", *EDITS, **HEADS)
+    assert (tmp_path / "again.parquet").read_bytes() == whole.read_bytes()
+    assert not (tmp_path / "again.work").exists()
+    read(folder, tmp_path / "other.parquet", "last", "none", recipe=RECIPE, head_seeds=[4])
+    other, all_of_them = predictions(tmp_path / "other.parquet"), predictions(whole)
+    assert {key[:3] for key in other} == {(m, *h) for m in ("last", "none") for h in (("own", "-"), ("retrained", "4"))}
+    assert all(all_of_them[key] == found for key, found in other.items())
+
+
+def test_without_seeds_nothing_is_trained(folder, tmp_path):
+    facts = read(folder, tmp_path / "own.parquet", "none", "early")
+    assert {key[1] for key in predictions(tmp_path / "own.parquet")} == {"own"}
+    assert [path.name for path in tmp_path.iterdir()] == ["own.parquet"]
+    assert facts["documents"] == {"test": 5, "pro": 4, "anti": 4} and facts["heads"] == []
+    assert [edit["edit"] for edit in facts["edits"]] == ["early at layer[0]"] and facts["edits"][0]["calls"] > 0
+
+
+def test_a_killed_run_goes_on_to_the_same_file(folder, whole, tmp_path, monkeypatch):
+    work = tmp_path / "work"
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        kill_at(patch, "_loss", 21)  # 8 steps a head: in the third one, after a checkpoint
+        clusters.read(source(folder, *EDITS, work=work), tmp_path / "coref.parquet", **HEADS)
+    assert work.is_dir() and not (tmp_path / "coref.parquet").exists()
+    original, steps = loop._loss, []
+    monkeypatch.setattr(loop, "_loss", lambda *arguments: steps.append(None) or original(*arguments))
+    facts = clusters.read(source(folder, *EDITS, work=work), tmp_path / "coref.parquet", **HEADS)
+    assert (tmp_path / "coref.parquet").read_bytes() == whole.read_bytes()
+    assert len(steps) < 8 * 6 - 16 and not work.exists()
+    assert facts["edits"][0]["calls"] > 0
+
+
+def test_what_another_run_left_is_not_gone_on_from(folder, tmp_path, monkeypatch):
+    work = tmp_path / "work"
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        kill_at(patch, "_loss", 2)
+        clusters.read(source(folder, "none", work=work), tmp_path / "coref.parquet", **HEADS)
+    with pytest.raises(BiasflowError, match="task_rate"):
+        other = {**HEADS, "recipe": RECIPE | {"task_rate": 1e-4}}
+        clusters.read(source(folder, "none", work=work), tmp_path / "coref.parquet", **other)
+    with pytest.raises(BiasflowError, match="methods"):
+        clusters.read(source(folder, "last", work=work), tmp_path / "coref.parquet", **HEADS)
+
+
+def test_a_training_that_diverges_leaves_nothing_behind(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "_loss", lambda *arguments: torch.tensor(float("nan")))
+    with pytest.raises(BiasflowError, match="task_rate"):
+        read(folder, tmp_path / "coref.parquet", "none", **HEADS)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("method", "message"), [("idle", "changed nothing"), ("first", "words do not depend")])
+def test_debiasing_that_changes_nothing_is_an_error(folder, tmp_path, monkeypatch, method, message):
+    monkeypatch.setattr(clusters, "train_heads", lambda *arguments, **options: pytest.fail("it was seen too late"))
+    with pytest.raises(BiasflowError, match=message):
+        read(folder, tmp_path / "coref.parquet", "none", method, **HEADS)
+    assert not (tmp_path / "coref.parquet").exists()
+
+
+def test_states_that_are_not_finite_are_refused(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        TokenVectors, "__call__", lambda self, each: torch.full((len(each), ENCODER["hidden_size"]), 1e6)
+    )
+    with pytest.raises(BiasflowError, match="not finite in float16"):
+        read(folder, tmp_path / "coref.parquet", "none", **HEADS)
+
+
+def test_a_head_predicts_every_document_once(whole, tmp_path):
+    found = load_clusters(whole, "pro", 4)
+    assert found.heads["head"].tolist() == ["own", "retrained", "retrained"] * 3 and found.places.shape == (9, 4)
+    expected = predictions(whole)
+    for names, places in zip(found.heads.itertuples(index=False), found.places, strict=True):
+        assert [found.found[place][0] for place in places] == [0, 1, 2, 3]
+        of_head = expected[names.method, names.head, names.head_seed, "pro"]
+        assert [found.found[place][1] for place in places] == of_head
+    with pytest.raises(BiasflowError, match="4 documents"):
+        load_clusters(whole, "pro", 5)
+    with pytest.raises(BiasflowError, match="no prediction"):
+        load_clusters(whole, "dev", 4)
+    table = pd.read_parquet(whole)
+    table.loc[table["text"] == "pro", "clusters"] = "[[1]]"
+    table.to_parquet(tmp_path / "broken.parquet")
+    with pytest.raises(BiasflowError, match=r"broken.parquet: clusters '\[\[1\]\]'"):
+        load_clusters(tmp_path / "broken.parquet", "pro", 4)

@@ -1,0 +1,125 @@
+"""Somebody's clusters: found by document and words in any files and order, or one line says what does not fit."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.readouts.external_clusters import read
+from tests.unit.synthetic_conll import conll_text
+
+PRO, ANTI = (["The", "nurse", "said", pronoun, "left", "."] for pronoun in ("she", "he"))
+GOLD = [((0, 1), (3, 3))]
+LONG = [["Kim", "met", "Lee", "."], ["She", "waved", "/."]]
+DATA = {
+    "test": conll_text("nw/long", LONG, [((0, 0), (4, 4))]) + conll_text("nw/empty", []),
+    "pro": "".join(conll_text(f"wb/pro/{n}", [PRO], GOLD) for n in range(3)),
+    "anti": "".join(conll_text(f"wb/anti/{n}", [ANTI], GOLD) for n in range(3)),
+}
+
+
+class Folder:
+    """Data and given files in a folder, and what is read of them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def data(self, **texts: str) -> dict:
+        return {text: (self._write(f"{text}.conll", content),) for text, content in (DATA | texts).items()}
+
+    def read(self, *given: str, **texts: str) -> dict[str, list]:
+        """Text -> the clusters of its documents, of files with these contents."""
+        files = [self._write(f"given{number}.conll", content) for number, content in enumerate(given)]
+        self.facts = read(files, self.data(**texts), self.folder / "coref.parquet")
+        table = pd.read_parquet(self.folder / "coref.parquet")
+        assert (table[["method", "setting", "head", "head_seed"]] == ["none", "-", "own", "-"]).all(axis=None)
+        found = {text: rows.sort_values("document") for text, rows in table.groupby("text")}
+        for rows in found.values():
+            assert list(rows["document"]) == list(range(len(rows)))
+        return {text: list(map(json.loads, rows["clusters"])) for text, rows in found.items()}
+
+    def _write(self, name, content):
+        path = self.folder / name
+        path.write_text(content, encoding="utf-8")
+        return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Folder(tmp_path)
+
+
+def turned(text: str) -> str:
+    """The documents of a text in the other order."""
+    return "".join(reversed([f"#begin{document}" for document in text.split("#begin")[1:]]))
+
+
+def test_the_data_themselves_are_predictions_in_any_files_and_order(folder):
+    gold = {"test": [[[[0, 0], [4, 4]]], []], "pro": [[[[0, 1], [3, 3]]]] * 3, "anti": [[[[0, 1], [3, 3]]]] * 3}
+    assert folder.read(*DATA.values()) == gold
+    assert folder.facts == {"documents": {"test": 2, "pro": 3, "anti": 3}}
+    assert folder.read(turned(DATA["anti"] + DATA["test"]), turned(DATA["pro"])) == gold
+
+
+def test_numbers_of_words_are_those_of_the_document_across_sentences(folder):
+    theirs = conll_text("nw/long", LONG, [((0, 3), (4, 5)), ((2, 4), (5, 6)), ((0, 0), (2, 2))])
+    (found, _) = folder.read(theirs + conll_text("nw/empty", []))["test"]
+    assert found == [[[0, 0], [2, 2]], [[0, 3], [4, 5]], [[2, 4], [5, 6]]]
+
+
+def test_clusters_of_one_mention_stay_and_a_cluster_has_a_mention_once(folder):
+    text = conll_text("nw/long", LONG, [((1, 1),), ((2, 2), (2, 2)), ((0, 0), (4, 4), (4, 4))])
+    (found, _) = folder.read(text + conll_text("nw/empty", []))["test"]
+    assert found == [[[0, 0], [4, 4]], [[1, 1]], [[2, 2]]]
+
+
+def test_the_least_that_a_file_can_hold(folder):
+    lines = ["The\t(1", "nurse\t1)", "said\t-", "she\t(1)", "left\t", ".\t*", "", "#end document", ""]
+    theirs = "".join("\n".join([f"#begin document (wb/pro/{n}); part 0", *lines]) for n in range(3))
+    assert folder.read(theirs) == {"pro": [[[[0, 1], [3, 3]]]] * 3}
+
+
+@pytest.mark.parametrize(("given", "texts"), [(["pro", "anti"], {"pro", "anti"}), (["test"], {"test"})])
+def test_a_text_of_which_nothing_is_given_is_left_out(folder, given, texts):
+    assert set(folder.read(*(DATA[text] for text in given))) == set(folder.facts["documents"]) == texts
+
+
+def test_words_tell_documents_of_one_name_apart(folder):
+    """Files whose documents are numbered alike, as pro- and anti-stereotypical ones may be."""
+    sides = {name: conll_text("0", [words], GOLD) for name, words in (("pro", PRO), ("anti", ANTI))}
+    theirs = [conll_text("0", [ANTI]), conll_text("0", [PRO], GOLD)]
+    assert folder.read(*theirs, **sides) == {"pro": [[[[0, 1], [3, 3]]]], "anti": [[]]}
+    assert set(folder.read(theirs[0], **sides)) == {"anti"}
+
+
+def test_the_sign_before_a_full_stop_may_be_left_out(folder):
+    plain = DATA["test"].replace("/.", ".")
+    assert folder.read(plain)["test"] == folder.read(DATA["test"])["test"]
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (turned(DATA["pro"]).partition("#begin document (wb/pro/1)")[0],
+         r"pro\.conll: document \(wb/pro/0\); part 000: is missing, as the first of 2, in .*given0\.conll"),
+        (DATA["pro"] + conll_text("wb/pro/3", [PRO]),
+         r"given0\.conll: document \(wb/pro/3\); part 000: is in none of .*test\.conll"),
+        (DATA["pro"].replace("said", "says", 1),
+         r"given0\.conll: document \(wb/pro/0\); part 000: word 3 is 'says', not 'said' as in .*pro\.conll"),
+        (conll_text("wb/pro/0", [PRO[:-1]]),
+         r"given0\.conll: document \(wb/pro/0\); part 000: has 5 words, not 6 as in .*pro\.conll"),
+        (conll_text("wb/pro/0", [[*PRO, "."]]), r"document \(wb/pro/0\); part 000: has 7 words, not 6"),
+        (DATA["pro"] + DATA["pro"], r"given0\.conll: document \(wb/pro/0\); part 000: line .*: a second document"),
+        ("", r"given0\.conll: no document"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_one_line_with_file_and_document(folder, given, named):
+    with pytest.raises(BiasflowError, match=named) as raised:
+        folder.read(given)
+    assert "\n" not in str(raised.value) and not (folder.folder / "coref.parquet").exists()
+
+
+def test_a_document_in_two_files_is_given_twice(folder):
+    with pytest.raises(BiasflowError, match=r"given1\.conll: document \(wb/pro/0\); part 000: is in .*given0\.conll"):
+        folder.read(DATA["pro"], DATA["pro"])
