@@ -14,6 +14,7 @@ include: "rules/encoders.smk"
 include: "rules/tasks.smk"
 include: "rules/methods.smk"
 include: "rules/readouts.smk"
+include: "rules/external.smk"
 include: "rules/scores.smk"
 include: "rules/papers.smk"
 

@@ -1,5 +1,4 @@
 # What is read from a model under methods: one rule per readout, all of one shape. A job reads all datasets of a block.
-# One rule more, for all readouts, takes what an external encoder gives.
 
 
 def code_of_readout(name):
@@ -44,26 +43,3 @@ for NAME, READOUT in READOUTS.items():
             device=config["device"],
         script:
             "../scripts/read.py"
-
-
-rule external_readout:
-    input:
-        unpack(FIND.readings.given),
-    output:
-        directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{{readout}}"),
-    log:
-        f"{RESULTS}/logs/readouts/{{encoder}}/{{training}}/{{block}}/{{readout}}.log",
-    wildcard_constraints:
-        encoder=of_source("external"),
-        readout=one_of(name for name, readout in READOUTS.items() if readout.external),
-    conda:
-        "../envs/light.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=30,
-    params:
-        code=lambda wildcards: code("external_readout", FIND.readings.given_module(wildcards)),
-        readout=FIND.readings.given_params,
-    script:
-        "../scripts/external_readout.py"
