@@ -33,5 +33,6 @@ env: .venv/installed
 	$(BIN)/python -m pip install --quiet --requirement requirements.lock
 	touch $@
 
+# Not .snakemake: it remembers what made the results.
 clean:
-	rm -rf .venv .snakemake .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis

@@ -15,7 +15,7 @@ if str(ROOT) not in sys.path:
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.failures import ended, failures
-from scripts.biasflow.base.files import check_writable
+from scripts.biasflow.base.files import check_remembered, check_writable
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.papers.paper import load as load_paper
 from scripts.biasflow.plan.cells import plan
@@ -51,6 +51,7 @@ try:
     PLAN = plan(config, FACTS)
     CATALOGUE = read_catalogue()
     FIND = Inputs(config, FACTS, PLAN, CATALOGUE)
+    check_remembered(Paths(config["run"]).root, ".snakemake")
 except BiasflowError as error:
     sys.exit(f"biasflow: {error}")
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
@@ -80,6 +81,20 @@ def check_writable(folder: str | Path) -> None:
         raise BiasflowError(f"{existing} is a file where results need a folder; move it away")
     if not os.access(existing, os.W_OK):
         raise BiasflowError(f"{existing} cannot be written; check its rights, or run with --directory FOLDER elsewhere")
+
+
+def check_remembered(folder: str | Path, records: str | Path) -> None:
+    """BiasflowError if there are results in `folder`, and no record at all of what made them.
+
+    records: the folder .snakemake of the run. Without its records (deleted, or left on another machine) edited code and
+    changed settings would run nothing again, and old results would stand for new ones."""
+    made = Path(folder).rglob("*.provenance.json")
+    remembered = Path(records).glob("metadata/**/*"), Path(records).glob("metadata.db")  # files, or a database
+    if any(made) and not any(path.is_file() for path in chain(*remembered)):
+        raise BiasflowError(
+            f"{folder} has results, but {records} does not say what code and settings made them; "
+            f"bring {records} back from where they were made, or move {folder} away"
+        )
 
 
 def read_text(path: str | Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import check_writable, sha256, whole_file, whole_folder
+from scripts.biasflow.base.files import check_remembered, check_writable, sha256, whole_file, whole_folder
 from scripts.biasflow.base.provenance import rule_log, write_provenance
 from scripts.biasflow.plan.code import code_files
 
@@ -146,3 +146,16 @@ def test_the_modules_and_the_data_that_a_script_reaches(tmp_path):
         "scripts/biasflow/metrics/a.py",
         "scripts/run.py",
     ]
+
+
+@pytest.mark.parametrize("record", ["metadata/part/cmVzdWx0", "metadata.db"])
+def test_results_of_which_nothing_is_remembered_are_refused(tmp_path, record):
+    results, records = tmp_path / "results", tmp_path / ".snakemake"
+    check_remembered(results, records)
+    results.mkdir()
+    (results / "one.csv.provenance.json").write_text("{}")
+    with pytest.raises(BiasflowError, match=r"\.snakemake"):
+        check_remembered(results, records)
+    (records / record).parent.mkdir(parents=True)
+    (records / record).write_text("{}")
+    check_remembered(results, records)
