@@ -19,6 +19,7 @@ from transformers import PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import sha256, whole_folder
+from scripts.biasflow.base.provenance import RECORD
 from scripts.biasflow.encoders.edit import Edits
 from scripts.biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
 from scripts.biasflow.methods.fitting import fit_block
@@ -26,7 +27,6 @@ from scripts.biasflow.tasks import FACTS
 
 PLAIN, WITH = "plain", "with-"
 ENCODER_SUFFIXES = (".json", ".txt", ".model", ".safetensors")  # of all that transformers reads: no pickles
-PROVENANCE = ".provenance.json"  # beside an encoder's files; says when it was made, too
 
 
 class Savable(Protocol):
@@ -90,7 +90,7 @@ def origin(encoder_folder: str | Path, device: torch.device, code: Iterable[str 
     modules `code` that train."""
     files = [path for path in sorted(Path(encoder_folder).iterdir()) if path.suffix in ENCODER_SUFFIXES]
     return {
-        "encoder": {path.name: sha256(path) for path in files if not path.name.endswith(PROVENANCE)},
+        "encoder": {path.name: sha256(path) for path in files if not path.name.endswith(RECORD)},
         "device": device.type,
         "deterministic": torch.are_deterministic_algorithms_enabled(),
         "threads": torch.get_num_threads(),
