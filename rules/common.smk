@@ -19,7 +19,7 @@ from scripts.biasflow.base.files import check_remembered, check_writable
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.papers.paper import load as load_paper
 from scripts.biasflow.plan.cells import plan
-from scripts.biasflow.plan.code import code_digest, module_file
+from scripts.biasflow.base.code import code_digest, module_file
 from scripts.biasflow.plan.configuration import load_schema, resolve
 from scripts.biasflow.plan.datasets import (
     AUTHORS_STIMULI,

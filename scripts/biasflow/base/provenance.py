@@ -18,7 +18,7 @@ from scripts.biasflow.base.files import sha256, whole_file
 RECORD = ".provenance.json"  # what is added to the name of a result
 MODEL = "config.json"  # of a model: whoever is given it reads all of its folder, the tokenizer's files too
 LIBRARIES = (
-    "numpy", "pandas", "scipy", "scikit-learn", "torch", "transformers", "tokenizers", "snakemake",
+    "numpy", "pandas", "scipy", "scikit-learn", "torch", "transformers", "tokenizers", "accelerate", "snakemake",
 )  # fmt: skip
 
 

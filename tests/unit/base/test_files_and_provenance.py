@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from scripts.biasflow.base.code import code_files
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import check_remembered, check_writable, sha256, whole_file, whole_folder
 from scripts.biasflow.base.provenance import checked, rule_log, write_provenance
-from scripts.biasflow.plan.code import code_files
 
 ROOT = Path(__file__).parents[3]
 

@@ -10,15 +10,10 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
-from scripts.biasflow.corpora import conll
 from scripts.biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
-from scripts.biasflow.encoders import edit, load
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.erasers import eraser
-from scripts.biasflow.tasks import training
-from scripts.biasflow.tasks.coreference import decisions, f1, loop, model, scorer, segments, spans
 from scripts.biasflow.tasks.coreference.loop import (
     BEST,
     CHECKPOINT,
@@ -35,9 +30,6 @@ from scripts.biasflow.tasks.coreference.loop import (
 from scripts.biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
 from scripts.biasflow.tasks.coreference.segments import SpecialTokens
 from scripts.biasflow.tasks.training import PLAIN, check_strategy, claim, fit_method, origin, save_training
-
-MODULES = (training, load, edit, eraser, conll, decisions, f1, loop, model, scorer, segments, spans)
-CODE = (__file__, *(each.__file__ for each in MODULES))  # what decides the weights, but for the documents
 
 
 def train(
@@ -90,7 +82,7 @@ def train(
                 "seed": seed,
                 "data": [_digest(part) for part in (documents, validation)],
                 "method": carried.claim(),
-                **origin(encoder_folder, trained.device, CODE),
+                **origin(encoder_folder, trained.device, [__file__]),
             },
         )
         try:
