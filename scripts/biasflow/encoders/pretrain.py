@@ -26,6 +26,7 @@ from transformers import (
     TrainerCallback,
     set_seed,
 )
+from transformers.masking_utils import create_bidirectional_mask
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.documents import check_documents
@@ -136,13 +137,19 @@ def losses(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Masked-LM loss, next-sentence loss and next-sentence logits of a batch.
 
-    The same numbers as the model's own forward pass, with the vocabulary scored at the masked positions only: about
-    one in seven, and scoring is a good part of the cost of a narrow encoder."""
-    masked = batch["labels"] != IGNORED
-    inputs = {key: batch[key] for key in ("input_ids", "token_type_ids", "attention_mask")}
-    output = model.bert(**inputs)
-    scores = model.cls.predictions(output.last_hidden_state[masked])
-    relation = model.cls.seq_relationship(output.pooler_output)
+    The same numbers as the model's own forward pass, but behind the attention of the last layer for the tokens that are
+    scored only: the first one for the next sentence, the masked ones (about one in seven) for the vocabulary."""
+    masked, bert = batch["labels"] != IGNORED, model.bert
+    hidden = bert.embeddings(batch["input_ids"], batch["token_type_ids"])
+    seen = create_bidirectional_mask(model.config, hidden, batch["attention_mask"])
+    *lower, last = bert.encoder.layer
+    for layer in lower:
+        hidden = layer(hidden, seen)
+    hidden, _ = last.attention(hidden, seen)
+    scored = last.feed_forward_chunk(torch.cat([hidden[:, 0], hidden[masked]]))
+    first, others = scored[: len(masked)], scored[len(masked) :]
+    scores = model.cls.predictions(others)
+    relation = model.cls.seq_relationship(bert.pooler(first[:, None]))
     return (
         # a small batch of short sentences may have no mask at all
         cross_entropy(scores, batch["labels"][masked]) if masked.any() else scores.sum(),
@@ -252,7 +259,7 @@ def _train(
     batch_size: int,
     learning_rate: float,
 ) -> None:
-    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=BETAS, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=BETAS, weight_decay=0.01, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, max_lr=learning_rate, total_steps=steps, pct_start=WARM_UP, cycle_momentum=False
     )

@@ -113,9 +113,10 @@ def test_the_loss_is_the_models_own(tmp_path):
     batch["labels"] = torch.where(batch["input_ids"] == tokenizer.mask_token_id, 7, IGNORED)
     batch["next_sentence_label"] = torch.tensor([0, 1])
     with torch.inference_mode():
-        masked_lm, next_sentence, _ = losses(model, batch)
-        expected = model(**batch).loss
-    assert torch.isclose(masked_lm + next_sentence, expected, atol=1e-5)
+        masked_lm, next_sentence, relation = losses(model, batch)
+        expected = model(**batch)
+    assert torch.isclose(masked_lm + next_sentence, expected.loss, atol=1e-5)
+    assert torch.allclose(relation, expected.seq_relationship_logits, atol=1e-5)
 
 
 def test_the_vocabulary_starts_with_the_special_tokens():
