@@ -5,6 +5,7 @@ import logging
 import math
 import string
 from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,7 @@ from scripts.biasflow.encoders.training_arguments import training_arguments
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 2000  # documents kept for the final metrics
 HELD_OUT_PAIRS = 2000
+PARTS = 2  # of a batch, computed side by side, or after one another where there is one thread: the bytes are the same
 BETAS = (0.9, 0.98)  # as RoBERTa (Liu et al. 2019): a short memory suits a short run and rare words
 WARM_UP = 0.1  # share of the steps until the one-cycle schedule reaches its top
 
@@ -56,7 +58,6 @@ def pretrain(
     batch_size: int,
     learning_rate: float = 1.0e-3,
     initializer_range: float = 0.05,
-    dropout: float = 0.0,
     mask_share: float = 0.15,
     vocabulary: str | Path | None = None,
     device: str = "cpu",
@@ -69,7 +70,7 @@ def pretrain(
     the vocab.txt that `vocabulary` names (vocab_size is then not used). 5 % of the documents (at most 2,000) are held
     out; on pairs from them: `masked_lm_loss` and `next_sentence_accuracy`. `folder` gets model.safetensors,
     config.json, the tokenizer's files and training.json (these metrics, steps, seed). The same arguments give the same
-    bytes on the same machine and number of threads.
+    bytes on the same machine, with one thread or two. `threads`: None takes torch's own number.
 
     The default initializer_range is 0.05: with BERT's own 0.02 an encoder this narrow stays on the unigram plateau.
     BiasflowError: too few documents, an unusable vocabulary, a hidden size that the heads do not divide, or a loss that
@@ -81,7 +82,8 @@ def pretrain(
     train, held_out = _split(documents, rng)
     tokenizer = _tokenizer(train, vocabulary, vocab_size, max_length)
     before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
+    threads = threads or before
+    torch.set_num_threads(max(1, threads // PARTS))  # within each part
     try:
         set_seed(seed)
         model = BertForPreTraining(
@@ -93,8 +95,8 @@ def pretrain(
                 intermediate_size=intermediate,
                 max_position_embeddings=max_length,
                 initializer_range=initializer_range,
-                hidden_dropout_prob=dropout,
-                attention_probs_dropout_prob=dropout,
+                hidden_dropout_prob=0.0,  # which of two threads draws first is chance
+                attention_probs_dropout_prob=0.0,
                 pad_token_id=tokenizer.pad_token_id,
             )
         ).to(resolve_device(device))
@@ -102,7 +104,8 @@ def pretrain(
         pairs = draw_pairs(sentences, n=steps * batch_size, max_length=max_length, rng=rng)
         pairs = by_length(pairs, batch_size=batch_size, rng=rng)
         collator = Collator(sentences, pairs, tokenizer, mask_share, np.random.default_rng([seed, 1]))
-        _train(model, collator, folder, seed, steps, batch_size, learning_rate)
+        with ThreadPoolExecutor(min(threads, PARTS)) as pool:
+            _train(model, collator, pool, folder, seed, steps, batch_size, learning_rate)
         held_out = _tokenise(tokenizer, held_out)
         metrics = _evaluate(model, held_out, tokenizer, mask_share, batch_size, max_length)
     finally:
@@ -158,18 +161,45 @@ def losses(
     )
 
 
-class PreTrainer(Trainer):
-    """transformers' Trainer with the loss above."""
+def gradients(
+    model: BertForPreTraining, batch: dict[str, torch.Tensor], *, parts: int, pool: Executor
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """The loss of a batch and its gradient, a tensor for each of the model's parameters, in `parts` parts of its rows.
 
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        masked_lm, next_sentence, relation = losses(model, inputs)
-        loss = masked_lm + next_sentence
+    The matrix products of a narrow encoder are too small to be shared out between threads; rows are not. A part counts
+    by its share of the masked tokens and of the pairs, so that the sum over parts is the loss of the whole."""
+    parameters = list(model.parameters())
+    masked, pairs = (batch["labels"] != IGNORED).sum().clamp(min=1), len(batch["labels"])
+
+    def of_part(rows: torch.Tensor) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
+        part = {key: value[rows] for key, value in batch.items()}
+        masked_lm, next_sentence, _ = losses(model, part)
+        loss = masked_lm * (part["labels"] != IGNORED).sum() / masked + next_sentence * len(rows) / pairs
+        return loss.detach(), torch.autograd.grad(loss, parameters)
+
+    found, by_part = zip(*pool.map(of_part, torch.arange(pairs).chunk(parts)), strict=True)
+    return sum(found), [sum(of_one) for of_one in zip(*by_part, strict=True)]
+
+
+class PreTrainer(Trainer):
+    """transformers' Trainer with the loss and the gradients above."""
+
+    def __init__(self, *, pool: Executor, **options):
+        super().__init__(**options)
+        self.pool = pool
+
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        model.train()
+        parts = PARTS if model.device.type == "cpu" else 1
+        loss, found = gradients(model, self._prepare_inputs(inputs), parts=parts, pool=self.pool)
         if not torch.isfinite(loss):
             raise BiasflowError(
                 f"pre-training: the loss is {loss.item()} after {self.state.global_step} steps; nothing was saved. "
                 "Lower learning_rate or initializer_range."
             )
-        return (loss, {"logits": relation}) if return_outputs else loss
+        for parameter, gradient in zip(model.parameters(), found, strict=True):
+            parameter.grad = gradient
+        return loss
 
 
 class LogLines(TrainerCallback):
@@ -253,6 +283,7 @@ def _tokenise(tokenizer: PreTrainedTokenizerBase, documents: Sequence[Sequence[s
 def _train(
     model: BertForPreTraining,
     collator: Collator,
+    pool: Executor,
     folder: str | Path,
     seed: int,
     steps: int,
@@ -274,6 +305,7 @@ def _train(
         logging_steps=max(1, steps // 20),
     )
     trainer = PreTrainer(
+        pool=pool,
         model=model,
         args=arguments,
         train_dataset=range(len(collator.pairs)),
