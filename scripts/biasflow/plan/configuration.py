@@ -60,17 +60,17 @@ def check_keys_once(path: str | Path) -> None:
         if isinstance(node, yaml.SequenceNode):
             waiting += [(item, f"{where}{number}.") for number, item in enumerate(node.value)]
         elif isinstance(node, yaml.MappingNode):
-            lines: dict[object, int] = {}
-            for key, value in node.value:
+            waiting += [(value, f"{where}{key.value}.") for key, value in node.value]
+            keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.tag != MERGE]
+            lines: dict[str, int] = {}
+            for key in keys:
                 line = key.start_mark.line + 1
-                if key.value in lines and key.tag != MERGE:
+                if key.value in lines:
                     raise BiasflowError(
-                        f"{path}: line {line}: key {where + str(key.value)!r} stands there twice (first in line "
+                        f"{path}: line {line}: key {where + key.value!r} stands there twice (first in line "
                         f"{lines[key.value]}), and the last one would count; leave one of them"
                     )
-                if isinstance(key, yaml.ScalarNode):
-                    lines[key.value] = line
-                waiting.append((value, f"{where}{key.value}."))
+                lines[key.value] = line
 
 
 def resolve(config: Mapping, schema: Mapping) -> dict:
