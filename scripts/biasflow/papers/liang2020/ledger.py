@@ -1,0 +1,24 @@
+"""Where the numbers of Liang, Dufter & Schütze's notebooks stand beside ours, for the ledger."""
+
+import pandas as pd
+
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.ledger import Beside
+from scripts.biasflow.papers.liang2020.performance import perplexity
+from scripts.biasflow.papers.liang2020.tables import association, occtmp
+
+BESIDE = [
+    Beside(occtmp, ["diff", "diff_variance", "p_he", "p_she", "p_sum"]),
+    Beside(association, ["effect_size", "p_value"]),
+    Beside(perplexity, ["batch_perplexity"], n="perplexity_seeds"),
+]
+
+
+def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:
+    """All have the paper's data or stand nowhere: words, tests and texts go by their names, of which each is one file."""
+    return pd.Series("", index=numbers.index)
+
+
+def audited(run: Run, numbers: pd.DataFrame) -> pd.Series:
+    """Nothing: no two of these numbers are of the same thing."""
+    return pd.Series("", index=numbers.index)
