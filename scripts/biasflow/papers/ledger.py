@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from scripts.biasflow.base.shipped import shipped
 from scripts.biasflow.papers.frames import NOT_ASKED, RUN, Run
 from scripts.biasflow.papers.paper import PaperText, load
 from scripts.biasflow.papers.published import printed_numbers, read_published
 from scripts.biasflow.results.rounding import Range, around, rounded
 from scripts.biasflow.results.tables import PUBLISHED
 
+CAPTIONS = shipped("scripts/biasflow/papers/ledger.yaml")
 REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN = "reproduced", "off", "not comparable", "not run"
 STATUSES = (REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN)
 DISAGREES = "disagrees"  # how what an audit finds begins where it finds something
@@ -26,6 +28,7 @@ _ABOUT = ["paper", "table", "encoder", "row", "measure", "variant", "unit", "pri
 _OURS = ["ours", "ours_sd", "ours_n", "ours_encoder", "difference", "difference_in_printed_sd"]
 COLUMNS = [*_ABOUT, *_OURS, "status", "off_by", "reason", "audit"]
 _WHO = "ours_encoder"
+_TRACED = ["place", "ours", "ours_sd", "ours_n", _WHO, "absent"]
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,10 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     says of each (`audited`: run, numbers -> a text each)."""
     module = importlib.import_module(f"{__package__}.{text.name}.ledger")
     numbers = printed_numbers(text)
-    ours = _ours(module.BESIDE, run, text, numbers)
     incomparable = _other_encoder(text, run, numbers["encoder"])
     incomparable = incomparable.where(incomparable != "", module.other_data(run, numbers))
+    # Tables need not be made where nothing can be compared.
+    ours = _ours([] if (incomparable != "").all() else module.BESIDE, run, text, numbers)
     rows = pd.concat([numbers, ours], axis=1).assign(paper=text.name)
     judged = [
         judge(row.printed, row.printed_sd, row.ours, incomparable=why, absent=row.absent)
@@ -122,12 +126,13 @@ def _ours(besides: Sequence[Beside], run: Run, text: PaperText, numbers: pd.Data
         return _with_places(read_published(text.name, name), name, numbers)
 
     traced = replace(run, published=places)
-    found = pd.concat([_traced(beside, traced) for beside in besides], ignore_index=True)
+    tables = [_traced(beside, traced) for beside in besides]
+    found = pd.concat(tables or [pd.DataFrame(columns=_TRACED)], ignore_index=True)
     same = {name: {"", *names} for name, names in _same_encoders(text, run).items()}
     printed = numbers["encoder"].reindex(found["place"])
     own = [name == "" or who in same[name] for name, who in zip(printed, found[_WHO], strict=True)]
     # Of several methods or encoders that a number stands beside, the first that has a value.
-    found = found[own].sort_values("ours", key=pd.isna, kind="stable").drop_duplicates("place").set_index("place")
+    found = found[np.array(own, dtype=bool)].sort_values("ours", key=pd.isna, kind="stable").drop_duplicates("place").set_index("place")
     found = found.reindex(numbers.index).assign(cell=numbers["cell"])
     known = found.dropna(subset=_WHO).drop_duplicates("cell").set_index("cell")
     elsewhere = known.reindex(numbers["cell"]).set_axis(numbers.index)

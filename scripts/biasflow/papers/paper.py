@@ -68,6 +68,11 @@ class PaperText:
         ]
 
 
+def load_tables(path: Path) -> dict[str, Target]:
+    """Read a file of tables alone: name -> target. BiasflowError for an unknown key or an empty caption."""
+    return {name: _target(path, name, entry) for name, entry in yaml.safe_load(path.read_text("utf-8")).items()}
+
+
 def load(name: str, folder: Path = HERE) -> PaperText:
     """Read papers/<name>/paper.yaml. BiasflowError for a missing file, an unknown key, or an empty caption."""
     path = folder / name / "paper.yaml"

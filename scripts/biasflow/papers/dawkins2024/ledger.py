@@ -122,6 +122,7 @@ def _verdicts(found: Iterable[pd.DataFrame | None]) -> list[str]:
         if own is not None:
             overall, claim = own["overall"].iloc[0], own["claim"].iloc[0]
             others = own[own["verdict"] != AGREES]
-            gives = [f"{row.recomputed}{f' ({row.reading})' if row.reading else ''}" for row in others.itertuples()]
-            texts.append(f"{overall}: {claim}{f' gives {", ".join(gives)}' if others['recomputed'].any() else ''}")
+            given = [(row.recomputed, f" ({row.reading})" if row.reading else "") for row in others.itertuples()]
+            gives = ", ".join("".join(each) for each in given if each[0])
+            texts.append(f"{overall}: {claim}" + (f" gives {gives}" if gives else ""))
     return sorted(texts, key=lambda text: not text.startswith(DISAGREES))

@@ -30,7 +30,7 @@ _COMMENTS = "reddit"  # CEAT's text is a file that its user names so
 
 def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:
     """The run's task is made of other data than the paper's, or CEAT's contexts come from another text."""
-    text = str(run.options.get("ceat_text"))
+    text = run.options["ceat_text"] or "the run's own text"
     contexts = "" if _COMMENTS in text.lower() else f"other data: printed of Reddit comments, here {text}"
     ceat = (numbers["measure"] == CEAT_EFFECT) | numbers["row"].str.contains(f"intrinsic {CEAT}")
     task = pd.Series("", index=numbers.index)
