@@ -55,9 +55,7 @@ class Run:
 
 def those_there(files: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Path]]:
     """The item files that exist: a readout that could not be made has none, and the plan says why."""
-    return {
-        role: {key: Path(path) for key, path in of.items() if Path(path).is_file()} for role, of in files.items()
-    }
+    return {role: {key: Path(path) for key, path in of.items() if Path(path).is_file()} for role, of in files.items()}
 
 
 def status(reason: str) -> str:

@@ -6,7 +6,7 @@ places in their published columns tell which of our numbers belongs to which of 
 decided by the encoder and the data that the configuration names, before any number of ours is looked at."""
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ import pandas as pd
 from scripts.biasflow.base.shipped import shipped
 from scripts.biasflow.papers.frames import NOT_ASKED, RUN, Run
 from scripts.biasflow.papers.paper import PaperText, load
-from scripts.biasflow.papers.published import printed_numbers, read_published
+from scripts.biasflow.papers.published import printed_numbers
 from scripts.biasflow.results.rounding import Range, around, rounded
 from scripts.biasflow.results.tables import PUBLISHED
 
@@ -33,10 +33,11 @@ _TRACED = ["place", "ours", "ours_sd", "ours_n", _WHO, "absent"]
 
 @dataclass(frozen=True)
 class Beside:
-    """A table that has printed numbers beside ours. values: the columns that have a published one; sd, n, status: the
+    """A table that has the numbers of a data file beside ours. values: the columns that have a published one; sd, n, status: the
     columns of our standard deviation, of how many values ours is made, and of why ours is absent, where there are such;
     "{}" in them stands for the name of the value."""
 
+    file: str
     table: Callable[[Run], pd.DataFrame]
     values: Sequence[str]
     sd: str = ""
@@ -61,8 +62,7 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     numbers = printed_numbers(text)
     incomparable = _other_encoder(text, run, numbers["encoder"])
     incomparable = incomparable.where(incomparable != "", module.other_data(run, numbers))
-    # Tables need not be made where nothing can be compared.
-    ours = _ours([] if (incomparable != "").all() else module.BESIDE, run, text, numbers)
+    ours = _ours(module.BESIDE, run, text, numbers, set(numbers.loc[incomparable == "", "file"]))
     rows = pd.concat([numbers, ours], axis=1).assign(paper=text.name)
     judged = [
         judge(row.printed, row.printed_sd, row.ours, incomparable=why, absent=row.absent)
@@ -117,42 +117,43 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns)
 
 
-def _ours(besides: Sequence[Beside], run: Run, text: PaperText, numbers: pd.DataFrame) -> pd.DataFrame:
-    """ours, ours_sd, ours_n, ours_encoder and `absent` (why ours is missing) of each number."""
-    read = set()
-
-    def places(name: str) -> pd.DataFrame:
-        read.add(name)
-        return _with_places(read_published(text.name, name), name, numbers)
-
-    traced = replace(run, published=places)
-    tables = [_traced(beside, traced) for beside in besides]
-    found = pd.concat(tables or [pd.DataFrame(columns=_TRACED)], ignore_index=True)
+def _ours(
+    besides: Sequence[Beside], run: Run, text: PaperText, numbers: pd.DataFrame, wanted: Collection[str]
+) -> pd.DataFrame:
+    """ours, ours_sd, ours_n, ours_encoder and `absent` (why ours is missing) of each number, made of the tables that have
+    the numbers of a `wanted` file."""
+    traced = replace(run, published=lambda name: _with_places(run.published(name), name, numbers))
+    tables = [_traced(beside, traced) for beside in besides if beside.file in wanted]
+    found = pd.concat([table for table in tables if len(table)] or [pd.DataFrame(columns=_TRACED)], ignore_index=True)
     same = {name: {"", *names} for name, names in _same_encoders(text, run).items()}
     printed = numbers["encoder"].reindex(found["place"])
     own = [name == "" or who in same[name] for name, who in zip(printed, found[_WHO], strict=True)]
     # Of several methods or encoders that a number stands beside, the first that has a value.
-    found = found[np.array(own, dtype=bool)].sort_values("ours", key=pd.isna, kind="stable").drop_duplicates("place").set_index("place")
-    found = found.reindex(numbers.index).assign(cell=numbers["cell"])
+    found = found[np.array(own, dtype=bool)].sort_values("ours", key=pd.isna, kind="stable")
+    found = found.drop_duplicates("place").set_index("place").reindex(numbers.index).assign(cell=numbers["cell"])
     known = found.dropna(subset=_WHO).drop_duplicates("cell").set_index("cell")
     elsewhere = known.reindex(numbers["cell"]).set_axis(numbers.index)
     found = found.drop(columns="cell").where(found[_WHO].notna(), elsewhere)
-    never = numbers["file"].map(lambda file: NOT_ASKED if file in read else IN_NO_TABLE)
-    return found.assign(absent=found["absent"].fillna(never), **{_WHO: found[_WHO].fillna("")})
+    never = np.where(numbers["file"].isin([beside.file for beside in besides]), NOT_ASKED, IN_NO_TABLE)
+    return found.assign(absent=found["absent"].where(found["absent"].notna(), never), **{_WHO: found[_WHO].fillna("")})
 
 
 def _with_places(frame: pd.DataFrame, file: str, numbers: pd.DataFrame) -> pd.DataFrame:
     """A data file with the place of each number instead of it; all else, deviations too, as they are."""
     own = numbers[numbers["file"] == file]
-    for column, cells in own.groupby("column"):
-        frame[column] = pd.Series(cells.index, index=cells["line"], dtype=float).reindex(frame.index)
-    return frame
+    places = {
+        column: pd.Series(cells.index, index=cells["line"], dtype=float).reindex(frame.index)
+        for column, cells in own.groupby("column")
+    }
+    return frame.assign(**places)
 
 
 def _traced(beside: Beside, run: Run) -> pd.DataFrame:
     frame = beside.table(run)
     found = []
     for value in beside.values:
+        if value + PUBLISHED not in frame:  # a table of nothing
+            continue
         rows = frame[frame[value + PUBLISHED].notna()]
         columns = {
             "place": rows[value + PUBLISHED],
@@ -163,7 +164,8 @@ def _traced(beside: Beside, run: Run) -> pd.DataFrame:
             "absent": rows.get(beside.status, pd.Series(NOT_ASKED, rows.index)).str.removeprefix(f"{NOT_RUN}: "),
         }
         found.append(pd.DataFrame(columns))
-    return pd.concat(found).astype({"ours_sd": float, "ours_n": float}).replace({"absent": {RUN: NOT_ASKED}})
+    table = pd.concat(found) if found else pd.DataFrame(columns=_TRACED)
+    return table.astype({"ours_sd": float, "ours_n": float}).replace({"absent": {RUN: NOT_ASKED}})
 
 
 def _same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
@@ -202,7 +204,9 @@ def _printed_again(numbers: pd.DataFrame) -> pd.Series:
             ranges = same["printed"].map(_range)
             for place, own in ranges.items():
                 others = [other for other in same.index if not own.meets(ranges[other])]
-                said = ", ".join(f"{numbers.loc[other, 'table']} prints {numbers.loc[other, 'printed']}" for other in others)
+                said = ", ".join(
+                    f"{numbers.loc[other, 'table']} prints {numbers.loc[other, 'printed']}" for other in others
+                )
                 found[place] = f"{DISAGREES}: {said}" if said else "agrees with where it is printed again"
     return found
 

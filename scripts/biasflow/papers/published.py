@@ -10,14 +10,40 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.paper import HERE, PaperText
 
 _TEXT = ("level", "settings", "table", "example", "context_id", "stereoset_id", "label", "digest")
-_TEXT += ("task", "of", "encoder", "method", "eraser", "setting", "places", "stage", "dataset", "metric", "variant", "source")
+_TEXT += (
+    "task",
+    "of",
+    "encoder",
+    "method",
+    "eraser",
+    "setting",
+    "places",
+    "stage",
+    "dataset",
+    "metric",
+    "variant",
+    "source",
+)
 _SETTINGS = "_settings"  # strength_settings and the like: which setting was best
 _DEVIATION = "sd"
 _ABOUT = (_DEVIATION, "decimals", "rank", "iteration")  # numbers that are no results: about another one, or keys
 _PLACE = ("table", "where")  # where a number is printed
 _NO_KEY = (*_PLACE, "metric", "variant", "id", "encoder", "digest", "context_id", "stereoset_id", "source", "star")
 _NO_KEY += ("unit", "decimals", "of", _DEVIATION)
-NUMBER = ["file", "line", "column", "table", "encoder", "row", "measure", "variant", "printed", "printed_sd", "unit", "of"]
+NUMBER = [
+    "file",
+    "line",
+    "column",
+    "table",
+    "encoder",
+    "row",
+    "measure",
+    "variant",
+    "printed",
+    "printed_sd",
+    "unit",
+    "of",
+]
 
 
 def path_of(paper: str, name: str, folder: Path = HERE) -> Path:
@@ -50,7 +76,9 @@ def printed_numbers(text: PaperText, folder: Path = HERE) -> pd.DataFrame:
     `printed_sd` that of its deviation ("" where none is printed). Numbers with the same `cell` are the same one, printed
     in several places. Files without a column `encoder` are of the paper's first one."""
     encoder = next(iter(text.encoders), "")
-    return pd.DataFrame([number for name in text.published for number in _numbers(path_of(text.name, name, folder), encoder)])
+    return pd.DataFrame(
+        [number for name in text.published for number in _numbers(path_of(text.name, name, folder), encoder)]
+    )
 
 
 def _numbers(path: Path, default: str) -> Iterator[dict[str, object]]:
@@ -85,6 +113,6 @@ def _holds_numbers(column: pd.Series) -> bool:
 
 
 def _named_table(name: str) -> str:
-    """"7" or "table7" -> "table 7"; "sec. 4.2" stays; "" for a name that is of no table."""
+    """ "7" or "table7" -> "table 7"; "sec. 4.2" stays; "" for a name that is of no table."""
     number = re.fullmatch(r"(?:table)?(\d+)", name)
     return f"table {number[1]}" if number else name if name.startswith("sec.") else ""

@@ -31,19 +31,20 @@ from scripts.biasflow.papers.dawkins2024.text import (
 )
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.ledger import DISAGREES, Beside
+from scripts.biasflow.results.scores import NA
 
 _NLI_STATUS = "nli_status"
 _WEIGHTING = ["model_pairs", "snli_accuracy_np0", "snli_accuracy_np1", "increase", "increase_sd"]
 BESIDE = [
-    Beside(table7, MEASURES),
-    Beside(table7, PRINTED_SCORES, n="nli_seeds", status=_NLI_STATUS),
-    Beside(table5, MEASURES),
-    Beside(table5, ["fairness", "snli_accuracy"], status=_NLI_STATUS),
-    Beside(table6, _WEIGHTING, n="model_pairs"),
-    Beside(table1, ["p"], status=""),
-    Beside(table3, ["p", "s"], status=""),
-    Beside(table4, ["p", "d"], status=""),
-    Beside(text, ["value"]),
+    Beside("table7", table7, MEASURES),
+    Beside("table7", table7, PRINTED_SCORES, n="nli_seeds", status=_NLI_STATUS),
+    Beside("table5", table5, MEASURES),
+    Beside("table5", table5, ["fairness", "snli_accuracy"], status=_NLI_STATUS),
+    Beside("table6", table6, _WEIGHTING, n="model_pairs"),
+    Beside("tables1_3_4", table1, ["p"], status=""),
+    Beside("tables1_3_4", table3, ["p", "s"], status=""),
+    Beside("tables1_3_4", table4, ["p", "d"], status=""),
+    Beside("text", text, ["value"]),
 ]
 # Column of a printed table -> what its numbers are of; the file of the text has a column of its own.
 _OF = dict.fromkeys([*MEASURES, "p", "s", "d"], ON_STIMULI) | dict.fromkeys(PRINTED_SCORES, ON_NLI)
@@ -81,7 +82,7 @@ def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:
 
 
 def _other_stimuli(run: Run, printed: str) -> str:
-    cells = run.plan[run.plan["metric"] == INSIDE]
+    cells = run.plan[(run.plan["metric"] == INSIDE) & (run.plan["dataset"] != NA)]
     read = list(dict.fromkeys(cells["dataset"]))
     return "" if printed in read or not read else f"other data: printed of {printed}, here {', '.join(read)}"
 

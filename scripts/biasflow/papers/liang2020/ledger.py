@@ -8,9 +8,9 @@ from scripts.biasflow.papers.liang2020.performance import perplexity
 from scripts.biasflow.papers.liang2020.tables import association, occtmp
 
 BESIDE = [
-    Beside(occtmp, ["diff", "diff_variance", "p_he", "p_she", "p_sum"]),
-    Beside(association, ["effect_size", "p_value"]),
-    Beside(perplexity, ["batch_perplexity"], n="perplexity_seeds"),
+    Beside("values", occtmp, ["diff", "diff_variance", "p_he", "p_she", "p_sum"]),
+    Beside("values", association, ["effect_size", "p_value"]),
+    Beside("values", perplexity, ["batch_perplexity"], n="perplexity_seeds"),
 ]
 
 

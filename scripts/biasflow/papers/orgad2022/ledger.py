@@ -16,9 +16,9 @@ from scripts.biasflow.papers.orgad2022.stages import table3, table4, table5, tab
 _STAGE_TABLES = (table3, table4, table5, table7, table8)
 _FITS = (table2, table6, partial(table2, half=COREFERENCE))
 BESIDE = [
-    *(Beside(table, ["mean"], sd="sd", n="n") for table in _STAGE_TABLES),
-    *(Beside(table, [BEFORE, AFTER], n="n_{}") for table in _FITS),
-    *(Beside(table, ["compression", "ceat"], sd="{}_sd") for table in (table1, table1b)),
+    *(Beside("values", table, ["mean"], sd="sd", n="n") for table in _STAGE_TABLES),
+    *(Beside("values", table, [BEFORE, AFTER], n="n_{}") for table in _FITS),
+    *(Beside("values", table, ["compression", "ceat"], sd="{}_sd") for table in (table1, table1b)),
 ]
 # Attribute of a task in the run's names -> whose data the paper has, and how its value ends then.
 _DATA = {
