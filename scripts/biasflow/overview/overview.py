@@ -44,7 +44,8 @@ def write_page(
     """Write the page, whole or not at all; nothing in it is fetched from elsewhere.
 
     tables: name -> file beside the page of the run's own tables; ledger: a row per paper of its summary
-    (papers.ledger.summary), as texts, none without a paper that prints numbers; commit: of the code, or "" where it is not known."""
+    (papers.ledger.summary), as texts, none without a paper that prints numbers; commit: of the code, or "" where it is
+    not known."""
     text = _TEMPLATES.get_template("page.html").render(
         contents=contents,
         run=run,

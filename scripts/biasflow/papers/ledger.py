@@ -33,9 +33,9 @@ _TRACED = ["place", "ours", "ours_sd", "ours_n", _WHO, "absent"]
 
 @dataclass(frozen=True)
 class Beside:
-    """A table that has the numbers of a data file beside ours. values: the columns that have a published one; sd, n, status: the
-    columns of our standard deviation, of how many values ours is made, and of why ours is absent, where there are such;
-    "{}" in them stands for the name of the value."""
+    """A table that has the numbers of a data file beside ours. values: the columns that have a published one; sd, n,
+    status: the columns of our standard deviation, of how many values ours is made, and of why ours is absent, where
+    there are such; "{}" in them stands for the name of the value."""
 
     file: str
     table: Callable[[Run], pd.DataFrame]
@@ -46,8 +46,9 @@ class Beside:
 
 
 def ledger(runs: Mapping[str, Run]) -> pd.DataFrame:
-    """The ledgers of all papers of a run that print numbers, one below the other: COLUMNS. runs: paper -> the run as its
-    tables see it."""
+    """The ledgers of all papers of a run that print numbers, one below the other: COLUMNS.
+
+    runs: paper -> the run as its tables see it."""
     found = [of_paper(load(name), run) for name, run in runs.items()]
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
 
@@ -75,8 +76,8 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
 def judge(
     printed: str, printed_sd: str, ours: float, *, incomparable: str = "", absent: str = NOT_ASKED
 ) -> dict[str, object]:
-    """What is said of a printed number: status (of STATUSES), difference (ours minus printed), difference_in_printed_sd,
-    off_by and reason.
+    """What is said of a printed number: status (of STATUSES), difference (ours minus printed),
+    difference_in_printed_sd, off_by and reason.
 
     It is reproduced where |ours - printed| is at most its printed deviation, or half a unit of its last decimal where
     that is more or no deviation is printed. `incomparable`: why the two cannot be compared; `absent`: why there is no
@@ -120,8 +121,8 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
 def _ours(
     besides: Sequence[Beside], run: Run, text: PaperText, numbers: pd.DataFrame, wanted: Collection[str]
 ) -> pd.DataFrame:
-    """ours, ours_sd, ours_n, ours_encoder and `absent` (why ours is missing) of each number, made of the tables that have
-    the numbers of a `wanted` file."""
+    """ours, ours_sd, ours_n, ours_encoder and `absent` (why ours is missing) of each number, made of the tables that
+    have the numbers of a `wanted` file."""
     traced = replace(run, published=lambda name: _with_places(run.published(name), name, numbers))
     tables = [_traced(beside, traced) for beside in besides if beside.file in wanted]
     found = pd.concat([table for table in tables if len(table)] or [pd.DataFrame(columns=_TRACED)], ignore_index=True)
@@ -182,7 +183,7 @@ def _same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
 
 
 def _other_encoder(text: PaperText, run: Run, printed: pd.Series) -> pd.Series:
-    """Why the encoder of each number is none of the run's, "" where it is one, and for a number that is of no encoder."""
+    """Why the encoder of each number is none of the run's; "" where it is, and for a number that is of no encoder."""
     same = _same_encoders(text, run)
     reasons = {
         name: "" if same[name] else f"other encoder: printed of {own['id']} at revision {own['revision'][:7]}"
@@ -202,11 +203,9 @@ def _printed_again(numbers: pd.DataFrame) -> pd.Series:
     for _, same in numbers.groupby("cell"):
         if len(same) > 1:
             ranges = same["printed"].map(_range)
+            prints = same["table"] + " prints " + same["printed"]
             for place, own in ranges.items():
-                others = [other for other in same.index if not own.meets(ranges[other])]
-                said = ", ".join(
-                    f"{numbers.loc[other, 'table']} prints {numbers.loc[other, 'printed']}" for other in others
-                )
+                said = ", ".join(prints[other] for other in same.index if not own.meets(ranges[other]))
                 found[place] = f"{DISAGREES}: {said}" if said else "agrees with where it is printed again"
     return found
 

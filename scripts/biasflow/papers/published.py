@@ -10,40 +10,14 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.paper import HERE, PaperText
 
 _TEXT = ("level", "settings", "table", "example", "context_id", "stereoset_id", "label", "digest")
-_TEXT += (
-    "task",
-    "of",
-    "encoder",
-    "method",
-    "eraser",
-    "setting",
-    "places",
-    "stage",
-    "dataset",
-    "metric",
-    "variant",
-    "source",
-)
+_TEXT += ("task", "encoder", "method", "eraser", "setting", "places", "stage", "dataset", "metric", "variant", "source")
+_TEXT += ("of",)
 _SETTINGS = "_settings"  # strength_settings and the like: which setting was best
 _DEVIATION = "sd"
 _ABOUT = (_DEVIATION, "decimals", "rank", "iteration")  # numbers that are no results: about another one, or keys
 _PLACE = ("table", "where")  # where a number is printed
 _NO_KEY = (*_PLACE, "metric", "variant", "id", "encoder", "digest", "context_id", "stereoset_id", "source", "star")
 _NO_KEY += ("unit", "decimals", "of", _DEVIATION)
-NUMBER = [
-    "file",
-    "line",
-    "column",
-    "table",
-    "encoder",
-    "row",
-    "measure",
-    "variant",
-    "printed",
-    "printed_sd",
-    "unit",
-    "of",
-]
 
 
 def path_of(paper: str, name: str, folder: Path = HERE) -> Path:
@@ -69,16 +43,14 @@ def read_published(paper: str, name: str, folder: Path = HERE) -> pd.DataFrame:
 
 
 def printed_numbers(text: PaperText, folder: Path = HERE) -> pd.DataFrame:
-    """Every number in the data files of a paper, a row each, in their order: NUMBER and `cell`.
+    """Every number in the data files of a paper, a row each, in their order.
 
-    file, line (from 0) and column say where it is kept; `table` where it is printed ("table 3", "sec. 5"); encoder, row
-    (the other keys), measure and variant what it is of (`of`: of whose data, where the file says); `printed` is its text, with as many decimals as in print, and
-    `printed_sd` that of its deviation ("" where none is printed). Numbers with the same `cell` are the same one, printed
-    in several places. Files without a column `encoder` are of the paper's first one."""
-    encoder = next(iter(text.encoders), "")
-    return pd.DataFrame(
-        [number for name in text.published for number in _numbers(path_of(text.name, name, folder), encoder)]
-    )
+    file, line (from 0) and column say where it is kept; `table` where it is printed ("table 3", "sec. 5"); encoder
+    (where a file has none, the paper's first), row (the other keys), measure, variant and unit what it is of (`of`: of
+    whose data, where the file says); `printed` is its text, with as many decimals as in print, and `printed_sd` that of
+    its deviation ("" where none is printed). Numbers with the same `cell` are one that is printed in several places."""
+    paths, encoder = [path_of(text.name, name, folder) for name in text.published], next(iter(text.encoders), "")
+    return pd.DataFrame([number for path in paths for number in _numbers(path, encoder)])
 
 
 def _numbers(path: Path, default: str) -> Iterator[dict[str, object]]:

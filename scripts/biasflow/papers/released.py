@@ -19,9 +19,8 @@ def released_errors(scores: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for number, entry in enumerate(yaml.safe_load(ERRORS.read_text("utf-8")), start=1):
         if set(entry) not in ({*_TEXT}, {*_TEXT, *_READINGS}):
-            raise BiasflowError(
-                f"{ERRORS.name}, entry {number}: give {', '.join(_TEXT)}, and all of {', '.join(_READINGS)}"
-            )
+            known = f"{', '.join(_TEXT)}, and all or none of {', '.join(_READINGS)}"
+            raise BiasflowError(f"{ERRORS.name}, entry {number}: give {known}")
         rows.append(entry | (_compared(scores, *(entry[key] for key in _READINGS)) if "metric" in entry else {}))
     columns = [*_TEXT, *_READINGS, "compared", "mean_released", "mean_here", "largest_difference"]
     table = pd.DataFrame(rows).reindex(columns=columns).astype({"compared": "Int64"})

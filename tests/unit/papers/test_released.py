@@ -1,3 +1,4 @@
+import pandas as pd
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
@@ -13,7 +14,7 @@ RATE = {"encoder": "e", "dataset": "gest", "metric": "gest_stereotype_rate"}
 def scores(*values):
     """method, variant, value -> scores of GEST."""
     rows = [RATE | {"method": method, "variant": variant, "value": value} for method, variant, value in values]
-    return tidy(__import__("pandas").DataFrame(rows))
+    return tidy(pd.DataFrame(rows))
 
 
 def test_both_readings_are_compared_where_nothing_else_differs():

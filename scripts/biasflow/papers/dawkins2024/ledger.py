@@ -1,5 +1,5 @@
-"""Where the numbers of Dawkins et al. (2024) stand beside ours, whose data they are of, and what the audit says of each,
-for the ledger."""
+"""For the ledger: where the numbers of Dawkins et al. (2024) stand beside ours, whose data they are of, and what the
+audit says of each."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -90,7 +90,7 @@ def _other_stimuli(run: Run, printed: str) -> str:
 def audited(run: Run, numbers: pd.DataFrame) -> pd.Series:
     """Of each number, what the audit recomputes from the other printed ones."""
     table = audit(run)
-    checks = {key: own for key, own in table.groupby(["where", "claim"])}
+    checks = dict(list(table.groupby(["where", "claim"])))
     rows = {file: run.published(file).to_dict("records") for file in numbers["file"].unique()}
     found = [
         [checks.get((_where(number, rows[number.file][number.line]), claim)) for claim in _claims(number)]

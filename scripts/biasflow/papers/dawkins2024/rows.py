@@ -58,7 +58,7 @@ def printed_nli(run: Run, rows: pd.DataFrame) -> pd.Series:
 
 
 def other_nli_data(run: Run, *, occupations: bool = False) -> str:
-    """What the run's NLI task has in place of SNLI, or (`occupations`) of the pairs of Dev et al. (2020); "" where it has
+    """What the run's NLI task has in place of SNLI, or (`occupations`) of the pairs of Dev et al. (2020); "" if it has
     them."""
     about = {key: run.attributes("task", key).get(run.options["task"]) for key in ("data", "data.train", "data.test")}
     if [about["data.train"], about["data.test"]] != _SNLI:

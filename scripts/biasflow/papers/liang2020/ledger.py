@@ -15,7 +15,7 @@ BESIDE = [
 
 
 def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:
-    """All have the paper's data or stand nowhere: words, tests and texts go by their names, of which each is one file."""
+    """None: words, tests and texts go by their names, each of which is one file; others have no printed number."""
     return pd.Series("", index=numbers.index)
 
 
