@@ -95,7 +95,7 @@ def judge(
     if reach.meets(around(ours)):
         return found | {"status": REPRODUCED, "reason": f"within its printed {'deviation' if by_sd else 'rounding'}"}
     units = abs(difference) * 10 ** decimals_of(printed)
-    many = f"{abs(difference) / sd:.1f} printed deviations" if sd > 0 else f"{units:.0f} units of the last decimal"
+    many = f"{abs(difference) / sd:.1f} printed deviations" if sd > 0 else f"{units:.1f} units of the last decimal"
     return found | {"status": OFF, "off_by": many, "reason": ""}
 
 
