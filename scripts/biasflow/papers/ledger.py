@@ -22,7 +22,7 @@ from scripts.biasflow.results.tables import PUBLISHED
 CAPTIONS = shipped("scripts/biasflow/papers/ledger.yaml")
 REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN = "reproduced", "off", "not comparable", "not run"
 STATUSES = (REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN)
-DISAGREES = "disagrees"  # how what an audit finds begins where it finds something
+AGREES, DISAGREES = "agrees", "disagrees"  # how what an audit says of a number begins
 IN_NO_TABLE = "no table of ours has it"
 _ABOUT = ["paper", "table", "encoder", "row", "measure", "variant", "unit", "printed", "printed_sd"]
 _OURS = ["ours", "ours_sd", "ours_n", "ours_encoder", "difference", "difference_in_printed_sd"]
@@ -159,10 +159,10 @@ def _traced(beside: Beside, run: Run) -> pd.DataFrame:
         columns = {
             "place": rows[value + PUBLISHED],
             "ours": rows[value].astype(float),
-            "ours_sd": rows.get(beside.sd.format(value), np.nan),
-            "ours_n": rows.get(beside.n.format(value), np.nan),
-            _WHO: rows.get("encoder", ""),
-            "absent": rows.get(beside.status, pd.Series(NOT_ASKED, rows.index)).str.removeprefix(f"{NOT_RUN}: "),
+            "ours_sd": rows[beside.sd.format(value)] if beside.sd else np.nan,
+            "ours_n": rows[beside.n.format(value)] if beside.n else np.nan,
+            _WHO: rows["encoder"],
+            "absent": rows[beside.status].str.removeprefix(f"{NOT_RUN}: ") if beside.status else NOT_ASKED,
         }
         found.append(pd.DataFrame(columns))
     table = pd.concat(found) if found else pd.DataFrame(columns=_TRACED)
@@ -206,7 +206,7 @@ def _printed_again(numbers: pd.DataFrame) -> pd.Series:
             prints = same["table"] + " prints " + same["printed"]
             for place, own in ranges.items():
                 said = ", ".join(prints[other] for other in same.index if not own.meets(ranges[other]))
-                found[place] = f"{DISAGREES}: {said}" if said else "agrees with where it is printed again"
+                found[place] = f"{DISAGREES}: {said}" if said else f"{AGREES} with where it is printed again"
     return found
 
 

@@ -6,12 +6,13 @@ from functools import partial
 import pandas as pd
 
 from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.ledger import Beside
+from scripts.biasflow.papers.ledger import AGREES, DISAGREES, Beside
 from scripts.biasflow.papers.orgad2022.fits import table2, table6
 from scripts.biasflow.papers.orgad2022.halves import AFTER, BEFORE, CEAT, COREFERENCE, OCCUPATION
 from scripts.biasflow.papers.orgad2022.measures import CEAT_EFFECT
 from scripts.biasflow.papers.orgad2022.overview import table1, table1b
 from scripts.biasflow.papers.orgad2022.stages import table3, table4, table5, table7, table8
+from scripts.biasflow.results.rounding import around, rounded
 
 _STAGE_TABLES = (table3, table4, table5, table7, table8)
 _FITS = (table2, table6, partial(table2, half=COREFERENCE))
@@ -50,5 +51,9 @@ def _other(run: Run, half) -> str:
 
 
 def audited(run: Run, numbers: pd.DataFrame) -> pd.Series:
-    """Nothing beyond what is printed twice."""
-    return pd.Series("", index=numbers.index)
+    """Whether the printed share of professions without labour statistics is that of the printed counts."""
+    text = run.published("text").set_index("id")["value"]
+    share = 100 * text["unmapped-professions"] / text["mapped-from"]
+    agrees = rounded(text["unmapped-share"], decimals=1).meets(around(share))
+    verdict = f"{AGREES if agrees else DISAGREES}: the printed counts give {share:.2f}"
+    return (numbers["measure"] == "unmapped-share").map({True: verdict, False: ""})
