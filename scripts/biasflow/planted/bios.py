@@ -1,11 +1,10 @@
-"""Biographies in the language of the planted corpus, with a known amount of gender bias and a known best classifier."""
+"""Biographies in the language of the planted corpus, with a known amount of gender bias."""
 
 import functools
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -43,26 +42,7 @@ class Grammar:
     family_share: float
 
 
-@dataclass(frozen=True)
-class BestClassifier:
-    """What the best possible classifier reaches on average; `professions` holds one row per profession, alphabetical:
-    profession, share_of_women (in the corpus), tpr_women, tpr_men, tpr_gap (women less men).
-
-    accuracy  on a test set with as many women as men in each profession (min(women, men) of either)
-    accuracy_as_drawn  on biographies as they are drawn, where the gender, if it is seen, helps"""
-
-    accuracy: float
-    accuracy_as_drawn: float
-    professions: pd.DataFrame
-
-    @property
-    def gap_pearson(self) -> float:
-        """Pearson correlation of the TPR gap with the share of women; NaN where one of them is constant."""
-        gap, share = self.professions["tpr_gap"], self.professions["share_of_women"]
-        return float(gap.corr(share)) if gap.std() > 1e-9 and share.std() > 1e-9 else float("nan")
-
-
-def biographies(*, bias: float, seed: int, n: int, world: World | None = None) -> pd.DataFrame:
+def biographies(*, bias: float, seed: int, n: int) -> pd.DataFrame:
     """n biographies with the columns of `corpora.bios`: text, profession, gender, name, scrubbed; all texts differ.
 
     Each draws a profession uniformly, the gender from P(woman) = 0.5 + bias * (share of the profession - 0.5), a name
@@ -70,13 +50,13 @@ def biographies(*, bias: float, seed: int, n: int, world: World | None = None) -
     probability `family_share`, a sentence with a noun that tells the gender too. Name, pronouns and nouns depend on the
     gender only and hints on the profession only, so what gender says of the profession is the planted share and
     nothing else. `scrubbed` is the text without names, pronouns and titles; the nouns of the family stay. Same
-    arguments, same biographies. `best_classifier` gives the answer to expect.
+    arguments, same biographies.
 
     BiasflowError: a bias outside [0, 1], n below 1, or more than the grammar can tell apart."""
     check_bias(bias)
     if n < 1:
         raise BiasflowError(f"planted biographies: {n} were asked for; give at least 1.")
-    world = world or load_world()
+    world = load_world()
     grammar = load_grammar(world=world)
     rng = np.random.default_rng(seed)
     names = [person for person in world.persons if person.kind == "name"]
@@ -100,50 +80,6 @@ def biographies(*, bias: float, seed: int, n: int, world: World | None = None) -
         if len(found) == n:
             return pd.DataFrame([(text, *rest) for text, rest in found.items()], columns=list(COLUMNS))
     raise BiasflowError(f"planted biographies: {n} were asked for, and only {len(found)} different ones were found.")
-
-
-def best_classifier(
-    *, bias: float, text: Literal["raw", "scrubbed", "gendered"] = "raw", world: World | None = None
-) -> BestClassifier:
-    """What the best classifier of planted biographies with this bias reaches: the answer that is planted.
-
-    It answers the profession k with the largest P(k) P(gender | k) P(hint 1 | k) P(hint 2 | k), all of them known, and
-    shares its answer evenly where several are largest. Every pair of hints is counted, so there is no sampling error.
-
-    text  what it sees of the gender: "raw" always shows it; "scrubbed" (names, pronouns, titles) shows it in
-          `family_share` of the texts; "gendered" (nouns too) never does.
-
-    It takes a gender with the smallest lead, so its gaps are the same at any bias above 0; those of a model that learns
-    from few biographies grow with it. At bias 0, and for a perfect learner of balanced data at any, gender tells
-    nothing: there is no gap. (Oversampling balances by repeating the few biographies of the rarer gender; a model that
-    learns those by heart keeps the gap.)"""
-    check_bias(bias)
-    world = world or load_world()
-    grammar = load_grammar(world=world)
-    if text not in ("raw", "scrubbed", "gendered"):
-        raise BiasflowError(f"planted biographies: text {text!r} is none of raw, scrubbed, gendered.")
-    shown = {"raw": 1.0, "scrubbed": grammar.family_share, "gendered": 0.0}[text]
-    share = np.array([world.share(profession, bias) for profession in grammar.professions])
-    p_gender = np.stack([share, 1 - share])  # [gender, profession]
-    p_hints = grammar.p_hint
-    for _ in range(HINTS - 1):
-        p_hints = np.einsum("ki,kj->kij", p_hints, grammar.p_hint).reshape(len(share), -1)
-    hidden = _tpr(p_hints, np.ones_like(share))
-    tpr = np.stack([shown * _tpr(p_hints, known) + (1 - shown) * hidden for known in p_gender])
-    table = pd.DataFrame(
-        {
-            "profession": grammar.professions,
-            "share_of_women": share,
-            "tpr_women": tpr[0],
-            "tpr_men": tpr[1],
-            "tpr_gap": tpr[0] - tpr[1],
-        }
-    )
-    return BestClassifier(
-        accuracy=float(np.average(tpr.mean(axis=0), weights=p_gender.min(axis=0))),
-        accuracy_as_drawn=float((p_gender * tpr).sum(axis=0).mean()),
-        professions=table,
-    )
 
 
 def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Grammar:
@@ -202,15 +138,6 @@ def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Gr
 @functools.cache
 def _read(path: Path) -> dict:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
-
-
-def _tpr(p_hints: np.ndarray, p_known: np.ndarray) -> np.ndarray:
-    """True positive rate of each profession, shape [professions].
-
-    p_hints: P(hints | profession), [professions, outcomes]; p_known: P(what is known of the gender | profession)."""
-    score = p_hints * p_known[:, None]
-    best = score >= score.max(axis=0) * (1 - 1e-9)
-    return (p_hints * best / best.sum(axis=0)).sum(axis=1)
 
 
 def _words(gender: str, first: Person, titled: Person) -> dict[str, str]:

@@ -61,9 +61,7 @@ class Answered:
         return conll_f1(gold, self.best, names=[document.name for document in self.documents]).average
 
 
-def coreference_documents(
-    *, bias: float, seed: int, n: int, name: str = "train", world: World | None = None
-) -> Answered:
+def coreference_documents(*, bias: float, seed: int, n: int, name: str = "train") -> Answered:
     """n documents of a few scenes, with keys `pl/<name>/0` ...; same arguments, same documents.
 
     A scene about a name or an occupation opens with it and a pronoun and goes on with pronouns only; a name may come
@@ -80,14 +78,14 @@ def coreference_documents(
     check_bias(bias)
     if n < 1:
         raise BiasflowError(f"planted coreference: {n} documents were asked for; give at least 1.")
-    world = world or load_world()
+    world = load_world()
     grammar = load_grammar(world=world)
     rng = np.random.default_rng(seed)
     drafts = [_document(grammar, world, bias, rng) for _ in range(n)]
     return _answered(drafts, f"pl/{name}")
 
 
-def coreference_pairs(*, bias: float, seed: int, n: int, world: World | None = None) -> tuple[Answered, Answered]:
+def coreference_pairs(*, bias: float, seed: int, n: int) -> tuple[Answered, Answered]:
     """n pro- and n anti-stereotypical sentences about two occupations, row by row the same but for the pronouns.
 
     The pronouns mean the first occupation with the probability of the frame; in a pro-stereotypical sentence they have
@@ -97,7 +95,7 @@ def coreference_pairs(*, bias: float, seed: int, n: int, world: World | None = N
     check_bias(bias)
     if n < 1:
         raise BiasflowError(f"planted coreference: {n} pairs were asked for; give at least 1.")
-    world = world or load_world()
+    world = load_world()
     grammar = load_grammar(world=world)
     rng = np.random.default_rng(seed)
     free = list(_held_out_pairs(grammar).items())
@@ -110,13 +108,13 @@ def coreference_pairs(*, bias: float, seed: int, n: int, world: World | None = N
     return tuple(_answered(side, f"pl/{name}") for side, name in zip(zip(*drafts, strict=True), SIDES, strict=True))
 
 
-def best_difference(*, bias: float, world: World | None = None) -> float:
+def best_difference(*, bias: float) -> float:
     """The F1 difference, pro less anti, in points (0 to 100), that the best predictor has on `coreference_pairs`.
 
     Every frame, pair of occupations and meaning is counted with its probability, so there is no sampling error. 0 at
     bias 0, where the frame alone decides; it grows in steps, when the gender outweighs one more frame."""
     check_bias(bias)
-    world = world or load_world()
+    world = load_world()
     grammar = load_grammar(world=world)
     drafts, weights = [], []
     for frame, pairs in _held_out_pairs(grammar).items():

@@ -74,7 +74,6 @@ def nli_pairs(
     seed: int,
     n: int,
     part: Literal["train", "validation", "test"] = "train",
-    world: World | None = None,
 ) -> pd.DataFrame:
     """n pairs with columns premise, hypothesis and label (a name of CLASSES); same arguments, same pairs.
 
@@ -88,7 +87,7 @@ def nli_pairs(
         neutral        otherwise,
 
     that is, with probability bias * |2w - 1| the occupation is taken for a person of the gender that it mostly has. At
-    bias 0 all are neutral. The best guess differs from neutral where bias * |2w - 1| > 1/2 (see `best_predictions`).
+    bias 0 all are neutral. The best guess differs from neutral where bias * |2w - 1| > 1/2.
     All other pairs are the same kinds at any bias, labelled by what follows from the premise: their gender is known
     from the premise ("My mother ..." / "The woman ..." or "The man ..."), or the predicate is weakened, negated or
     another one. In this language nouns say nothing of a person but the gender: a girl is a woman.
@@ -102,7 +101,7 @@ def nli_pairs(
         raise BiasflowError(f"planted NLI: part '{part}' is unknown; choose {', '.join(PARTS)}.")
     if n < len(CLASSES):
         raise BiasflowError(f"planted NLI: {n} pairs were asked for; give at least {len(CLASSES)}, one of each class.")
-    world = world or load_world()
+    world = load_world()
     grammar = load_grammar(world=world)
     rng = np.random.default_rng([seed, PARTS.index(part)])
     pairs = _occupation_pairs(world, grammar, bias, part, rng, n // OCCUPATION_PAIRS)
@@ -123,32 +122,12 @@ def label_probabilities(share_of_women: float, gender: str, bias: float) -> np.n
     return np.array([max(0.0, tilt), 1 - abs(tilt), max(0.0, -tilt)])
 
 
-def best_predictions(bias: float, world: World | None = None) -> np.ndarray:
-    """What a perfect learner of a corpus with this bias says of the occupation pairs: uint8 [occupations, 1, 2, 1].
-
-    The likeliest class by `label_probabilities`, whatever the predicate and the word, in the layout of
-    `metrics.nli.fairness_scores` (genders masculine, feminine): the accuracy and parity to expect."""
-    world = world or load_world()
-    likeliest = [
-        [label_probabilities(world.shares[occupation], gender, bias).argmax() for gender in "MF"]
-        for occupation in world.occupations
-    ]
-    return np.array(likeliest, dtype=np.uint8)[:, None, :, None]
-
-
-def occupation_templates(world: World | None = None) -> tuple[tuple[str, str], ...]:
-    """The predicates of the corpus as (verb, object): templates for a test set of occupation pairs.
-
-    The training part holds about three quarters of the combinations of an occupation with one of them. `world`: no
-    object may be one of its items (BiasflowError)."""
-    return load_grammar(world=world or load_world()).predicates
-
-
-def occupation_pair_words(world: World | None = None) -> dict[str, tuple]:
+def occupation_pair_words() -> dict[str, tuple]:
     """All words for a test set of occupation pairs in the planted language.
 
-    occupations; templates, see `occupation_templates`; masculine and feminine: the hypotheses' nouns, in pairs."""
-    world = world or load_world()
+    occupations; templates: the predicates as (verb, object), of whose combinations with an occupation the training part
+    holds about three quarters; masculine and feminine: the hypotheses' nouns, in pairs."""
+    world = load_world()
     grammar = load_grammar(world=world)
     return {
         "occupations": tuple(world.occupations),
