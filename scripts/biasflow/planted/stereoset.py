@@ -13,7 +13,7 @@ SWAPPED = {"F": "M", "M": "F"}
 COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
 
 
-def triples(*, seed: int, n: int) -> pd.DataFrame:
+def triples(*, seed: int, n: int, world: World | None = None) -> pd.DataFrame:
     """n triples, 3 rows each (stereotype, anti-stereotype, unrelated), in the format of the stimuli table.
 
     The context names a woman or a man, turn by turn. Stereotype and anti-stereotype are the same continuation with an
@@ -21,7 +21,7 @@ def triples(*, seed: int, n: int) -> pd.DataFrame:
     sentence of scenery, where nothing has a gender. The swapped columns say the same of a person of the other gender.
     The combinations of opening, continuation and person are those that `corpus.held_out` keeps out of every
     pre-training corpus. The triples do not depend on the bias: all encoders are judged by the same ones."""
-    world = load_world()
+    world = world or load_world()
     rng = np.random.default_rng(seed)
     themes = [theme for theme in world.themes if theme.items and not slots(theme.opening[0]) & ITEM_SLOTS]
     scenery = [theme for theme in world.themes if theme.is_scenery]
