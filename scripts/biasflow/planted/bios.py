@@ -1,6 +1,5 @@
 """Biographies in the language of the planted corpus, with a known amount of gender bias."""
 
-import functools
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.bios import COLUMNS, NAME_SEPARATOR
-from scripts.biasflow.planted.frames import PRONOUNS, sentence, slots
+from scripts.biasflow.planted.frames import PRONOUNS, grammar_file, sentence, slots
 from scripts.biasflow.planted.world import FOLDER, Person, World, check_bias, load_world
 from scripts.biasflow.text.scrub import scrub
 
@@ -88,17 +86,13 @@ def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Gr
     BiasflowError names the file and the entry at fault: a part that is missing, a slot that nothing fills, a profession
     that is no occupation of `world` or not in exactly one pair, a weight outside (0, 1), a hint that is an item of
     `world` (it would go with a gender) or that two lists hold."""
-    try:
-        content = _read(Path(path))
+    with grammar_file(path, "the grammar of the planted biographies") as content:
         frames = {part: tuple(content[part]) for part in _SLOTS}
         relations = {gender: tuple(content["relations"][gender]) for gender in GENDERS}
         pairs = [(tuple(p["professions"]), float(p["weight"]), tuple(p["hints"])) for p in content["pairs"]]
         anyone, anyone_hints = float(content["anyone"]["weight"]), tuple(content["anyone"]["hints"])
         own = {profession: tuple(hints) for profession, hints in content["own"].items()}
         family_share = float(content["family_share"])
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = " ".join(str(error).split())
-        raise BiasflowError(f"{path}: cannot be read as the grammar of the planted biographies ({reason}).") from error
     for part, allowed in _SLOTS.items():
         for frame in frames[part]:
             if slots(frame) - allowed:
@@ -133,11 +127,6 @@ def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Gr
             ):
                 p_hint[paired.index(name), [hints.index(word) for word in words]] = share / len(words)
     return Grammar(frames, tuple(paired), hints, p_hint, relations, family_share)
-
-
-@functools.cache
-def _read(path: Path) -> dict:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def _words(gender: str, first: Person, titled: Person) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Documents with coreference clusters in the language of the planted corpus: a known bias and a known best answer."""
 
-import functools
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.conll import Clusters, Document, Span, new_document, without_singletons
 from scripts.biasflow.planted.corpus import held_out
-from scripts.biasflow.planted.frames import PRONOUNS, slots
+from scripts.biasflow.planted.frames import PRONOUNS, grammar_file, slots
 from scripts.biasflow.planted.world import FOLDER, World, check_bias, load_world
 from scripts.biasflow.tasks.coreference.f1 import conll_average, conll_f1
 
@@ -137,8 +135,7 @@ def load_grammar(path: str | Path = FOLDER / "coreference.yaml", *, world: World
     BiasflowError names the file and what is wrong: a part that is missing, a slot that nothing fills, an occupation
     that `world` lacks or that is not in one list, a probability outside (0, 1), and combinations of which all or none
     are held out."""
-    try:
-        content = _read(Path(path))
+    with grammar_file(path, "the grammar of the planted documents") as content:
         grammar = Grammar(
             scenes=tuple(float(content["scenes"][kind]) for kind in KINDS),
             per_document=tuple(map(int, content["per_document"])),
@@ -148,16 +145,8 @@ def load_grammar(path: str | Path = FOLDER / "coreference.yaml", *, world: World
             continuations=tuple(content["continuations"]),
             two=tuple(TwoFrame(float(entry["one"]), entry["frame"]) for entry in content["two"]),
         )
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise BiasflowError(f"{path}: cannot be read as the grammar of the planted documents ({reason}).") from error
     _check(path, grammar, world)
     return grammar
-
-
-@functools.cache
-def _read(path: Path) -> dict:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def _check(path: str | Path, grammar: Grammar, world: World) -> None:

@@ -1,6 +1,5 @@
 """A natural-language inference corpus in the language of the planted corpus, with a known amount of gender bias."""
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,12 +7,11 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.nli import LABELS as CLASSES
 from scripts.biasflow.planted.corpus import held_out, person_weights
-from scripts.biasflow.planted.frames import sentence, slots
+from scripts.biasflow.planted.frames import grammar_file, sentence, slots
 from scripts.biasflow.planted.world import FOLDER, World, article, check_bias, load_world
 
 PARTS = ("train", "validation", "test")
@@ -143,7 +141,14 @@ def load_grammar(path: str | Path = FOLDER / "nli.yaml", *, world: World) -> Gra
     BiasflowError names the file, and the frame, word or predicate at fault: a part that is missing, feminine and
     masculine words that do not pair, an unknown subject or slot, a gender that the premise does not give, and an object
     that is an item of `world`, because then a predicate would go with a gender."""
-    grammar = _read_grammar(Path(path))
+    with grammar_file(path, "the grammar of the NLI corpus") as content:
+        grammar = Grammar(
+            words={"F": tuple(content["feminine"]), "M": tuple(content["masculine"])},
+            predicates=tuple((verb, thing) for verb, things in content["predicates"].items() for thing in things),
+            places=tuple(content["places"]),
+            occupation_pair=Frame(**content["occupation_pair"]),
+            frames={label: tuple(Frame(**frame) for frame in content["frames"][label]) for label in CLASSES},
+        )
     if len(grammar.words["F"]) != len(grammar.words["M"]) or not grammar.words["F"]:
         raise BiasflowError(f"{path}: feminine and masculine words must be as many and in pairs, at least one of each.")
     if not (grammar.predicates and grammar.places and all(grammar.frames.values())):
@@ -166,22 +171,6 @@ def load_grammar(path: str | Path = FOLDER / "nli.yaml", *, world: World) -> Gra
                     f"{path}: nothing fills {sorted(slots(text) - allowed)} in '{text}' (subject: {frame.subject})."
                 )
     return grammar
-
-
-@functools.cache
-def _read_grammar(path: Path) -> Grammar:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Grammar(
-            words={"F": tuple(content["feminine"]), "M": tuple(content["masculine"])},
-            predicates=tuple((verb, thing) for verb, things in content["predicates"].items() for thing in things),
-            places=tuple(content["places"]),
-            occupation_pair=Frame(**content["occupation_pair"]),
-            frames={label: tuple(Frame(**frame) for frame in content["frames"][label]) for label in CLASSES},
-        )
-    except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
-        reason = " ".join(str(error).split())
-        raise BiasflowError(f"{path}: cannot be read as the grammar of the NLI corpus ({reason}).") from error
 
 
 def _subjects(world: World) -> _Subjects:
