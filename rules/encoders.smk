@@ -50,7 +50,7 @@ rule pretrain:
         gpu=gpu,
     params:
         code=code("pretrain"),
-        device=config["device"],
+        device=DEVICE,
         deterministic=config["deterministic"],
         encoder=lambda wildcards: FIND.encoders.pretraining(wildcards.encoder),
     script:
@@ -79,7 +79,7 @@ rule continue_encoder:
         gpu=gpu,
     params:
         code=code("continue_encoder"),
-        device=config["device"],
+        device=DEVICE,
         deterministic=config["deterministic"],
         encoder=lambda wildcards: {
             key: config["encoders"][wildcards.encoder][key] for key in ("recipe", "max_length", "seed")

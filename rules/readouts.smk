@@ -40,6 +40,6 @@ for NAME, READOUT in READOUTS.items():
             code=code_of_readout(NAME),
             readout=FIND.readings.params(NAME),
             checkpoints=f"{RESULTS}/checkpoints/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}",
-            device=config["device"],
+            device=DEVICE,
         script:
             "../scripts/read.py"

@@ -16,7 +16,7 @@ def main(smk) -> None:
         from scripts.biasflow.readouts.source import Source
 
         module = importlib.import_module(smk.params.readout["module"])
-        facts["device"] = device = str(resolve_device(smk.params.device))
+        facts["device"] = device = str(resolve_device(smk.params.device, gpus=smk.resources.gpu))
         methods_file = Path(smk.input.methods) if smk.input.get("methods") else None
         rows = []
         with whole_folder(smk.output[0]) as folder:

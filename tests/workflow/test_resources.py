@@ -7,7 +7,7 @@ import sys
 import pytest
 import yaml
 
-from scripts.biasflow.plan.code import code_files, module_file
+from scripts.biasflow.base.code import code_files, module_file
 from scripts.biasflow.plan.tasks import kind_of
 from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 from tests.workflow.conftest import ROOT, TINY

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from safetensors.numpy import save_file
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import read_catalogue
@@ -47,7 +48,7 @@ def found(name: str, folder: Path) -> Inputs:
         if about["source"] == "local":
             (folder / encoder).mkdir()
             (folder / encoder / "config.json").write_text(json.dumps(BERT))
-            (folder / encoder / "model.safetensors").touch()
+            save_file({}, folder / encoder / "model.safetensors")
             config = changed((f"encoders.{encoder}.path", str(folder / encoder)), config=config)
     config = resolve(config, SCHEMA)
     facts = gather(config)
