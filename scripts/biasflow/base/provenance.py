@@ -76,7 +76,7 @@ def write_provenance(
 def _files(inputs: Iterable[str]) -> list[Path]:
     """The input files, and those of input folders, sorted."""
     paths = map(Path, set(inputs))
-    found = {file for path in paths for file in ([path] if path.is_file() else path.glob("*")) if file.is_file()}
+    found = {file for path in paths for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()}
     return sorted(found)
 
 
