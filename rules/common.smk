@@ -30,13 +30,13 @@ from scripts.biasflow.plan.datasets import (
 )
 from scripts.biasflow.plan.device import CUDA, planned_device
 from scripts.biasflow.plan.external import check_files
-from scripts.biasflow.plan.facts import gather
+from scripts.biasflow.plan.facts import gather, is_narrow
 from scripts.biasflow.plan.inputs import Inputs
 from scripts.biasflow.plan.items import items_of
 from scripts.biasflow.plan.paths import CORPORA, Paths, project_file, project_folder
 from scripts.biasflow.plan.sources import is_external
 from scripts.biasflow.plan.tasks import kind_of, plan_module
-from scripts.biasflow.registry import PAPERS, READOUTS, TASKS, module_of, rule_of
+from scripts.biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS, module_of, rule_of
 from scripts.biasflow.text.occupation_templates import PRONOUNS
 
 
@@ -107,14 +107,7 @@ def gpu(wildcards):
 
 def threads_for(wildcards):
     """A narrow encoder is no faster with two threads: two jobs side by side are."""
-    return 1 if FIND.encoders.is_narrow(wildcards.encoder) else 2
-
-
-def threads_of_pretraining(wildcards):
-    """The only encoder that is pre-trained takes both: everything else waits for it. Of several, two side by side are
-    faster still. The weights are the same."""
-    alone = sum(encoder["source"] == "pretrain" for encoder in config["encoders"].values()) == 1
-    return 2 if alone else threads_for(wildcards)
+    return 1 if is_narrow(config, FACTS, wildcards.encoder) else 2
 
 
 def memory(megabytes):

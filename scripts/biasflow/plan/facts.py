@@ -7,11 +7,12 @@ from pathlib import Path
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_json
 from scripts.biasflow.encoders.stored import check_stored
-from scripts.biasflow.plan.sources import given_files, is_external, local_folder
+from scripts.biasflow.plan.sources import given_files, is_external, local_folder, origin
 from scripts.biasflow.plan.tasks import TaskPlan
 
 _NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
 _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
+_NARROW = 256  # hidden sizes up to this gain nothing from a second thread
 
 
 @dataclass(frozen=True)
@@ -95,3 +96,10 @@ def depth(config: Mapping, facts: Facts, encoder: str) -> int | None:
         return depth(config, facts, about["from"])
     known = facts.architectures.get(encoder, {})
     return known.get("num_hidden_layers", known.get("n_layers"))
+
+
+def is_narrow(config: Mapping, facts: Facts, encoder: str) -> bool:
+    """Whether an encoder is known to be so small that its jobs take little more than their start."""
+    first = origin(config, encoder)
+    hidden = config["encoders"][first].get("hidden") or facts.architectures.get(first, {}).get("hidden_size")
+    return hidden is not None and hidden <= _NARROW
