@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics import fairness
+from scripts.biasflow.metrics import fairness, occupation
 from scripts.biasflow.metrics.occupation import SHARES, Tables, occupation_rows, score
 from scripts.biasflow.results.scores import tidy
 
@@ -139,3 +139,34 @@ def test_wrong_tables_are_refused(counts):
     for wrong in (counts[0], counts[None, None]):
         with pytest.raises(BiasflowError, match="counts of shape"):
             occupation_rows(Tables(wrong), shares=BY_SOURCE)
+
+
+def of_people(rng, n, gap):
+    """People whose prediction is right with 0.7, women of class 0 with so much less."""
+    y, z = rng.integers(K, size=n), rng.integers(2, size=n)
+    right = rng.random(n) < 0.7 - gap * ((y == 0) & (z == 1))
+    return Tables(fairness.counts(y, np.where(right, y, rng.integers(K, size=n)), z, n_classes=K))
+
+
+SUMS = ["tpr_gap_sum", "fpr_gap_sum", "precision_gap_sum", "independence", "separation", "sufficiency"]
+
+
+def test_intervals_reach_neutral_where_there_is_no_bias_and_not_where_there_is(monkeypatch):
+    monkeypatch.setattr(occupation, "RESAMPLES", 200)
+    rng, ends = np.random.default_rng(0), {}
+    for gap in (0.0, 0.5):
+        rows = pd.concat([occupation_rows(of_people(rng, 600, gap), shares=BY_SOURCE) for _ in range(30)])
+        rows = rows[rows["metric"].isin(SUMS)]
+        assert (rows["low"] <= rows["value"]).all() and (rows["value"] <= rows["high"]).all()
+        ends[gap] = (rows["low"] == 0).groupby(rows["metric"]).mean()
+    assert (ends[0.0] >= 0.85).all()
+    assert ends[0.5][["tpr_gap_sum", "independence"]].max() <= 0.1
+
+
+def test_intervals_shrink_with_the_people():
+    rng = np.random.default_rng(0)
+    few, many = (occupation_rows(of_people(rng, n, 0.3), shares=BY_SOURCE) for n in (300, 6000))
+    few, many = (rows.set_index(["metric", "part", "variant"]) for rows in (few, many))
+    narrower = (many["high"] - many["low"])[few["low"].notna()] < (few["high"] - few["low"]).dropna()
+    assert narrower.mean() > 0.9
+    assert few.loc["test_size", "low"].isna().all() and few.loc["undefined_cells", "low"].isna().all()
