@@ -280,7 +280,7 @@ def test_the_interval_is_over_the_target_words_and_shrinks_with_them():
         assert low <= (s[:n].mean() - s[n:].mean()) / s.std() <= high
         widths.append(high - low)
     assert widths[0] > widths[1] > widths[2]
-    assert effect_interval(s, 96) == effect_interval(3 * s + 1, 96) == pytest.approx(effect_interval(s, 96))
+    assert effect_interval(3 * s + 1, 96) == pytest.approx(effect_interval(s, 96))
 
 
 def test_an_effect_is_covered_about_as_often_as_it_should_be():

@@ -175,7 +175,7 @@ def triples_of(rng, n, preference):
 def test_strength_reaches_0_without_a_preference_and_not_with_one():
     rng = np.random.default_rng(0)
     found = {
-        preference: score_settings(triples_of(rng, 80, preference)).set_index(["metric", "part", "variant"])
+        preference: stereoset.score_settings(triples_of(rng, 80, preference)).set_index(["metric", "part", "variant"])
         for preference in (0.0, 0.2)
     }
     for rows in found.values():
