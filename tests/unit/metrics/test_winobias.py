@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.winobias import Sentence, professions
-from scripts.biasflow.metrics import fairness, occupation
+from scripts.biasflow.metrics import bootstrap, fairness, occupation
 from scripts.biasflow.metrics.winobias import (
     NONE,
     class_counts,
@@ -28,9 +28,10 @@ from tests.unit.synthetic_conll import conll_text, documents_of
 
 
 @pytest.fixture(autouse=True)
-def few_resamples(monkeypatch):
-    """Of 41 classes a thousand take a second."""
+def few_resamples_and_pairs(monkeypatch):
+    """Of 41 classes a thousand resamples take a second, and there are but two pairs."""
     monkeypatch.setattr(occupation, "RESAMPLES", 20)
+    monkeypatch.setattr(bootstrap, "LEAST", 1)
 
 
 WORDS = "The construction worker told the CEO because he said that the teacher left"
