@@ -20,7 +20,7 @@ from urllib3.util import Retry as RetryAfter
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import sha256, whole_file
 from scripts.biasflow.corpora.catalogue import Entry
-from scripts.biasflow.corpora.form import check_form, is_page
+from scripts.biasflow.corpora.form import PAGE, check_form, refuse_page
 from scripts.biasflow.corpora.lock import agree
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,6 @@ VERIFIED_BY = {
     "manifest": "unverified: equal to the mirror's own manifest",
     "nothing": "unverified: taken as it is",
 }
-PAGE = "an HTML page came instead of the file: a login page, or the message of a proxy"
 PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses that a later attempt may mend
 
 
@@ -231,8 +230,7 @@ def _describe_copy(entry: Entry, source: str, path: Path, part: Path, note: str)
 def _check_form(entry: Entry, part: Path, location: str) -> None:
     """BiasflowError if something else was sent in the file's place, as far as that can be seen."""
     try:
-        if is_page(part):
-            raise BiasflowError(f"{part}: {PAGE}.")
+        refuse_page(part)
         if entry.sha256 is None:
             check_form(part, parquet=entry.url.endswith(".parquet"), columns=entry.columns, rows=entry.rows)
     except BiasflowError as error:

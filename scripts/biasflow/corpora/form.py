@@ -6,12 +6,15 @@ from pathlib import Path
 from scripts.biasflow.base.errors import BiasflowError
 
 _PAGES = (b"<!doctype html", b"<html")
+PAGE = "an HTML page came instead of the file: a login page, or the message of a proxy"
 
 
-def is_page(path: str | Path) -> bool:
-    """Whether the file begins as an HTML page does: a login page, a proxy's message. No external file is one."""
+def refuse_page(path: str | Path) -> None:
+    """BiasflowError if the file begins as an HTML page does: no external file is one."""
     with open(path, "rb") as stream:
-        return stream.read(1024).removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_PAGES)
+        start = stream.read(1024)
+    if start.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_PAGES):
+        raise BiasflowError(f"{path}: {PAGE}.")
 
 
 def check_form(path: str | Path, *, parquet: bool, columns: Collection[str], rows: int | None) -> None:
