@@ -78,6 +78,7 @@ rule matrix:
         scores=f"{RESULTS}/scores.csv",
         reasons=f"{RESULTS}/reasons.csv",
         plan=f"{RESULTS}/plan.csv",
+        ledger=lambda wildcards: [f"{RESULTS}/tables/ledger_summary.csv"] if LEDGER_OF else [],
     output:
         matrix=f"{RESULTS}/matrix.csv",
         tables=[f"{RESULTS}/tables/{name}.{kind}" for name in FIRST_TABLES for kind in ("csv", "tex")],

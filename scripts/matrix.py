@@ -5,7 +5,7 @@ from pathlib import Path
 
 from scripts._rule import rule
 from scripts.biasflow.base.provenance import git_commit
-from scripts.biasflow.base.tabular import write_csv
+from scripts.biasflow.base.tabular import read_text_csv, write_csv
 from scripts.biasflow.overview.contents import contents
 from scripts.biasflow.overview.overview import PaperLinks, write_page, write_summary
 from scripts.biasflow.results.first_table import first_table
@@ -33,6 +33,7 @@ def main(smk) -> None:
             commit=git_commit() or "",
             papers=papers,
             tables=smk.params.linked,
+            ledger=read_text_csv(*smk.input.ledger).to_dict("records") if smk.input.ledger else [],
         )
         write_summary(overview, smk.output.summary, run=smk.config["run"], page=smk.output.page)
 

@@ -63,15 +63,14 @@ class Catalogue:
         return encoder.sha256 if encoder is not None and encoder.revision == revision else {}
 
 
-def read_catalogue(
-    path: str | Path = CONFIG / "corpora.yaml", schema: str | Path = CONFIG / "schema" / "corpora.schema.yaml"
-) -> Catalogue:
+def read_catalogue(path: str | Path = CONFIG / "corpora.yaml") -> Catalogue:
     """Read and check the catalogue; BiasflowError names the file and the key that is wrong."""
     try:
         data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise BiasflowError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
-    validator = jsonschema.Draft202012Validator(yaml.safe_load(Path(schema).read_text(encoding="utf-8")))
+    schema = (CONFIG / "schema" / "corpora.schema.yaml").read_text(encoding="utf-8")
+    validator = jsonschema.Draft202012Validator(yaml.safe_load(schema))
     error = jsonschema.exceptions.best_match(validator.iter_errors(data))
     if error is not None:
         raise BiasflowError(f"{path}: key {'/'.join(map(str, error.absolute_path)) or '(top)'}: {error.message}.")

@@ -8,7 +8,6 @@ Source: Orgad et al. (2022, section 3.2 and appendix A.4) and their released cod
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -27,23 +26,12 @@ from scripts.biasflow.readouts.predicted_clusters import ANTI, PRO, load_cluster
 
 NONE = "None"
 READINGS = ("tokens", "released")
-KINDS = ("right", "other", "both", "none")  # the fields of PronounAccuracy
+# What stands in the predicted cluster of the gold pronoun: the gold profession only, others only, it and others, none.
+KINDS = ("right", "other", "both", "none")
 SIDES = (PRO, ANTI)
 ALL = "all"  # pairs of every type
 
 Reading = Literal["tokens", "released"]
-
-
-@dataclass(frozen=True)
-class PronounAccuracy:
-    """Shares of n sentences, which sum to 1: what stands in the predicted cluster of the gold pronoun is the gold
-    profession only (`right`), other professions only (`other`), it and others (`both`), or no profession (`none`)."""
-
-    right: float
-    other: float
-    both: float
-    none: float
-    n: int
 
 
 def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | Path) -> pd.DataFrame:
@@ -112,13 +100,6 @@ def class_rows(counts: np.ndarray, reading: Reading) -> pd.DataFrame:
 def classes() -> tuple[str, ...]:
     """The 40 professions and "None", in the order of ASCII: CEO, None, accountant, ..."""
     return tuple(sorted([*professions().index, NONE]))
-
-
-def pronoun_accuracy(sentences: Sequence[Sentence], clusters: Sequence[Clusters]) -> PronounAccuracy:
-    """How often the pronoun of each sentence stands with its profession, by the predicted clusters of its document: the
-    shares of `pronoun_kinds`."""
-    kinds = np.asarray(pronoun_kinds(sentences, clusters))
-    return PronounAccuracy(*(float(np.mean(kinds == kind)) for kind in KINDS), n=len(sentences))
 
 
 def pronoun_kinds(sentences: Sequence[Sentence], clusters: Sequence[Clusters]) -> list[str]:
