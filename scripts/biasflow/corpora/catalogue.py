@@ -17,8 +17,9 @@ CONFIG = Path(__file__).parents[3] / "config"
 class Entry:
     """One external file.
 
-    url: upstream address. bytes, sha256: of the upstream file, None where unknown. mirror_path: the file's place in
-    a mirror folder. mirror_exact: whether a mirror's copy must be byte-equal to upstream."""
+    url: upstream address. bytes, sha256: of the upstream file, None where unknown; then columns and rows (None where
+    unknown, too) are what is known of it. mirror_path: the file's place in a mirror folder. mirror_exact: whether a
+    mirror's copy must be byte-equal to upstream."""
 
     name: str
     url: str
@@ -27,6 +28,8 @@ class Entry:
     mirror_exact: bool
     bytes: int | None = None
     sha256: str | None = None
+    columns: tuple[str, ...] = ()
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ def _entry(name: str, keys: dict) -> Entry:
         mirror_exact=keys["mirror"]["exact"],
         bytes=keys["bytes"],
         sha256=keys["sha256"],
+        **{"columns": tuple(form["columns"]), "rows": form["rows"]} if (form := keys.get("form")) else {},
     )
 
 
@@ -102,7 +106,7 @@ def _keys_of(shard: int, keys: dict) -> dict:
     """The keys of one file of a data set: its number in the paths, and what is known of it."""
     paths = {at: keys[at] | {"path": keys[at]["path"].replace("{shard}", f"{shard:05d}")} for at in ("hub", "mirror")}
     known = keys["known"].get(str(shard), {"bytes": None, "sha256": None})
-    return paths | known | {"licence": keys["licence"]}
+    return paths | known | {key: keys[key] for key in ("licence", "form")}
 
 
 def scattered(count: int) -> list[int]:

@@ -4,6 +4,9 @@ import errno
 import hashlib
 import json
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -73,6 +76,45 @@ def test_a_folder_takes_the_place_of_the_old_one_only_when_whole(tmp_path):
         (temporary / "new").touch()
     assert os.listdir(folder) == ["new"]
     assert os.listdir(tmp_path) == ["model"]
+
+
+KILLED = """
+import os, signal
+from scripts.biasflow.base.files import {function}
+with {function}({path!r}) as temporary:
+    {write}
+    {end}
+"""
+
+
+def begin(function, path, *, end):
+    """A process that writes a part of `path`; `end`: what it does then."""
+    write = '(temporary / "half").write_text("x")' if function == "whole_folder" else 'temporary.write_text("half")'
+    code = KILLED.format(function=function, path=str(path), write=write, end=end)
+    return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("function", [whole_file, whole_folder])
+def test_what_killed_processes_left_is_removed(tmp_path, function):
+    trials, path = 3, tmp_path / "x[1]"
+    for _ in range(trials):
+        killed = begin(function.__name__, path, end="os.kill(os.getpid(), signal.SIGKILL)")
+        assert killed.wait(60) == -signal.SIGKILL
+        assert [name for name in os.listdir(tmp_path) if name.endswith(".part")] != []
+        with function(path) as temporary:
+            (temporary / "whole" if function is whole_folder else temporary).write_text("whole")
+        assert os.listdir(tmp_path) == ["x[1]"]
+    print(f"{function.__name__}: {trials} trials, 0 failures")
+
+
+def test_what_another_process_is_writing_stays(tmp_path):
+    with begin("whole_file", tmp_path / "x", end='print("begun", flush=True); input()') as other:
+        assert other.stdout.readline() == b"begun\n"
+        with whole_file(tmp_path / "x") as temporary:
+            temporary.write_text("ours")
+        other.communicate(b"\n", timeout=60)
+    assert other.returncode == 0 and (tmp_path / "x").read_text() == "half"
+    assert os.listdir(tmp_path) == ["x"]
 
 
 def test_sha256(tmp_path):
