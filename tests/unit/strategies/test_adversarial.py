@@ -55,7 +55,7 @@ def gradients(loss, parameters):
 def test_the_encoder_goes_up_what_the_adversary_goes_down():
     """Its gradient is that of the task minus weight times what it would get for helping the adversary."""
     torch.manual_seed(0)
-    model = AdversarialClassifier(BertModel(BertConfig(**SIZES)).double(), 3, weight=0.7, hidden=5).double()
+    model = AdversarialClassifier(BertModel(BertConfig(**SIZES)).double(), 3, weight=0.7, hidden=5).double().eval()
     labels, gender = torch.tensor([0, 2, 1]), torch.tensor([1, 0, 1])
     encoder, adversary = (list(part.parameters()) for part in (model.base_model, model.adversary))
     loss = model(**batch(), labels=labels, gender=gender)["loss"]
