@@ -1,5 +1,5 @@
-"""Sentences like BEC-Pro's (Bartl et al. 2020) about the planted world: a pronoun beside an occupation, in the frames of
-the corpus that have both ("She works as a nurse.").
+"""Sentences like BEC-Pro's (Bartl et al. 2020) about the planted world: a pronoun beside an occupation, in the frames
+of the corpus that have both ("She works as a nurse.").
 
 What a perfect learner of the corpus says is known: the association of "she" minus that of "he" is the logit of the
 occupation's share of women in it, 0 where no bias was planted (`metrics.bec_pro`)."""

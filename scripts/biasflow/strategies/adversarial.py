@@ -2,7 +2,7 @@
 reads, and the encoder learns against it.
 
 Source: Elazar & Goldberg (2018), after Ganin & Lempitsky (2015). They find that the adversary can come down to chance
-while a new one, trained on the finished encoder, still tells gender: read `adversary_accuracy` beside that of a probe."""
+while a new one, trained on the finished encoder, still tells gender: read `adversary_accuracy` beside a probe's."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,14 +37,14 @@ def reversed_gradient(states: torch.Tensor, weight: float) -> torch.Tensor:
 class AdversarialClassifier(FirstTokenClassifier):
     """A classifier on the first token, and an adversary on the same state: a hidden layer with tanh, two classes.
 
-    Loss: cross-entropy of the labels + cross-entropy of the genders as the adversary tells them. The adversary goes down
-    its gradient, the encoder up, `weight` times as fast. The adversary is not saved. A norm that gradients are clipped
-    to is that of all of them, the adversary's too."""
+    Loss: cross-entropy of the labels + cross-entropy of the genders as the adversary tells them. The adversary goes
+    down its gradient, the encoder up, `weight` times as fast. The adversary is not saved. A norm that gradients are
+    clipped to is that of all of them, the adversary's too."""
 
     def __init__(self, encoder: PreTrainedModel, n_labels: int, *, weight: float, hidden: int):
         super().__init__(encoder, n_labels)
         self.weight = weight
-        with torch.random.fork_rng(devices=[]):  # so that weight 0 is the training without an adversary, to the last bit
+        with torch.random.fork_rng(devices=[]):  # so that weight 0 trains as without an adversary, to the last bit
             size = encoder.config.hidden_size
             self.adversary = nn.Sequential(nn.Linear(size, hidden), nn.Tanh(), nn.Linear(hidden, 2))
 
@@ -54,7 +54,9 @@ class AdversarialClassifier(FirstTokenClassifier):
         states = self.states(input_ids, attention_mask, token_type_ids)
         logits, told = self.head(states), self.adversary(reversed_gradient(states, self.weight))
         found = {"logits": logits, GENDER: told}
-        return found if labels is None else {"loss": cross_entropy(logits, labels) + cross_entropy(told, gender), **found}
+        if labels is None:
+            return found
+        return {"loss": cross_entropy(logits, labels) + cross_entropy(told, gender), **found}
 
 
 def new_adversarial_classifier(

@@ -343,7 +343,7 @@ def score_of(beside: Iterable[str], score: Callable) -> Callable[..., dict[str, 
 
 
 def mean_recall(predicted: np.ndarray, true: np.ndarray, labels: np.ndarray) -> float:
-    """The share of each class that is predicted right, mean over labels and classes; NaN where no label has all classes.
+    """The share of each class that is predicted right, mean over labels and classes; NaN if no label has all classes.
 
     predicted, true: class numbers [n]; labels: those of the examples [n]. Labels without all the classes of `true` are
     left out. With k classes it is 1 / k for whoever knows the label and nothing else, however labels and classes go

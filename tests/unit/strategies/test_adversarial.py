@@ -3,7 +3,6 @@
 import json
 from dataclasses import asdict
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -114,7 +113,7 @@ def test_the_adversary_comes_down_to_chance_and_a_new_probe_still_tells_gender(f
         run(folder, "adversarial", recipe=recipe, adversary=ADVERSARY | {"weight": weight}) for weight in (0.0, 1.0)
     )
     ours, theirs = (score(path / "training.json") for path in (trained, idle))
-    print(ours["value"].item(), theirs["value"].item(), fresh_probe(trained, readable(300)), fresh_probe(idle, readable(300)))
+    print(ours["value"].item(), theirs["value"].item(), fresh_probe(trained, readable(300)))
     assert against["validation_score"] == without["validation_score"] == 1
     assert theirs["value"].item() > 0.95
     assert ours["value"].item() < 0.65

@@ -33,9 +33,9 @@ def train(
 
     strategy: its name, "plain" or with-<method> among them, and strategy_module and text its module and the texts that
     it trains on, as the registry has them; seed: of the split, of the strategy's draws, and of the training; recipe:
-    the fields of `finetune.Recipe`; adversary: `weight` and `hidden` of `strategies.adversarial`, None for no adversary;
-    method and device: as in `finetune`. Where the loss is lost the model as it was
-    before is kept, and marked in training.json. BiasflowError: what the split, the strategy and `finetune` refuse."""
+    the fields of `finetune.Recipe`; adversary: `weight` and `hidden` of `strategies.adversarial`, or None; method and
+    device: as in `finetune`. Where the loss is lost the model as it was before is kept, and marked in training.json.
+    BiasflowError: what the split, the strategy and `finetune` refuse."""
     from scripts.biasflow.encoders.first_token import new_first_token_classifier
     from scripts.biasflow.encoders.tokens import load_tokens
     from scripts.biasflow.tasks.finetune import Recipe, finetune  # readouts need no Trainer
