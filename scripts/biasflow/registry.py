@@ -70,7 +70,7 @@ ERASERS = {
 @dataclass(frozen=True)
 class Strategy:
     """How a task's training is debiased, by its data before all. kinds: the kinds of task that have it (none named:
-    all); text: which version of the task's texts it trains on; adversary: whether the encoder is trained against one."""
+    all); text: which version of the task's texts it trains on; adversary: whether it is trained against one."""
 
     label: str
     module: str
