@@ -44,7 +44,7 @@ class AdversarialClassifier(FirstTokenClassifier):
     def __init__(self, encoder: PreTrainedModel, n_labels: int, *, weight: float, hidden: int):
         super().__init__(encoder, n_labels)
         self.weight = weight
-        with torch.random.fork_rng(devices=[]):  # so that weight 0 trains as without an adversary, to the last bit
+        with torch.random.fork_rng(devices=[]):  # so that weight 0 trains as without it, to the last bit
             size = encoder.config.hidden_size
             self.adversary = nn.Sequential(nn.Linear(size, hidden), nn.Tanh(), nn.Linear(hidden, 2))
 
