@@ -110,17 +110,17 @@ def fresh_probe(folder, seed=5):
 
 
 def test_the_adversary_comes_down_to_chance_and_a_new_probe_still_tells_gender(folder):
-    recipe = RECIPE | {"epochs": 6, "learning_rate": 1e-3}
-    told = {}
-    for weight in (0.0, 1.0):
+    """Left alone it tells gender after a few epochs; fought, it does not after many, and gender is there as ever."""
+    told = []
+    for epochs, weight in ((6, 0.0), (15, 3.0)):
+        recipe = RECIPE | {"epochs": epochs, "learning_rate": 1e-3}
         trained, facts = run(folder, "adversarial", recipe=recipe, adversary=ADVERSARY | {"weight": weight})
         row = score(trained / "training.json").iloc[0]
         assert row["metric"] == "adversary_accuracy" and row["n"] == facts["validation"]
-        told[weight] = row["value"], fresh_probe(trained), facts["validation_score"]
-    print(told)
-    assert told[0.0][0] > 0.9
-    assert told[1.0][0] < 0.65
-    assert told[1.0][1] > 0.75
+        told.append(row["value"])
+    assert told[0] > 0.8
+    assert told[1] < 0.65
+    assert fresh_probe(trained) > 0.8
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=40))
