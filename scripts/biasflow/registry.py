@@ -69,13 +69,14 @@ ERASERS = {
 
 @dataclass(frozen=True)
 class Strategy:
-    """How a task's training data are debiased. kinds: the kinds of task that have it (none named: all); text: which
-    version of the task's texts it trains on."""
+    """How a task's training is debiased, by its data before all. kinds: the kinds of task that have it (none named:
+    all); text: which version of the task's texts it trains on; adversary: whether it is trained against one."""
 
     label: str
     module: str
     kinds: tuple[str, ...] = ()
     text: str = "raw"
+    adversary: bool = False
 
 
 STRATEGIES = {
@@ -84,6 +85,7 @@ STRATEGIES = {
     "oversampling-keep": Strategy("oversampling, all kept", "strategies.balance", ("occupation",)),
     "subsampling": Strategy("subsampling", "strategies.balance", ("occupation",)),
     "scrubbing": Strategy("scrubbing", "strategies.scrubbing", ("occupation",), text="scrubbed"),
+    "adversarial": Strategy("adversarial training", "strategies.adversarial", ("occupation",), adversary=True),
     "doubled": Strategy("none, data doubled", "tasks.coreference.strategies", ("coreference",)),
     "anon": Strategy("anonymisation", "tasks.coreference.strategies", ("coreference",)),
     "ca": Strategy("counterfactual augmentation", "tasks.coreference.strategies", ("coreference",)),
@@ -361,7 +363,10 @@ METRICS = {
         "metrics.codelength",
         "probes",
         "probed_texts",
-        measures={"compression": Measure("Compression", 1, "low", INSIDE, (0, None), variant="paper-bits-best")},
+        measures={
+            "compression": Measure("Compression", 1, "low", INSIDE, (0, None), variant="paper-bits-best"),
+            "probe_accuracy": Measure("probe accuracy", 0.5, "low", INSIDE, (0, 1), variant="paper-best"),
+        },
         sees=FIRST_TOKEN,
     ),
     "perplexity": Metric(
@@ -432,6 +437,16 @@ METRICS = {
         },
         pretrained=False,
         sees=WORDS,
+    ),
+    "adversary": Metric(
+        "gender as an adversary in training tells it",
+        "metrics.adversary",
+        TRAINING,
+        "adversaries",
+        measures={"adversary_accuracy": Measure("adversary accuracy", 0.5, "low", INSIDE, (0, 1))},
+        untouched_only=True,
+        pretrained=False,
+        sees=FIRST_TOKEN,
     ),
     "training": Metric(
         "what a fine-tuning says of itself",

@@ -122,9 +122,11 @@ def stereoset_blanks(asked: Asked) -> list[Dataset]:
 
 def bec_pro(asked: Asked) -> list[Dataset]:
     languages = asked.options["bec_pro"]["languages"].get(asked.encoder)
+    if languages is None and is_planted(asked.config, asked.encoder):
+        return [_listed_by(PLANTED, f"{PACKAGE}.planted.bec_pro")]
     return [
         _listed(f"bec-pro-{language}", "bec_pro", {"sentences": f"bec-pro-{language}"})
-        for language in asked.chosen(languages, (), ("english",))
+        for language in languages or ("english",)
     ]
 
 
@@ -137,9 +139,15 @@ def _listed(
     name: str, module: str, files: Mapping[str, str], *, of: Mapping[str, str] | None = None, **options: object
 ) -> Dataset:
     """The items that a module of corpora lists, from files of the catalogue by role."""
-    module = f"{PACKAGE}.corpora.{module}"
     paths = {role: (f"{CORPORA}/{file}",) for role, file in files.items()}
-    return Dataset(name, paths, {"items": module, "of": dict(of or {}), **options}, modules=(module,))
+    return _listed_by(name, f"{PACKAGE}.corpora.{module}", paths, of=of, **options)
+
+
+def _listed_by(
+    name: str, module: str, files: Files | None = None, *, of: Mapping[str, str] | None = None, **options: object
+) -> Dataset:
+    """The items that a module lists, by its full name."""
+    return Dataset(name, files or {}, {"items": module, "of": dict(of or {}), **options}, modules=(module,))
 
 
 def context_tests(asked: Asked) -> list[Dataset]:

@@ -271,6 +271,11 @@ def test_one_line_that_names_the_key(config, named):
     assert str(caught.value).startswith("config: ")
 
 
+def test_papers_take_controls_and_what_is_fitted_before_training():
+    found = planned(paper("liang2020", inside_only=["densray-random0", "leace-pretrained"]))
+    assert {"densray-random0", "leace-pretrained"} <= {cell.method for cell in found.cells}
+
+
 TEXT = {"encoders": ["real"], "methods": ["none", "leace"]}
 
 
