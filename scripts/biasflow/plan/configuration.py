@@ -172,7 +172,7 @@ _NAMED_BY_PAPERS = {
 
 def _check_papers(config: Mapping) -> None:
     """The names that papers' options refer to, and the kinds of their tasks."""
-    known = {**config, "encoders": _with_weights(config)}
+    known = {**config, "encoders": _with_weights(config), "methods": with_variants(config["methods"])}
     for paper, options in config["papers"].items():
         kinds = PAPERS[paper].tasks
         for part, keys in {**_NAMED_BY_PAPERS, "tasks": kinds}.items():

@@ -13,21 +13,22 @@ SWAPPED = {"F": "M", "M": "F"}
 COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
 
 
-def triples(*, seed: int, n: int, world: World | None = None) -> pd.DataFrame:
+def triples(*, seed: int, n: int, seen: bool = False, world: World | None = None) -> pd.DataFrame:
     """n triples, 3 rows each (stereotype, anti-stereotype, unrelated), in the format of the stimuli table.
 
     The context names a woman or a man, turn by turn. Stereotype and anti-stereotype are the same continuation with an
     item that the world gives mostly to the context's gender, and one that it gives mostly to the other; unrelated is a
     sentence of scenery, where nothing has a gender. The swapped columns say the same of a person of the other gender.
     The combinations of opening, continuation and person are those that `corpus.held_out` keeps out of every
-    pre-training corpus. The triples do not depend on the bias: all encoders are judged by the same ones."""
+    pre-training corpus; with `seen` they are all the others, which an encoder may have been trained on. The triples do
+    not depend on the bias: all encoders are judged by the same ones."""
     world = world or load_world()
     rng = np.random.default_rng(seed)
     themes = [theme for theme in world.themes if theme.items and not slots(theme.opening[0]) & ITEM_SLOTS]
     scenery = [theme for theme in world.themes if theme.is_scenery]
     if not themes or not scenery:
         raise BiasflowError("planted: the frames leave no triples: they need a theme with items and one of scenery.")
-    drawn = [_reserved(world, theme, -(-n // len(themes)), rng) for theme in themes]
+    drawn = [_combinations(world, theme, -(-n // len(themes)), seen, rng) for theme in themes]
     rows = []
     for k in range(n):
         turn, number = divmod(k, len(themes))
@@ -42,11 +43,12 @@ def triples(*, seed: int, n: int, world: World | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _reserved(world: World, theme: Theme, n: int, rng: np.random.Generator) -> np.ndarray:
-    """n different held-out combinations [n, (opening, continuation, person)] of the theme, persons by their weight."""
+def _combinations(world: World, theme: Theme, n: int, seen: bool, rng: np.random.Generator) -> np.ndarray:
+    """n different combinations [n, (opening, continuation, person)] of the theme, held out or not, persons by their
+    weight."""
     shape = len(theme.opening), len(theme.neutral), len(world.persons)
     combinations = np.indices(shape).reshape(3, -1)
-    combinations = combinations[:, held_out(*combinations)]
+    combinations = combinations[:, held_out(*combinations) != seen]
     if combinations.shape[1] < n:
         raise BiasflowError(
             f"planted: theme '{theme.name}' has no {n} combinations for triples; ask for fewer triples."
