@@ -71,7 +71,9 @@ def derived_tasks(config: Mapping) -> dict[str, dict]:
     planted, found = config["papers"].get("planted"), {}
     for name, about in planted["tasks"].items() if planted else ():
         if not str(about.get("data")).startswith(PLANTED):
-            raise BiasflowError(f"config: key 'papers.planted.tasks.{name}.data': no bias is planted in them; leave it out")
+            raise BiasflowError(
+                f"config: key 'papers.planted.tasks.{name}.data': no bias is planted in them; leave it out"
+            )
         for bias in planted["task_bias"]:
             found[calibration_task(name, bias)] = {**about, "planted": {**about["planted"], "bias": bias}}
     return found

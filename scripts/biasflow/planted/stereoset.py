@@ -24,7 +24,7 @@ def triples(*, seed: int, n: int, seen: bool = False, world: World | None = None
     not depend on the bias: all encoders are judged by the same ones."""
     world = world or load_world()
     rng = np.random.default_rng(seed)
-    themes = [theme for theme in world.themes if theme.items and not slots(theme.opening[0]) & ITEM_SLOTS]
+    themes = _themes(world)
     scenery = [theme for theme in world.themes if theme.is_scenery]
     if not themes or not scenery:
         raise BiasflowError("planted: the frames leave no triples: they need a theme with items and one of scenery.")
@@ -60,8 +60,7 @@ def _combinations(world: World, theme: Theme, n: int, seen: bool, rng: np.random
 
 def _pair_of_items(world: World, theme: Theme, gender: str, rng: np.random.Generator) -> tuple[str, str]:
     """An item of the gender and one of the other gender, both clearly so in the world."""
-    women = [item for item in world.items[theme.items] if world.shares[item] >= 1 - ASSOCIATED]
-    men = [item for item in world.items[theme.items] if world.shares[item] <= ASSOCIATED]
+    women, men = _items_of_either(world, theme)
     own, other = (women, men) if gender == "F" else (men, women)
     return str(rng.choice(own)), str(rng.choice(other))
 
@@ -80,3 +79,30 @@ def _rows(
             row[f"{prefix}next_sentence"] = off_topic if item is None else sentence(continuation, words)
         rows.append(row)
     return rows
+
+
+def ideal_preference(bias: float, world: World | None = None) -> float:
+    """The mean over `triples` of log-odds(next | stereotype) - log-odds(next | anti-stereotype) of a perfect next-sentence
+    head of a corpus with this bias, in nats; 0 at bias 0.
+
+    Of a continuation that is drawn for a person of gender g, item i has the odds P(i | g) / P(i) = P(g | i) / 0.5 more
+    than one that is drawn for anybody; all else is the same in both sentences."""
+    world = world or load_world()
+    found = []
+    for theme in _themes(world):
+        women, men = _items_of_either(world, theme)
+        for own, other, share in ((women, men, lambda p: p), (men, women, lambda p: 1 - p)):
+            logs = [np.mean([np.log(share(world.share(item, bias))) for item in items]) for items in (own, other)]
+            found.append(logs[0] - logs[1])
+    return float(np.mean(found))
+
+
+def _themes(world: World) -> list[Theme]:
+    """The themes of the triples: their items stand in the continuation alone."""
+    return [theme for theme in world.themes if theme.items and not slots(theme.opening[0]) & ITEM_SLOTS]
+
+
+def _items_of_either(world: World, theme: Theme) -> tuple[list[str], list[str]]:
+    """The items of a theme that are clearly women's, and those that are clearly men's."""
+    women = [item for item in world.items[theme.items] if world.shares[item] >= 1 - ASSOCIATED]
+    return women, [item for item in world.items[theme.items] if world.shares[item] <= ASSOCIATED]

@@ -93,8 +93,15 @@ JOBS = {
         "score": 400,
     },
     "planted": {
-        "read_next_sentence": 9, "read_masked_words": 9, "fit_methods": 0, "score": 18, "heads_documents": 9,
-        **{f"finetune_planted-coref-bias{bias}": 3 for bias in ("0", "0.5", "1")},
+        # Of either end five seeds are trained on data of either end, five of half on half.
+        **{f"finetune_planted-{task}-bias{bias}": n for task in ("occupation", "coreference", "nli") for bias, n in (
+            ("0", 10), ("0.5", 5), ("1", 10)
+        )},
+        **dict.fromkeys(("read_next_sentence", "read_masked_words", "read_losses", "read_likelihoods"), 25),
+        **dict.fromkeys(("read_vectors", "read_gender_shares"), 25), "read_associations": 25 + 3 * 25,
+        **dict.fromkeys(("read_first_token", "read_professions"), 25 + 25), "probe_texts": 2 * (25 + 25),
+        "heads_texts": 25, "heads_documents": 25, "read_predictions": 25, "fit_methods": 5 * (1 + 3),
+        "score": 25 * (1 + 2) + 3 * 25,
     },
     "mine": {
         "read_next_sentence": 1, "read_masked_words": 1, "read_vectors": 1, "read_losses": 1, "read_likelihoods": 1,

@@ -62,10 +62,12 @@ def _with_methods(
 
 
 def _check(options: Mapping) -> None:
-    for task_bias in options["task_bias"] if options["tasks"] else ():
-        require(task_bias, options["bias"], "papers.planted.task_bias", "amounts in papers.planted.bias")
-    if options["tasks"] and not set(ends(options)) <= set(options["task_bias"]):
+    doses, met_by = set(options["bias"]), set(options["task_bias"])
+    if options["tasks"] and not set(ends(options)) <= met_by <= doses:
         low, high = ends(options)
-        raise BiasflowError(f"config: key 'papers.planted.task_bias': it must hold {low:g} and {high:g}, the ends of bias")
+        raise BiasflowError(
+            f"config: key 'papers.planted.task_bias': it must hold {low:g} and {high:g}, the ends of papers.planted.bias, "
+            "and amounts of that alone"
+        )
     for name, about in options["tasks"].items():
         require(about["kind"], FAMILIES, f"papers.planted.tasks.{name}.kind", "kinds of task whose measures are judged")

@@ -1,9 +1,9 @@
 """What is judged: every measure that an encoder of the embedded corpus can have. Imports no pandas."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from scripts.biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, TASKS, Measure
+from scripts.biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, Measure
 
 ENCODER = ""  # in place of a kind of task: the encoder as it was pre-trained
 PROBED = "compression"  # of a pre-trained encoder it needs a task's texts
@@ -48,19 +48,19 @@ _BESIDE = (
 
 @dataclass(frozen=True)
 class Judged:
-    """A measure of the encoder itself, or of models that are trained on a kind of task; data: the kind of task whose texts
-    it is read on where the encoder is not trained on them."""
+    """A measure of the encoders themselves, or of models that are trained on a task; data: the task whose texts it is read
+    on where the encoder is not trained on them."""
 
     measure: Measure
     metric: str
-    kind: str = ENCODER
+    task: str = ENCODER
     data: str = ""
 
     @property
     def name(self) -> str:
-        """What tables and figures call it: its label and the task."""
-        about = self.kind or self.data
-        return self.measure.label + (f" ({about})" if about else "")
+        """What tables and figures call it."""
+        label = self.measure.label
+        return f"{label} ({self.task})" if self.task else f"{label} ({self.data}, before)" if self.data else label
 
     @property
     def sign(self) -> int:
@@ -70,21 +70,19 @@ class Judged:
         return -1 if self.measure.better == "high" else 1
 
 
-def judged(kinds: tuple[str, ...]) -> Iterator[Judged]:
-    """All measures of the encoders, then those of each kind of task that they are trained on."""
+def judged(kinds: Mapping[str, str]) -> Iterator[Judged]:
+    """All measures of the encoders, then those of the models that are trained on each task (its name -> its kind)."""
     for family in FAMILIES[ENCODER]:
         yield from (Judged(measure, metric) for metric, measure in _of(family))
-    for kind in kinds:
+    for task, kind in kinds.items():
         if PROBED in FAMILIES[kind]:
-            yield from (Judged(measure, metric, data=kind) for metric, measure in _of(PROBED))
-    for kind in kinds:
+            yield from (Judged(measure, metric, data=task) for metric, measure in _of(PROBED))
+    for task, kind in kinds.items():
         for family in FAMILIES[kind]:
-            yield from (Judged(measure, metric, kind) for metric, measure in _of(family))
+            yield from (Judged(measure, metric, task) for metric, measure in _of(family))
 
 
 def _of(family: str) -> list[tuple[str, Measure]]:
+    """The measures of a family; an NLI task has no GLUE score but its accuracy."""
     found = [*METRICS[family].measures.items(), *((metric, one) for of, metric, one in _BESIDE if of == family)]
     return [(metric, measure) for metric, measure in found if metric != "glue_score"]
-
-
-assert set(FAMILIES) <= {ENCODER, *TASKS}
