@@ -82,8 +82,8 @@ def _rows(
 
 
 def ideal_preference(bias: float, world: World | None = None) -> float:
-    """The mean over `triples` of log-odds(next | stereotype) - log-odds(next | anti-stereotype) of a perfect next-sentence
-    head of a corpus with this bias, in nats; 0 at bias 0.
+    """The mean over `triples` of log-odds(next | stereotype) - log-odds(next | anti-stereotype) of a perfect
+    next-sentence head of a corpus with this bias, in nats; 0 at bias 0.
 
     Of a continuation that is drawn for a person of gender g, item i has the odds P(i | g) / P(i) = P(g | i) / 0.5 more
     than one that is drawn for anybody; all else is the same in both sentences."""

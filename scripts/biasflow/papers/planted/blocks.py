@@ -1,5 +1,5 @@
-"""What the judgement of the measures needs of a run: encoders of known bias, and models that were trained on data of known
-bias, untouched and, where both biases are largest, under methods. Imports no pandas."""
+"""What the judgement of the measures needs of a run: encoders of known bias, and models that were trained on data of
+known bias, untouched and, where both biases are largest, under methods. Imports no pandas."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
@@ -26,8 +26,8 @@ def met(options: Mapping, task_bias: float) -> Sequence[float]:
 
 
 def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
-    """The blocks of the encoders, and for each task one per bias of its data and seed: an encoder is trained with the seed
-    that it was pre-trained with. What is measured under methods as well is a block of its own (`-erased`).
+    """The blocks of the encoders, and for each task one per bias of its data and seed: an encoder is trained with the
+    seed that it was pre-trained with. What is measured under methods as well is a block of its own (`-erased`).
 
     `options`: the key papers.planted of `config`, complete. BiasflowError, naming the key, for amounts of bias that do
     not meet, and for kinds of task of which nothing is judged."""
@@ -51,7 +51,8 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
 def _with_methods(
     options: Mapping, name: str, models: Iterable[tuple[float, int]], erased: bool = True, **keys: object
 ) -> dict[str, dict]:
-    """A block of the encoders with these doses and seeds; those of the largest dose, under methods, in one of their own."""
+    """A block of the encoders with these doses and seeds; those of the largest dose, under methods, in one of their
+    own."""
     found: dict[str, dict] = {}
     for bias, seed in models:
         under = erased and bias == ends(options)[1]
@@ -66,7 +67,7 @@ def _check(options: Mapping) -> None:
     if options["tasks"] and not set(ends(options)) <= met_by <= doses:
         low, high = ends(options)
         raise BiasflowError(
-            f"config: key 'papers.planted.task_bias': it must hold {low:g} and {high:g}, the ends of papers.planted.bias, "
+            f"config: key 'papers.planted.task_bias': it must hold {low:g} and {high:g}, the ends of `bias`, "
             "and amounts of that alone"
         )
     for name, about in options["tasks"].items():

@@ -76,8 +76,8 @@ def draw_calibration(run: Run) -> Figure:
 
 @draw.style()
 def draw_validity(run: Run) -> Figure:
-    """Left: rank correlation of every measure with the planted bias, with its interval. Right: of the measures of trained
-    models the shares of variance by where the bias was planted."""
+    """Left: rank correlation of every measure with the planted bias, with its interval. Right: of the measures of
+    trained models the shares of variance by where the bias was planted."""
     table, followed = calibration(run).dropna(subset="spearman"), two_by_two(run)
     height = 0.155 * max(len(table), len(followed)) + 1.0
     figure, grid = draw.panels(1, 2 if len(followed) else 1, (9.2, height))

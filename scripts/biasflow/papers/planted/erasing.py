@@ -14,12 +14,12 @@ NOT_SEEN = "the measure does not see the bias"
 def erased(values: pd.DataFrame) -> pd.DataFrame:
     """One row per measure and method: its mean where bias was never planted, where it was, and where it was erased.
 
-    `values`: columns measure, group, sign, bias, seed, method, value, of the smallest and the largest bias. closed = (present
-    - erased) / (present - never): 0 where the method changes nothing, 1 where the measure says what it says of models
-    without bias; with the 95 % percentile bootstrap interval over seeds, models without bias drawn by themselves, a
-    model with bias drawn together with itself under the method. p: exact two-sided permutation test of erased against
-    never. For a measure that does not see the full bias (`permutation_p` > 0.05), or of quality, there is nothing to
-    close: `closed` is NaN."""
+    `values`: columns measure, group, sign, bias, seed, method, value, of the smallest and the largest bias. closed =
+    (present - erased) / (present - never): 0 where the method changes nothing, 1 where the measure says what it says of
+    models without bias; with the 95 % percentile bootstrap interval over seeds, models without bias drawn by
+    themselves, a model with bias drawn together with itself under the method. p: exact two-sided permutation test of
+    erased against never. For a measure that does not see the full bias (`permutation_p` > 0.05), or of quality, there
+    is nothing to close: `closed` is NaN."""
     rows = []
     for measure, block in values.groupby("measure", sort=False):
         ends = block["bias"].min(), block["bias"].max()

@@ -21,9 +21,9 @@ def two_by_two(values: pd.DataFrame) -> pd.DataFrame:
     with and without bias in the mean of (a + b) / 2, that of the task the mean of b - a, the interaction the difference
     in the mean of b - a. Each has the 95 % percentile bootstrap interval over encoders (low, high), and an exact
     two-sided permutation p: of encoders between the two groups, for the task of the sign of b - a. q: p adjusted over
-    all measures (Benjamini and Hochberg 1995), each effect by itself. eta_*: shares of the sum of squares, residual too.
-    follows: which main effects have q <= 0.05. A measure with a value that is not defined in a corner, or with too few
-    encoders for any p below 0.05, has its means alone."""
+    all measures (Benjamini and Hochberg 1995), each effect by itself. eta_*: shares of the sum of squares, residual
+    too. follows: which main effects have q <= 0.05. A measure with a value that is not defined in a corner, or with too
+    few encoders for any p below 0.05, has its means alone."""
     rows = []
     for measure, block in values.groupby("measure", sort=False):
         wide = block.pivot_table(index=["bias", "seed"], columns="task_bias", values="value", dropna=False)

@@ -19,8 +19,8 @@ SEES, DOES_NOT, TOO_FEW = "sees the planted bias", "does not see the planted bia
 
 
 def permutation_p(low: np.ndarray, high: np.ndarray, sign: int = 1) -> float:
-    """Exact p of the permutation test that mean(high) - mean(low) is so large by chance (sign 1), so small (-1), or so far
-    from 0 (0), over all ways to deal the values into groups of these sizes: five against five can reach 1/252."""
+    """Exact p of the permutation test that mean(high) - mean(low) is so large by chance (sign 1), so small (-1), or so
+    far from 0 (0), over all ways to deal the values into groups of these sizes: five against five can reach 1/252."""
     options = {"alternative": ALTERNATIVE[sign], "n_resamples": np.inf, "vectorized": True}
     return float(stats.permutation_test((high, low), _difference, permutation_type="independent", **options).pvalue)
 
@@ -40,8 +40,8 @@ def rank_correlation(
     """Spearman's correlation of dose and value, groups: dose -> values of the seeds; with the 95 % percentile bootstrap
     interval that draws seeds within each dose, and the permutation p (one-sided by the sign) over all values.
 
-    A seed that is drawn twice would tie with itself, and ties raise the correlation: such are put in a random order. All
-    NaN where the values are all equal. With few seeds the interval is rather too narrow than too wide."""
+    A seed that is drawn twice would tie with itself, and ties raise the correlation: such are put in a random order.
+    All NaN where the values are all equal. With few seeds the interval is rather too narrow than too wide."""
     values = np.concatenate(list(groups.values()))
     if np.ptp(values) == 0:
         return (np.nan,) * 4
@@ -76,7 +76,8 @@ def _spearman(doses: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def smallest_dose(groups: dict[float, np.ndarray], sign: int) -> float:
     """The smallest dose such that it and all larger ones differ from the lowest dose at 5 % (`permutation_p`); NaN for
-    none. Tested from the largest dose down to the first that does not differ, so the chance of any false one stays 5 %."""
+    none. Tested from the largest dose down to the first that does not differ, so the chance of any false one stays 5
+    %."""
     lowest, *doses = sorted(groups)
     found = np.nan
     for dose in reversed(doses):
@@ -89,10 +90,10 @@ def smallest_dose(groups: dict[float, np.ndarray], sign: int) -> float:
 def variance_shares(groups: Sequence[np.ndarray], errors: np.ndarray) -> dict[str, float]:
     """Shares of the variance of a value that lie between doses, between seeds of a dose, and in the draw of the items.
 
-    Of one-way random effects, dose = max(0, (MS between - MS within) / n0) and seed = MS within, with n0 = (N - sum n_i^2 /
-    N) / (k - 1) (Searle, Casella and McCulloch 1992, sec. 3.6); items = mean of `errors`, the squared standard errors over
-    items, where there are any. The seeds share their items, so what items and seeds do together is in both: the share
-    of the doses, a reliability, is rather too small. NaN for fewer than two seeds, or no variance."""
+    Of one-way random effects, dose = max(0, (MS between - MS within) / n0) and seed = MS within, with n0 = (N - sum
+    n_i^2 / N) / (k - 1) (Searle, Casella and McCulloch 1992, sec. 3.6); items = mean of `errors`, the squared standard
+    errors over items, where there are any. The seeds share their items, so what items and seeds do together is in both:
+    the share of the doses, a reliability, is rather too small. NaN for fewer than two seeds, or no variance."""
     sizes, means = np.array([len(group) for group in groups]), np.array([group.mean() for group in groups])
     n = sizes.sum()
     items = np.nanmean(errors) if np.isfinite(errors).any() else np.nan
@@ -112,9 +113,9 @@ def judge(values: pd.DataFrame) -> pd.DataFrame:
     `values`: columns measure, sign, bias, seed, value, error, with two amounts of bias or more. mean_bias_*, sd_bias_*;
     spearman with low, high, p and q (`rank_correlation`; q: that p adjusted over all measures, Benjamini and Hochberg
     1995); p_full: `permutation_p` of the highest against the lowest bias; smallest_dose; share_* (`variance_shares`). A
-    measure sees the bias if p_full <= 0.05; with so few seeds that no outcome could reach 0.05 the verdict is that there
-    are too few. Values that are not defined are left out and counted in `undefined`. BiasflowError for a measure with
-    one amount of bias only."""
+    measure sees the bias if p_full <= 0.05; with so few seeds that no outcome could reach 0.05 the verdict is that
+    there are too few. Values that are not defined are left out and counted in `undefined`. BiasflowError for a measure
+    with one amount of bias only."""
     rows = []
     for measure, block in values.groupby("measure", sort=False):
         defined = block.dropna(subset="value")

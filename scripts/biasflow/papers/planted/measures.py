@@ -7,8 +7,9 @@ from scripts.biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, Measure
 
 ENCODER = ""  # in place of a kind of task: the encoder as it was pre-trained
 PROBED = "compression"  # of a pre-trained encoder it needs a task's texts
-# The families of metrics, by the kind of task that encoders are trained on. GEST, CrowS-Pairs, StereoSet's blanks, BEC-Pro,
-# Winogender, SEAT and the real lists of WEAT are not here: nearly all of their words are unknown to the embedded corpus.
+# The families of metrics, by the kind of task that encoders are trained on. GEST, CrowS-Pairs, StereoSet's blanks,
+# BEC-Pro, Winogender, SEAT and the real lists of WEAT are not here: nearly all of their words are unknown to the
+# embedded corpus.
 FAMILIES = {
     ENCODER: (
         "strength",
@@ -48,8 +49,8 @@ _BESIDE = (
 
 @dataclass(frozen=True)
 class Judged:
-    """A measure of the encoders themselves, or of models that are trained on a task; data: the task whose texts it is read
-    on where the encoder is not trained on them."""
+    """A measure of the encoders themselves, or of models that are trained on a task; data: the task whose texts it is
+    read on where the encoder is not trained on them."""
 
     measure: Measure
     metric: str

@@ -1,4 +1,5 @@
-"""Where a measure sees nothing: has the encoder not learnt the bias, or does the measure not show what it has learnt?"""
+"""Where a measure sees nothing: has the encoder not learnt the bias, or does the measure not show what it has
+learnt?"""
 
 import numpy as np
 import pandas as pd
@@ -27,10 +28,10 @@ def read_directly(run: Run) -> pd.DataFrame:
 
     Of the masked-LM head the slope of its she-he log-odds on the shares of women; of the next-sentence head how much it
     prefers the stereotypical sentence of a triple (`preference`) in log-odds (nats), and in probability, which is half
-    the Strength of all triples; on the triples of the measure, which no pre-training has, and on triples of combinations
-    that pre-training has. Columns: quantity, stimuli, bias, mean, sd, ideal (what a perfect learner of that corpus would
-    show; NaN for probabilities, which depend on all else that the head knows), learnt (mean / ideal), p (exact one-sided
-    permutation test against the smallest bias)."""
+    the Strength of all triples; on the triples of the measure, which no pre-training has, and on triples of
+    combinations that pre-training has. Columns: quantity, stimuli, bias, mean, sd, ideal (what a perfect learner of
+    that corpus would show; NaN for probabilities, which depend on all else that the head knows), learnt (mean / ideal),
+    p (exact one-sided permutation test against the smallest bias)."""
     values = pd.concat([_masked(run), _next_sentence(run)], ignore_index=True)
     rows, lowest = [], min(run.options["bias"])
     for (quantity, stimuli), block in values.groupby(["quantity", "stimuli"], sort=False):
@@ -45,8 +46,8 @@ def read_directly(run: Run) -> pd.DataFrame:
 
 
 def preference(table: pd.DataFrame) -> dict[str, float]:
-    """How much the next-sentence head prefers stereotypes, from a readout of triples (columns triple, label, swapped, p):
-    the mean over triples, originals and swapped copies, of stereotype less anti-stereotype, by quantity.
+    """How much the next-sentence head prefers stereotypes, from a readout of triples (columns triple, label, swapped,
+    p): the mean over triples, originals and swapped copies, of stereotype less anti-stereotype, by quantity.
 
     In log-odds: log p / (1 - p), p(next sentence)."""
     wide = table.pivot(index=["triple", "swapped"], columns="label", values="p")
@@ -82,9 +83,7 @@ def _next_sentence(run: Run) -> pd.DataFrame:
             for seed in run.options["seeds"]:
                 key = f"{calibration_name(bias, seed)}/{stimuli}"
                 if key not in files:
-                    raise BiasflowError(
-                        f"encoder {calibration_name(bias, seed)}: not read on {stimuli}; name it in metrics.strength.stimuli"
-                    )
+                    raise BiasflowError(f"{key}: not read; name {stimuli} in metrics.strength.stimuli")
                 table = pd.read_parquet(files[key])
                 found = preference(table[table["method"] == NONE])
                 rows += [(quantity, name, bias, value) for quantity, value in found.items()]

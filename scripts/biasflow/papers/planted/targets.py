@@ -1,7 +1,7 @@
 """What is made of a run for the judgement of the measures, by the names of paper.yaml.
 
-It needs the scores of encoders and trained models whose biases are known, and what the untouched encoders' next-sentence
-head says of single triples."""
+It needs the scores of encoders and trained models whose biases are known, and what the untouched encoders'
+next-sentence head says of single triples."""
 
 from scripts.biasflow.papers.planted.calibration import (
     calibration,

@@ -7,7 +7,7 @@ import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.planted.blocks import ends, met
+from scripts.biasflow.papers.planted.blocks import met
 from scripts.biasflow.papers.planted.measures import Judged, judged
 from scripts.biasflow.plan.sources import calibration_name, calibration_task
 from scripts.biasflow.results.scores import NA, NONE
@@ -20,12 +20,12 @@ KEYS = ["measure", "group", "sign", "task", *MODEL, "method"]
 
 
 def measured(run: Run) -> pd.DataFrame:
-    """A row per measure, model and method: KEYS, value, and error, the variance that the items of the measure leave in it
-    (that of its 95 % interval; NaN where it has none).
+    """A row per measure, model and method: KEYS, value, and error, the variance that the items of the measure leave in
+    it (that of its 95 % interval; NaN where it has none).
 
-    bias: of the pre-training; task, task_bias: the task and the bias of its data, "" and NaN for the encoder itself; group:
-    inside, outside or cost. Masks, probes and orders are averaged over. BiasflowError names the first model without a
-    value; one that is not defined is NaN."""
+    bias: of the pre-training; task, task_bias: the task and the bias of its data, "" and NaN for the encoder itself;
+    group: inside, outside or cost. Masks, probes and orders are averaged over. BiasflowError names the first model
+    without a value; one that is not defined is NaN."""
     about = _measures(run)
     found = _scores(run).merge(about, on=["task", "data", "metric", "part", "variant"])
     found = found.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
