@@ -65,7 +65,7 @@ def rank_correlation(
     if min(map(len, groups.values())) > 1:
         found = stats.bootstrap(list(groups.values()), drawn, method="percentile", rng=rng, **options)
         low, high = found.confidence_interval
-    return float(_spearman(doses, values)), float(low), float(high), float(p)
+    return float(stats.spearmanr(doses, values).statistic), float(low), float(high), float(p)
 
 
 def _spearman(doses: np.ndarray, values: np.ndarray) -> np.ndarray:

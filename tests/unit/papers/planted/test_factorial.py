@@ -24,7 +24,7 @@ def test_known_effects():
     means = [row[f"mean_{cell}"] for cell in ("neither", "pretraining_only", "task_only", "both")]
     assert means == pytest.approx([0.02, 2.02, 6.02, 12.02])
     assert [row[f"eta_{part}"] for part in ("pretraining", "task", "interaction")] == pytest.approx(
-        [16 / 96, 64 / 96, 16 / 96], abs=1e-3
+        [16 / 84, 64 / 84, 4 / 84], abs=1e-3
     )
 
 
