@@ -11,7 +11,9 @@ from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.planted import erasing, factorial
 from scripts.biasflow.papers.planted.blocks import ends
 from scripts.biasflow.papers.planted.factorial import INTERACTION, PRETRAINING, TASK
+from scripts.biasflow.papers.planted.findings import findings as count_findings
 from scripts.biasflow.papers.planted.judge import judge
+from scripts.biasflow.papers.planted.reading import read_directly
 from scripts.biasflow.papers.planted.values import measured
 from scripts.biasflow.registry import COST, INSIDE, OUTSIDE
 from scripts.biasflow.results import figures as draw
@@ -44,6 +46,11 @@ def erased(run: Run) -> pd.DataFrame:
     found = measured(run)
     wanted = found["task_bias"].isna() | (found["task_bias"] == found["bias"])
     return erasing.erased(found[wanted & found["bias"].isin(ends(run.options))])
+
+
+def findings(run: Run) -> pd.DataFrame:
+    """What the tables come to."""
+    return count_findings(calibration(run), two_by_two(run), erased(run), read_directly(run))
 
 
 def _corners(run: Run) -> pd.DataFrame:

@@ -8,9 +8,16 @@ from scripts.biasflow.papers.planted.calibration import (
     draw_calibration,
     draw_validity,
     erased,
+    findings,
     two_by_two,
 )
 from scripts.biasflow.papers.planted.reading import read_directly
 
-TABLES = {"calibration": calibration, "two_by_two": two_by_two, "erased": erased, "reading": read_directly}
+TABLES = {
+    "findings": findings,
+    "calibration": calibration,
+    "two_by_two": two_by_two,
+    "erased": erased,
+    "reading": read_directly,
+}
 FIGURES = {"calibration": draw_calibration, "validity": draw_validity}

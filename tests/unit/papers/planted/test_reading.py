@@ -6,6 +6,7 @@ import pytest
 from scipy.special import expit
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.papers.planted.calibration import findings
 from scripts.biasflow.papers.planted.reading import MASKED, NEXT, PROBABILITY, ideal_slope, preference, read_directly
 from scripts.biasflow.planted.stereoset import ideal_preference
 from tests.unit.papers.planted.made_up import OPTIONS, run_of
@@ -39,7 +40,9 @@ def test_what_a_perfect_learner_shows_rises_from_none_to_all():
         assert found == sorted(found) and len(set(found)) == 5
 
 
-def test_heads_are_compared_with_a_perfect_learner(tmp_path):
+@pytest.fixture
+def files(tmp_path):
+    """Next-sentence heads that have learnt half of the bias on held-out triples, and all of it on the others."""
     files = {}
     for bias in OPTIONS["bias"]:
         for seed in OPTIONS["seeds"]:
@@ -47,6 +50,10 @@ def test_heads_are_compared_with_a_perfect_learner(tmp_path):
                 path = tmp_path / f"{bias}-{seed}-{stimuli}.parquet"
                 triples(share * ideal_preference(bias) + seed / 100).to_parquet(path)
                 files[f"planted-bias{bias:g}-seed{seed}/{stimuli}"] = path
+    return files
+
+
+def test_heads_are_compared_with_a_perfect_learner(files):
     run = run_of(lambda one, bias, *_: ideal_slope(bias), next_sentence=files)
     found = read_directly(run).set_index(["quantity", "stimuli", "bias"])
     assert found.loc[(MASKED, "as in pre-training", 0.5), "learnt"] == pytest.approx(1)
@@ -57,3 +64,21 @@ def test_heads_are_compared_with_a_perfect_learner(tmp_path):
     del files["planted-bias0-seed2/planted-seen"]
     with pytest.raises(BiasflowError, match=r"bias0-seed2.*planted-seen.*stimuli"):
         read_directly(run)
+
+
+def test_what_the_tables_come_to_is_counted(files):
+    """Encoders say their bias, trained models that of the task, quality nothing; the method takes out all."""
+
+    def said(one, bias, task_bias, seed, method) -> float:
+        return (method == "none") * one.sign * (task_bias if one.task else bias) + seed / 100
+
+    found = findings(run_of(said, next_sentence=files)).set_index("finding")
+    assert (found["k"] <= found["n"]).all()
+    task = found.loc["outside: of pre-training and task it follows task"]
+    assert task["k"] == task["n"] == len(task["cases"].split("; ")) > 10
+    assert found.loc["outside: of pre-training and task it follows pre-training", "k"] == 0
+    assert found.loc["cost: the rank correlation with the planted bias has q <= 0.05", "k"] == 0
+    assert found.loc["inside: 0.5 is the smallest bias that differs from none", "cases"].startswith("Strength; ")
+    assert found.loc["leace: as if never there", "k"] == found.loc["leace: as if never there", "n"]
+    head = found.loc[f"{NEXT}, held out: doses that differ from none", "cases"]
+    assert head.startswith("0.5 (learnt 0.5") and head.count("learnt") == 2
