@@ -98,9 +98,7 @@ def draw_validity(run: Run) -> Figure:
 
 
 def _draw_correlations(axes: Axes, table: pd.DataFrame) -> None:
-    table = table.sort_values(
-        ["group", "spearman"], key=lambda c: c.map(list(COLOURS).index) if c.name == "group" else -c
-    )
+    table = _by_group(table, "spearman")
     for place, row in enumerate(table.itertuples()):
         colour = COLOURS[row.group]
         axes.plot([row.low, row.high], [place, place], color=colour, linewidth=1.2)
@@ -114,7 +112,7 @@ def _draw_correlations(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def _draw_shares(axes: Axes, table: pd.DataFrame) -> None:
-    table = table.dropna(subset="eta_task").sort_values(["group", "eta_pretraining"], ascending=[True, False])
+    table = _by_group(table.dropna(subset="eta_task"), "eta_pretraining")
     left = np.zeros(len(table))
     for part, colour in PARTS.items():
         widths = table[f"eta_{part}"].to_numpy()
@@ -122,7 +120,15 @@ def _draw_shares(axes: Axes, table: pd.DataFrame) -> None:
         left = left + widths
     _name_rows(axes, table["measure"])
     axes.set_xlim(0, 1)
-    axes.set_xlabel("share of variance by where the bias was planted\n(models that were trained on a task)")
+    axes.set_xlabel("share of variance by\nwhere the bias was planted")
+
+
+def _by_group(table: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Group by group in the order of COLOURS, the largest value first."""
+    order = list(COLOURS)
+    return table.sort_values(
+        ["group", value], key=lambda column: column.map(order.index) if column.name == "group" else -column
+    )
 
 
 def _name_rows(axes: Axes, names: pd.Series) -> None:
