@@ -107,6 +107,13 @@ def threads_for(wildcards):
     return 1 if FIND.encoders.is_narrow(wildcards.encoder) else 2
 
 
+def threads_of_pretraining(wildcards):
+    """The only encoder that is pre-trained takes both: everything else waits for it. Of several, two side by side are
+    faster still. The weights are the same."""
+    alone = sum(encoder["source"] == "pretrain" for encoder in config["encoders"].values()) == 1
+    return 2 if alone else threads_for(wildcards)
+
+
 def memory(megabytes):
     """A second attempt gets more: only a scheduler's retries make one."""
     return lambda wildcards, attempt: megabytes * attempt

@@ -43,7 +43,7 @@ rule pretrain:
         encoder=of_source("pretrain"),
     conda:
         "../envs/torch.yaml"
-    threads: threads_for
+    threads: threads_of_pretraining
     resources:
         mem_mb=memory(6000),
         runtime=120,

@@ -5,7 +5,7 @@ import time
 
 import pandas as pd
 
-from scripts.bench import erasers, methods, metrics, readouts, start, tasks
+from scripts.bench import erasers, methods, metrics, pretraining, readouts, start, tasks
 from scripts.biasflow.base.tabular import write_csv
 
 BENCHMARKS = [  # the dear ones last
@@ -15,6 +15,7 @@ BENCHMARKS = [  # the dear ones last
     readouts.bench_heads,
     readouts.bench_ceat,
     readouts.bench_probe,
+    pretraining.bench_pretraining,
     start.bench_start,
     tasks.bench_coreference,
     tasks.bench_finetuning,

@@ -5,6 +5,7 @@ import logging
 import math
 import string
 from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from transformers import (
     TrainerCallback,
     set_seed,
 )
+from transformers.masking_utils import create_bidirectional_mask
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.documents import check_documents
@@ -36,6 +38,7 @@ from scripts.biasflow.encoders.training_arguments import training_arguments
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 2000  # documents kept for the final metrics
 HELD_OUT_PAIRS = 2000
+PARTS = 2  # of a batch, computed side by side, or after one another where there is one thread: the bytes are the same
 BETAS = (0.9, 0.98)  # as RoBERTa (Liu et al. 2019): a short memory suits a short run and rare words
 WARM_UP = 0.1  # share of the steps until the one-cycle schedule reaches its top
 
@@ -55,7 +58,6 @@ def pretrain(
     batch_size: int,
     learning_rate: float = 1.0e-3,
     initializer_range: float = 0.05,
-    dropout: float = 0.0,
     mask_share: float = 0.15,
     vocabulary: str | Path | None = None,
     device: str = "cpu",
@@ -68,7 +70,7 @@ def pretrain(
     the vocab.txt that `vocabulary` names (vocab_size is then not used). 5 % of the documents (at most 2,000) are held
     out; on pairs from them: `masked_lm_loss` and `next_sentence_accuracy`. `folder` gets model.safetensors,
     config.json, the tokenizer's files and training.json (these metrics, steps, seed). The same arguments give the same
-    bytes on the same machine and number of threads.
+    bytes on the same machine, with one thread or two. `threads`: None takes torch's own number.
 
     The default initializer_range is 0.05: with BERT's own 0.02 an encoder this narrow stays on the unigram plateau.
     BiasflowError: too few documents, an unusable vocabulary, a hidden size that the heads do not divide, or a loss that
@@ -80,7 +82,8 @@ def pretrain(
     train, held_out = _split(documents, rng)
     tokenizer = _tokenizer(train, vocabulary, vocab_size, max_length)
     before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
+    threads = threads or before
+    torch.set_num_threads(max(1, threads // PARTS))  # within each part
     try:
         set_seed(seed)
         model = BertForPreTraining(
@@ -92,8 +95,8 @@ def pretrain(
                 intermediate_size=intermediate,
                 max_position_embeddings=max_length,
                 initializer_range=initializer_range,
-                hidden_dropout_prob=dropout,
-                attention_probs_dropout_prob=dropout,
+                hidden_dropout_prob=0.0,  # which of two threads draws first is chance
+                attention_probs_dropout_prob=0.0,
                 pad_token_id=tokenizer.pad_token_id,
             )
         ).to(resolve_device(device))
@@ -101,7 +104,8 @@ def pretrain(
         pairs = draw_pairs(sentences, n=steps * batch_size, max_length=max_length, rng=rng)
         pairs = by_length(pairs, batch_size=batch_size, rng=rng)
         collator = Collator(sentences, pairs, tokenizer, mask_share, np.random.default_rng([seed, 1]))
-        _train(model, collator, folder, seed, steps, batch_size, learning_rate)
+        with ThreadPoolExecutor(min(threads, PARTS)) as pool:
+            _train(model, collator, pool, folder, seed, steps, batch_size, learning_rate)
         held_out = _tokenise(tokenizer, held_out)
         metrics = _evaluate(model, held_out, tokenizer, mask_share, batch_size, max_length)
     finally:
@@ -136,13 +140,19 @@ def losses(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Masked-LM loss, next-sentence loss and next-sentence logits of a batch.
 
-    The same numbers as the model's own forward pass, with the vocabulary scored at the masked positions only: about
-    one in seven, and scoring is a good part of the cost of a narrow encoder."""
-    masked = batch["labels"] != IGNORED
-    inputs = {key: batch[key] for key in ("input_ids", "token_type_ids", "attention_mask")}
-    output = model.bert(**inputs)
-    scores = model.cls.predictions(output.last_hidden_state[masked])
-    relation = model.cls.seq_relationship(output.pooler_output)
+    The same numbers as the model's own forward pass, but behind the attention of the last layer for the tokens that are
+    scored only: the first one for the next sentence, the masked ones (about one in seven) for the vocabulary."""
+    masked, bert = batch["labels"] != IGNORED, model.bert
+    hidden = bert.embeddings(batch["input_ids"], batch["token_type_ids"])
+    seen = create_bidirectional_mask(model.config, hidden, batch["attention_mask"])
+    *lower, last = bert.encoder.layer
+    for layer in lower:
+        hidden = layer(hidden, seen)
+    hidden, _ = last.attention(hidden, seen)
+    scored = last.feed_forward_chunk(torch.cat([hidden[:, 0], hidden[masked]]))
+    first, others = scored[: len(masked)], scored[len(masked) :]
+    scores = model.cls.predictions(others)
+    relation = model.cls.seq_relationship(bert.pooler(first[:, None]))
     return (
         # a small batch of short sentences may have no mask at all
         cross_entropy(scores, batch["labels"][masked]) if masked.any() else scores.sum(),
@@ -151,18 +161,45 @@ def losses(
     )
 
 
-class PreTrainer(Trainer):
-    """transformers' Trainer with the loss above."""
+def gradients(
+    model: BertForPreTraining, batch: dict[str, torch.Tensor], *, parts: int, pool: Executor
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """The loss of a batch and its gradient, a tensor for each of the model's parameters, in `parts` parts of its rows.
 
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        masked_lm, next_sentence, relation = losses(model, inputs)
-        loss = masked_lm + next_sentence
+    The matrix products of a narrow encoder are too small to be shared out between threads; rows are not. A part counts
+    by its share of the masked tokens and of the pairs, so that the sum over parts is the loss of the whole."""
+    parameters = list(model.parameters())
+    masked, pairs = (batch["labels"] != IGNORED).sum().clamp(min=1), len(batch["labels"])
+
+    def of_part(rows: torch.Tensor) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
+        part = {key: value[rows] for key, value in batch.items()}
+        masked_lm, next_sentence, _ = losses(model, part)
+        loss = masked_lm * (part["labels"] != IGNORED).sum() / masked + next_sentence * len(rows) / pairs
+        return loss.detach(), torch.autograd.grad(loss, parameters)
+
+    found, by_part = zip(*pool.map(of_part, torch.arange(pairs).chunk(parts)), strict=True)
+    return sum(found), [sum(of_one) for of_one in zip(*by_part, strict=True)]
+
+
+class PreTrainer(Trainer):
+    """transformers' Trainer with the loss and the gradients above."""
+
+    def __init__(self, *, pool: Executor, **options):
+        super().__init__(**options)
+        self.pool = pool
+
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        model.train()
+        parts = PARTS if model.device.type == "cpu" else 1
+        loss, found = gradients(model, self._prepare_inputs(inputs), parts=parts, pool=self.pool)
         if not torch.isfinite(loss):
             raise BiasflowError(
                 f"pre-training: the loss is {loss.item()} after {self.state.global_step} steps; nothing was saved. "
                 "Lower learning_rate or initializer_range."
             )
-        return (loss, {"logits": relation}) if return_outputs else loss
+        for parameter, gradient in zip(model.parameters(), found, strict=True):
+            parameter.grad = gradient
+        return loss
 
 
 class LogLines(TrainerCallback):
@@ -246,13 +283,14 @@ def _tokenise(tokenizer: PreTrainedTokenizerBase, documents: Sequence[Sequence[s
 def _train(
     model: BertForPreTraining,
     collator: Collator,
+    pool: Executor,
     folder: str | Path,
     seed: int,
     steps: int,
     batch_size: int,
     learning_rate: float,
 ) -> None:
-    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=BETAS, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=BETAS, weight_decay=0.01, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, max_lr=learning_rate, total_steps=steps, pct_start=WARM_UP, cycle_momentum=False
     )
@@ -267,6 +305,7 @@ def _train(
         logging_steps=max(1, steps // 20),
     )
     trainer = PreTrainer(
+        pool=pool,
         model=model,
         args=arguments,
         train_dataset=range(len(collator.pairs)),

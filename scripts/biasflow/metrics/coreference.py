@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.conll import Clusters, Document, read_conll, without_singletons
+from scripts.biasflow.metrics.bootstrap import RESAMPLES, SEED, interval
 from scripts.biasflow.readouts.predicted_clusters import TEST, load_clusters
 from scripts.biasflow.tasks.coreference.f1 import METRICS as METRICS
 from scripts.biasflow.tasks.coreference.f1 import agreement as agreement
 from scripts.biasflow.tasks.coreference.f1 import conll_average
 from scripts.biasflow.tasks.coreference.f1 import conll_f1 as conll_f1
-
-_ENDS = [2.5, 97.5]  # percentiles
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def document_counts(documents: Sequence[Document], predicted: Iterable[tuple[int
     ).per_document
 
 
-def f1_difference(pro: ArrayLike, anti: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> F1Difference:
+def f1_difference(pro: ArrayLike, anti: ArrayLike, *, resamples: int = RESAMPLES, seed: int = SEED) -> F1Difference:
     """100 * (CoNLL F1 on the pro-stereotypical documents - CoNLL F1 on the anti-stereotypical ones).
 
     pro, anti: `conll_f1(...).per_document` [..., n, METRICS, 4], row by row the two documents of a pair; leading axes
@@ -77,8 +76,11 @@ def f1_difference(pro: ArrayLike, anti: ArrayLike, *, resamples: int = 2000, see
             f"F1 difference: counts of shapes {shape} and {sides[1].shape}; give [pairs, {len(METRICS)}, 4] for both."
         )
     n = shape[-3]
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
     means = [100 * conll_average(counts.sum(axis=-3)) for counts in sides]
-    resampled = [100 * conll_average(np.tensordot(drawn, counts, axes=(1, -3))) for counts in sides]
-    low, high = np.percentile(resampled[0] - resampled[1], _ENDS, axis=0)
+
+    def difference(drawn: np.ndarray) -> np.ndarray:
+        resampled = [100 * conll_average(np.tensordot(drawn, counts, axes=(1, -3))) for counts in sides]
+        return resampled[0] - resampled[1]
+
+    low, high = interval(difference, np.arange(n), resamples=resamples, seed=seed)
     return F1Difference(means[0][()], means[1][()], (means[0] - means[1])[()], low[()], high[()], n)

@@ -11,10 +11,11 @@ import pandas as pd
 from scripts.biasflow.overview.judgements import COST, keeps, left
 from scripts.biasflow.registry import WITH
 from scripts.biasflow.results.first_table import SETTINGS
+from scripts.biasflow.results.matrix import PLAIN
 from scripts.biasflow.results.scores import NA, NONE
 
 OWN = (NA, "own")
-PLAIN = (NA, "plain")
+UNTOUCHED = "none (untouched)"
 ROW = ["strategy", "method", "setting"]
 COLUMN = ["measure", "dataset"]
 GROUPS = {"inside": "Bias inside", "outside": "Bias outside", COST: "Cost"}
@@ -23,8 +24,7 @@ GROUPS = {"inside": "Bias inside", "outside": "Bias outside", COST: "Cost"}
 @dataclass(frozen=True)
 class Map:
     """Cells of one encoder, task and head. cells: rows of the matrix that have a value, with the columns name (of the
-    row), header (of the measure), untouched (the value of the untouched model), left (judgements.left), viable and
-    grid (the row is one of many settings of a method)."""
+    row), header (of the measure), left (judgements.left), viable, grid (one of many settings of a method)."""
 
     encoder: str
     task: str
@@ -74,7 +74,7 @@ def name_of(strategy: str, method: str, setting: str) -> str:
         return f"{method}, in training"
     done = f"{method} {setting}".removesuffix(f" {NA}")
     if strategy in PLAIN:
-        return "none (untouched)" if method == NONE else done
+        return UNTOUCHED if method == NONE else done
     return strategy if method == NONE else f"{strategy} + {done}"
 
 
@@ -84,12 +84,9 @@ def _judged(cells: pd.DataFrame) -> pd.DataFrame:
         header=_headers(cells),
         grid=cells.groupby("method")["setting"].transform("nunique") > SETTINGS,
     )
-    untouched = cells[cells["strategy"].isin(PLAIN) & (cells["method"] == NONE)].set_index("header")["value"]
-    cells["untouched"] = cells["header"].map(untouched)
     cells["left"] = left(cells["value"], cells["untouched"], cells["neutral"])
     cells["viable"] = cells["name"].map(_viable(cells))
-    first = cells["name"] != name_of(NA, NONE, NA)  # the untouched model stands first
-    return cells.iloc[np.argsort(first, kind="stable")]
+    return cells.iloc[np.argsort(cells["name"] != UNTOUCHED, kind="stable")]
 
 
 def _headers(cells: pd.DataFrame) -> list[str]:
@@ -106,10 +103,7 @@ def _viable(cells: pd.DataFrame) -> pd.Series:
     costs = cells[(cells["group"] == COST) & cells["value"].notna()]
     names = pd.Index(cells["name"].unique())
     kept = pd.Series(names.isin(costs["name"]), index=names)
-    for _, block in costs.groupby("header", sort=False):
-        untouched, better = block[["untouched", "better"]].iloc[0]
-        if pd.isna(untouched):
-            continue  # nothing to compare with
+    for (_, untouched, better), block in costs.groupby(["header", "untouched", "better"], sort=False):
         own = keeps(block["value"], untouched, better)
         kept &= own.groupby(block["name"]).all().reindex(kept.index, fill_value=True)
     return kept

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from scripts.biasflow.overview.judgements import COST, pareto
-from scripts.biasflow.overview.maps import Map
+from scripts.biasflow.overview.maps import UNTOUCHED, Map
 
 WIDTH, HEIGHT = 560, 340  # of the drawing, and the room that its axes take
 LEFT, RIGHT, TOP, BOTTOM = 62, 16, 14, 46
@@ -30,7 +30,8 @@ class Point:
 
 @dataclass(frozen=True)
 class Plot:
-    """A measure of bias against one of cost. ticks: (place in pixels, number); front: names of rows not dominated."""
+    """A measure of bias against one of cost. ticks: (place in pixels, number); front: names of rows not dominated;
+    moved: those of rows that were measured on other seeds than the untouched model."""
 
     bias: str
     cost: str
@@ -40,6 +41,7 @@ class Plot:
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     front: tuple[str, ...]
+    moved: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,10 @@ class Axis:
 
 
 def plots(found: Map) -> Iterator[Plot]:
-    """Each measure of bias of a map against each of its costs that is not the same in all rows which have both."""
+    """Each measure of bias of a map against each of its costs that is not the same in all rows which have both.
+
+    A row that was measured on other seeds than the untouched model is moved by what these seeds make of the untouched
+    model, and left out where that was not measured on all of them."""
     columns = found.columns
     biases, costs = columns[columns["group"] != COST], columns[columns["group"] == COST]
     for bias in biases.itertuples():
@@ -83,9 +88,17 @@ def plots(found: Map) -> Iterator[Plot]:
 
 
 def _both(found: Map, bias: str, cost: str) -> pd.DataFrame:
-    own = ["value", "low", "high"]
-    sides = [found.cells[found.cells["header"] == name].set_index("name")[own] for name in (bias, cost)]
+    sides = [_on_all_seeds(found.cells[found.cells["header"] == name].set_index("name")) for name in (bias, cost)]
     return sides[0].join(sides[1], lsuffix="_bias", rsuffix="_cost", how="inner").join(found.rows)
+
+
+def _on_all_seeds(cells: pd.DataFrame) -> pd.DataFrame:
+    own = cells[["value", "low", "high"]]
+    untouched = cells["value"].get(UNTOUCHED)
+    if untouched is None:
+        return own.assign(moved=False)  # nothing to compare with
+    by = untouched - cells["untouched"]
+    return own.add(by, axis=0).assign(moved=by != 0).dropna(subset="value")
 
 
 def _plot(both: pd.DataFrame, bias, cost) -> Plot:
@@ -116,6 +129,7 @@ def _plot(both: pd.DataFrame, bias, cost) -> Plot:
         across.ticks(),
         up.ticks(),
         tuple(both.index[on_front]),
+        tuple(both.index[both["moved_bias"] | both["moved_cost"]]),
     )
 
 

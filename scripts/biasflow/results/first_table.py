@@ -68,7 +68,10 @@ def _rows(measured: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
 
 def _caption(task: str, measured: pd.DataFrame, empty: pd.DataFrame, left_out: list[str]) -> list[str]:
     models = "encoders as they are" if task == NA else f"encoders fine-tuned on {task}"
-    found = [f"Methods and measures of {models}, means over seeds; matrix.csv has n and intervals."]
+    found = [
+        f"Methods and measures of {models}, means over seeds; matrix.csv has n, intervals, and the untouched model "
+        "over the same seeds."
+    ]
     better: dict[str, dict[str, None]] = {}
     for row in measured.drop_duplicates("measure").itertuples():
         how = _BETTER.get(row.better, f"Nearer to {row.neutral:g} is better")

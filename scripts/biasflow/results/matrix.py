@@ -12,9 +12,12 @@ from scripts.biasflow.results.statistics import t_interval
 from scripts.biasflow.results.tables import arranged
 
 ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
-COLUMNS = [*ROW, "label", "group", "value", "n", "unit", "low", "high", "neutral", "better", "in_training", "reason"]
+VALUES = ["value", "n", "unit", "low", "high", "untouched"]
+COLUMNS = [*ROW, "label", "group", *VALUES, "neutral", "better", "in_training", "reason"]
+PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
 SEEDS, ITEMS = "seeds", "items"
 UNDEFINED = "measured, but not defined for what was found"
+_COMPARED = ["encoder", "task", "dataset", "head"]  # what a cell shares with that of its untouched model
 
 
 def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
@@ -22,15 +25,16 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 
     value: mean over seeds of fine-tuning, splits, readouts and heads. n and unit: for how many seeds of the model it is
     defined, where there are several (low, high: Student's t interval of their mean, from three on), otherwise how many
-    items (low, high: those of the score). neutral: the value without bias or cost; better: "low", "high", or "neutral"
-    for nearer to it. in_training: "yes" where the method was active in the training. reason: why a cell that was asked
-    for has no value.
+    items (low, high: those of the score). untouched: the value of the untouched model over the same seeds (one without
+    a seed stands beside all); NaN where it lacks one of them. neutral: the value without bias or cost; better: "low",
+    "high", or "neutral" for nearer to it. in_training: "yes" where the method was active in the training. reason: why a
+    cell that was asked for has no value.
 
     Rows are in the order of the plan, measures in that of the registry."""
     rows = pd.concat([_measured(scores), _holes(plan)], ignore_index=True).reindex(columns=COLUMNS)
     known = {column: plan[column] for column in ROW if column in plan} | {"measure": [name for _, name in measures()]}
     rows = arranged(rows, **{column: [*known.get(column, ()), *sorted(rows[column])] for column in ROW})
-    return rows.astype({"n": "Int64"} | dict.fromkeys(["value", "low", "high", "neutral"], float))
+    return rows.astype({"n": "Int64"} | dict.fromkeys(["value", "low", "high", "untouched", "neutral"], float))
 
 
 def measures() -> dict[tuple[str, str], Measure]:
@@ -62,12 +66,27 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
     found = []
     for (name, part, variant), measure in by_rows().items():
         own = scores[(scores["metric"] == name) & (scores["part"] == part) & (scores["variant"] == variant)]
+        plain = own[own["strategy"].isin(PLAIN) & (own["method"] == NONE)]
+        untouched = dict(list(plain.groupby(_COMPARED)))
         for keys, block in own.assign(measure=name).groupby(ROW):
             row = dict(zip(ROW, keys, strict=True))
+            row["untouched"] = _over_seeds(untouched.get(tuple(row[key] for key in _COMPARED)), block)
             active = "yes" if row["strategy"] == f"{WITH}{row['method']}" else "no"
             reason = "" if block["value"].notna().any() else UNDEFINED
             found.append(row | _summary(block) | _about(measure) | {"in_training": active, "reason": reason})
     return pd.DataFrame(found, columns=COLUMNS)
+
+
+def _over_seeds(untouched: pd.DataFrame | None, block: pd.DataFrame) -> float:
+    """The mean of the untouched model over the seeds for which a block has values; NaN where one of them is missing."""
+    if untouched is None:
+        return float("nan")
+    of_seed, seeds = _by_seed(untouched), _by_seed(block).index
+    return float(of_seed.mean() if NA in of_seed else of_seed.reindex(seeds).mean(skipna=False))
+
+
+def _by_seed(block: pd.DataFrame) -> pd.Series:
+    return block[block["value"].notna()].groupby("seed")["value"].mean()
 
 
 def _summary(block: pd.DataFrame) -> dict[str, object]:
@@ -79,7 +98,7 @@ def _summary(block: pd.DataFrame) -> dict[str, object]:
         return {"value": seeds.mean(), "n": len(seeds), "unit": SEEDS, "low": low, "high": high}
     one = block.iloc[0] if len(block) == 1 else None
     low, high = (one["low"], one["high"]) if one is not None else (float("nan"), float("nan"))
-    return {"value": block["value"].mean(), "n": block["n"].max(), "unit": ITEMS, "low": low, "high": high}
+    return {"value": seeds.mean(), "n": block["n"].max(), "unit": ITEMS, "low": low, "high": high}
 
 
 def _about(measure: Measure) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """Pre-training from scratch: examples, determinism, what is saved, and what is refused."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from transformers import BertTokenizer
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders.examples import IGNORED, Sentences, by_length, draw_pairs, mask_tokens, pack
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.pretrain import SPECIAL_TOKENS, losses, pretrain, train_vocabulary
+from scripts.biasflow.encoders.pretrain import SPECIAL_TOKENS, gradients, losses, pretrain, train_vocabulary
 from scripts.biasflow.planted.corpus import discourses
 
 DOCUMENTS = discourses(bias=1.0, seed=0, n=400)
@@ -113,9 +114,33 @@ def test_the_loss_is_the_models_own(tmp_path):
     batch["labels"] = torch.where(batch["input_ids"] == tokenizer.mask_token_id, 7, IGNORED)
     batch["next_sentence_label"] = torch.tensor([0, 1])
     with torch.inference_mode():
-        masked_lm, next_sentence, _ = losses(model, batch)
-        expected = model(**batch).loss
-    assert torch.isclose(masked_lm + next_sentence, expected, atol=1e-5)
+        masked_lm, next_sentence, relation = losses(model, batch)
+        expected = model(**batch)
+    assert torch.isclose(masked_lm + next_sentence, expected.loss, atol=1e-5)
+    assert torch.allclose(relation, expected.seq_relationship_logits, atol=1e-5)
+
+
+def test_gradients_in_parts_are_those_of_the_whole_batch(tmp_path):
+    pretrain(DOCUMENTS, tmp_path, seed=0, **TINY)
+    model, tokenizer = load_encoder(tmp_path, head="pretraining")
+    ids = np.random.default_rng(0).integers(5, len(tokenizer), (7, 12))  # parts of four rows and of three
+    masked, labels = mask_tokens(ids, tokenizer, share=0.3, rng=np.random.default_rng(0))
+    batch = {
+        "input_ids": masked,
+        "token_type_ids": np.repeat([[0] * 5 + [1] * 7], 7, axis=0),
+        "attention_mask": np.arange(12)[None] < np.arange(6, 13)[:, None],
+        "labels": np.where(np.arange(7)[:, None] < 5, labels, IGNORED),  # not as many in each part
+        "next_sentence_label": np.arange(7) % 2,
+    }
+    batch = {key: torch.from_numpy(np.asarray(value, dtype=np.int64)) for key, value in batch.items()}
+    model.zero_grad()
+    expected = model(**batch).loss
+    expected.backward()
+    with ThreadPoolExecutor(2) as pool:
+        loss, found = gradients(model, batch, parts=2, pool=pool)
+    assert torch.isclose(loss, expected, atol=1e-5)
+    for (name, parameter), gradient in zip(model.named_parameters(), found, strict=True):
+        assert torch.allclose(gradient, parameter.grad, atol=1e-5), name
 
 
 def test_the_vocabulary_starts_with_the_special_tokens():
@@ -130,9 +155,9 @@ def test_every_chinese_character_is_a_word_and_stands_in_none():
     assert not any(piece.startswith("##") and ord(piece[2]) > 0x3FFF for piece in vocabulary)
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        metrics = pretrain(DOCUMENTS, tmp_path / name, seed=seed, threads=1, **TINY)
+def test_the_same_seed_gives_the_same_bytes_with_any_threads_and_another_seed_others(tmp_path):
+    for name, seed, threads in (("a", 1, 1), ("b", 1, 2), ("c", 2, 1)):
+        metrics = pretrain(DOCUMENTS, tmp_path / name, seed=seed, threads=threads, **TINY)
         assert json.loads((tmp_path / name / "training.json").read_text()) == metrics
         assert np.isfinite(metrics["masked_lm_loss"]) and 0 <= metrics["next_sentence_accuracy"] <= 1
     first, second, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in "abc")

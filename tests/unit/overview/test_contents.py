@@ -5,14 +5,12 @@ import pandas as pd
 import pytest
 
 from scripts.biasflow.overview.contents import contents
-from scripts.biasflow.overview.maps import maps, name_of
+from scripts.biasflow.overview.maps import UNTOUCHED, maps, name_of
 from scripts.biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
 from scripts.biasflow.registry import METRICS
 from scripts.biasflow.results.matrix import matrix
 from scripts.biasflow.results.scores import tidy
 from tests.unit.overview import made_up
-
-UNTOUCHED = "none (untouched)"
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +84,22 @@ def test_a_cost_that_is_the_same_everywhere_is_no_trade_off():
     scored.loc[scored["metric"] == "perplexity", "value"] = 10.0
     (only,) = maps(matrix(scored, made_up.plan(scored)))
     assert not list(plots(only))
+
+
+def test_a_method_of_one_seed_is_judged_by_the_untouched_model_of_that_seed():
+    """Seed 1 is better than seed 0 at everything: alpha, measured with it alone, changes nothing."""
+    scored = made_up.fine_tuned().query("head == 'own' and method == 'none' and strategy == 'plain'")
+    scored = pd.concat([scored, scored[scored["seed"] == "1"].assign(method="alpha")])
+    scored.loc[scored["seed"] == "0", "value"] -= 0.3
+    (only,) = maps(matrix(scored, made_up.plan(scored)))
+    assert (only.table("left").loc["alpha"] == 1).all() and only.rows.loc["alpha", "viable"]
+    assert not list(plots(only))  # nor does it cost anything
+    scored.loc[scored["method"] == "alpha", "value"] -= 0.1
+    (only,) = maps(matrix(scored, made_up.plan(scored)))
+    (plot,) = plots(only)
+    assert plot.moved == ("alpha",) and not only.rows.loc["alpha", "viable"]
+    points = {point.name: point for point in plot.points}
+    assert points["alpha"].x < points[UNTOUCHED].x  # a lower accuracy, though above the mean over seeds
 
 
 def test_untouched_measures_and_verdicts(whole):

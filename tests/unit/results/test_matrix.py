@@ -159,3 +159,42 @@ def test_a_seed_without_a_value_is_missing_from_n():
     plan = pd.DataFrame([planned("fairness", task="bios", strategy="plain", seed=str(seed)) for seed in (0, 1)])
     (cell,) = matrix(scores, plan).to_dict("records")
     assert (cell["value"], cell["n"], cell["unit"]) == (0.5, 1, SEEDS) and np.isnan(cell["low"])
+
+
+def accuracies(of_method, **keys):
+    """Of a task: method -> seed -> accuracy."""
+    rows = [
+        {"method": method, "seed": str(seed), "metric": "accuracy", "value": value, "n": 400}
+        for method, of_seed in of_method.items()
+        for seed, value in of_seed.items()
+    ]
+    return scored(rows, **{"task": "bios", "strategy": "plain", "head": "own"} | keys)
+
+
+def untouched_of(scores):
+    cells = matrix(scores, pd.DataFrame([planned("fairness", task="bios", strategy="plain")]))
+    return cells.set_index(["strategy", "method"])["untouched"].to_dict()
+
+
+def test_a_method_is_compared_on_the_seeds_that_it_was_measured_on():
+    found = untouched_of(
+        accuracies({"none": {0: 0.9, 1: 0.5}, "zeta": {0: 0.9}, "alpha": {0: 0.8, 1: np.nan}, "beta": {1: 0.4, 2: 0.4}})
+    )
+    assert found["plain", "none"] == pytest.approx(0.7)
+    assert found["plain", "zeta"] == found["plain", "alpha"] == 0.9
+    assert np.isnan(found["plain", "beta"])  # nobody knows what the untouched model does with seed 2
+
+
+def test_the_untouched_model_has_no_method_and_no_strategy_and_the_same_head():
+    plain = accuracies({"none": {0: 0.9, 1: 0.5}, "zeta": {1: 0.1}})
+    scrubbed = accuracies({"none": {0: 0.3}}, strategy="scrubbing")
+    retrained = accuracies({"none": {1: 0.2}}, head="retrained", strategy="scrubbing")
+    found = untouched_of(concatenate([plain, scrubbed]))
+    assert found["scrubbing", "none"] == 0.9 and found["plain", "zeta"] == 0.5
+    assert np.isnan(untouched_of(concatenate([plain, retrained]))["scrubbing", "none"])
+
+
+def test_a_model_that_was_not_trained_stands_beside_every_seed():
+    trained = accuracies({"none": {0: 0.3, 1: 0.4}}, task=NA, strategy="random")
+    found = untouched_of(concatenate([accuracies({"none": {NA: 0.6}}, task=NA, strategy=NA), trained]))
+    assert found == {(NA, "none"): 0.6, ("random", "none"): 0.6}

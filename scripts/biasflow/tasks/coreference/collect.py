@@ -50,6 +50,10 @@ def prepare(
 
 
 def from_files(files: Mapping[str, Sequence[Path]], *, broken: str) -> dict[str, Part]:
+    """The documents of the CoNLL files of each of PARTS, with a row of sources for each file; their best answer is not
+    known.
+
+    files: paths by part; broken: see `corpora.conll.read_conll`, whose BiasflowError it passes on."""
     found = {}
     for part in PARTS:
         corpora = {path: read_conll(path, broken=broken) for path in files[part]}
@@ -106,12 +110,17 @@ def baselines(parts: Mapping[str, Part]) -> pd.DataFrame:
 
 
 def predictions(part: Part) -> Iterator[tuple[str, Sequence[Clusters]]]:
+    """(predictor, clusters of each document): the rules', and the best possible ones where these are known."""
     yield RULES, [rule_clusters(document) for document in part.documents]
     if part.best is not None:
         yield BEST, part.best
 
 
 def f1s(documents: Sequence[Document], clusters: Sequence[Clusters]) -> dict[str, float]:
+    """conll_f1, muc_f1, b_cubed_f1 and ceafe_f1 in [0, 1] (`f1.conll_f1`) of predicted clusters, document by document,
+    against the gold ones; clusters of one mention are left out of the gold ones.
+
+    BiasflowError: what `f1.conll_f1` refuses."""
     gold = [without_singletons(document.clusters) for document in documents]
     found = conll_f1(gold, clusters, names=[document.name for document in documents])
     return {name: float(of(found)) for name, of in F1S.items()}

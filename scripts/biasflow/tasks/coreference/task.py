@@ -83,16 +83,9 @@ def train(
         split = len(documents)
         train_pieces, dev = with_words(pieces[:split]), Examples(validation, pieces[split:])
         carried = fit_method(trained.eval(), tokenizer, method)
-        claim(
-            work,
-            {
-                "recipe": asdict(asked),
-                "seed": seed,
-                "data": [_digest(part) for part in (documents, validation)],
-                "method": carried.claim(),
-                **origin(encoder_folder, trained.device, CODE),
-            },
-        )
+        decided = {"recipe": asdict(asked), "seed": seed, "method": carried.claim()}
+        decided |= {"data": [_digest(documents), _digest(validation)]}
+        claim(work, decided | origin(encoder_folder, trained.device, CODE))
         try:
             with edited(trained, carried.edits):
                 done = fit(
@@ -109,19 +102,9 @@ def train(
         except DivergedError:
             shutil.rmtree(work)  # there is nothing in it to go on from
             raise
-    both = [corpus for found in corpora.values() for corpus in found]
-    facts = {
-        **course_facts(done, asked),
-        "seed": seed,
-        "train": len(documents),
-        "validation": len(validation),
-        "cut": sum(each.n_segments > asked.most_segments for each in train_pieces),
-        "repeated": sum(corpus.repeated for corpus in both),
-        "singletons": sum(
-            len(document.clusters) - len(without_singletons(document.clusters)) for document in _documents(both)
-        ),
-        **changed,
-    }
+    facts = course_facts(done, asked) | {"seed": seed, "train": len(documents), "validation": len(validation)}
+    facts |= {"cut": sum(each.n_segments > asked.most_segments for each in train_pieces)}
+    facts |= {**_mended([*corpora["train"], *corpora["validation"]]), **changed}
     facts = save_training(folder, trained.to("cpu"), tokenizer, facts, carried)
     shutil.rmtree(work, ignore_errors=True)
     return facts
@@ -141,6 +124,15 @@ def course_facts(done: Course, recipe: Recipe) -> dict[str, object]:
         "validation_score": done.scores[kept].f1,
         "mentions_kept": done.scores[kept].mentions_kept,
         "steps": done.step,
+    }
+
+
+def _mended(corpora: Sequence[Corpus]) -> dict[str, int]:
+    """Mentions that reading found repeated, and clusters of one mention, left out."""
+    clusters = [cluster for document in _documents(corpora) for cluster in document.clusters]
+    return {
+        "repeated": sum(corpus.repeated for corpus in corpora),
+        "singletons": len(clusters) - len(without_singletons(clusters)),
     }
 
 
