@@ -89,8 +89,16 @@ JOBS = {
         "score": 400,
     },
     "planted": {
-        "read_together": 9, "fit_methods": 0, "score": 18, "heads_documents": 9,
-        **{f"finetune_planted-coref-bias{bias}": 3 for bias in ("0", "0.5", "1")},
+        # Of either end five seeds are trained on data of either end, five of half on half.
+        **{f"finetune_planted-{task}-bias{bias}": n for task in ("occupation", "coreference", "nli") for bias, n in (
+            ("0", 10), ("0.5", 5), ("1", 10)
+        )},
+        "read_together": 150, "read_losses": 25, "read_likelihoods": 25,
+        "heads_documents": 25, "fit_methods": 5 * (1 + 3), "score": 25 * (1 + 2) + 3 * 25,
+    },
+    "matrix": {  # five encoders, two seeds of each training, two with an adversary
+        "finetune_nli": 10, "finetune_bios": 10 + 2, "finetune_coref": 10, "heads_documents": 10,
+        "read_together": 5 + 32, "read_losses": 5, "read_likelihoods": 5, "fit_methods": 1 + 6, "score": 5 + 32,
     },
     "mine": {
         "read_together": 1, "read_losses": 1, "read_likelihoods": 1, "fit_methods": 1, "score": 1,

@@ -161,6 +161,7 @@ FRENCH = {"file": "x.txt", "template": "[MASK] {occupation}.", "pronouns": ["il"
 LEACE = {"eraser": "leace", "places": "last"}
 NO_ASK = {key: value for key, value in SMALL.items() if key != "ask"}
 BIOS = {"encoders": ["own"], "task": "bios", "metrics": ["fairness"]}
+REAL_BIOS = {"kind": "occupation", "data": {"files": ["bias-in-bios-dev"]}}
 CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}}
 
 
@@ -259,6 +260,15 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (paper("orgad2022", strategies=["scrubbing"]), "papers.orgad2022.strategies"),
         (paper("orgad2022", strategies=["plain", "scrubing"]), "papers.orgad2022.strategies.*'scrubbing'"),
         (changed(("papers.planted", CALIBRATED | {"bias": [1.0]})), "papers.planted.bias"),
+        (
+            changed(("papers.planted", CALIBRATED | {"methods": ["leace-random9"]})),
+            "papers.planted.methods.*leace-random",
+        ),
+        (changed(("papers.planted", CALIBRATED | {"tasks": {"t": REAL_BIOS}})), r"papers\.planted\.tasks\.t\.data"),
+        (
+            changed(("papers.planted", CALIBRATED | {"tasks": {"t": {"kind": "nli", "epochs": 1}}})),
+            "'papers.planted.tasks.t.epochs'",
+        ),
         (changed(("metrics.ceat.text", "english-wiki")), "metrics.ceat.text.*english-wikipedia"),
         (changed(("metrics.ceat.text", "comments.parquet.gz")), "metrics.ceat.text.*comments.parquet.gz"),
         (changed(("papers.planted", CALIBRATED | {"encoder": {"corpus": "planted", "stepz": 1}})), "'steps'"),

@@ -34,7 +34,7 @@ DATA = [
     r"texts/(wikitext-2(-test)?(\.sentences)?|wikitext-2-whole-sentences(-test)?|{pretrain}(\.held-out)?)\.txt",
     r"texts/chinese-wikipedia\.txt",
     r"texts/(wikitext-2|wikitext-2-whole-sentences|{pretrain})\.swapped\.txt",
-    r"stimuli/(planted|stereoset-authors|stereoset-authors-test|stereoset-swapped)\.csv",
+    r"stimuli/(planted|planted-seen|stereoset-authors|stereoset-authors-test|stereoset-swapped)\.csv",
     r"stereoset-changes\.csv",
     r"contexts/{encoder}/(ceat\.parquet|ceat_counts\.csv)",
 ]

@@ -134,18 +134,20 @@ def test_a_task_for_each_bias_that_encoders_are_trained_on():
         "encoder": {"corpus": "planted"},
         "bias": [0.0, 0.5],
         "seeds": [1],
-        "coreference": {"planted": {"train": 7}},
+        "task_bias": [0.0, 0.5],
+        "tasks": {"who": {"kind": "coreference", "planted": {"train": 7}}},
     }
     config = resolve(changed(("papers.planted", paper)), SCHEMA)
     tasks = {name: about["planted"] for name, about in config["tasks"].items() if name.startswith("planted-")}
     assert {name: (about["bias"], about["train"]) for name, about in tasks.items()} == {
-        "planted-coref-bias0": (0.0, 7), "planted-coref-bias0.5": (0.5, 7),
+        "planted-who-bias0": (0.0, 7), "planted-who-bias0.5": (0.5, 7),
     }  # fmt: skip
     trained = plan(config, facts_of(config)).trained
     assert set(trained) == {
-        (f"planted-bias{bias}-seed1", f"planted-coref-bias{bias}/plain/seed0") for bias in ("0", "0.5")
+        (f"planted-bias{bias}-seed1", f"planted-who-bias{other}/plain/seed1")
+        for bias in ("0", "0.5")
+        for other in ("0", "0.5")
     }
-    assert sources.derived_tasks({"papers": {"planted": {"coreference": None}}}) == {}
     assert sources.derived_tasks({"papers": {}}) == {}
 
 
