@@ -29,6 +29,7 @@ from scripts.biasflow.plan.datasets import (
     context_files,
     text_name,
 )
+from scripts.biasflow.plan.external import files_read
 from scripts.biasflow.plan.facts import gather
 from scripts.biasflow.plan.inputs import Inputs
 from scripts.biasflow.plan.items import items_of

@@ -6,6 +6,7 @@ from pathlib import Path
 from scripts._rule import rule
 from scripts.biasflow.base.provenance import git_commit
 from scripts.biasflow.base.tabular import read_text_csv, write_csv
+from scripts.biasflow.corpora.origins import remark
 from scripts.biasflow.overview.contents import contents
 from scripts.biasflow.overview.overview import PaperLinks, write_page, write_summary
 from scripts.biasflow.results.first_table import first_table
@@ -20,10 +21,12 @@ def main(smk) -> None:
         scores, plan = read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons)
         found = matrix(scores, plan)
         write_csv(found, smk.output.matrix)
+        about_files = remark(read_text_csv(smk.input.files))
         for name, task in smk.params.tables.items():
             table = first_table(found, task)
             paths = [Path(smk.output.matrix).parent / f"tables/{name}.{kind}" for kind in ("csv", "tex", "html")]
-            write_table(table.frame, *paths, caption=table.caption, decimals=3, headers=table.headers)
+            caption = f"{table.caption} {about_files}".strip()
+            write_table(table.frame, *paths, caption=caption, decimals=3, headers=table.headers)
         overview = contents(found, plan, scores)
         papers = [PaperLinks(**links) for links in smk.params.papers]
         write_page(
@@ -33,6 +36,7 @@ def main(smk) -> None:
             commit=git_commit() or "",
             papers=papers,
             tables=smk.params.linked,
+            files=about_files,
             ledger=read_text_csv(*smk.input.ledger).to_dict("records") if smk.input.ledger else [],
         )
         write_summary(overview, smk.output.summary, run=smk.config["run"], page=smk.output.page)
