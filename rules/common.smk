@@ -29,7 +29,7 @@ from scripts.biasflow.plan.datasets import (
     text_name,
 )
 from scripts.biasflow.plan.device import CUDA, planned_device
-from scripts.biasflow.plan.external import check_files
+from scripts.biasflow.plan.external import check_files, files_read
 from scripts.biasflow.plan.facts import gather, is_narrow
 from scripts.biasflow.plan.inputs import Inputs
 from scripts.biasflow.plan.items import items_of

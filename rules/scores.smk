@@ -80,6 +80,7 @@ rule matrix:
         scores=f"{RESULTS}/scores.csv",
         reasons=f"{RESULTS}/reasons.csv",
         plan=f"{RESULTS}/plan.csv",
+        files=f"{RESULTS}/files.csv",
         ledger=lambda wildcards: [f"{RESULTS}/tables/ledger_summary.csv"] if LEDGER_OF else [],
         names=f"{RESULTS}/names.csv",
     output:
@@ -116,4 +117,7 @@ rule matrix:
         "../scripts/matrix.py"
 
 
-TABLES = [*(f"{RESULTS}/{name}.csv" for name in ("scores", "plan", "names", "matrix")), f"{RESULTS}/index.html"]
+TABLES = [
+    *(f"{RESULTS}/{name}.csv" for name in ("scores", "plan", "names", "files", "matrix")),
+    f"{RESULTS}/index.html",
+]

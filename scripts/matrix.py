@@ -6,6 +6,7 @@ from pathlib import Path
 from scripts._rule import rule
 from scripts.biasflow.base.provenance import git_commit
 from scripts.biasflow.base.tabular import read_text_csv, write_csv
+from scripts.biasflow.corpora.origins import remark
 from scripts.biasflow.overview import agreement
 from scripts.biasflow.overview.contents import contents
 from scripts.biasflow.overview.overview import PaperLinks, write_page, write_summary
@@ -28,9 +29,12 @@ def main(smk) -> None:
         needed = power.power(scores, families(read_text_csv(smk.input.names)))
         tables["power"] = FirstTable(needed, {}, power.CAPTION)
         tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
+        about_files = remark(read_text_csv(smk.input.files))
         for name, table in tables.items():
             paths = [Path(smk.output.matrix).parent / f"tables/{name}.{kind}" for kind in ("csv", "tex", "html")]
-            write_table(table.frame, *paths, caption=table.caption, decimals=3, headers=table.headers)
+            write_table(
+                table.frame, *paths, caption=f"{table.caption} {about_files}".strip(), decimals=3, headers=table.headers
+            )
         papers = [PaperLinks(**links) for links in smk.params.papers]
         write_page(
             overview,
@@ -39,6 +43,7 @@ def main(smk) -> None:
             commit=git_commit() or "",
             papers=papers,
             tables=smk.params.linked,
+            files=about_files,
             ledger=read_text_csv(*smk.input.ledger).to_dict("records") if smk.input.ledger else [],
         )
         write_summary(overview, smk.output.summary, run=smk.config["run"], page=smk.output.page)

@@ -6,6 +6,7 @@ import pandas as pd
 
 from scripts._rule import rule
 from scripts.biasflow.base.tabular import read_text_csv
+from scripts.biasflow.corpora.origins import remark
 from scripts.biasflow.papers.frames import Run, those_there
 from scripts.biasflow.papers.make import make_paper
 from scripts.biasflow.papers.published import read_published
@@ -25,7 +26,8 @@ def main(smk) -> None:
             files=those_there(smk.params.files),
             options=smk.params.options,
         )
-        make_paper(name, run, f"results/{smk.config['run']}", only=only)
+        about_files = "" if empty else remark(read_text_csv(smk.input.files))
+        make_paper(name, run, f"results/{smk.config['run']}", only=only, remark=about_files)
 
 
 if "snakemake" in globals():

@@ -22,38 +22,12 @@ from scripts.biasflow.base.files import sha256, whole_file
 from scripts.biasflow.corpora.catalogue import Entry
 from scripts.biasflow.corpora.form import PAGE, check_form, refuse_page
 from scripts.biasflow.corpora.lock import agree
+from scripts.biasflow.corpora.origins import VERIFIED_BY, Origin
 
 log = logging.getLogger(__name__)
 
 BLOCK = 1 << 16  # the most bytes that are written at once
-VERIFIED_BY = {
-    "sha256": "equal to the sha256 of the catalogue",
-    "host": "equal to the sha256 that its host states with the download",
-    "form": "unverified: only its form was checked",
-    "manifest": "unverified: equal to the mirror's own manifest",
-    "nothing": "unverified: taken as it is",
-}
 PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses that a later attempt may mend
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a file came from, for its provenance.
-
-    source: local | mirror | upstream. location: the path or address that was read. byte_equal_to_upstream: None where
-    that is not known. verified_by: what the file was checked against, a key of VERIFIED_BY. note: the mirror's own
-    remark on its copy."""
-
-    name: str
-    source: str
-    location: str
-    upstream: str
-    sha256: str
-    bytes: int
-    byte_equal_to_upstream: bool | None
-    verified_by: str
-    licence: str
-    note: str = ""
 
 
 @dataclass(frozen=True)

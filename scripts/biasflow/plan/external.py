@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scripts.biasflow.corpora.catalogue import Catalogue
-from scripts.biasflow.plan.cells import plan
+from scripts.biasflow.plan.cells import Plan, plan
 from scripts.biasflow.plan.datasets import (
     AUTHORS_STIMULI,
     CHINESE_ARTICLES,
@@ -13,7 +13,7 @@ from scripts.biasflow.plan.datasets import (
     fitting_files,
 )
 from scripts.biasflow.plan.encoders import Encoders
-from scripts.biasflow.plan.facts import gather
+from scripts.biasflow.plan.facts import Facts, gather
 from scripts.biasflow.plan.names import require
 from scripts.biasflow.plan.paths import CORPORA
 from scripts.biasflow.plan.tasks import TaskPlan
@@ -28,7 +28,12 @@ def check_files(config: Mapping, catalogue: Catalogue) -> None:
 def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:
     """The names of all external files that a run with this (resolved) configuration reads."""
     facts = gather(config)
-    found, encoders = plan(config, facts), Encoders(config, facts)
+    return files_read(config, catalogue, facts, plan(config, facts))
+
+
+def files_read(config: Mapping, catalogue: Catalogue, facts: Facts, found: Plan) -> list[str]:
+    """The same of a run that is planned already."""
+    encoders = Encoders(config, facts)
     readings, trained = found.readings.values(), found.trained.values()
     files = {file for reading in readings for names in reading.dataset.files.values() for file in names}
     for encoder in {each.encoder for each in (*(reading.model for reading in readings), *trained)}:

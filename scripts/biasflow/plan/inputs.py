@@ -50,7 +50,7 @@ class Inputs:
 
     def paper_inputs(self, paper: str) -> Named:
         """What the tables and figures of a paper wait for."""
-        tables = {name: f"{self.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names")}
+        tables = {name: f"{self.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
         return tables | {"item_files": list(items_of(self.config, self.plan, paper).inputs)}
 
     def paper_options(self, paper: str) -> Named:

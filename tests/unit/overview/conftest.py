@@ -25,6 +25,7 @@ def page(tmp_path_factory):
         commit="0123456789abcdef",
         papers=links,
         tables=tables,
+        files="unverified: 2 of 4 <files>",
         ledger=LEDGER,
     )
     write_summary(found, folder / "summary.txt", run="small", page="results/small/index.html")

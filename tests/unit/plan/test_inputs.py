@@ -62,7 +62,7 @@ def find(request, tmp_path) -> Inputs:
 
 def made(find: Inputs) -> set[str]:
     """The outputs of all rules of dear work and of scoring, as far as the plan has jobs for them, and tasks' data."""
-    paths, tables = find.paths, ("scores", "reasons", "plan", "names", "matrix")
+    paths, tables = find.paths, ("scores", "reasons", "plan", "names", "files", "matrix")
     files = {f"{paths.root}/{name}.csv" for name in tables}
     for name, encoder in find.config["encoders"].items():
         if encoder["source"] != "local":
