@@ -21,7 +21,7 @@ rule download:
     threads: 1
     resources:
         mem_mb=500,
-        runtime=60,
+        runtime=130,  # a little more than the deadline of a download
         downloads=1,
     params:
         entry=lambda wildcards: asdict(CATALOGUE.entry(wildcards.file)),

@@ -18,6 +18,7 @@ from scripts.biasflow.registry import METRICS, PACKAGE, TASKS
 
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
 CHINESE_TEXT = "chinese-wikipedia"
+TEXTS = (WIKITEXT, f"{WIKITEXT}-test", WHOLE_SENTENCES, f"{WHOLE_SENTENCES}-test", CHINESE_TEXT)  # as files are named
 CHINESE_ARTICLES = (CHINESE_TEXT, f"{CHINESE_TEXT}-rest")  # files of the catalogue
 REAL_STIMULI = ("stereoset-authors",)
 # The stimuli that are a file of the authors (Dawkins et al. 2024) as it is, and its name in the catalogue.

@@ -22,8 +22,6 @@ from transformers import (
 )
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import batches, edit, load, tokens
-from scripts.biasflow.encoders import training_arguments as arguments_of
 from scripts.biasflow.encoders.batches import grouped_by_length, shortened
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
@@ -31,8 +29,7 @@ from scripts.biasflow.encoders.load import new_classifier
 from scripts.biasflow.encoders.precision import mark_trained, on_gpu
 from scripts.biasflow.encoders.tokens import Tokens, tokenise
 from scripts.biasflow.encoders.training_arguments import training_arguments
-from scripts.biasflow.erasers import eraser
-from scripts.biasflow.tasks import TOLD, training
+from scripts.biasflow.tasks import TOLD
 from scripts.biasflow.tasks.examples import check_labels
 from scripts.biasflow.tasks.training import claim, fit_method, origin, save_training
 
@@ -42,10 +39,6 @@ COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on di
 OPTIMIZER = "optimizer.pt"  # twice as large as the weights, and needed to go on only
 DIVERGED = "diverged_at"  # the step, in what happened
 LOSSES = ("loss", "eval_loss", "train_loss")
-CODE = (
-    __file__,
-    *(module.__file__ for module in (training, batches, tokens, load, edit, eraser, arguments_of)),
-)  # what decides the weights
 
 
 class DivergedError(BiasflowError):
@@ -133,7 +126,8 @@ def finetune(
             "data": [_digest(frame[[*texts, "label", *beside]]) for frame in frames.values()],
             "model": options,
             "method": carried.claim(),
-            **origin(source, model.device, {*CODE, inspect.getfile(new_model)}),
+            "keep_diverged": keep_diverged,
+            **origin(source, model.device, [__file__, inspect.getfile(new_model)]),
         },
     )
     with edited(model, carried.edits):
