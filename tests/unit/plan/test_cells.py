@@ -10,8 +10,9 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.plan.cells import NOT_RUN, Model, Plan, plan
 from scripts.biasflow.plan.configuration import resolve
+from scripts.biasflow.plan.datasets import DATASETS
 from scripts.biasflow.plan.facts import Facts, gather
-from scripts.biasflow.plan.tasks import TaskPlan, kind_of
+from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
 from scripts.biasflow.registry import METRICS, PAPERS, TRAINING, rule_of
 from tests.unit.plan.configs import RUNS, SCHEMA, asking, changed, facts_of, of_file, planned
 
@@ -100,6 +101,14 @@ JOBS = {
         "finetune_nli": 10, "finetune_bios": 10 + 2, "finetune_coref": 10, "heads_documents": 10,
         "read_together": 5 + 32, "read_losses": 5, "read_likelihoods": 5, "fit_methods": 1 + 6, "score": 5 + 32,
     },
+    "matrix": {
+        **dict.fromkeys(("finetune_nli", "finetune_coref", "heads_documents"), 10), "read_predictions": 10,
+        "read_professions": 10,
+        **dict.fromkeys(("finetune_bios", "heads_texts", "read_first_token"), 10 + 2),  # two of them adversarial
+        "read_next_sentence": 1, "read_masked_words": 5, "read_losses": 5, "read_likelihoods": 5,
+        **dict.fromkeys(("read_vectors", "read_associations", "score"), 5 + 32),
+        "probe_texts": 12 + 10, "fit_methods": 1 + 3 * 2,
+    },
     "mine": {
         "read_together": 1, "read_losses": 1, "read_likelihoods": 1, "fit_methods": 1, "score": 1,
     },
@@ -170,6 +179,17 @@ def test_everything_that_can_be_asked_is_measured_or_has_a_reason():
                 *(("own", metric) for metric in REAL_ONLY),  # none for an encoder of the embedded corpus
                 ("real", "log_odds"),  # there are no such occupations for any other
             ]
+
+
+@pytest.mark.parametrize("encoder", ["own", "real"])
+def test_datasets_of_one_readout_and_name_are_one(encoder):
+    """A file of a readout is known by its dataset's name: of two that differ, one would be scored as the other."""
+    read = {}
+    for entry in METRICS.values():
+        if entry.datasets in DATASETS:
+            for dataset in DATASETS[entry.datasets](Asked(ALL, Model(encoder))):
+                about = (dataset.files, dataset.options)
+                assert read.setdefault((entry.readout, dataset.name), about) == about, (entry.label, dataset.name)
 
 
 def test_a_cell_in_two_blocks_is_read_by_the_first():
