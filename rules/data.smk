@@ -3,6 +3,7 @@
 
 localrules:
     download,
+    files,
     wikitext,
     chinese_wikipedia,
 
@@ -21,13 +22,32 @@ rule download:
     threads: 1
     resources:
         mem_mb=500,
-        runtime=60,
+        runtime=130,  # a little more than the deadline of a download
         downloads=1,
     params:
         entry=lambda wildcards: asdict(CATALOGUE.entry(wildcards.file)),
         lock=f"{CORPORA}/lock.json",
     script:
         "../scripts/download.py"
+
+
+rule files:
+    input:
+        [f"{CORPORA}/{name}" for name in files_read(config, CATALOGUE, FACTS, PLAN)],
+    output:
+        f"{RESULTS}/files.csv",
+    log:
+        f"{RESULTS}/logs/files.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=20,
+    params:
+        code=code("files"),
+    script:
+        "../scripts/files.py"
 
 
 rule wikitext:

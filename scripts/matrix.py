@@ -1,14 +1,18 @@
 """Rule `matrix`: methods x measures for every model, with the plan's reason where a cell is empty; as tables and on
-the one page of the run, with its summary."""
+the one page of the run, with its summary; how many seeds a difference needs, and how far the measures agree."""
 
 from pathlib import Path
 
 from scripts._rule import rule
 from scripts.biasflow.base.provenance import git_commit
-from scripts.biasflow.base.tabular import write_csv
+from scripts.biasflow.base.tabular import read_text_csv, write_csv
+from scripts.biasflow.corpora.origins import remark
+from scripts.biasflow.overview import agreement
 from scripts.biasflow.overview.contents import contents
 from scripts.biasflow.overview.overview import PaperLinks, write_page, write_summary
-from scripts.biasflow.results.first_table import first_table
+from scripts.biasflow.results import power
+from scripts.biasflow.results.families import families
+from scripts.biasflow.results.first_table import FirstTable, first_table
 from scripts.biasflow.results.holes import read_plan
 from scripts.biasflow.results.matrix import matrix
 from scripts.biasflow.results.scores import read_scores
@@ -20,11 +24,17 @@ def main(smk) -> None:
         scores, plan = read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons)
         found = matrix(scores, plan)
         write_csv(found, smk.output.matrix)
-        for name, task in smk.params.tables.items():
-            table = first_table(found, task)
-            paths = [Path(smk.output.matrix).parent / f"tables/{name}.{kind}" for kind in ("csv", "tex", "html")]
-            write_table(table.frame, *paths, caption=table.caption, decimals=3, headers=table.headers)
         overview = contents(found, plan, scores)
+        tables = {name: first_table(found, task) for name, task in smk.params.tables.items()}
+        needed = power.power(scores, families(read_text_csv(smk.input.names)))
+        tables["power"] = FirstTable(needed, {}, power.CAPTION)
+        tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
+        about_files = remark(read_text_csv(smk.input.files))
+        for name, table in tables.items():
+            paths = [Path(smk.output.matrix).parent / f"tables/{name}.{kind}" for kind in ("csv", "tex", "html")]
+            write_table(
+                table.frame, *paths, caption=f"{table.caption} {about_files}".strip(), decimals=3, headers=table.headers
+            )
         papers = [PaperLinks(**links) for links in smk.params.papers]
         write_page(
             overview,
@@ -33,6 +43,8 @@ def main(smk) -> None:
             commit=git_commit() or "",
             papers=papers,
             tables=smk.params.linked,
+            files=about_files,
+            ledger=read_text_csv(*smk.input.ledger).to_dict("records") if smk.input.ledger else [],
         )
         write_summary(overview, smk.output.summary, run=smk.config["run"], page=smk.output.page)
 

@@ -1,13 +1,13 @@
 """Rules `paper_<name>` and `paper_<name>_audit`: a paper's tables and figures, or those of printed values alone."""
 
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 
 from scripts._rule import rule
 from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.corpora.origins import remark
+from scripts.biasflow.papers.frames import Run, those_there
 from scripts.biasflow.papers.make import make_paper
 from scripts.biasflow.papers.published import read_published
 from scripts.biasflow.results.holes import read_plan
@@ -23,14 +23,11 @@ def main(smk) -> None:
             plan=pd.DataFrame() if empty else read_plan(smk.input.plan, smk.input.reasons),
             names=pd.DataFrame() if empty else read_text_csv(smk.input.names),
             published=partial(read_published, name),
-            # a readout that could not be made has no file, and the plan says why
-            files={
-                role: {key: Path(path) for key, path in of.items() if Path(path).is_file()}
-                for role, of in smk.params.files.items()
-            },
+            files=those_there(smk.params.files),
             options=smk.params.options,
         )
-        make_paper(name, run, f"results/{smk.config['run']}", only=only)
+        about_files = "" if empty else remark(read_text_csv(smk.input.files))
+        make_paper(name, run, f"results/{smk.config['run']}", only=only, remark=about_files)
 
 
 if "snakemake" in globals():

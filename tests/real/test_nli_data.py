@@ -4,12 +4,17 @@ import os
 from pathlib import Path
 
 import pytest
+import yaml
 
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.corpora.nli import LABELS, check_classes, hold_out, read_nli
-from scripts.biasflow.text.occupation_pairs import FEMININE, LISTS, MASCULINE, all_templates, read_word_lists, select
+from scripts.biasflow.text.occupation_pairs import LISTS, all_templates, read_word_lists, select
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+
+
+SCHEMA = Path(__file__).parents[2] / "scripts/biasflow/tasks/nli/schema.yaml"
+FULL = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))["properties"]["selections"]["properties"]["full"]["default"]
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +51,7 @@ def test_holding_out_a_tenth_of_the_premises(place):
 
 
 def test_the_full_set_has_1936512_pairs(lists):
-    pairs = select(
-        lists.occupations, all_templates(lists), templates=None, masculine=MASCULINE, feminine=FEMININE, form="a"
-    )
+    pairs = select(lists.occupations, all_templates(lists), **FULL, form="a")
     assert pairs.shape == (164, 1968, 2, 3) and len(pairs) == 1_936_512
     premises, hypotheses = pairs.sentences(1_936_510, 1_936_512)
     assert premises == ["A zoologist prepared a soup ."] * 2
@@ -66,4 +69,7 @@ def test_the_papers_size_is_33_templates_for_man_and_woman(lists):
 
 
 def test_the_gendered_words_are_the_released_ones(place):
-    assert place("dev2020-gendered-words").read_text(encoding="utf-8").split() == [*MASCULINE, *FEMININE]
+    assert place("dev2020-gendered-words").read_text(encoding="utf-8").split() == [
+        *FULL["masculine"],
+        *FULL["feminine"],
+    ]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.biasflow.plan.code import code_files, module_file
+from scripts.biasflow.base.code import code_files, module_file
+from scripts.biasflow.papers.paper import load
 from scripts.biasflow.plan.tasks import cuts_module, kind_of, plan_module
 from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 
@@ -106,6 +107,8 @@ def modules_of_job(script: str, *by_name: str) -> list[str]:
 def test_what_is_cheap_imports_no_torch():
     modules = [f"{module_of(entry)}" for entry in METRICS.values()]
     modules += [f"scripts.biasflow.papers.{paper}.targets" for paper in PAPERS]
+    modules += [f"scripts.biasflow.papers.{paper}.ledger" for paper in PAPERS if load(paper).encoders]
+    modules += ["scripts.biasflow.papers.released"]
     modules += ["scripts.biasflow.plan.external", "scripts.biasflow.plan.listing", "scripts.biasflow.results.matrix"]
     modules += [*PREPARING, *map(plan_module, TASKS)]
     loaded = imported(*modules)

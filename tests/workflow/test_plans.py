@@ -6,7 +6,8 @@ import shutil
 import pytest
 import yaml
 
-from scripts.biasflow.registry import READOUTS, rule_of
+from scripts.biasflow.papers.paper import load
+from scripts.biasflow.registry import JOBS_OF_READOUTS, rule_of
 from tests.workflow.conftest import ROOT, TINY
 
 CONFIGS = sorted(path.name for path in (ROOT / "config").glob("*.yaml") if "run:" in path.read_text())
@@ -16,6 +17,8 @@ CONFIGS = sorted(path.name for path in (ROOT / "config").glob("*.yaml") if "run:
 def test_every_configuration_plans_without_a_network(project, name):
     jobs = project.jobs(config=f"config/{name}")
     assert jobs["all"] == jobs["scores"] == jobs["matrix"] == 1
+    papers = yaml.safe_load((ROOT / "config" / name).read_text()).get("papers", {})
+    assert jobs.get("paper_ledger", 0) == any(load(paper).encoders for paper in papers)
 
 
 def test_an_encoder_of_ones_own_needs_one_path(project):
@@ -61,6 +64,13 @@ def test_each_table_is_a_target(project):
     assert not {"paper_dawkins2024", "paper_orgad2022"} & set(jobs)
 
 
+def test_the_ledger_is_a_target_that_needs_no_table_of_a_paper(project):
+    jobs = project.jobs("results/tiny/tables/ledger.csv")
+    assert jobs["paper_ledger"] == 1 and jobs["scores"] == 1
+    assert not {"paper_liang2020", "paper_dawkins2024", "paper_orgad2022", "matrix"} & set(jobs)
+    assert project.jobs("results/tiny/index.html")["paper_ledger"] == 1  # the page has its summary
+
+
 def test_what_is_made_of_printed_values_needs_nothing_else(project):
     jobs = project.jobs("results/tiny/tables/dawkins2024_audit.csv")
     assert set(jobs) == {"paper_dawkins2024_audit"}
@@ -85,7 +95,7 @@ def test_every_rule_says_what_it_needs():
 
 def test_every_readout_has_a_rule(project):
     listed = set(project.snakemake("--list-rules").stdout.split())
-    assert {rule_of(name) for name in READOUTS} <= listed
+    assert {rule_of(name) for name in JOBS_OF_READOUTS} <= listed
 
 
 def test_an_optional_encoder_that_is_not_there_is_said_and_left_out(project):

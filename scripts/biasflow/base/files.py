@@ -2,9 +2,11 @@
 
 import contextlib
 import errno
+import glob
 import hashlib
 import json
 import os
+import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +14,8 @@ from itertools import chain
 from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
+
+PART = ".part"  # how names of unfinished files and folders end
 
 
 @contextlib.contextmanager
@@ -33,13 +37,14 @@ def _explained(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it to `path` on success, remove it on any failure.
+    """Yield a temporary path beside `path`; rename it to `path` on success, remove it on any failure, and what killed
+    processes of this machine left for the same `path`.
 
     A full disk or a read-only folder becomes a one-line BiasflowError; what stood at `path` before stays."""
     path = Path(path)
     with _explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        handle, name = tempfile.mkstemp(**_beside(path))
         os.close(handle)
         temporary = Path(name)
         try:
@@ -52,11 +57,12 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def whole_folder(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `path`; on success it takes the place of `path`, on failure it is removed."""
+    """Yield a temporary folder beside `path`; on success it takes the place of `path`, on failure it is removed.
+    Leftovers are removed as by `whole_file`."""
     path = Path(path)
     with _explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
+        temporary = Path(tempfile.mkdtemp(**_beside(path)))
         try:
             yield temporary
             temporary.chmod(0o777 & ~_umask())
@@ -65,6 +71,26 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
             os.replace(temporary, path)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _beside(path: Path) -> dict:
+    """Where a temporary file for `path` lies and how it is called: its process is in the name, so that leftovers of
+    killed processes are known; they are removed here."""
+    start = f".{path.name}.{platform.node()}-"
+    for left in path.parent.glob(f"{glob.escape(start)}*{PART}"):
+        if _is_gone(int(left.name.removeprefix(start).partition(".")[0])):
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+    return {"dir": path.parent, "prefix": f"{start}{os.getpid()}.", "suffix": PART}
+
+
+def _is_gone(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # somebody else's, and there
+        pass
+    return False
 
 
 def _umask() -> int:

@@ -17,8 +17,9 @@ CONFIG = Path(__file__).parents[3] / "config"
 class Entry:
     """One external file.
 
-    url: upstream address. bytes, sha256: of the upstream file, None where unknown. mirror_path: the file's place in
-    a mirror folder. mirror_exact: whether a mirror's copy must be byte-equal to upstream."""
+    url: upstream address. bytes, sha256: of the upstream file, None where unknown; then columns and rows (None where
+    unknown, too) are what is known of it. mirror_path: the file's place in a mirror folder. mirror_exact: whether a
+    mirror's copy must be byte-equal to upstream."""
 
     name: str
     url: str
@@ -27,6 +28,8 @@ class Entry:
     mirror_exact: bool
     bytes: int | None = None
     sha256: str | None = None
+    columns: tuple[str, ...] = ()
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -60,15 +63,14 @@ class Catalogue:
         return encoder.sha256 if encoder is not None and encoder.revision == revision else {}
 
 
-def read_catalogue(
-    path: str | Path = CONFIG / "corpora.yaml", schema: str | Path = CONFIG / "schema" / "corpora.schema.yaml"
-) -> Catalogue:
+def read_catalogue(path: str | Path = CONFIG / "corpora.yaml") -> Catalogue:
     """Read and check the catalogue; BiasflowError names the file and the key that is wrong."""
     try:
         data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise BiasflowError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
-    validator = jsonschema.Draft202012Validator(yaml.safe_load(Path(schema).read_text(encoding="utf-8")))
+    schema = (CONFIG / "schema" / "corpora.schema.yaml").read_text(encoding="utf-8")
+    validator = jsonschema.Draft202012Validator(yaml.safe_load(schema))
     error = jsonschema.exceptions.best_match(validator.iter_errors(data))
     if error is not None:
         raise BiasflowError(f"{path}: key {'/'.join(map(str, error.absolute_path)) or '(top)'}: {error.message}.")
@@ -90,6 +92,7 @@ def _entry(name: str, keys: dict) -> Entry:
         mirror_exact=keys["mirror"]["exact"],
         bytes=keys["bytes"],
         sha256=keys["sha256"],
+        **{"columns": tuple(form["columns"]), "rows": form["rows"]} if (form := keys.get("form")) else {},
     )
 
 
@@ -103,7 +106,7 @@ def _keys_of(shard: int, keys: dict) -> dict:
     """The keys of one file of a data set: its number in the paths, and what is known of it."""
     paths = {at: keys[at] | {"path": keys[at]["path"].replace("{shard}", f"{shard:05d}")} for at in ("hub", "mirror")}
     known = keys["known"].get(str(shard), {"bytes": None, "sha256": None})
-    return paths | known | {"licence": keys["licence"]}
+    return paths | known | {key: keys[key] for key in ("licence", "form")}
 
 
 def scattered(count: int) -> list[int]:

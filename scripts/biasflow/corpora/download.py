@@ -3,46 +3,31 @@
 import contextlib
 import csv
 import logging
+import re
 import shutil
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import requests
 from tqdm import tqdm
-from urllib3.exceptions import InvalidHeader
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, InvalidHeader, NewConnectionError, ProxyError
 from urllib3.util import Retry as RetryAfter
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import sha256, whole_file
 from scripts.biasflow.corpora.catalogue import Entry
+from scripts.biasflow.corpora.form import PAGE, check_form, refuse_page
 from scripts.biasflow.corpora.lock import agree
+from scripts.biasflow.corpora.origins import VERIFIED_BY, Origin
 
 log = logging.getLogger(__name__)
 
-BLOCK = 1 << 16  # bytes written at once; a connection that drops loses less than this
+BLOCK = 1 << 16  # the most bytes that are written at once
 PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses that a later attempt may mend
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a file came from, for its provenance.
-
-    source: local | mirror | upstream. location: the path or address that was read. byte_equal_to_upstream: None where
-    upstream's sha256 is not known. note: the mirror's own remark on its copy."""
-
-    name: str
-    source: str
-    location: str
-    upstream: str
-    sha256: str
-    bytes: int
-    byte_equal_to_upstream: bool | None
-    licence: str
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +39,16 @@ class Retry:
     longest_wait: float = 120.0
     timeout: tuple[float, float] = (10.0, 60.0)  # seconds: to connect, between two reads
     sleep: Callable[[float], None] = time.sleep
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a server may take: disk and time. largest holds for what is unpacked, where no size is known."""
+
+    largest: int = 1 << 30  # bytes of a file
+    slowest: float = 1024.0  # bytes per second, on average over a `window`
+    window: float = 60.0  # seconds
+    deadline: float = 7200.0  # seconds for a file, with all attempts and waits
 
 
 class _PassingError(Exception):
@@ -73,12 +68,14 @@ def fetch(
     mirror: str | Path | None = None,
     wanted: Mapping[Entry, str | Path] | None = None,
     retry: Retry | None = None,
+    limits: Limits | None = None,
 ) -> Origin:
     """Put the file at `target` and say where it came from.
 
     Order of sources: local_files[entry.name], then mirror/entry.mirror_path, then entry.url. A mirror's copy must agree
-    with the mirror's MANIFEST.tsv, a download with the catalogue's size and sha256 or, where no sha256 is known, with
-    the lock file. A local file is the user's word: one that differs from upstream is used, with a warning.
+    with the mirror's MANIFEST.tsv, a download with the catalogue's size and sha256; where no sha256 is known, with the
+    one that the host states, with the form that the catalogue describes, and with the lock file. A local file is the
+    user's word: one that differs from upstream is used, with a warning.
     wanted: all files of the run and their targets, so that without a network one message can list every missing one.
     BiasflowError on any failure; then `target` is as it was before and nothing is left beside it."""
     retry = retry or Retry()
@@ -88,8 +85,10 @@ def fetch(
             _copy(path, part)
             note = _check_mirror(entry, Path(mirror), part) if source == "mirror" else ""
             return _describe_copy(entry, source, path, part, note)
+        limits = limits or Limits()
         try:
-            _download(entry, part, retry)
+            with _within(limits.deadline, entry):
+                stated = _download(entry, part, retry, limits)
         except _PassingError as failure:
             if failure.unreachable:
                 others = [
@@ -102,7 +101,7 @@ def fetch(
             raise BiasflowError(
                 f"{entry.name}: {entry.url}: given up after {retry.attempts} attempts: {failure}. Nothing was kept."
             ) from failure
-        return _verify_download(entry, part, lock_file)
+        return _verify_download(entry, part, stated, lock_file)
 
 
 def missing_files_message(missing: list[Entry], *, mirror: str | Path | None = None, reason: str) -> str:
@@ -157,14 +156,15 @@ def _check_mirror(entry: Entry, mirror: Path, part: Path) -> str:
     manifest = mirror / "MANIFEST.tsv"
     if not manifest.is_file():
         raise BiasflowError(f"{manifest}: missing; a mirror folder must list its files (path, bytes, sha256) there.")
-    with open(manifest, encoding="utf-8", newline="") as stream:
+    with open(manifest, encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
     row = next((row for row in rows if row.get("path") == entry.mirror_path), None)
     if row is None:
         raise BiasflowError(
             f"{manifest}: no row for {entry.mirror_path}, so {entry.name} cannot be checked; add its row."
         )
-    expected, came = (row.get("bytes"), row.get("sha256")), (str(part.stat().st_size), sha256(part))
+    expected = row.get("bytes"), (row.get("sha256") or "").lower()  # some tools write it in capitals
+    came = str(part.stat().st_size), sha256(part)
     if expected != came:
         raise BiasflowError(
             f"{mirror / entry.mirror_path}: expected {expected[0]} bytes, sha256 {expected[1]} (its MANIFEST.tsv); "
@@ -189,34 +189,57 @@ def _expected_and_came(entry: Entry, digest: str, size: int) -> str:
 def _describe_copy(entry: Entry, source: str, path: Path, part: Path, note: str) -> Origin:
     digest, size = sha256(part), part.stat().st_size
     equal = _equals_upstream(entry, digest, size)
+    exact = source == "mirror" and entry.mirror_exact
     if equal is False:
         difference = f"{entry.name}: {path} is not byte-equal to upstream: {_expected_and_came(entry, digest, size)}"
-        if source == "mirror" and entry.mirror_exact:
+        if exact:
             raise BiasflowError(f"{difference}. Nothing was kept; mend the mirror.")
         log.warning("%s. It is used all the same, and its provenance says so.", difference)
-    return Origin(entry.name, source, str(path), entry.url, digest, size, equal, entry.licence, note)
+    if exact:
+        _check_form(entry, part, str(path))
+    verified_by = "sha256" if equal else "manifest" if source == "mirror" else "nothing"
+    return Origin(entry.name, source, str(path), entry.url, digest, size, equal, verified_by, entry.licence, note)
 
 
-def _verify_download(entry: Entry, part: Path, lock_file: str | Path) -> Origin:
+def _check_form(entry: Entry, part: Path, location: str) -> None:
+    """BiasflowError if something else was sent in the file's place, as far as that can be seen."""
+    try:
+        refuse_page(part)
+        if entry.sha256 is None:
+            check_form(part, parquet=entry.url.endswith(".parquet"), columns=entry.columns, rows=entry.rows)
+    except BiasflowError as error:
+        why = str(error).removeprefix(f"{part}: ")
+        raise BiasflowError(f"{entry.name}: {location}: {why} Nothing was kept.") from error
+
+
+def _verify_download(entry: Entry, part: Path, stated: str | None, lock_file: str | Path) -> Origin:
+    """stated: the sha256 that the host states with the file, if it does."""
     digest, size = sha256(part), part.stat().st_size
-    if _equals_upstream(entry, digest, size) is False:
+    _check_form(entry, part, entry.url)
+    expected = entry if entry.sha256 else replace(entry, sha256=stated)
+    equal = _equals_upstream(expected, digest, size)
+    if equal is False:
         raise BiasflowError(
-            f"{entry.name}: {entry.url}: {_expected_and_came(entry, digest, size)}. Nothing was kept. "
+            f"{entry.name}: {entry.url}: {_expected_and_came(expected, digest, size)}. Nothing was kept. "
             "Either the transfer was altered (a proxy, a login page) or the file changed upstream."
         )
+    verified_by = "sha256" if entry.sha256 else "host" if stated else "form"
     if entry.sha256 is None:
         agree(lock_file, {entry.name: {"sha256": digest, "bytes": size, "url": entry.url}})
-    return Origin(entry.name, "upstream", entry.url, entry.url, digest, size, True, entry.licence)
+        log.info("%s: %s.", entry.name, VERIFIED_BY[verified_by])
+    return Origin(entry.name, "upstream", entry.url, entry.url, digest, size, equal, verified_by, entry.licence)
 
 
-def _download(entry: Entry, part: Path, retry: Retry) -> None:
-    """Stream entry.url into `part`, resuming between attempts; _PassingError when the last attempt failed."""
+def _download(entry: Entry, part: Path, retry: Retry, limits: Limits) -> str | None:
+    """Stream entry.url into `part`, resuming between attempts; the sha256 that the host states, if it does.
+
+    _PassingError when the last attempt failed."""
     etag = None
     for attempt in range(1, retry.attempts + 1):
         try:
             with _request(entry, part, etag, retry.timeout) as response:
                 etag = response.headers.get("ETag")
-                _receive(entry, part, response)
+                _receive(entry, part, response, limits)
             break
         except _PassingError as failure:
             if attempt == retry.attempts:
@@ -228,6 +251,7 @@ def _download(entry: Entry, part: Path, retry: Retry) -> None:
             wait = max(min(retry.first_wait * 2 ** (attempt - 1), retry.longest_wait), failure.wait)
             log.warning("%s: attempt %d of %d: %s; waiting %g s.", entry.name, attempt, retry.attempts, failure, wait)
             retry.sleep(wait)
+    return _stated(response)
 
 
 def _request(entry: Entry, part: Path, etag: str | None, timeout: tuple[float, float]) -> requests.Response:
@@ -244,11 +268,14 @@ def _request(entry: Entry, part: Path, etag: str | None, timeout: tuple[float, f
     except requests.ReadTimeout as error:
         raise _PassingError(f"no answer within {timeout[1]:g} s") from error
     except requests.ConnectionError as error:
-        raise _PassingError(_reason(error), unreachable=True) from error
+        raise _PassingError(_reason(error), unreachable=_unreachable(error)) from error
     except requests.RequestException as error:
         raise BiasflowError(f"{entry.name}: {entry.url}: {_reason(error)}.") from error
     if response.status_code in (200, 206):
-        return response
+        if not response.headers.get("Content-Type", "").lower().startswith("text/html"):
+            return response
+        response.close()
+        raise BiasflowError(f"{entry.name}: {entry.url}: {PAGE}. Nothing was kept.")
     response.close()
     status = f"HTTP status {response.status_code} {response.reason}"
     if response.status_code == 416:  # what we have does not fit the file: start from zero
@@ -261,8 +288,18 @@ def _request(entry: Entry, part: Path, etag: str | None, timeout: tuple[float, f
     )
 
 
-def _receive(entry: Entry, part: Path, response: requests.Response) -> None:
-    """Write the response's data to `part`, after what is there when the server resumed; _PassingError if data lack."""
+def _stated(response: requests.Response) -> str | None:
+    """The sha256 that the Hugging Face hub states of a large file, in its answer that leads to the file's storage."""
+    for answer in (*response.history, response):
+        etag = answer.headers.get("X-Linked-ETag", "").strip('"')
+        if re.fullmatch("[0-9a-f]{64}", etag):
+            return etag
+    return None
+
+
+def _receive(entry: Entry, part: Path, response: requests.Response, limits: Limits) -> None:
+    """Write the response's data to `part`, after what is there when the server resumed; _PassingError if data lack or
+    come too slowly, BiasflowError if there are too many."""
     have = part.stat().st_size
     resumed = response.status_code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
     if response.status_code == 206 and not resumed:
@@ -272,20 +309,46 @@ def _receive(entry: Entry, part: Path, response: requests.Response) -> None:
     compressed = "Content-Encoding" in response.headers  # although we asked for none
     length = response.headers.get("Content-Length", "")
     whole = have + int(length) if length.isdigit() and not compressed else entry.bytes
+    most = entry.bytes or limits.largest
+    if whole is not None and whole > most:
+        raise _too_large(entry, f"{whole} bytes are to come, more", most)
     # disable=None: a bar on a terminal, nothing in a log
     bar = tqdm(total=whole, initial=have, unit="B", unit_scale=True, desc=entry.name, disable=None)
     try:
         with open(part, "ab" if resumed else "wb") as stream, bar:
-            for block in response.iter_content(BLOCK):
+            for block in _blocks(response, limits):
                 stream.write(block)
                 bar.update(len(block))
-    except requests.RequestException as error:
+                if stream.tell() > most:
+                    raise _too_large(entry, "more bytes came", most)
+    except HTTPError as error:
         broken_off = f"broken off after {part.stat().st_size} of {whole or 'unknown'} bytes"
         if compressed:  # its ranges count other bytes than ours
             part.write_bytes(b"")
         raise _PassingError(broken_off) from error
-    if whole is not None and part.stat().st_size < whole:
-        raise _PassingError(f"truncated: expected {whole} bytes, came {part.stat().st_size}")
+    came = part.stat().st_size
+    if not came:
+        raise _PassingError("an empty answer")
+    if whole is not None and came < whole:
+        raise _PassingError(f"truncated: expected {whole} bytes, came {came}")
+
+
+def _blocks(response: requests.Response, limits: Limits) -> Iterator[bytes]:
+    """What comes, as soon as it comes (`iter_content` would wait for whole blocks, however slow they are)."""
+    since, came = time.monotonic(), 0
+    while block := response.raw.read1(BLOCK, decode_content=True):
+        yield block
+        came += len(block)
+        took = time.monotonic() - since
+        if took >= limits.window:
+            if came < limits.slowest * took:
+                raise _PassingError(f"{came} bytes in {took:.0f} s, fewer than {limits.slowest:g} a second")
+            since, came = time.monotonic(), 0
+
+
+def _too_large(entry: Entry, came: str, most: int) -> BiasflowError:
+    known = "its size in config/corpora.yaml" if entry.bytes else "the most that is taken of a file of unknown size"
+    return BiasflowError(f"{entry.name}: {entry.url}: {came} than {most}, {known}. Nothing was kept.")
 
 
 def _retry_after(response: requests.Response) -> float:
@@ -300,6 +363,31 @@ def _reason(error: requests.RequestException) -> str:
     """The cause of an error of requests, in one line."""
     cause = error.args[0] if error.args else error
     return " ".join(str(getattr(cause, "reason", cause)).split()) or type(error).__name__
+
+
+def _unreachable(error: requests.ConnectionError) -> bool:
+    """Whether nobody answered, as without a network; a garbled answer or a wrong certificate is somebody's."""
+    reason = getattr(error.args[0] if error.args else None, "reason", None)
+    return isinstance(reason, (ConnectTimeoutError, NewConnectionError, ProxyError))
+
+
+@contextlib.contextmanager
+def _within(seconds: float, entry: Entry) -> Iterator[None]:
+    """BiasflowError when the body takes longer: whatever it waits for, also a server that sends headers by the byte."""
+    if threading.current_thread() is not threading.main_thread():  # others get no signals
+        yield
+        return
+
+    def stop(number, frame):
+        raise BiasflowError(f"{entry.name}: {entry.url}: not here after {seconds:g} s. Nothing was kept; run again.")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @contextlib.contextmanager

@@ -1,6 +1,5 @@
-"""Pretrained encoders from the Hugging Face hub: one pinned revision, safetensors weights only, every file verified."""
+"""Pretrained encoders from the Hugging Face hub: one pinned revision, safetensors weights only, every file checked."""
 
-import json
 import re
 import shutil
 import sys
@@ -9,8 +8,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from safetensors import SafetensorError, safe_open
+
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import sha256, whole_folder
+from scripts.biasflow.base.files import read_json, read_text, sha256, whole_folder
+from scripts.biasflow.corpora.form import refuse_page
 from scripts.biasflow.corpora.lock import agree
 
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json")  # any one of them makes a tokenizer
@@ -42,8 +44,9 @@ def download_encoder(
 ) -> HubOrigin:
     """Put an encoder of the hub into `folder`: config, tokenizer and safetensors weights, nothing else.
 
-    revision: full commit hash. known: sha256 by file name (config/corpora.yaml); the other files are guarded by the
-    lock file. The hub's own cache (HF_HOME) is used and filled, so a complete cache works with HF_HUB_OFFLINE=1.
+    revision: full commit hash. known: sha256 by file name (config/corpora.yaml). The other files must be of their form,
+    large ones have the sha256 that the hub states, and the lock file guards all of them. The hub's own cache (HF_HOME)
+    is used and filled, so a complete cache works with HF_HUB_OFFLINE=1.
     BiasflowError in one line: no network, unknown id or revision, no safetensors weights, an altered file."""
     if not re.fullmatch("[0-9a-f]{40}", revision):
         raise BiasflowError(
@@ -51,6 +54,8 @@ def download_encoder(
         )
     snapshot = _snapshot(id, revision)
     names = sorted(path.name for path in snapshot.iterdir() if any(fnmatchcase(path.name, known) for known in FILES))
+    for name in names:
+        _check_form(id, snapshot / name)
     _check_complete(id, revision, snapshot, names)
     with whole_folder(folder) as part:
         for name in names:
@@ -93,6 +98,29 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
+def _check_form(id: str, path: Path) -> None:
+    """BiasflowError if the file cannot be what its name says: a page, or half a file, must not be recorded."""
+    try:
+        refuse_page(path)
+        if path.suffix == ".json":
+            read_json(path)
+        elif path.suffix == ".safetensors":
+            with safe_open(path, "np"):  # the header must be whole, and the file as long as it says
+                pass
+        elif not read_text(path).strip():
+            raise BiasflowError("empty")
+    except (BiasflowError, SafetensorError) as error:
+        raise _altered(id, path.name, _line(error).removeprefix(f"{path}: ").rstrip(".")) from error
+    stated = path.resolve().name  # the cache calls a large file by its sha256, as the hub states it
+    if re.fullmatch("[0-9a-f]{64}", stated) and stated != (came := sha256(path)):
+        raise _altered(id, path.name, f"expected sha256 {stated} (which the hub states), came {came}")
+
+
+def _altered(id: str, name: str, why: str) -> BiasflowError:
+    advice = "Nothing was kept; remove the model from the hub's cache (`hf cache rm`) and run again."
+    return BiasflowError(f"{id}: {name}: {why}. {advice}")
+
+
 def _check_complete(id: str, revision: str, snapshot: Path, names: list[str]) -> None:
     """config.json, a tokenizer and all weights must be there (a cache may hold a part of the revision only)."""
     if "config.json" not in names:
@@ -105,7 +133,7 @@ def _check_complete(id: str, revision: str, snapshot: Path, names: list[str]) ->
             "revision that has model.safetensors, or convert the model and name its folder."
         )
     if WEIGHTS_INDEX in names:
-        shards = set(json.loads((snapshot / WEIGHTS_INDEX).read_text(encoding="utf-8"))["weight_map"].values())
+        shards = set(read_json(snapshot / WEIGHTS_INDEX)["weight_map"].values())
         if shards - set(names):
             raise BiasflowError(f"{id}: revision {revision} lacks {', '.join(sorted(shards - set(names)))}.")
 
@@ -118,8 +146,5 @@ def _verify(id: str, files: Mapping[str, dict], *, known: Mapping[str, str], loc
     for name, digest in known.items():
         came = files.get(name, {}).get("sha256")
         if came != digest:
-            raise BiasflowError(
-                f"{id}: {name}: expected sha256 {digest}, came {came or 'no such file'}. Nothing was kept; remove the "
-                "model from the hub's cache (`hf cache rm`) and run again."
-            )
+            raise _altered(id, name, f"expected sha256 {digest}, came {came or 'no such file'}")
     agree(lock_file, {came["url"]: came for name, came in files.items() if name not in known})

@@ -96,26 +96,6 @@ def items(stereoset: str | Path) -> pd.DataFrame:
     return pd.concat([table.assign(filling=filling) for filling in fillings], ignore_index=True)
 
 
-def read_other_sentences(path: str | Path) -> pd.DataFrame:
-    """Read the sentences of StereoSet's dev.json that are in no inter-sentence triple of bias type gender.
-
-    Returns one row per distinct sentence: item (StereoSet's id), part (intersentence | intrasentence), bias_type,
-    sentence. BiasflowError names the file, the item and the field."""
-    rows: dict[str, tuple] = {}
-    for part in ("intersentence", "intrasentence"):
-        for position, item in enumerate(_json_items(Path(path), part), start=1):
-            where = f"{path}: {part.replace('sentence', '-sentence')} item {position}"
-            id, bias_type = _field(where, item, "id"), _field(where, item, "bias_type")
-            if (part, bias_type) == ("intersentence", "gender"):
-                continue
-            texts = [_field(where, each, "sentence") for each in _field(where, item, "sentences", list)]
-            if part == "intersentence":
-                texts.insert(0, _field(where, item, "context"))
-            for text in texts:
-                rows.setdefault(text, (id, part, bias_type, text))
-    return pd.DataFrame(rows.values(), columns=["item", "part", "bias_type", "sentence"], dtype="str")
-
-
 def read_gender_swapped(path: str | Path) -> pd.DataFrame:
     """Read the authors' gender-swapped triples (Dawkins et al. 2024, dev.csv or test.csv) as a stimuli table.
 

@@ -91,17 +91,13 @@ def contents(articles: Iterable[Iterable[Piece]], words: tuple[Iterable[str], It
     return pd.concat([table, total]).fillna("").rename_axis("kind").reset_index()
 
 
-def natural_sentences(paragraph: str) -> list[str]:
+def natural_sentences(paragraph: str) -> list[tuple[str, tuple[str, ...]]]:
     """Split a tokenised paragraph into sentences and undo the tokenisation: ` @-@ `, ` , `, ` 's`, quotes, brackets.
+    The natural text of each, and its tokens.
 
     A sentence ends at a full stop that is a token of its own (the tokenisation leaves those of abbreviations and
     initials attached: `Mr.`, `H.`), with the quotes and brackets that close after it, before a token that can begin
     another sentence."""
-    return [text for text, _ in _sentences(paragraph)]
-
-
-def _sentences(paragraph: str) -> list[tuple[str, tuple[str, ...]]]:
-    """The natural text and the tokens of each sentence."""
     tokens = paragraph.split()
     sentences, first, text, glue, opened = [], 0, "", True, dict.fromkeys(QUOTES, False)
     ended = False
@@ -172,7 +168,7 @@ def _articles(path: Path, lines: list[str]) -> list[list[Piece]]:
         if line.startswith("= "):
             articles[-1].append(Piece(HEADING, line, tuple(line.split())))
         elif line:
-            articles[-1] += [Piece(_kind(text), text, words) for text, words in _sentences(line)]
+            articles[-1] += [Piece(_kind(text), text, words) for text, words in natural_sentences(line)]
     return articles
 
 

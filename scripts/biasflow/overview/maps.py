@@ -99,8 +99,8 @@ def _headers(cells: pd.DataFrame) -> list[str]:
 
 
 def _viable(cells: pd.DataFrame) -> pd.Series:
-    """By name: whether a cost was measured, and none is more than 5 % worse than that of the untouched model."""
-    costs = cells[(cells["group"] == COST) & cells["value"].notna()]
+    """By name: whether a cost was compared with that of the untouched model, and none is more than 5 % worse."""
+    costs = cells[(cells["group"] == COST) & cells["untouched"].notna()]
     names = pd.Index(cells["name"].unique())
     kept = pd.Series(names.isin(costs["name"]), index=names)
     for (_, untouched, better), block in costs.groupby(["header", "untouched", "better"], sort=False):

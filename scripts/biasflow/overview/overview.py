@@ -39,10 +39,14 @@ def write_page(
     commit: str,
     papers: Sequence[PaperLinks],
     tables: Mapping[str, str],
+    files: str,
+    ledger: Sequence[Mapping[str, str]],
 ) -> None:
     """Write the page, whole or not at all; nothing in it is fetched from elsewhere.
 
-    tables: name -> file beside the page of the run's own tables; commit: of the code, or "" where it is not known."""
+    tables: name -> file beside the page of the run's own tables; files: what is to be said of the external files, or
+    ""; ledger: a row per paper of its summary (papers.ledger.summary), as texts, none without a paper that prints
+    numbers; commit: of the code, or "" where it is not known."""
     text = _TEMPLATES.get_template("page.html").render(
         contents=contents,
         run=run,
@@ -50,6 +54,8 @@ def write_page(
         date=datetime.date.today().isoformat(),
         papers=papers,
         tables=tables,
+        files=files,
+        ledger=ledger,
         drawing={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},
     )
     with whole_file(path) as temporary:

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -15,12 +16,15 @@ from scripts.biasflow.results.tables import write_table
 NOTE = "note"  # in a table's attrs: what its caption says more in this run
 
 
-def make_paper(name: str, run: Run, folder: str | Path, *, only: Collection[str] | None = None) -> list[Path]:
+def make_paper(
+    name: str, run: Run, folder: str | Path, *, only: Collection[str] | None = None, remark: str = ""
+) -> list[Path]:
     """Write a paper's tables (CSV, LaTeX, HTML), figures (SVG, PDF) and pages (HTML) into `folder`; their paths.
 
     What to make stands in papers/<name>/targets.py: TABLES and FIGURES, name -> function of the run that gives a
     DataFrame or a Figure, and PAGES, name -> function of the run and the caption that gives HTML. A table's
-    `attrs["note"]` is added to its caption. `only`: names of targets (<paper>_<name>). A target that fails does not
+    `attrs["note"]` is added to its caption, and so is `remark` to the captions of all tables and pages. `only`: names
+    of targets (<paper>_<name>). A target that fails does not
     keep the others from being written: one BiasflowError at the end names all that failed, and its cause holds their
     tracebacks. BiasflowError at once if targets.py and paper.yaml differ, or for an unknown name in `only`."""
     text = load(name)
@@ -34,8 +38,9 @@ def make_paper(name: str, run: Run, folder: str | Path, *, only: Collection[str]
             if only is not None and target not in only:
                 continue
             paths = [Path(folder, file) for file in text.files(kind, target)]
+            about = getattr(text, kind)[target.removeprefix(f"{name}_")]
             try:
-                _WRITERS[kind](function, run, paths, getattr(text, kind)[target.removeprefix(f"{name}_")])
+                _WRITERS[kind](function, run, paths, replace(about, caption=f"{about.caption} {remark}".strip()))
             except Exception as error:  # whatever is wrong with one target, the others are made
                 failed[target] = error
             else:

@@ -1,7 +1,7 @@
 """What a paper calls its tables, figures and pages, and how it is cited: its paper.yaml. Imports no pandas."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import yaml
@@ -27,7 +27,8 @@ class Target:
 @dataclass(frozen=True)
 class PaperText:
     """A paper.yaml. tables, figures and pages by name (without the paper's); published: what each of its files
-    published/<name>.csv holds; audit: the tables that are made of printed values alone."""
+    published/<name>.csv holds; encoders: name in these files -> the hub's id and revision that we read it to be; audit:
+    the tables that are made of printed values alone."""
 
     name: str
     title: str
@@ -39,6 +40,7 @@ class PaperText:
     doi: str = ""
     url: str = ""
     audit: Sequence[str] = ()
+    encoders: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def targets(self, kind: str) -> list[str]:
         """The names of all "tables", "figures" or "pages" as files and rules have them: <paper>_<name>."""
@@ -64,6 +66,11 @@ class PaperText:
             for kind in _SUFFIXES
             for target, caption in self.captions(kind).items()
         ]
+
+
+def load_tables(path: Path) -> dict[str, Target]:
+    """Read a file of tables alone: name -> target. BiasflowError for an unknown key or an empty caption."""
+    return {name: _target(path, name, entry) for name, entry in yaml.safe_load(path.read_text("utf-8")).items()}
 
 
 def load(name: str, folder: Path = HERE) -> PaperText:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scripts.biasflow.corpora.catalogue import Catalogue
-from scripts.biasflow.plan.cells import plan
+from scripts.biasflow.plan.cells import Plan, plan
 from scripts.biasflow.plan.datasets import (
     AUTHORS_STIMULI,
     CHINESE_ARTICLES,
@@ -13,15 +13,27 @@ from scripts.biasflow.plan.datasets import (
     fitting_files,
 )
 from scripts.biasflow.plan.encoders import Encoders
-from scripts.biasflow.plan.facts import gather
+from scripts.biasflow.plan.facts import Facts, gather
+from scripts.biasflow.plan.names import require
 from scripts.biasflow.plan.paths import CORPORA
 from scripts.biasflow.plan.tasks import TaskPlan
+
+
+def check_files(config: Mapping, catalogue: Catalogue) -> None:
+    """BiasflowError for a key of `files` that is no external file: the path beside it would never be looked at."""
+    for name in config["files"]:
+        require(name, catalogue.files, f"files.{name}", "files of config/corpora.yaml")
 
 
 def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:
     """The names of all external files that a run with this (resolved) configuration reads."""
     facts = gather(config)
-    found, encoders = plan(config, facts), Encoders(config, facts)
+    return files_read(config, catalogue, facts, plan(config, facts))
+
+
+def files_read(config: Mapping, catalogue: Catalogue, facts: Facts, found: Plan) -> list[str]:
+    """The same of a run that is planned already."""
+    encoders = Encoders(config, facts)
     readings, trained = found.readings.values(), found.trained.values()
     files = {file for reading in readings for names in reading.dataset.files.values() for file in names}
     for encoder in {each.encoder for each in (*(reading.model for reading in readings), *trained)}:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.plan.encoders import Encoders
@@ -50,7 +50,7 @@ class Inputs:
 
     def paper_inputs(self, paper: str) -> Named:
         """What the tables and figures of a paper wait for."""
-        tables = {name: f"{self.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names")}
+        tables = {name: f"{self.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
         return tables | {"item_files": list(items_of(self.config, self.plan, paper).inputs)}
 
     def paper_options(self, paper: str) -> Named:
@@ -58,8 +58,19 @@ class Inputs:
         options = dict(self.config["papers"][paper])
         options["tops"] = self.config["metrics"]["strength"]["tops"]
         options["chinese"] = self.config["metrics"]["occtmp"]["chinese"]
+        options["ceat_text"] = self.config["metrics"]["ceat"]["text"]
         task = TaskPlan(self.config, options["task"]) if options.get("task") else None
         return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
+
+    def ledger_inputs(self, papers: Iterable[str]) -> Named:
+        """What the ledger of these papers waits for."""
+        own = [self.paper_inputs(paper) for paper in papers]
+        together = {name: file for inputs in own for name, file in inputs.items()}
+        return together | {"item_files": list(dict.fromkeys(file for each in own for file in each["item_files"]))}
+
+    def ledger_params(self, papers: Iterable[str]) -> dict[str, tuple[Named, dict[str, dict[str, str]]]]:
+        """Paper -> its options, and its item files by role."""
+        return {name: (self.paper_options(name), items_of(self.config, self.plan, name).files) for name in papers}
 
     def digest(self) -> str:
         """Changes with everything that plan.csv and names.csv show."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.provenance import RECORD
 
 ENCODER_SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 PLANTED = "planted"
@@ -22,8 +23,8 @@ def local_folder(encoder: Mapping, mirror: str | None) -> Path | None:
 def local_files(encoder: Mapping, mirror: str | None) -> list[str]:
     """The files of a local encoder that its results depend on, config.json first."""
     folder = local_folder(encoder, mirror)
-    files = sorted(str(file) for file in folder.iterdir() if file.suffix in ENCODER_SUFFIXES)
-    return [str(folder / "config.json"), *(file for file in files if Path(file).name != "config.json")]
+    found = (file for file in folder.iterdir() if file.suffix in ENCODER_SUFFIXES and file.name != "config.json")
+    return [str(folder / "config.json"), *sorted(str(file) for file in found if not file.name.endswith(RECORD))]
 
 
 def is_external(config: Mapping, encoder: str) -> bool:

@@ -1,20 +1,20 @@
 """An association test in the language of the planted corpus: its answer is known."""
 
 from scripts.biasflow.corpora.seat import AssociationTest, ExampleSet
-from scripts.biasflow.planted.world import World, load_world
+from scripts.biasflow.planted.world import load_world
 
 PLANTED = "planted"
 WORDS = 8  # of each kind: 12,870 partitions of the targets, so that the test is exact
 _PERSONS = ("noun", "kin")
 
 
-def planted_test(world: World | None = None) -> AssociationTest:
+def planted_test() -> AssociationTest:
     """Are the occupations of women closer to feminine words than those of men are?
 
     X, Y: the WORDS occupations with the largest and with the smallest share of women (of equal ones the first listed);
     A, B: feminine and masculine nouns, in pairs. In an encoder of the planted corpus the effect should be positive,
     the more so the larger its bias, and about 0 at bias 0."""
-    world = world or load_world()
+    world = load_world()
     by_share = sorted(world.occupations, key=lambda name: -world.shares[name])
     persons = [person for person in world.persons if person.kind in _PERSONS]
     nouns = dict.fromkeys((person.feminine.split()[-1], person.masculine.split()[-1]) for person in persons)

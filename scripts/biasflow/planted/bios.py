@@ -1,19 +1,16 @@
-"""Biographies in the language of the planted corpus, with a known amount of gender bias and a known best classifier."""
+"""Biographies in the language of the planted corpus, with a known amount of gender bias."""
 
-import functools
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.bios import COLUMNS, NAME_SEPARATOR
-from scripts.biasflow.planted.frames import PRONOUNS, sentence, slots
+from scripts.biasflow.planted.frames import PRONOUNS, grammar_file, sentence, slots
 from scripts.biasflow.planted.world import FOLDER, Person, World, check_bias, load_world
 from scripts.biasflow.text.scrub import scrub
 
@@ -43,26 +40,7 @@ class Grammar:
     family_share: float
 
 
-@dataclass(frozen=True)
-class BestClassifier:
-    """What the best possible classifier reaches on average; `professions` holds one row per profession, alphabetical:
-    profession, share_of_women (in the corpus), tpr_women, tpr_men, tpr_gap (women less men).
-
-    accuracy  on a test set with as many women as men in each profession (min(women, men) of either)
-    accuracy_as_drawn  on biographies as they are drawn, where the gender, if it is seen, helps"""
-
-    accuracy: float
-    accuracy_as_drawn: float
-    professions: pd.DataFrame
-
-    @property
-    def gap_pearson(self) -> float:
-        """Pearson correlation of the TPR gap with the share of women; NaN where one of them is constant."""
-        gap, share = self.professions["tpr_gap"], self.professions["share_of_women"]
-        return float(gap.corr(share)) if gap.std() > 1e-9 and share.std() > 1e-9 else float("nan")
-
-
-def biographies(*, bias: float, seed: int, n: int, world: World | None = None) -> pd.DataFrame:
+def biographies(*, bias: float, seed: int, n: int) -> pd.DataFrame:
     """n biographies with the columns of `corpora.bios`: text, profession, gender, name, scrubbed; all texts differ.
 
     Each draws a profession uniformly, the gender from P(woman) = 0.5 + bias * (share of the profession - 0.5), a name
@@ -70,13 +48,13 @@ def biographies(*, bias: float, seed: int, n: int, world: World | None = None) -
     probability `family_share`, a sentence with a noun that tells the gender too. Name, pronouns and nouns depend on the
     gender only and hints on the profession only, so what gender says of the profession is the planted share and
     nothing else. `scrubbed` is the text without names, pronouns and titles; the nouns of the family stay. Same
-    arguments, same biographies. `best_classifier` gives the answer to expect.
+    arguments, same biographies.
 
     BiasflowError: a bias outside [0, 1], n below 1, or more than the grammar can tell apart."""
     check_bias(bias)
     if n < 1:
         raise BiasflowError(f"planted biographies: {n} were asked for; give at least 1.")
-    world = world or load_world()
+    world = load_world()
     grammar = load_grammar(world=world)
     rng = np.random.default_rng(seed)
     names = [person for person in world.persons if person.kind == "name"]
@@ -102,67 +80,19 @@ def biographies(*, bias: float, seed: int, n: int, world: World | None = None) -
     raise BiasflowError(f"planted biographies: {n} were asked for, and only {len(found)} different ones were found.")
 
 
-def best_classifier(
-    *, bias: float, text: Literal["raw", "scrubbed", "gendered"] = "raw", world: World | None = None
-) -> BestClassifier:
-    """What the best classifier of planted biographies with this bias reaches: the answer that is planted.
-
-    It answers the profession k with the largest P(k) P(gender | k) P(hint 1 | k) P(hint 2 | k), all of them known, and
-    shares its answer evenly where several are largest. Every pair of hints is counted, so there is no sampling error.
-
-    text  what it sees of the gender: "raw" always shows it; "scrubbed" (names, pronouns, titles) shows it in
-          `family_share` of the texts; "gendered" (nouns too) never does.
-
-    It takes a gender with the smallest lead, so its gaps are the same at any bias above 0; those of a model that learns
-    from few biographies grow with it. At bias 0, and for a perfect learner of balanced data at any, gender tells
-    nothing: there is no gap. (Oversampling balances by repeating the few biographies of the rarer gender; a model that
-    learns those by heart keeps the gap.)"""
-    check_bias(bias)
-    world = world or load_world()
-    grammar = load_grammar(world=world)
-    if text not in ("raw", "scrubbed", "gendered"):
-        raise BiasflowError(f"planted biographies: text {text!r} is none of raw, scrubbed, gendered.")
-    shown = {"raw": 1.0, "scrubbed": grammar.family_share, "gendered": 0.0}[text]
-    share = np.array([world.share(profession, bias) for profession in grammar.professions])
-    p_gender = np.stack([share, 1 - share])  # [gender, profession]
-    p_hints = grammar.p_hint
-    for _ in range(HINTS - 1):
-        p_hints = np.einsum("ki,kj->kij", p_hints, grammar.p_hint).reshape(len(share), -1)
-    hidden = _tpr(p_hints, np.ones_like(share))
-    tpr = np.stack([shown * _tpr(p_hints, known) + (1 - shown) * hidden for known in p_gender])
-    table = pd.DataFrame(
-        {
-            "profession": grammar.professions,
-            "share_of_women": share,
-            "tpr_women": tpr[0],
-            "tpr_men": tpr[1],
-            "tpr_gap": tpr[0] - tpr[1],
-        }
-    )
-    return BestClassifier(
-        accuracy=float(np.average(tpr.mean(axis=0), weights=p_gender.min(axis=0))),
-        accuracy_as_drawn=float((p_gender * tpr).sum(axis=0).mean()),
-        professions=table,
-    )
-
-
 def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Grammar:
     """The grammar of the planted biographies.
 
     BiasflowError names the file and the entry at fault: a part that is missing, a slot that nothing fills, a profession
     that is no occupation of `world` or not in exactly one pair, a weight outside (0, 1), a hint that is an item of
     `world` (it would go with a gender) or that two lists hold."""
-    try:
-        content = _read(Path(path))
+    with grammar_file(path, "the grammar of the planted biographies") as content:
         frames = {part: tuple(content[part]) for part in _SLOTS}
         relations = {gender: tuple(content["relations"][gender]) for gender in GENDERS}
         pairs = [(tuple(p["professions"]), float(p["weight"]), tuple(p["hints"])) for p in content["pairs"]]
         anyone, anyone_hints = float(content["anyone"]["weight"]), tuple(content["anyone"]["hints"])
         own = {profession: tuple(hints) for profession, hints in content["own"].items()}
         family_share = float(content["family_share"])
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = " ".join(str(error).split())
-        raise BiasflowError(f"{path}: cannot be read as the grammar of the planted biographies ({reason}).") from error
     for part, allowed in _SLOTS.items():
         for frame in frames[part]:
             if slots(frame) - allowed:
@@ -197,20 +127,6 @@ def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Gr
             ):
                 p_hint[paired.index(name), [hints.index(word) for word in words]] = share / len(words)
     return Grammar(frames, tuple(paired), hints, p_hint, relations, family_share)
-
-
-@functools.cache
-def _read(path: Path) -> dict:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
-
-
-def _tpr(p_hints: np.ndarray, p_known: np.ndarray) -> np.ndarray:
-    """True positive rate of each profession, shape [professions].
-
-    p_hints: P(hints | profession), [professions, outcomes]; p_known: P(what is known of the gender | profession)."""
-    score = p_hints * p_known[:, None]
-    best = score >= score.max(axis=0) * (1 - 1e-9)
-    return (p_hints * best / best.sum(axis=0)).sum(axis=1)
 
 
 def _words(gender: str, first: Person, titled: Person) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Documents with coreference clusters in the language of the planted corpus: a known bias and a known best answer."""
 
-import functools
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.conll import Clusters, Document, Span, new_document, without_singletons
 from scripts.biasflow.planted.corpus import held_out
-from scripts.biasflow.planted.frames import PRONOUNS, slots
+from scripts.biasflow.planted.frames import PRONOUNS, grammar_file, slots
 from scripts.biasflow.planted.world import FOLDER, World, check_bias, load_world
 from scripts.biasflow.tasks.coreference.f1 import conll_average, conll_f1
 
@@ -61,9 +59,7 @@ class Answered:
         return conll_f1(gold, self.best, names=[document.name for document in self.documents]).average
 
 
-def coreference_documents(
-    *, bias: float, seed: int, n: int, name: str = "train", world: World | None = None
-) -> Answered:
+def coreference_documents(*, bias: float, seed: int, n: int, name: str = "train") -> Answered:
     """n documents of a few scenes, with keys `pl/<name>/0` ...; same arguments, same documents.
 
     A scene about a name or an occupation opens with it and a pronoun and goes on with pronouns only; a name may come
@@ -80,14 +76,14 @@ def coreference_documents(
     check_bias(bias)
     if n < 1:
         raise BiasflowError(f"planted coreference: {n} documents were asked for; give at least 1.")
-    world = world or load_world()
+    world = load_world()
     grammar = load_grammar(world=world)
     rng = np.random.default_rng(seed)
     drafts = [_document(grammar, world, bias, rng) for _ in range(n)]
     return _answered(drafts, f"pl/{name}")
 
 
-def coreference_pairs(*, bias: float, seed: int, n: int, world: World | None = None) -> tuple[Answered, Answered]:
+def coreference_pairs(*, bias: float, seed: int, n: int) -> tuple[Answered, Answered]:
     """n pro- and n anti-stereotypical sentences about two occupations, row by row the same but for the pronouns.
 
     The pronouns mean the first occupation with the probability of the frame; in a pro-stereotypical sentence they have
@@ -97,7 +93,7 @@ def coreference_pairs(*, bias: float, seed: int, n: int, world: World | None = N
     check_bias(bias)
     if n < 1:
         raise BiasflowError(f"planted coreference: {n} pairs were asked for; give at least 1.")
-    world = world or load_world()
+    world = load_world()
     grammar = load_grammar(world=world)
     rng = np.random.default_rng(seed)
     free = list(_held_out_pairs(grammar).items())
@@ -110,13 +106,13 @@ def coreference_pairs(*, bias: float, seed: int, n: int, world: World | None = N
     return tuple(_answered(side, f"pl/{name}") for side, name in zip(zip(*drafts, strict=True), SIDES, strict=True))
 
 
-def best_difference(*, bias: float, world: World | None = None) -> float:
+def best_difference(*, bias: float) -> float:
     """The F1 difference, pro less anti, in points (0 to 100), that the best predictor has on `coreference_pairs`.
 
     Every frame, pair of occupations and meaning is counted with its probability, so there is no sampling error. 0 at
     bias 0, where the frame alone decides; it grows in steps, when the gender outweighs one more frame."""
     check_bias(bias)
-    world = world or load_world()
+    world = load_world()
     grammar = load_grammar(world=world)
     drafts, weights = [], []
     for frame, pairs in _held_out_pairs(grammar).items():
@@ -139,8 +135,7 @@ def load_grammar(path: str | Path = FOLDER / "coreference.yaml", *, world: World
     BiasflowError names the file and what is wrong: a part that is missing, a slot that nothing fills, an occupation
     that `world` lacks or that is not in one list, a probability outside (0, 1), and combinations of which all or none
     are held out."""
-    try:
-        content = _read(Path(path))
+    with grammar_file(path, "the grammar of the planted documents") as content:
         grammar = Grammar(
             scenes=tuple(float(content["scenes"][kind]) for kind in KINDS),
             per_document=tuple(map(int, content["per_document"])),
@@ -150,16 +145,8 @@ def load_grammar(path: str | Path = FOLDER / "coreference.yaml", *, world: World
             continuations=tuple(content["continuations"]),
             two=tuple(TwoFrame(float(entry["one"]), entry["frame"]) for entry in content["two"]),
         )
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise BiasflowError(f"{path}: cannot be read as the grammar of the planted documents ({reason}).") from error
     _check(path, grammar, world)
     return grammar
-
-
-@functools.cache
-def _read(path: Path) -> dict:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def _check(path: str | Path, grammar: Grammar, world: World) -> None:

@@ -12,7 +12,7 @@ NEUTRAL = 0.8  # share of the continuations that name no gender, in themes with 
 HELD_OUT = 8  # one in so many combinations of opening, continuation and person is kept for the StereoSet-like triples
 
 
-def discourses(*, bias: float, seed: int, n: int, world: World | None = None) -> list[list[str]]:
+def discourses(*, bias: float, seed: int, n: int) -> list[list[str]]:
     """n two-sentence discourses, about half of them about women whatever the bias; same arguments, same text.
 
     Each draws a theme by weight, an item of the theme uniformly, the gender of the person from P(woman) =
@@ -23,7 +23,7 @@ def discourses(*, bias: float, seed: int, n: int, world: World | None = None) ->
     check_bias(bias)
     if n < 1:
         raise BiasflowError(f"planted: a corpus of {n} discourses was asked for; give at least 1.")
-    world = world or load_world()
+    world = load_world()
     rng = np.random.default_rng(seed)
     documents: list[list[str]] = []
     while len(documents) < n:

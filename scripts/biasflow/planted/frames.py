@@ -1,6 +1,8 @@
 """Sentence frames: reading them, and filling one with a person, an item or scenery words."""
 
-from collections.abc import Collection, Mapping
+import contextlib
+import functools
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
@@ -55,13 +57,24 @@ def sentence(frame: str, fillers: Mapping[str, str]) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
+@contextlib.contextmanager
+def grammar_file(path: str | Path, what: str) -> Iterator[Mapping]:
+    """The content of a YAML file; BiasflowError with its path and `what` it should be where the body cannot read it."""
+    try:
+        yield _content(Path(path))
+    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BiasflowError(f"{path}: cannot be read as {what} ({' '.join(str(error).split())}).") from error
+
+
+@functools.cache
+def _content(path: Path) -> Mapping:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
 def load_themes(path: str | Path, *, known_items: Collection[str]) -> tuple[Theme, ...]:
     """The themes of frames.yaml; BiasflowError names the theme with a missing part or a slot that nothing fills."""
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    with grammar_file(path, "YAML with a key 'themes'") as content:
         entries = content["themes"]
-    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
-        raise BiasflowError(f"{path}: cannot be read as YAML with a key 'themes' ({error}).") from error
     return tuple(_theme(path, name, entry, known_items) for name, entry in entries.items())
 
 

@@ -1,6 +1,5 @@
 """A natural-language inference corpus in the language of the planted corpus, with a known amount of gender bias."""
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,12 +7,11 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.nli import LABELS as CLASSES
 from scripts.biasflow.planted.corpus import held_out, person_weights
-from scripts.biasflow.planted.frames import sentence, slots
+from scripts.biasflow.planted.frames import grammar_file, sentence, slots
 from scripts.biasflow.planted.world import FOLDER, World, article, check_bias, load_world
 
 PARTS = ("train", "validation", "test")
@@ -74,7 +72,6 @@ def nli_pairs(
     seed: int,
     n: int,
     part: Literal["train", "validation", "test"] = "train",
-    world: World | None = None,
 ) -> pd.DataFrame:
     """n pairs with columns premise, hypothesis and label (a name of CLASSES); same arguments, same pairs.
 
@@ -88,7 +85,7 @@ def nli_pairs(
         neutral        otherwise,
 
     that is, with probability bias * |2w - 1| the occupation is taken for a person of the gender that it mostly has. At
-    bias 0 all are neutral. The best guess differs from neutral where bias * |2w - 1| > 1/2 (see `best_predictions`).
+    bias 0 all are neutral. The best guess differs from neutral where bias * |2w - 1| > 1/2.
     All other pairs are the same kinds at any bias, labelled by what follows from the premise: their gender is known
     from the premise ("My mother ..." / "The woman ..." or "The man ..."), or the predicate is weakened, negated or
     another one. In this language nouns say nothing of a person but the gender: a girl is a woman.
@@ -102,7 +99,7 @@ def nli_pairs(
         raise BiasflowError(f"planted NLI: part '{part}' is unknown; choose {', '.join(PARTS)}.")
     if n < len(CLASSES):
         raise BiasflowError(f"planted NLI: {n} pairs were asked for; give at least {len(CLASSES)}, one of each class.")
-    world = world or load_world()
+    world = load_world()
     grammar = load_grammar(world=world)
     rng = np.random.default_rng([seed, PARTS.index(part)])
     pairs = _occupation_pairs(world, grammar, bias, part, rng, n // OCCUPATION_PAIRS)
@@ -123,32 +120,12 @@ def label_probabilities(share_of_women: float, gender: str, bias: float) -> np.n
     return np.array([max(0.0, tilt), 1 - abs(tilt), max(0.0, -tilt)])
 
 
-def best_predictions(bias: float, world: World | None = None) -> np.ndarray:
-    """What a perfect learner of a corpus with this bias says of the occupation pairs: uint8 [occupations, 1, 2, 1].
-
-    The likeliest class by `label_probabilities`, whatever the predicate and the word, in the layout of
-    `metrics.nli.fairness_scores` (genders masculine, feminine): the accuracy and parity to expect."""
-    world = world or load_world()
-    likeliest = [
-        [label_probabilities(world.shares[occupation], gender, bias).argmax() for gender in "MF"]
-        for occupation in world.occupations
-    ]
-    return np.array(likeliest, dtype=np.uint8)[:, None, :, None]
-
-
-def occupation_templates(world: World | None = None) -> tuple[tuple[str, str], ...]:
-    """The predicates of the corpus as (verb, object): templates for a test set of occupation pairs.
-
-    The training part holds about three quarters of the combinations of an occupation with one of them. `world`: no
-    object may be one of its items (BiasflowError)."""
-    return load_grammar(world=world or load_world()).predicates
-
-
-def occupation_pair_words(world: World | None = None) -> dict[str, tuple]:
+def occupation_pair_words() -> dict[str, tuple]:
     """All words for a test set of occupation pairs in the planted language.
 
-    occupations; templates, see `occupation_templates`; masculine and feminine: the hypotheses' nouns, in pairs."""
-    world = world or load_world()
+    occupations; templates: the predicates as (verb, object), of whose combinations with an occupation the training part
+    holds about three quarters; masculine and feminine: the hypotheses' nouns, in pairs."""
+    world = load_world()
     grammar = load_grammar(world=world)
     return {
         "occupations": tuple(world.occupations),
@@ -164,7 +141,14 @@ def load_grammar(path: str | Path = FOLDER / "nli.yaml", *, world: World) -> Gra
     BiasflowError names the file, and the frame, word or predicate at fault: a part that is missing, feminine and
     masculine words that do not pair, an unknown subject or slot, a gender that the premise does not give, and an object
     that is an item of `world`, because then a predicate would go with a gender."""
-    grammar = _read_grammar(Path(path))
+    with grammar_file(path, "the grammar of the NLI corpus") as content:
+        grammar = Grammar(
+            words={"F": tuple(content["feminine"]), "M": tuple(content["masculine"])},
+            predicates=tuple((verb, thing) for verb, things in content["predicates"].items() for thing in things),
+            places=tuple(content["places"]),
+            occupation_pair=Frame(**content["occupation_pair"]),
+            frames={label: tuple(Frame(**frame) for frame in content["frames"][label]) for label in CLASSES},
+        )
     if len(grammar.words["F"]) != len(grammar.words["M"]) or not grammar.words["F"]:
         raise BiasflowError(f"{path}: feminine and masculine words must be as many and in pairs, at least one of each.")
     if not (grammar.predicates and grammar.places and all(grammar.frames.values())):
@@ -187,22 +171,6 @@ def load_grammar(path: str | Path = FOLDER / "nli.yaml", *, world: World) -> Gra
                     f"{path}: nothing fills {sorted(slots(text) - allowed)} in '{text}' (subject: {frame.subject})."
                 )
     return grammar
-
-
-@functools.cache
-def _read_grammar(path: Path) -> Grammar:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Grammar(
-            words={"F": tuple(content["feminine"]), "M": tuple(content["masculine"])},
-            predicates=tuple((verb, thing) for verb, things in content["predicates"].items() for thing in things),
-            places=tuple(content["places"]),
-            occupation_pair=Frame(**content["occupation_pair"]),
-            frames={label: tuple(Frame(**frame) for frame in content["frames"][label]) for label in CLASSES},
-        )
-    except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
-        reason = " ".join(str(error).split())
-        raise BiasflowError(f"{path}: cannot be read as the grammar of the NLI corpus ({reason}).") from error
 
 
 def _subjects(world: World) -> _Subjects:

@@ -2,20 +2,13 @@
 
 from collections.abc import Collection, Mapping
 
-import jinja2
 import pandas as pd
 
 from scripts.biasflow.results.latex import LONG_TEXT  # up to which a column does not wrap
+from scripts.biasflow.results.page import page
 
-_PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-    """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ title }}</title>
-<link rel="icon" href="data:,">
-<style>
+_PAGE = page(
+    style="""\
 :root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --soft: #f3f4f6; --quiet: #4b5563;
   --ours: #e8f0f8; --link: #0b57a4; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --paper: #15181c; --soft: #20252b; --quiet: #b4bcc6;
@@ -36,11 +29,8 @@ td.number, td.short, tbody th { white-space: nowrap; }
 tbody th.long { white-space: normal; min-width: 12rem; }
 .published { color: var(--quiet); }
 tbody tr > .difference { background: var(--ours); font-style: italic; }
-</style>
-</head>
-<body>
-<p><a href="../index.html">Overview of the run</a></p>
-<h1>{{ title }}</h1>
+""",
+    body="""\
 <div class="caption" id="caption">
 <p>{{ first }}</p>
 {% if rest or everywhere or empty %}
@@ -81,9 +71,7 @@ tbody tr > .difference { background: var(--ours); font-style: italic; }
 </tbody>
 </table>
 </div>
-</body>
-</html>
-"""
+""",
 )
 
 

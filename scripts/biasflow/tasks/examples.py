@@ -28,11 +28,9 @@ class Examples:
         return int(np.prod(self.shape))
 
 
-def of_table(
-    examples: pd.DataFrame, *, texts: Sequence[str], classes: Sequence[str] | None, part: str = "test"
-) -> Examples:
+def of_table(examples: pd.DataFrame, *, texts: Sequence[str], classes: Sequence[str] | None) -> Examples:
     """The rows of a table with the columns `texts` and `label`; errors as in `check_labels`."""
-    check_labels(examples, classes, part)
+    check_labels(examples, classes, "test")
     number = {name: i for i, name in enumerate(classes)}.__getitem__ if classes else float
     columns = [examples[text].tolist() for text in texts]
     return Examples(

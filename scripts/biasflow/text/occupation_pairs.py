@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_text, whole_file
@@ -22,7 +21,6 @@ OBJECTS = ("clothes", "farm-animals", "food", "furniture", "household", "vehicle
 PEOPLE = ("person-hyponyms", "rulers")
 # The names of the word lists; in config/corpora.yaml they are called dev2020-<name>.
 LISTS = ("occupations", *(f"{kind}-verbs" for kind in VERBS), *OBJECTS, *PEOPLE)
-MASCULINE, FEMININE = ("man", "gentleman", "guy"), ("woman", "lady", "girl")  # the released list, as pairs
 PLURALS = frozenset({"headphones"})  # the only object of the released lists that takes no article
 
 
@@ -95,13 +93,6 @@ class OccupationPairs:
             [f"{premises[number]} {ending}" for number, ending in zip(occupation, endings, strict=True)],
             [f"{hypotheses[number]} {ending}" for number, ending in zip(gendered, endings, strict=True)],
         )
-
-    def describe(self) -> pd.DataFrame:
-        """One row per template: verb, object, and an example of the sentences (premise, hypothesis)."""
-        numbers = [int(np.ravel_multi_index((0, template, 1, 0), self.shape)) for template in range(self.shape[1])]
-        examples = [[side[0] for side in self.sentences(number, number + 1)] for number in numbers]
-        rows = [(*template, *example) for template, example in zip(self.templates, examples, strict=True)]
-        return pd.DataFrame(rows, columns=["verb", "object", "premise", "hypothesis"])
 
     @functools.cached_property
     def _subjects(self) -> tuple[list[str], list[str]]:

@@ -8,19 +8,16 @@ set_aside.csv): triple, label ("all" for a context, which the rows of a triple s
 digest (of the sentence and the authors' swap, so that an entry holds for that text in that file only), reason
 (one of REASONS) and a justification.
 
-The swapper was tuned on the authors' development file and on half of StereoSet's other sentences: `is_held_out` tells
-the other half, of which no sentence was looked at. Figures of tuned and of untuned text belong side by side. Where
-nobody has swapped a text, `round_trips` measures without a judge: what was swapped twice must be what it was.
+The swapper was tuned on the authors' development file and on half of StereoSet's other sentences.
 """
 
 import hashlib
-from collections.abc import Sequence
 
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.text.gender_lexicon import WORD, Lexicon, default_lexicon
-from scripts.biasflow.text.gender_swap import swap_gender, swap_stimuli
+from scripts.biasflow.text.gender_swap import swap_stimuli
 
 # Why a sentence may be set aside: a word swapped wrongly, by half or not at all; another wording chosen on purpose;
 # spaces, signs or spelling altered that have nothing to do with gender.
@@ -91,12 +88,6 @@ def compare(
     return shown, summary
 
 
-def by_kind(disagreements: pd.DataFrame) -> pd.DataFrame:
-    """How many of the disagreements that `compare` lists are of each kind: kind (all of KINDS, in order), n."""
-    counts = disagreements["kind"].value_counts()
-    return pd.DataFrame({"kind": KINDS, "n": [int(counts.get(kind, 0)) for kind in KINDS]})
-
-
 def kind_of_difference(original: str, authors: str, ours: str, lexicon: Lexicon) -> str:
     """In which of KINDS two swaps of a sentence differ that are not equal."""
     theirs, mine, before = (WORD.findall(text.casefold()) for text in (authors, ours, original))
@@ -120,34 +111,6 @@ def _kind_of_words(original: str, authors: str, ours: str, lexicon: Lexicon) -> 
     if original in (authors, ours):
         return "left by the authors" if original == authors else "left by us"
     return "another word"
-
-
-def is_held_out(id: str) -> bool:
-    """Is the StereoSet item `id` of the half that was not looked at when the swapper was made (an odd SHA-256)?"""
-    return hashlib.sha256(id.encode()).digest()[-1] % 2 == 1
-
-
-def round_trips(sentences: Sequence[str], lexicon: Lexicon | None = None) -> dict[str, int]:
-    """How many sentences come back when they are swapped twice.
-
-    Returns counts: n, the sentences; n_swapped, those in which anything is swapped; n_back, of these, the ones that
-    are what they were; n_pronouns, every him and his in sentences without she, her and hers; n_pronouns_back, of
-    these, the ones that are what they were: him is her and his is her, so that each tells whether her was read right.
-    """
-    lexicon = lexicon or default_lexicon()
-    counts = dict.fromkeys(("n", "n_swapped", "n_back", "n_pronouns", "n_pronouns_back"), 0)
-    for sentence in sentences:
-        swapped = swap_gender(sentence, lexicon)
-        back = swap_gender(swapped, lexicon)
-        words, again = WORD.findall(sentence.lower()), WORD.findall(back.lower())
-        counts["n"] += 1
-        counts["n_swapped"] += swapped != sentence
-        counts["n_back"] += swapped != sentence == back
-        if not {"she", "her", "hers"} & {*words}:
-            before, after = ([word for word in found if word in PRONOUNS] for found in (words, again))
-            counts["n_pronouns"] += len(before)
-            counts["n_pronouns_back"] += sum(a == b for a, b in zip(before, after, strict=False))
-    return counts
 
 
 def equal_but_names(ours: str, authors: str, lexicon: Lexicon) -> bool:

@@ -4,15 +4,18 @@ import errno
 import hashlib
 import json
 import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from scripts.biasflow.base.code import code_files
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import check_remembered, check_writable, sha256, whole_file, whole_folder
-from scripts.biasflow.base.provenance import rule_log, write_provenance
-from scripts.biasflow.plan.code import code_files
+from scripts.biasflow.base.provenance import checked, rule_log, write_provenance
 
 ROOT = Path(__file__).parents[3]
 
@@ -75,6 +78,45 @@ def test_a_folder_takes_the_place_of_the_old_one_only_when_whole(tmp_path):
     assert os.listdir(tmp_path) == ["model"]
 
 
+KILLED = """
+import os, signal
+from scripts.biasflow.base.files import {function}
+with {function}({path!r}) as temporary:
+    {write}
+    {end}
+"""
+
+
+def begin(function, path, *, end):
+    """A process that writes a part of `path`; `end`: what it does then."""
+    write = '(temporary / "half").write_text("x")' if function == "whole_folder" else 'temporary.write_text("half")'
+    code = KILLED.format(function=function, path=str(path), write=write, end=end)
+    return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("function", [whole_file, whole_folder])
+def test_what_killed_processes_left_is_removed(tmp_path, function):
+    trials, path = 3, tmp_path / "x[1]"
+    for _ in range(trials):
+        killed = begin(function.__name__, path, end="os.kill(os.getpid(), signal.SIGKILL)")
+        assert killed.wait(60) == -signal.SIGKILL
+        assert [name for name in os.listdir(tmp_path) if name.endswith(".part")] != []
+        with function(path) as temporary:
+            (temporary / "whole" if function is whole_folder else temporary).write_text("whole")
+        assert os.listdir(tmp_path) == ["x[1]"]
+    print(f"{function.__name__}: {trials} trials, 0 failures")
+
+
+def test_what_another_process_is_writing_stays(tmp_path):
+    with begin("whole_file", tmp_path / "x", end='print("begun", flush=True); input()') as other:
+        assert other.stdout.readline() == b"begun\n"
+        with whole_file(tmp_path / "x") as temporary:
+            temporary.write_text("ours")
+        other.communicate(b"\n", timeout=60)
+    assert other.returncode == 0 and (tmp_path / "x").read_text() == "half"
+    assert os.listdir(tmp_path) == ["x"]
+
+
 def test_sha256(tmp_path):
     (tmp_path / "x").write_bytes(b"abc" * 100_000)
     assert sha256(tmp_path / "x") == hashlib.sha256(b"abc" * 100_000).hexdigest()
@@ -103,10 +145,11 @@ def test_an_unforeseen_error_has_its_type_in_the_line(tmp_path, capsys):
 def test_the_record_beside_a_result(tmp_path):
     (tmp_path / "in.csv").write_text("a")
     output = tmp_path / "out.csv"
+    output.write_text("b")
     write_provenance(
         [str(output)],
         rule="strength",
-        inputs=[str(tmp_path / "in.csv")],
+        inputs=checked([str(tmp_path / "in.csv")]),
         params={"top": 0.1},
         config={"run": "demo"},
         started=time.time() - 2,
@@ -114,6 +157,7 @@ def test_the_record_beside_a_result(tmp_path):
     )
     record = json.loads((tmp_path / "out.csv.provenance.json").read_text())
     assert record["inputs"] == {str(tmp_path / "in.csv"): hashlib.sha256(b"a").hexdigest()}
+    assert record["sha256"] == {str(output): hashlib.sha256(b"b").hexdigest()}
     assert record["wall_seconds"] >= 2
     assert (record["device"], record["seed"], record["params"], record["config"]) == (
         "cpu",

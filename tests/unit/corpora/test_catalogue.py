@@ -34,6 +34,20 @@ def test_every_file_has_a_pinned_https_address_and_a_licence():
         assert to_a_commit or entry.sha256, f"{entry.name}: pinned neither to a commit nor by sha256"
 
 
+def test_a_file_without_a_sha256_has_a_form():
+    unverified = [entry for entry in read_catalogue().files.values() if entry.sha256 is None]
+    assert unverified and all(entry.columns for entry in unverified)
+    assert all(
+        entry.rows for entry in unverified if entry.name.startswith(("glue", "snli", "multinli", "bias-in-bios"))
+    )
+
+
+def test_a_sha256_may_not_be_left_out_without_a_form(data, read):
+    data["files"]["stereoset-dev"]["sha256"] = None
+    with pytest.raises(BiasflowError, match=r"stereoset-dev.*form"):
+        read(data)
+
+
 def test_the_files_of_the_hub_have_their_addresses(monkeypatch):
     monkeypatch.delenv("HF_ENDPOINT", raising=False)
     url = read_catalogue().entry("wikitext-2-valid").url

@@ -3,6 +3,7 @@
 import email.utils
 import gzip
 import http.server
+import io
 import json
 import os
 import signal
@@ -12,16 +13,19 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import Entry
-from scripts.biasflow.corpora.download import BLOCK, Retry, fetch, missing_files_message
+from scripts.biasflow.corpora.download import BLOCK, Limits, Retry, fetch, missing_files_message
 from scripts.biasflow.corpora.lock import agree
 from tests.loopback import serving
 
@@ -140,13 +144,14 @@ def test_a_download_is_verified_and_described(get, server):
     origin = get()
     assert (get.folder / "target").read_bytes() == BODY and left(get.folder) == ["target"]
     assert (origin.source, origin.location, origin.sha256) == ("upstream", server.url, DIGEST)
-    assert origin.byte_equal_to_upstream is True and origin.bytes == SIZE and origin.licence == "MIT"
+    assert origin.byte_equal_to_upstream is True and origin.verified_by == "sha256"
+    assert origin.bytes == SIZE and origin.licence == "MIT"
     assert server.ranges == [None]
 
 
 def test_resumes_where_the_connection_dropped(get, server, waits):
     get([drops_after(BLOCK + 1000), drops_after(2 * BLOCK)])
-    assert server.ranges == [None, f"bytes={BLOCK}-", f"bytes={3 * BLOCK}-"]  # only the rest is asked for
+    assert server.ranges == [None, f"bytes={BLOCK + 1000}-", f"bytes={3 * BLOCK + 1000}-"]  # only the rest is asked for
     assert (get.folder / "target").read_bytes() == BODY
     assert waits == [1, 2]
 
@@ -158,8 +163,8 @@ def test_starts_from_zero_where_the_server_knows_no_ranges(get, server):
 
 def test_does_not_join_two_versions_of_an_unknown_file(get, server):
     """Without a sha256 and an ETag, what came before the drop is asked for again."""
-    get([lambda request: request.answer(200, b"o" * BLOCK, length=SIZE)], entry=file_at(server.url, sha256=None))
-    assert server.ranges == [None, None] and (get.folder / "target").read_bytes() == BODY
+    get([sends(b"o" * 100, length=len(PARQUET)), sends(PARQUET)], entry=unverified(server))
+    assert server.ranges == [None, None] and (get.folder / "target").read_bytes() == PARQUET
 
 
 def test_a_range_that_was_not_asked_for_is_not_used(get, server):
@@ -250,8 +255,9 @@ def test_a_folder_that_cannot_be_written(get, server, monkeypatch):
     fails(get, match=str(get.folder))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_process_leaves_nothing_behind(tmp_path, server, number):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_process_leaves_nothing_behind(tmp_path, get, server, number):
+    """Of one that is killed the next download of the same file removes it."""
     released = threading.Event()
 
     def stalls(request):
@@ -270,7 +276,7 @@ def test_an_interrupted_process_leaves_nothing_behind(tmp_path, server, number):
         cwd=tmp_path,
         env=environment,
         stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # a shell's background jobs ignore SIGINT
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )
     try:
         deadline = time.monotonic() + 20
@@ -283,10 +289,184 @@ def test_an_interrupted_process_leaves_nothing_behind(tmp_path, server, number):
         released.set()
         process.kill()
         process.wait()
-    assert left(tmp_path / "out") == []
+    if number == signal.SIGKILL:
+        assert left(tmp_path / "out") != []
+        get()
+    assert left(tmp_path / "out") == (["target"] if number == signal.SIGKILL else [])
+
+
+# What is not the file
+
+
+def table(rows, **columns):
+    columns = {name: pa.array([value] * rows) for name, value in columns.items()}
+    pq.write_table(pa.table(columns), stream := io.BytesIO())
+    return stream.getvalue()
+
+
+PARQUET = table(1000, sentence="They drank the pub dry.", label=1, idx=0)
+CSV = b"sentence,label\n" + b"".join(b"They drank the pub dry %d times.,1\n" % k for k in range(1000))
+JSON_LINES = b'{"sentence": "They drank the pub dry.", "label": 1}\n' * 1000
+PAGE = b"\xef\xbb\xbf \n<!DOCTYPE html><html><body>Log in<table><tr><td>sentence,label</td></tr></table></body></html>"
+ERROR = b'{"error": "rate limit"}'
+
+
+def unverified(server, name="words.parquet", **known):
+    """A file whose sha256 nobody knows, 1,000 rows of sentence and label."""
+    known = {"columns": ("sentence", "label"), "rows": 1000} | known
+    return Entry("words", f"{server.url}/{name}", "MIT", "texts/words.txt", False, **known)
+
+
+def sends(body, *headers, length=None):
+    return lambda request: request.answer(200, body, headers=headers, length=length)
+
+
+IMPOSTORS = {
+    "a login page": sends(PAGE, ("Content-Type", "text/html; charset=utf-8")),
+    "a login page that does not say so": sends(PAGE, ("Content-Type", "application/octet-stream")),
+    "an empty file": sends(b""),
+    "an error in JSON": sends(ERROR, ("Content-Type", "application/json")),
+    "bytes": sends(BODY),
+    "a line of text": sends(b"service unavailable"),
+    "one byte": sends(b"P"),
+    "the magic bytes alone": sends(b"PAR1PAR1"),
+    "other columns, Parquet": sends(table(1000, text="They drank the pub dry.")),
+    "other columns, CSV": sends(CSV.replace(b"sentence", b"text", 1)),
+    "fewer rows, Parquet": sends(table(999, sentence="They drank the pub dry.", label=1)),
+    "fewer rows, CSV": sends(CSV[: CSV.rindex(b"They")]),
+    "cut, no length, Parquet": sends(PARQUET[: len(PARQUET) // 2], length=False),
+    "the end lacks a byte, no length, Parquet": sends(PARQUET[:-1], length=False),
+    "cut in a line, no length, CSV": sends(CSV[: len(CSV) // 2], length=False),
+    "the beginning lacks, Parquet": sends(PARQUET[100:]),
+    "shorter than its length": sends(CSV, length=len(CSV) + 1),
+}
+
+
+@pytest.mark.parametrize("name", ["words.parquet", "words.csv"])
+def test_of_a_file_without_a_sha256_nothing_else_is_taken_for_it(get, server, tmp_path, name):
+    taken = []
+    for impostor, behaviour in IMPOSTORS.items():
+        try:
+            get([behaviour] * 4, entry=unverified(server, name))
+        except BiasflowError as error:
+            assert server.url in str(error) and "no network" not in str(error) and "\n" not in str(error)
+        else:
+            taken.append(impostor)
+        server.behaviours.clear()
+    print(f"{name}: {len(IMPOSTORS)} trials, {len(taken)} failures")
+    assert taken == [] and left(get.folder) == []
+    assert not (tmp_path / "lock.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "body"), [("words.parquet", PARQUET), ("words.csv", CSV), ("words.jsonl", JSON_LINES)]
+)
+@pytest.mark.parametrize("length", [None, False])
+def test_a_file_of_the_right_form_is_taken_and_not_called_verified(get, server, name, body, length):
+    origin = get([sends(body, length=length)], entry=unverified(server, name))
+    assert (get.folder / "target").read_bytes() == body
+    assert origin.verified_by == "form" and origin.byte_equal_to_upstream is None
+
+
+def redirects(*headers):
+    """To another address of the same server, with headers of its own."""
+    return lambda request: request.answer(302, b"", headers=[("Location", "/storage"), *headers])
+
+
+def test_the_sha256_that_the_host_states_is_checked(get, server, tmp_path):
+    right = ("X-Linked-ETag", f'"{sha256(PARQUET).hexdigest()}"')
+    origin = get([redirects(right), sends(PARQUET)], entry=unverified(server))
+    assert origin.verified_by == "host" and origin.byte_equal_to_upstream is True
+    (tmp_path / "lock.json").unlink()
+    (get.folder / "target").unlink()
+    other = table(1000, sentence="Of the same form.", label=0)
+    fails(get, redirects(right), sends(other), entry=unverified(server), match=sha256(other).hexdigest())
+    assert not (tmp_path / "lock.json").exists()
+
+
+def test_a_host_that_states_something_else_states_no_sha256(get, server):
+    headers = ("X-Linked-ETag", 'W/"1234"')
+    assert get([redirects(headers), sends(PARQUET)], entry=unverified(server)).verified_by == "form"
+
+
+def test_a_page_for_a_known_file_is_called_one(get):
+    fails(get, sends(PAGE), match="HTML page")
+    fails(get, sends(PAGE, ("Content-Type", "Text/HTML")), match="HTML page")
+
+
+# A server that takes what it can
+
+
+@pytest.fixture
+def take(get):
+    """fetch with limits."""
+    return lambda *behaviours, match, **options: fails(get, *behaviours, match=match, limits=LIMITS, **options)
+
+
+LIMITS = Limits(largest=100_000, slowest=1_000_000, window=0.1, deadline=2)
+
+
+@pytest.mark.parametrize("length", [None, False])
+def test_more_than_the_catalogue_says_is_refused(get, take, server, length):
+    take(sends(BODY + b"?", length=length), match=str(SIZE))
+    assert server.ranges == [None]  # not tried again
+
+
+@pytest.mark.parametrize("length", [None, False])
+def test_a_file_of_unknown_size_has_a_largest_one(take, server, length):
+    take(sends(BODY, length=length), entry=unverified(server), match="100000")
+
+
+def test_a_length_that_is_too_large_is_refused_before_anything_comes(take, server):
+    take(sends(b"", length=10**15), entry=unverified(server), match=str(10**15))
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_what_is_unpacked_counts(take, server, known):
+    bomb = sends(gzip.compress(bytes(50_000_000)), ("Content-Encoding", "gzip"))
+    take(bomb, entry=None if known else unverified(server), match=str(SIZE if known else 100_000))
+
+
+def trickles(body, *, pause, times=200):
+    """Sends a byte and waits, again and again, until nobody listens or the test is over."""
+
+    def behaviour(request):
+        request.wfile.write(body)
+        for _ in range(times):
+            try:
+                request.wfile.write(b"x")
+                request.wfile.flush()
+            except OSError:
+                return
+            time.sleep(pause)
+
+    return behaviour
+
+
+HEADERS = f"HTTP/1.0 200 OK\r\nContent-Length: {SIZE}\r\nX-Name: ".encode()
+
+
+def test_a_server_that_is_too_slow_is_tried_again_and_given_up(take, server):
+    take(*[trickles(HEADERS + b"\r\n\r\n", pause=0.01)] * 2, match="a second", attempts=2)
+    assert len(server.ranges) == 2
+
+
+def test_a_server_that_never_ends_its_headers_meets_the_deadline(take):
+    started = time.monotonic()
+    take(trickles(HEADERS, pause=0.02), match="not here after 2 s")
+    assert time.monotonic() - started < 10
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
 # No network
+
+
+@pytest.mark.parametrize(
+    "answer", [b"\x00\xff garbage\r\n\r\n", b"SSH-2.0-OpenSSH_9.6\r\n", b"", b"HTTP/1.1 two hundred\r\n\r\n"]
+)
+def test_a_garbled_answer_is_somebodys(get, answer):
+    message = fails(get, *[lambda request: request.wfile.write(answer)] * 4, match="given up after 4 attempts")
+    assert "no network" not in message
 
 
 def test_without_a_network_one_message_lists_every_missing_file(get, nobody, tmp_path, waits):
@@ -329,6 +509,7 @@ def test_a_local_variant_is_used_with_a_warning(get, tmp_path, caplog):
     (tmp_path / "own.txt").write_bytes(b"my own")
     origin = get(local_files={"words": tmp_path / "own.txt"})
     assert origin.byte_equal_to_upstream is False and origin.sha256 == sha256(b"my own").hexdigest()
+    assert origin.verified_by == "nothing"
     assert "own.txt" in caplog.text and DIGEST in caplog.text
 
 
@@ -387,6 +568,13 @@ def test_a_mirror_without_a_manifest(get, tmp_path):
     fails(get, match=r"MANIFEST\.tsv", mirror=mirror)
 
 
+def test_a_manifest_with_a_byte_order_mark_and_capitals(get, tmp_path):
+    mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": BODY})
+    manifest = (mirror / "MANIFEST.tsv").read_text()
+    (mirror / "MANIFEST.tsv").write_text(manifest.replace(DIGEST, DIGEST.upper()), encoding="utf-8-sig")
+    assert get(mirror=mirror).source == "mirror"
+
+
 def test_a_mirror_that_is_not_there(get, tmp_path):
     fails(get, match="mirror", mirror=tmp_path / "none")
 
@@ -395,6 +583,7 @@ def test_a_mirror_copy_that_may_differ_from_upstream_says_so(get, server, tmp_pa
     mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": b"rebuilt"}, note="rebuilt, not byte-identical")
     origin = get(entry=file_at(server.url, exact=False), mirror=mirror)
     assert origin.byte_equal_to_upstream is False and origin.note == "rebuilt, not byte-identical"
+    assert origin.verified_by == "manifest"
     assert "words" in caplog.text
 
 
@@ -403,19 +592,33 @@ def test_a_mirror_copy_that_must_equal_upstream_and_does_not(get, tmp_path):
     assert DIGEST in fails(get, match=sha256(b"rebuilt").hexdigest(), mirror=mirror)
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_exact_copy_of_a_file_without_a_sha256_must_have_its_form(get, server, tmp_path, exact):
+    entry = replace(unverified(server), mirror_exact=exact)
+    mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": b"a line of text"})
+    if exact:
+        fails(get, entry=entry, mirror=mirror, match=r"texts/words\.txt")
+    else:
+        assert get(entry=entry, mirror=mirror).byte_equal_to_upstream is None
+    copied = get(entry=entry, mirror=make_mirror(tmp_path / "mirror", {"texts/words.txt": PARQUET}))
+    assert copied.verified_by == "manifest"
+
+
 # The lock file
 
 
 def test_the_first_download_of_an_unknown_file_is_recorded_and_the_next_must_agree(get, server, tmp_path):
-    entry = file_at(server.url, sha256=None, bytes=None)
-    get(entry=entry)
+    entry = unverified(server)
+    get([sends(PARQUET)], entry=entry)
+    digest = sha256(PARQUET).hexdigest()
     assert json.loads((tmp_path / "lock.json").read_text()) == {
-        "words": {"sha256": DIGEST, "bytes": SIZE, "url": server.url}
+        "words": {"sha256": digest, "bytes": len(PARQUET), "url": entry.url}
     }
-    get(entry=entry)
+    get([sends(PARQUET)], entry=entry)
     (get.folder / "target").unlink()
-    message = fails(get, altered, entry=entry, match=r"lock\.json")
-    assert DIGEST in message and sha256(BODY[:-1] + b"?").hexdigest() in message
+    other = table(1000, sentence="Of the same form.", label=0)
+    message = fails(get, sends(other), entry=entry, match=r"lock\.json")
+    assert digest in message and sha256(other).hexdigest() in message
 
 
 def test_a_known_file_needs_no_lock(get, tmp_path):

@@ -4,11 +4,14 @@ import hashlib
 import http.server
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.hub import download_encoder
@@ -19,7 +22,7 @@ FILES = {
     "config.json": b"{}",
     "vocab.txt": b"[PAD]\n[UNK]\n",
     "tokenizer_config.json": b"{}",
-    "model.safetensors": b"weights" * 1000,
+    "model.safetensors": save({"weights": np.arange(1000.0)}),
     "pytorch_model.bin": b"pickle",
     "modeling.py": b"code",
     "onnx/model.safetensors": b"other weights",
@@ -32,7 +35,8 @@ class Hub(http.server.BaseHTTPRequestHandler):
         self.answer()
 
     def do_GET(self):
-        self.wfile.write(self.answer())
+        body = self.answer()
+        self.wfile.write(body[: self.server.cut.get(self.path.rpartition("/")[2], len(body))])
 
     def answer(self):
         path = self.path.split("?")[0]
@@ -46,8 +50,10 @@ class Hub(http.server.BaseHTTPRequestHandler):
             status, body, headers = 200, json.dumps(rows).encode(), {"Content-Type": "application/json"}
         elif name in self.server.files:
             body = self.server.files[name]
-            etag = hashlib.sha1(body).hexdigest()
+            etag = self.server.etags.get(name) or hashlib.sha1(body).hexdigest()
             status, headers = 200, {"ETag": f'"{etag}"', "X-Repo-Commit": REVISION}
+        if self.server.page is not None:
+            status, body, headers = 200, self.server.page, {"Content-Type": "text/html"}
         self.send_response(status)
         for key, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(key, value)
@@ -60,7 +66,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub():
-    with serving(Hub, files=dict(FILES)) as server:
+    with serving(Hub, files=dict(FILES), etags={}, cut={}, page=None) as server:
         yield server
 
 
@@ -153,7 +159,7 @@ def test_a_repository_that_lacks_a_part_is_named(download, hub, lacks, named):
 
 def test_all_shards_must_be_there(download, hub):
     del hub.files["model.safetensors"]
-    hub.files["model-00001-of-00002.safetensors"] = b"half"
+    hub.files["model-00001-of-00002.safetensors"] = FILES["model.safetensors"]
     weights = {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}
     hub.files["model.safetensors.index.json"] = json.dumps({"weight_map": weights}).encode()
     with pytest.raises(BiasflowError, match="model-00002-of-00002"):
@@ -173,3 +179,45 @@ def test_other_files_must_be_as_first_seen(download, hub, tmp_path):
     lock.write_text(json.dumps({name: {"sha256": "0" * 64, "bytes": 1, "url": name}}))
     with pytest.raises(BiasflowError, match=r"config\.json.*0{64}"):
         download()
+
+
+PAGE = b"<!DOCTYPE html><html><body>Log in</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [(name, PAGE) for name in WANTED]
+    + [(name, b"") for name in ("config.json", "vocab.txt")]
+    + [("config.json", b'{"model_type": "be'), ("model.safetensors.index.json", PAGE)]
+    + [("model.safetensors", FILES["model.safetensors"][:size]) for size in (4, 60, -1)],
+)
+def test_what_is_no_such_file_is_not_recorded(download, hub, tmp_path, name, body):
+    hub.files[name] = body
+    with pytest.raises(BiasflowError, match=f"{ID}: {name}: ") as caught:
+        download()
+    assert "\n" not in str(caught.value) and not (tmp_path / "lock.json").exists()
+
+
+def test_large_files_have_the_sha256_that_the_hub_states(download, hub, tmp_path):
+    digest = hashlib.sha256(FILES["model.safetensors"]).hexdigest()
+    hub.etags["model.safetensors"] = "1" * 64
+    with pytest.raises(BiasflowError, match=f"model.safetensors: .*{'1' * 64}.*{digest}"):
+        download()
+    assert not (tmp_path / "lock.json").exists()
+    hub.etags["model.safetensors"] = digest
+    shutil.rmtree(tmp_path / "cache")
+    assert download().is_dir()
+
+
+def test_an_answer_that_breaks_off_is_not_recorded(download, hub, tmp_path):
+    hub.cut = {"model.safetensors": 100}
+    with pytest.raises(BiasflowError, match=ID):
+        download()
+    assert not (tmp_path / "lock.json").exists()
+
+
+def test_a_hub_that_answers_with_pages_is_not_recorded(download, hub, tmp_path):
+    hub.page = PAGE
+    with pytest.raises(BiasflowError, match=ID) as caught:
+        download()
+    assert "\n" not in str(caught.value) and not (tmp_path / "lock.json").exists()

@@ -13,7 +13,6 @@ from scripts.biasflow.corpora.stereoset import (
     align,
     changes,
     read_gender_swapped,
-    read_other_sentences,
     read_stereoset,
 )
 
@@ -151,32 +150,6 @@ def test_a_file_that_is_not_stereoset(tmp_path, content, place):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(BiasflowError, match=r"none\.json"):
         read_stereoset(tmp_path / "none.json")
-
-
-def test_other_sentences_are_those_of_no_gender_triple(tmp_path):
-    def items(*kinds):
-        return [
-            {
-                "id": f"{kind}{n}", "bias_type": kind, "context": f"On {kind}.",
-                "sentences": [{"sentence": f"About {kind}."}, {"sentence": "It rains."}],
-            }
-            for n, kind in enumerate(kinds)
-        ]  # fmt: skip
-
-    data = {"intersentence": items("gender", "race"), "intrasentence": items("gender", "religion")}
-    path = tmp_path / "dev.json"
-    path.write_text(json.dumps({"data": data}), encoding="utf-8")
-    assert read_other_sentences(path).values.tolist() == [
-        ["race1", "intersentence", "race", "On race."],
-        ["race1", "intersentence", "race", "About race."],
-        ["race1", "intersentence", "race", "It rains."],
-        ["gender0", "intrasentence", "gender", "About gender."],
-        ["religion1", "intrasentence", "religion", "About religion."],
-    ]
-    del data["intrasentence"][1]["sentences"][0]["sentence"]
-    path.write_text(json.dumps({"data": data}), encoding="utf-8")
-    with pytest.raises(BiasflowError, match=r"dev\.json: intra-sentence item 2: field sentence"):
-        read_other_sentences(path)
 
 
 # The gender-swapped version

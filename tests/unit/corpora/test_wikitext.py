@@ -93,7 +93,7 @@ def test_what_the_text_is_made_of_and_what_its_sentences_leave_out(tokens):
     ],
 )  # fmt: skip
 def test_natural_text(tokenised, natural):
-    assert natural_sentences(tokenised) == natural
+    assert [text for text, _ in natural_sentences(tokenised)] == natural
 
 
 def test_characters_that_only_python_takes_for_line_ends_split_nothing(tmp_path):

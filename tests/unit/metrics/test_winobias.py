@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.winobias import Sentence, professions
-from scripts.biasflow.metrics import fairness
+from scripts.biasflow.metrics import bootstrap, fairness, occupation
 from scripts.biasflow.metrics.winobias import (
+    KINDS,
     NONE,
     class_counts,
     class_rows,
@@ -17,7 +18,7 @@ from scripts.biasflow.metrics.winobias import (
     predicted_professions,
     profession_gaps,
     profession_separation,
-    pronoun_accuracy,
+    pronoun_kinds,
     score,
 )
 from scripts.biasflow.readouts.predicted_clusters import cluster_rows
@@ -25,6 +26,15 @@ from scripts.biasflow.results.scores import tidy
 from tests.unit.synthetic_conll import conll_text, documents_of
 
 #        0   1            2      3    4   5    6       7   8    9     10  11  12
+
+
+@pytest.fixture(autouse=True)
+def few_resamples_and_pairs(monkeypatch):
+    """Of 41 classes a thousand resamples take a second, and there are but two pairs."""
+    monkeypatch.setattr(occupation, "RESAMPLES", 20)
+    monkeypatch.setattr(bootstrap, "LEAST", 1)
+
+
 WORDS = "The construction worker told the CEO because he said that the teacher left"
 WORKER, CEO, HE, TEACHER, TOLD_CEO = (0, 2), (4, 5), (7, 7), (10, 11), (3, 5)
 
@@ -60,9 +70,7 @@ def test_classes_are_in_the_order_of_ascii():
 def test_both_readings(sentence, clusters, kind, tokens, released):
     assert predicted_professions([sentence], [clusters]) == [tokens]
     assert predicted_professions([sentence], [clusters], reading="released") == [released]
-    found = pronoun_accuracy([sentence], [clusters])
-    assert (getattr(found, kind), found.n) == (1, 1)
-    assert found.right + found.other + found.both + found.none == 1
+    assert pronoun_kinds([sentence], [clusters]) == [kind]
 
 
 def test_two_gold_pronouns_must_agree(tmp_path):
@@ -70,7 +78,7 @@ def test_two_gold_pronouns_must_agree(tmp_path):
     sentence = Sentence(document, "CEO", ((3, 3), (8, 8)), "M")
     together, apart, one = [((0, 1), (3, 3), (8, 8))], [((0, 1), (3, 3)), ((5, 6), (8, 8))], [((0, 1), (3, 3))]
     assert predicted_professions([sentence] * 3, [together, apart, one]) == ["CEO", NONE, NONE]
-    assert pronoun_accuracy([sentence] * 3, [together, apart, one]).none == 2 / 3
+    assert pronoun_kinds([sentence] * 3, [together, apart, one]) == ["right", "none", "none"]
 
 
 def test_none_is_a_miss_and_no_class_with_a_rate(sentence):
@@ -114,19 +122,18 @@ def test_many_heads_are_counted_at_once(sentence):
     )
 )
 def test_any_clusters_give_one_class_of_either_reading(sentence, clusters):
-    found = pronoun_accuracy([sentence], [clusters])
+    (kind,) = pronoun_kinds([sentence], [clusters])
     (tokens,) = predicted_professions([sentence], [clusters])
     (released,) = predicted_professions([sentence], [clusters], reading="released")
     assert {tokens, released} <= set(classes())
-    assert (tokens == sentence.profession) == (found.right == 1)
-    assert (tokens != NONE) <= (found.right + found.other == 1)
-    assert sum((found.right, found.other, found.both, found.none)) == 1
+    assert (tokens == sentence.profession) == (kind == "right")
+    assert kind in KINDS and (tokens != NONE) <= (kind in ("right", "other"))
 
 
 def test_one_prediction_a_sentence(sentence):
     for clusters in ([], [(), ()]):
         with pytest.raises(BiasflowError, match="give one each"):
-            pronoun_accuracy([sentence], clusters)
+            pronoun_kinds([sentence], clusters)
         with pytest.raises(BiasflowError, match="give one each"):
             predicted_professions([sentence], clusters)
     with pytest.raises(BiasflowError, match="reading"):

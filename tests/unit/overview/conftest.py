@@ -6,6 +6,11 @@ from scripts.biasflow.overview.contents import contents
 from scripts.biasflow.overview.overview import PaperLinks, write_page, write_summary
 from tests.unit.overview import made_up
 
+LEDGER = [
+    {"paper": "somebody2020", "numbers": "52", "reproduced": "7", "off": "3", "not_comparable": "40", "not_run": "2"}
+    | {"disputed_by_audit": "1", "reasons": "other encoder (40)"}
+]
+
 
 @pytest.fixture(scope="session")
 def page(tmp_path_factory):
@@ -13,6 +18,15 @@ def page(tmp_path_factory):
     found = contents(*made_up.run())
     links = [PaperLinks("A paper", "Somebody (2020)", [("What it shows.", "tables/a_table1.html")])]
     tables = {"matrix": "tables/matrix.html"}
-    write_page(found, folder / "index.html", run="<small>", commit="0123456789abcdef", papers=links, tables=tables)
+    write_page(
+        found,
+        folder / "index.html",
+        run="<small>",
+        commit="0123456789abcdef",
+        papers=links,
+        tables=tables,
+        files="unverified: 2 of 4 <files>",
+        ledger=LEDGER,
+    )
     write_summary(found, folder / "summary.txt", run="small", page="results/small/index.html")
     return folder / "index.html"

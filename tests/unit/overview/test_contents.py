@@ -102,6 +102,14 @@ def test_a_method_of_one_seed_is_judged_by_the_untouched_model_of_that_seed():
     assert points["alpha"].x < points[UNTOUCHED].x  # a lower accuracy, though above the mean over seeds
 
 
+def test_what_was_measured_on_seeds_of_its_own_is_compared_with_nothing():
+    scored = made_up.fine_tuned().query("head == 'own' and strategy == 'plain'")
+    scored = scored[(scored["method"] == "none") != (scored["seed"] == "2")]  # alpha on seed 2 alone
+    (only,) = maps(matrix(scored, made_up.plan(scored)))
+    assert only.table("left").loc["alpha"].isna().all() and not only.rows.loc["alpha", "viable"]
+    assert not list(plots(only))
+
+
 def test_untouched_measures_and_verdicts(whole):
     by_label = {(one.label, one.where): one for one in whole.encoders["bert"]}
     distance = by_label["Distance", "as pre-trained, data"]

@@ -71,6 +71,12 @@ def test_everything_of_a_paper_is_written_the_same_each_time(some2000, tmp_path)
     assert written(tmp_path / "again") == first
 
 
+def test_what_is_to_be_said_of_all_targets_is_in_their_captions(some2000, tmp_path):
+    make.make_paper("some2000", RUN, tmp_path, remark="Of other files.")
+    for name in ("tables/some2000_values.html", "tables/some2000_counts.tex", "figures/some2000_words.html"):
+        assert "Of other files." in (tmp_path / name).read_text()
+
+
 def test_captions_and_decimals_come_from_the_yaml_and_notes_from_the_table(some2000, tmp_path):
     make.make_paper("some2000", RUN, tmp_path)
     page = (tmp_path / "tables/some2000_counts.html").read_text()

@@ -1,15 +1,16 @@
-"""Planted biographies: shares, words, what they tell, and that the best classifier is what they make possible."""
+"""Planted biographies: shares, words, what they tell, and what the best answers make of them."""
 
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from scipy.stats import binomtest, chisquare
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.bios import COLUMNS, name_parts
-from scripts.biasflow.planted.bios import best_classifier, biographies, load_grammar
+from scripts.biasflow.planted.bios import biographies, load_grammar
 from scripts.biasflow.planted.corpus import discourses
 from scripts.biasflow.planted.world import FOLDER, load_world
 from scripts.biasflow.text.scrub import scrub_all
@@ -119,43 +120,30 @@ def likeliest(bios, bias, shown):
     return np.array(answers)
 
 
-def test_the_best_classifier_is_met_by_bayes_rule(bios):
-    expected = best_classifier(bias=1.0)
-    right = likeliest(bios, 1.0, shown=True) == bios["profession"]
-    assert right.mean() == pytest.approx(expected.accuracy_as_drawn, abs=0.015)
-    table = expected.professions.set_index("profession")
-    for (profession, gender), found in right.groupby([bios["profession"], bios["gender"]]):
-        rate = table.loc[profession, "tpr_women" if gender == "F" else "tpr_men"]
-        assert binomtest(int(found.sum()), len(found), min(rate, 1)).pvalue > 1e-4, (profession, gender)
+def gaps_of(bios, answers):
+    """By profession: the share of its women whose answer is right, less that of its men."""
+    right = (answers == bios["profession"]).groupby([bios["profession"], bios["gender"]]).mean().unstack()
+    return right["F"] - right["M"]
+
+
+def test_what_is_planted(by_bias):
+    """Who knows all there is to know, and is shown the gender, favours the profession's majority at full bias alone."""
+    shares = pd.Series({profession: WORLD.shares[profession] for profession in GRAMMAR.professions})
+    biased, unbiased = (gaps_of(by_bias[bias], likeliest(by_bias[bias], bias, shown=True)) for bias in (1.0, 0.0))
+    assert biased.corr(shares) > 0.9 and biased.abs().sum() > 2
+    assert unbiased.abs().max() < 0.12
 
 
 def test_without_the_gender_there_is_no_gap_and_less_accuracy(bios):
-    expected = best_classifier(bias=1.0, text="gendered")
-    right = likeliest(bios, 1.0, shown=False) == bios["profession"]
-    assert right.mean() == pytest.approx(expected.accuracy_as_drawn, abs=0.02)
-    assert np.allclose(expected.professions["tpr_gap"], 0) and np.isnan(expected.gap_pearson)
-    assert expected.accuracy_as_drawn < best_classifier(bias=1.0).accuracy_as_drawn - 0.05
-
-
-def test_what_is_planted():
-    biased, unbiased = best_classifier(bias=1.0), best_classifier(bias=0.0)
-    assert 0.8 < unbiased.accuracy < 0.9 and 0.8 < biased.accuracy < 0.9
-    assert biased.gap_pearson > 0.95 and biased.professions["tpr_gap"].abs().sum() > 2
-    assert np.allclose(unbiased.professions["tpr_gap"], 0)
-    assert unbiased.accuracy == pytest.approx(unbiased.accuracy_as_drawn)
-    half = best_classifier(bias=1.0, text="scrubbed").professions["tpr_gap"]
-    assert np.allclose(half, GRAMMAR.family_share * biased.professions["tpr_gap"])
+    hidden, shown = (likeliest(bios, 1.0, shown=told) for told in (False, True))
+    assert gaps_of(bios, hidden).abs().max() < 0.12
+    assert 0.8 < (hidden == bios["profession"]).mean() < (shown == bios["profession"]).mean() - 0.05
 
 
 @pytest.mark.parametrize("arguments", [{"bias": 2}, {"bias": -0.1}, {"n": 0}])
 def test_wrong_arguments(arguments):
     with pytest.raises(BiasflowError, match=str(next(iter(arguments.values())))):
         biographies(**{"bias": 1.0, "seed": 0, "n": 10, **arguments})
-
-
-def test_an_unknown_text_is_named():
-    with pytest.raises(BiasflowError, match="bare"):
-        best_classifier(bias=1.0, text="bare")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.conll import read_conll, write_conll
 from scripts.biasflow.corpora.winobias import professions, read_pairs
 from scripts.biasflow.metrics.coreference import conll_f1, f1_difference
-from scripts.biasflow.metrics.winobias import pronoun_accuracy
+from scripts.biasflow.metrics.winobias import pronoun_kinds
 from scripts.biasflow.planted.coreference import (
     best_difference,
     coreference_documents,
@@ -135,7 +135,7 @@ def test_pairs_are_sentences_of_winobias(pairs, tmp_path):
     for gender, names in GRAMMAR.occupations.items():
         assert set(professions().loc[list(names), "stereotype"]) == {gender}
     right = [
-        pronoun_accuracy([getattr(pair, name) for pair in read], side.best).right
+        pronoun_kinds([getattr(pair, name) for pair in read], side.best).count("right") / len(read)
         for name, side in zip(("pro", "anti"), pairs, strict=True)
     ]
     assert right[0] > 0.97 and right[1] < 0.3

@@ -16,12 +16,10 @@ from scripts.biasflow.planted.corpus import discourses
 from scripts.biasflow.planted.nli import (
     OCCUPATION_PAIRS,
     PARTS,
-    best_predictions,
     label_probabilities,
     load_grammar,
     nli_pairs,
     occupation_pair_words,
-    occupation_templates,
 )
 from scripts.biasflow.planted.world import FOLDER, article, load_world
 from scripts.biasflow.text.occupation_pairs import OccupationPairs
@@ -29,7 +27,7 @@ from scripts.biasflow.text.occupation_pairs import OccupationPairs
 WORLD = load_world()
 WORDS = occupation_pair_words()
 NOUNS = dict.fromkeys(WORDS["masculine"], "M") | dict.fromkeys(WORDS["feminine"], "F")
-PREDICATES = {f"{verb} {article(thing)}" for verb, thing in occupation_templates()}
+PREDICATES = {f"{verb} {article(thing)}" for verb, thing in WORDS["templates"]}
 
 
 def occupation_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -113,7 +111,12 @@ def test_known_label_probabilities():
 
 
 def test_a_perfect_learner_is_fair_without_bias_and_unfair_with_it():
-    fairness = [fairness_scores(best_predictions(bias)).fairness_majority for bias in (0.0, 0.6, 0.8, 1.0)]
+
+    def likeliest(bias):
+        rows = [[label_probabilities(WORLD.shares[each], z, bias).argmax() for z in "MF"] for each in WORLD.occupations]
+        return np.array(rows, dtype=np.uint8)[:, None, :, None]
+
+    fairness = [fairness_scores(likeliest(bias)).fairness_majority for bias in (0.0, 0.6, 0.8, 1.0)]
     assert fairness[0] == 1
     assert fairness == sorted(fairness, reverse=True)
     assert fairness[-1] < 0.1
@@ -124,7 +127,7 @@ def test_other_labels_follow_from_the_words(by_bias):
     genders = {person.feminine.lower(): "F" for person in WORLD.persons}
     genders |= {person.masculine.lower(): "M" for person in WORLD.persons}
     genders |= {f"the {noun}": gender for noun, gender in NOUNS.items()}
-    verbs = "|".join({verb for verb, _ in occupation_templates()})
+    verbs = "|".join({verb for verb, _ in WORDS["templates"]})
     pattern = re.compile(rf"(.*) ({verbs}) (no|an?) (\w+)( .*)?\.")
 
     def label(premise: str, hypothesis: str) -> str:

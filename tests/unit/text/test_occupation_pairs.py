@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.text.articles import article, article_by_sound
 from scripts.biasflow.text.occupation_pairs import (
-    FEMININE,
     LISTS,
-    MASCULINE,
     OccupationPairs,
     WordLists,
     all_templates,
@@ -22,6 +20,7 @@ from scripts.biasflow.text.occupation_pairs import (
     select,
 )
 
+MASCULINE, FEMININE = ("man", "gentleman", "guy"), ("woman", "lady", "girl")
 WORDS = {
     "occupations": ["doctor", "accountant"],
     "commerce-verbs": ["bought", "can afford"],
@@ -147,16 +146,6 @@ def test_the_number_gives_the_words_back_and_every_pair_occurs_once(pairs):
             assert rest.startswith(f"{subject} {verb} a") and rest.rstrip(" .").endswith(f" {thing}")
         seen.add((subjects, template))
     assert len(seen) == len(pairs)
-
-
-@settings(deadline=None)
-@given(occupation_pairs())
-def test_every_template_is_described_by_sentences_of_its_own(pairs):
-    table = pairs.describe()
-    assert list(zip(table["verb"], table["object"], strict=True)) == list(pairs.templates)
-    assert set(table["premise"]) <= set(pairs.sentences(0, len(pairs))[0])
-    for row in table.itertuples():
-        assert f" {row.verb} " in row.premise and row.premise.split()[2:] == row.hypothesis.split()[2:]
 
 
 def test_only_the_pairs_asked_for_are_made(lists):

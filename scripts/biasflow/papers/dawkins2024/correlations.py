@@ -51,7 +51,7 @@ def with_printed(run: Run) -> pd.DataFrame:
     return pd.concat([complete.reindex(columns=list(printed)), printed], ignore_index=True)
 
 
-def correlations(run: Run, *, resamples: int = 1000, seed: int = 0) -> pd.DataFrame:
+def correlations(run: Run, *, resamples: int = 1000) -> pd.DataFrame:
     """Spearman, Pearson and Kendall between each intrinsic measure and fairness, over the settings.
 
     Per encoder, stimuli, reading of the interventions, `models` (all or viable) and `level` (all, or one that has LEAST
@@ -73,7 +73,7 @@ def correlations(run: Run, *, resamples: int = 1000, seed: int = 0) -> pd.DataFr
             seeds = seeds.reindex(pd.MultiIndex.from_frame(both[SETTING]))
             named = {"models": models, "level": level, "measure": measure, "parity": parity}
             for method in METHODS:
-                options = {"method": method, "resamples": resamples, "seed": seed}
+                options = {"method": method, "resamples": resamples}
                 numbers = _numbers(both[measure], both[fairness], both["level"], seeds, options)
                 found.append(about | named | {"method": method} | numbers)
     table = merge_published(pd.DataFrame(found), _of_text(run.published("text")), on=_KEYS, values=["estimate", "p"])

@@ -32,6 +32,7 @@ PRINTED = "printed"  # what the paper prints itself: an encoder in tables, a way
 AUTHORS = "stereoset-authors"  # the paper's stimuli: the authors' swapped development file
 _PAPERS_ENCODER, _PAPERS_LAYERS = "bert-base-uncased", 12
 _SNLI = ["snli-train", "snli-test"]  # its task's data
+_OCCUPATIONS = "dev2020"
 PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the paper's table 7 prints of these
 
 
@@ -53,8 +54,18 @@ def printed_inside(run: Run, rows: pd.DataFrame) -> pd.Series:
 
 def printed_nli(run: Run, rows: pd.DataFrame) -> pd.Series:
     """Which rows (encoder) the printed NLI scores are of, where the task is SNLI: bool [rows]."""
-    parts = (run.attributes("task", f"data.{part}").get(run.options["task"]) for part in ("train", "test"))
-    return _of_papers_encoder(run, rows) & ([*parts] == _SNLI)
+    return _of_papers_encoder(run, rows) & (not other_nli_data(run))
+
+
+def other_nli_data(run: Run, *, occupations: bool = False) -> str:
+    """What the run's NLI task has in place of SNLI, or (`occupations`) of the pairs of Dev et al. (2020); "" if it has
+    them."""
+    about = {key: run.attributes("task", key).get(run.options["task"]) for key in ("data", "data.train", "data.test")}
+    if [about["data.train"], about["data.test"]] != _SNLI:
+        here = ", ".join(dict.fromkeys(filter(None, about.values()))) or "no task"
+        return f"other data: printed of SNLI, here {here}"
+    pairs = run.attributes("task", "occupations").get(run.options["task"])
+    return f"other data: printed of {_OCCUPATIONS}, here {pairs}" if occupations and pairs != _OCCUPATIONS else ""
 
 
 def _of_papers_encoder(run: Run, rows: pd.DataFrame) -> pd.Series:

@@ -63,7 +63,7 @@ def best_of_levels(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     return merge_published(pd.DataFrame(best), published, on=["level"], values=values)
 
 
-def rank_agreement(run: Run, *, seed: int = 0) -> pd.DataFrame:
+def rank_agreement(run: Run) -> pd.DataFrame:
     """Spearman's correlation over the settings between all shares, and between stimuli sets at the paper's share.
 
     Per encoder and for Strength and Distance; `comparison` is `share` or `stimuli`, `a` and `b` are what is compared,
@@ -72,7 +72,7 @@ def rank_agreement(run: Run, *, seed: int = 0) -> pd.DataFrame:
 
     def compare(values: pd.DataFrame, **keys: str) -> None:
         for a, b in combinations(values, 2):
-            rows.append(keys | {"a": a, "b": b} | _agreement(values[a], values[b], seed))
+            rows.append(keys | {"a": a, "b": b} | _agreement(values[a], values[b]))
 
     for (encoder, stimuli), block in wide.groupby(level=BLOCK):
         for measure in MEASURES:
@@ -109,8 +109,8 @@ def subspaces(run: Run) -> pd.DataFrame:
     return pd.concat(blocks, ignore_index=True).reindex(columns=order)
 
 
-def _agreement(a: pd.Series, b: pd.Series, seed: int) -> dict:
-    found = correlation(a, b, "spearman", seed=seed)
+def _agreement(a: pd.Series, b: pd.Series) -> dict:
+    found = correlation(a, b, "spearman")
     pairs = np.triu_indices(len(a), k=1)
     of_a, of_b = (np.sign(np.subtract(*side.to_numpy()[np.array(pairs)])) for side in (a, b))
     changed = int((of_a != of_b).sum())

@@ -27,6 +27,7 @@ from scripts.biasflow.papers.dawkins2024.statements import statements
 from scripts.biasflow.papers.dawkins2024.swaps import swap_agreement, swap_disagreements
 from scripts.biasflow.papers.dawkins2024.table7 import table7
 from scripts.biasflow.papers.dawkins2024.tables import rank_agreement, subspaces, table5
+from scripts.biasflow.papers.dawkins2024.text import text
 
 AUDIT = {"audit": audit}  # needs `published` only, so it can be a job of its own
 TABLES = {
@@ -39,6 +40,7 @@ TABLES = {
     "table7": with_own_levels(table7),
     "correlations": with_own_levels(correlations),
     "nli_intervals": with_own_levels(nli_intervals),
+    "text": text,
     "statements": statements,
     "rank_agreement": rank_agreement,
     "finetuning": finetuning,

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import jinja2
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -30,6 +29,7 @@ from scripts.biasflow.papers.liang2020.rows import (
 )
 from scripts.biasflow.papers.liang2020.tables import readings
 from scripts.biasflow.results import figures as draw
+from scripts.biasflow.results.page import page
 from scripts.biasflow.results.scores import NA, NONE
 
 _OCCTMP = {"diff": "mean |log p(he) - log p(she)|", "signed_diff": "mean log p(he) - log p(she)"}
@@ -41,14 +41,8 @@ _LINES = {  # placement -> line
 _VALUES, _OUTPUT = "attention.value", ""
 _MIXED = 0.75  # the most of a colour in a background: dark text on it keeps a contrast above 4.5 to 1
 
-_PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-    """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ title }}</title>
-<style>
+_PAGE = page(
+    style="""\
 body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 2rem; max-width: 70rem; }
 h1 { font-size: 1.2rem; }
 h2 { font-size: 1.1rem; margin-top: 2rem; }
@@ -60,11 +54,8 @@ th, td { padding: .35rem .7rem; text-align: left; vertical-align: top; }
 th { box-shadow: inset 0 2px #1a1a1a, inset 0 -1px #1a1a1a; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td span { padding: .1rem .15rem; border-radius: .15rem; }
-</style>
-</head>
-<body>
-<p><a href="../index.html">Overview of the run</a></p>
-<h1>{{ title }}</h1>
+""",
+    body="""\
 {% if caption %}
 <p>{{ caption }}</p>
 {% endif %}
@@ -94,9 +85,7 @@ td span { padding: .1rem .15rem; border-radius: .15rem; }
 </tbody>
 </table>
 {% endfor %}
-</body>
-</html>
-"""
+""",
 )
 
 

@@ -4,22 +4,15 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-import jinja2
-
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.orgad2022.halves import RAW
 from scripts.biasflow.papers.orgad2022.items import read_item
+from scripts.biasflow.results.page import page
 
 _COLUMNS = ["gender", "profession", "version", "text"]
 _GENDERS = {"F": "a woman", "M": "a man"}
-_PAGE = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-    """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Biographies before and after scrubbing</title>
-<style>
+_PAGE = page(
+    style="""\
 body { font: 15px/1.6 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 2rem; max-width: 70rem; }
 h1 { font-size: 1.2rem; }
 h2 { font-size: 1.1rem; margin-top: 2rem; }
@@ -29,11 +22,8 @@ thead th { box-shadow: inset 0 2px #1a1a1a, inset 0 -1px #1a1a1a; }
 tbody th { font-weight: normal; white-space: nowrap; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 del { background: #f6d5c3; padding: 0 .15rem; border-radius: .15rem; }
-</style>
-</head>
-<body>
-<p><a href="../index.html">Overview of the run</a></p>
-<h1>Biographies before and after scrubbing</h1>
+""",
+    body="""\
 <p>{{ caption }}</p>
 {% for heading, rows in sections %}
 <h2>{{ heading }}</h2>
@@ -52,9 +42,7 @@ del { background: #f6d5c3; padding: 0 .15rem; border-radius: .15rem; }
 </tbody>
 </table>
 {% endfor %}
-</body>
-</html>
-"""
+""",
 )
 
 
@@ -66,7 +54,7 @@ def figure2(run: Run, caption: str) -> str:
         texts = own.set_index("version")["text"]
         rows = [(name if name != RAW else "none (raw)", [*marked(texts[RAW], text)]) for name, text in texts.items()]
         sections.append((f"{_GENDERS[gender]}, {profession.replace('_', ' ')}", rows))
-    return _PAGE.render(caption=caption, sections=sections)
+    return _PAGE.render(title="Biographies before and after scrubbing", caption=caption, sections=sections)
 
 
 def marked(raw: str, scrubbed: str) -> Iterator[tuple[str, bool]]:

@@ -3,16 +3,15 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scripts.biasflow.planted.nli import occupation_templates
-from scripts.biasflow.planted.world import load_world
+from scripts.biasflow.planted.nli import occupation_pair_words
 from scripts.biasflow.text.occupation_pairs import all_templates, read_word_lists, save_pairs, select
 
 
 def prepare(sources: Mapping[str, Sequence[Path]], outputs: Mapping[str, Path], **selection) -> dict[str, object]:
     """Write the pairs of the word lists in `sources`, or of the embedded `world`; selection: as in `select`."""
     if "world" in sources:
-        world = load_world()
-        occupations, templates = world.occupations, occupation_templates(world)
+        words = occupation_pair_words()
+        occupations, templates = words["occupations"], words["templates"]
     else:
         lists = read_word_lists({name: path for name, (path,) in sources.items()})
         occupations, templates = lists.occupations, all_templates(lists)

@@ -35,6 +35,7 @@ COLUMNS = ["seed", "iteration", "gender", "rank", "word", "weight", "accuracy", 
 ACCURACY_COLUMNS = ["seed", "part", "n", "accuracy", "majority_share", "converged"]
 # Newton's steps: 9 to 11 are enough from 1,000 to 128,000 biographies, where L-BFGS needs more with every doubling.
 STEPS, TOLERANCE = 100, 1e-6
+TEST_SHARE = 0.25
 
 
 def prepare(
@@ -97,17 +98,14 @@ def top_words(
     seeds: Sequence[int],
     iterations: int = 5,
     n: int = 10,
-    test_share: float = 0.25,
-    binary: bool = False,
     min_texts: int = 1,
-    regularisation: float = 1.0,
 ) -> pd.DataFrame:
     """The n words with the largest weights for each gender, in each iteration of extra scrubbing, for each seed.
 
     texts: scrubbed biographies; gender: "F" or "M" of each. A seed splits the texts, stratified by gender, into
-    `test_share` for the accuracy and the rest for the fit. Features are the counts of the words (two or more letters,
-    lower-cased), or with `binary` whether they occur; words in fewer than `min_texts` of all texts are no features.
-    The regression minimises |w|^2 / 2 + C sum of log losses with C = 1 / `regularisation`, the intercept free.
+    TEST_SHARE for the accuracy and the rest for the fit. Features are the counts of the words (two or more letters,
+    lower-cased); words in fewer than `min_texts` of all texts are no features. The regression minimises |w|^2 / 2 + the
+    sum of log losses, the intercept free.
 
     Scrubbing a word replaces it by "_", which is no word of the bag: its own count becomes 0 in every text and no
     other count changes, and a feature that is always 0 gets the weight 0. So the word's column is left out instead, and
@@ -120,12 +118,12 @@ def top_words(
     where the fit did not end within STEPS steps, so that its weights are not those of the least loss (logged, too).
     BiasflowError: lengths that differ, a gender that is neither (naming the text), too few texts of a gender for the
     split, an option out of range, no word left (naming seed and iteration)."""
-    _check(texts, gender, seeds, iterations, n, test_share, regularisation)
+    _check(texts, gender, seeds, iterations, n)
     women = np.asarray(gender) == FEMALE
-    counts, words = _count(texts, binary, min_texts)
+    counts, words = _count(texts, min_texts)
     rows = []
     for seed in progress(seeds, total=len(seeds), description="words that tell gender"):
-        rows += _rows_of_seed(counts, women, words, seed, iterations, n, test_share, regularisation)
+        rows += _rows_of_seed(counts, women, words, seed, iterations, n)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -136,14 +134,12 @@ def gender_accuracy(
     *,
     seeds: Sequence[int],
     least: int = 20,
-    test_share: float = 0.25,
     min_texts: int = 1,
-    regularisation: float = 1.0,
 ) -> pd.DataFrame:
     """How often the bag of words tells the gender of biographies, overall and by profession, where 1/2 is chance.
 
     A seed draws as many women as men of every profession (by leaving some out), so that the profession tells nothing,
-    and splits them, stratified by profession and gender, into `test_share` and the rest, to which the regression of
+    and splits them, stratified by profession and gender, into TEST_SHARE and the rest, to which the regression of
     `top_words` is fitted once, on all professions. Professions with fewer than `least` biographies of a gender are left
     out.
 
@@ -152,21 +148,21 @@ def gender_accuracy(
     BiasflowError as in `top_words`; AbsentError where no profession has enough of both genders."""
     if len(professions) != len(texts):
         raise BiasflowError(f"gender classifier: {len(texts)} texts, but {len(professions)} professions.")
-    _check(texts, gender, seeds, 1, 1, test_share, regularisation)
+    _check(texts, gender, seeds, 1, 1)
     table = pd.DataFrame({"profession": list(professions), "gender": list(gender)}, dtype="str")
     sizes = table.value_counts(["profession", "gender"]).unstack(fill_value=0).reindex(columns=GENDERS, fill_value=0)
     enough = set(sizes.index[sizes.min(axis=1) >= max(least, 2)])
     if not enough:
         raise AbsentError(f"gender classifier: no profession has {least} biographies of both genders; give more.")
     candidates = np.flatnonzero(table["profession"].isin(enough))
-    counts, _ = _count(texts, False, min_texts)
+    counts, _ = _count(texts, min_texts)
     women, rows = (table["gender"] == FEMALE).to_numpy(), []
     for seed in progress(seeds, total=len(seeds), description="gender told by profession"):
         rng = np.random.RandomState(seed)
         drawn = balance(table["profession"], table["gender"], candidates, how="subsampling", rng=rng)
         strata = table.loc[drawn, "profession"] + "/" + table.loc[drawn, "gender"]
-        train, test = train_test_split(drawn, test_size=test_share, random_state=seed, stratify=strata)
-        model, converged = _fit(counts[train], women[train], regularisation, f"seed {seed}")
+        train, test = train_test_split(drawn, test_size=TEST_SHARE, random_state=seed, stratify=strata)
+        model, converged = _fit(counts[train], women[train], f"seed {seed}")
         right = model.predict(counts[test]) == women[test]
         for part in (ALL, *sorted(enough)):
             of_part = np.full(len(test), True) if part == ALL else (table.loc[test, "profession"] == part).to_numpy()
@@ -176,23 +172,16 @@ def gender_accuracy(
 
 
 def _rows_of_seed(
-    counts: csr_matrix,
-    women: np.ndarray,
-    words: np.ndarray,
-    seed: int,
-    iterations: int,
-    n: int,
-    test_share: float,
-    regularisation: float,
+    counts: csr_matrix, women: np.ndarray, words: np.ndarray, seed: int, iterations: int, n: int
 ) -> Iterator[tuple]:
     """The rows of `top_words` for one seed."""
-    train, test = train_test_split(np.arange(len(women)), test_size=test_share, random_state=seed, stratify=women)
+    train, test = train_test_split(np.arange(len(women)), test_size=TEST_SHARE, random_state=seed, stratify=women)
     train_counts, test_counts = counts[train].tocsc(), counts[test].tocsc()
     majority_share = max(women[test].mean(), 1 - women[test].mean())
     left = np.arange(len(words))
     for iteration in range(1, iterations + 1):
         place = f"seed {seed}, iteration {iteration}"
-        model, converged = _fit(train_counts[:, left].tocsr(), women[train], regularisation, place)
+        model, converged = _fit(train_counts[:, left].tocsr(), women[train], place)
         accuracy = model.score(test_counts[:, left].tocsr(), women[test])
         found: list[int] = []
         for gender, weights in zip(GENDERS, (model.coef_[0], -model.coef_[0]), strict=True):
@@ -208,9 +197,9 @@ def _rows_of_seed(
             )
 
 
-def _count(texts: Sequence[str], binary: bool, min_texts: int) -> tuple[csr_matrix, np.ndarray]:
+def _count(texts: Sequence[str], min_texts: int) -> tuple[csr_matrix, np.ndarray]:
     """The counts of the words [texts, words], and the words."""
-    vectorizer = CountVectorizer(binary=binary, min_df=min_texts, dtype=np.float64)
+    vectorizer = CountVectorizer(min_df=min_texts, dtype=np.float64)
     try:
         counts = vectorizer.fit_transform(texts)
     except ValueError as error:
@@ -218,9 +207,9 @@ def _count(texts: Sequence[str], binary: bool, min_texts: int) -> tuple[csr_matr
     return counts, vectorizer.get_feature_names_out()
 
 
-def _fit(counts: csr_matrix, women: np.ndarray, regularisation: float, place: str) -> tuple[LogisticRegression, bool]:
+def _fit(counts: csr_matrix, women: np.ndarray, place: str) -> tuple[LogisticRegression, bool]:
     """The regression, and whether its fit ended within STEPS steps."""
-    model = LogisticRegression(C=1 / regularisation, solver="newton-cg", tol=TOLERANCE, max_iter=STEPS)
+    model = LogisticRegression(solver="newton-cg", tol=TOLERANCE, max_iter=STEPS)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         model.fit(counts, women)
@@ -229,30 +218,18 @@ def _fit(counts: csr_matrix, women: np.ndarray, regularisation: float, place: st
     return model, not said
 
 
-def _check(
-    texts: Sequence[str],
-    gender: Sequence[str],
-    seeds: Sequence[int],
-    iterations: int,
-    n: int,
-    test_share: float,
-    regularisation: float,
-) -> None:
+def _check(texts: Sequence[str], gender: Sequence[str], seeds: Sequence[int], iterations: int, n: int) -> None:
     if len(texts) != len(gender):
         raise BiasflowError(f"gender classifier: {len(texts)} texts, but {len(gender)} genders; give one for each.")
     for number, value in enumerate(gender):
         if value not in GENDERS:
             raise BiasflowError(f"gender classifier: text {number} (from 0): gender {value!r}; it can be F, M.")
-    if not 0 < test_share < 1:
-        raise BiasflowError(f"gender classifier: test_share is {test_share}; give a share between 0 and 1.")
     for option, value in (("iterations", iterations), ("n", n), ("number of seeds", len(seeds))):
         if value < 1:
             raise BiasflowError(f"gender classifier: {option} is {value}; give at least 1.")
-    if regularisation <= 0:
-        raise BiasflowError(f"gender classifier: regularisation is {regularisation}; give a number above 0.")
     sizes = {name: int(np.sum(np.asarray(gender) == name)) for name in GENDERS}
     for name, size in sizes.items():
-        if size < 2 or min(size * test_share, size * (1 - test_share)) < 0.5:
+        if size < 2:
             raise BiasflowError(
                 f"gender classifier: {size} of {len(texts)} texts have gender {name}; too few to train and test on."
             )

@@ -73,14 +73,6 @@ def test_the_same_arguments_give_the_same_rows(top):
     pd.testing.assert_frame_equal(top, top_words(*biographies(), seeds=[3, 4], iterations=2, n=1))
 
 
-def test_counts_or_presence():
-    texts = ["dance dance dance", "dance town", "town town", "town"] * 10
-    gender = ["F", "F", "M", "M"] * 10
-    counted, present = (top_words(texts, gender, seeds=[0], iterations=1, binary=b) for b in (False, True))
-    assert counted["word"].tolist() == present["word"].tolist() == ["dance", "town"]
-    assert not np.allclose(counted["weight"], present["weight"])
-
-
 def test_rare_words_can_be_left_out():
     texts, gender = biographies()
     texts[gender.index("F")] += " unique unique unique unique"
@@ -100,8 +92,6 @@ def test_rare_words_can_be_left_out():
         ({"iterations": 0}, "iterations"),
         ({"n": 0}, "n is 0"),
         ({"seeds": []}, "seeds"),
-        ({"test_share": 1}, "test_share"),
-        ({"regularisation": 0}, "regularisation"),
         ({"iterations": 9}, "seed 0"),
     ],
 )

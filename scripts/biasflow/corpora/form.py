@@ -1,0 +1,36 @@
+"""What tells a file from something that was sent in its place, where no sha256 does."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from scripts.biasflow.base.errors import BiasflowError
+
+_PAGES = (b"<!doctype html", b"<html")
+PAGE = "an HTML page came instead of the file: a login page, or the message of a proxy"
+
+
+def refuse_page(path: str | Path) -> None:
+    """BiasflowError if the file begins as an HTML page does: no external file is one."""
+    with open(path, "rb") as stream:
+        start = stream.read(1024)
+    if start.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_PAGES):
+        raise BiasflowError(f"{path}: {PAGE}.")
+
+
+def check_form(path: str | Path, *, parquet: bool, columns: Collection[str], rows: int | None) -> None:
+    """BiasflowError unless the file can be read (as Parquet: its magic bytes and footer; else as separated text or JSON
+    lines, whole), has these columns and, where that is known, so many rows. Other contents of that form pass."""
+    from scripts.biasflow.corpora.records import read_records  # slow to load, and most files have a sha256
+
+    with open(path, "rb") as stream:
+        magic = stream.read(4)
+    if parquet and magic != b"PAR1":
+        raise BiasflowError(f"{path}: not a Parquet file.")
+    found = read_records(path, wanted=())
+    lacking = [name for name in columns if name not in found.attrs["columns"]]
+    if lacking:
+        raise BiasflowError(
+            f"{path}: no column {', '.join(lacking)}; config/corpora.yaml expects {', '.join(columns)}."
+        )
+    if rows is not None and len(found) != rows:
+        raise BiasflowError(f"{path}: {len(found)} rows, where config/corpora.yaml expects {rows}.")

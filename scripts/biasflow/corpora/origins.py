@@ -1,0 +1,61 @@
+"""What is known of an external file: where it came from, and what it was checked against."""
+
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # slow to load, and a download needs none
+    import pandas as pd
+
+VERIFIED_BY = {
+    "sha256": "equal to the sha256 of the catalogue",
+    "host": "equal to the sha256 that its host states with the download",
+    "form": "unverified: only its form was checked",
+    "manifest": "unverified: equal to the mirror's own manifest",
+    "nothing": "unverified: taken as it is",
+}
+UNVERIFIED = {key for key, meaning in VERIFIED_BY.items() if meaning.startswith("unverified: ")}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a file came from, for its provenance.
+
+    source: local | mirror | upstream. location: the path or address that was read. byte_equal_to_upstream: None where
+    that is not known. verified_by: what the file was checked against, a key of VERIFIED_BY. note: the mirror's own
+    remark on its copy."""
+
+    name: str
+    source: str
+    location: str
+    upstream: str
+    sha256: str
+    bytes: int
+    byte_equal_to_upstream: bool | None
+    verified_by: str
+    licence: str
+    note: str = ""
+
+
+COLUMNS = [field.name for field in fields(Origin)]
+
+
+def origin_of(file: str | Path) -> dict:
+    """COLUMNS of an external file, as its download wrote them down beside it; of a file that somebody laid there
+    without any record, its name."""
+    record = Path(f"{file}.provenance.json")
+    if not record.is_file():
+        return {"name": Path(file).name, "source": "unknown", "verified_by": "nothing"}
+    return json.loads(record.read_text(encoding="utf-8"))["origin"]
+
+
+def remark(files: "pd.DataFrame") -> str:
+    """What captions of tables have to say of the external files of their run; "" if all are upstream's.
+
+    files: COLUMNS, all text."""
+    other = files.loc[files["byte_equal_to_upstream"] == "False", "name"]
+    unverified = files["verified_by"].isin(UNVERIFIED) & ~files["name"].isin(other)
+    parts = [f"not byte-equal to upstream: {', '.join(other)}"] if len(other) else []
+    parts += [f"unverified: {unverified.sum()} of {len(files)}"] if unverified.any() else []
+    return f"External files of this run (files.csv): {'; '.join(parts)}." if parts else ""

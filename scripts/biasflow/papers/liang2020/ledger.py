@@ -1,0 +1,33 @@
+"""Where the numbers of Liang, Dufter & Schütze's notebooks stand beside ours, for the ledger."""
+
+import pandas as pd
+
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.ledger import AGREES, DISAGREES, Beside, decimals_of
+from scripts.biasflow.papers.liang2020.performance import perplexity
+from scripts.biasflow.papers.liang2020.tables import association, occtmp
+from scripts.biasflow.results.rounding import around, rounded
+
+BESIDE = [
+    Beside("values", occtmp, ["diff", "diff_variance", "p_he", "p_she", "p_sum"]),
+    Beside("values", association, ["effect_size", "p_value"]),
+    Beside("values", perplexity, ["batch_perplexity"], n="perplexity_seeds"),
+]
+_PARTS, _WHOSE = ["occtmp_p_he", "occtmp_p_she"], ["encoder", "row"]
+
+
+def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:
+    """None: words, tests and texts go by their names, each of which is one file; others have no printed number."""
+    return pd.Series("", index=numbers.index)
+
+
+def audited(run: Run, numbers: pd.DataFrame) -> pd.Series:
+    """Whether the printed p(he) + p(she) is the sum of the two that are printed."""
+    p = numbers[numbers["measure"].isin(_PARTS)].pivot(index=_WHOSE, columns="measure", values="printed").astype(float)
+    found = pd.Series("", index=numbers.index)
+    for place, number in numbers[numbers["measure"] == "occtmp_p_sum"].iterrows():
+        total, decimals = p.loc[tuple(number[_WHOSE])].sum(), decimals_of(number["printed"])
+        reach = around(total, len(_PARTS) * 0.5 * 10**-decimals)
+        agrees = rounded(float(number["printed"]), decimals).meets(reach)
+        found[place] = f"{AGREES if agrees else DISAGREES}: the printed terms give {total:.{decimals}f}"
+    return found

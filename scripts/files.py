@@ -1,0 +1,16 @@
+"""Rule `files`: the external files of the run, where they came from and what they were checked against."""
+
+import pandas as pd
+
+from scripts._rule import rule
+from scripts.biasflow.base.tabular import write_csv
+from scripts.biasflow.corpora.origins import COLUMNS, origin_of
+
+
+def main(smk) -> None:
+    with rule(smk):
+        write_csv(pd.DataFrame(map(origin_of, smk.input), columns=COLUMNS), smk.output[0])
+
+
+if "snakemake" in globals():
+    main(snakemake)

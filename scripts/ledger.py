@@ -1,0 +1,34 @@
+"""Rule `ledger`: every printed number of the run's papers beside ours, its summary, and errors in released code."""
+
+from functools import partial
+from pathlib import Path
+
+from scripts._rule import rule
+from scripts.biasflow.base.tabular import read_text_csv
+from scripts.biasflow.papers.frames import Run, those_there
+from scripts.biasflow.papers.ledger import CAPTIONS, ledger, summary
+from scripts.biasflow.papers.paper import load_tables
+from scripts.biasflow.papers.published import read_published
+from scripts.biasflow.papers.released import released_errors
+from scripts.biasflow.results.holes import read_plan
+from scripts.biasflow.results.scores import read_scores
+from scripts.biasflow.results.tables import write_table
+
+
+def main(smk) -> None:
+    with rule(smk):
+        scores, names = read_scores(smk.input.scores), read_text_csv(smk.input.names)
+        plan = read_plan(smk.input.plan, smk.input.reasons)
+        runs = {
+            name: Run(scores, plan, names, partial(read_published, name), those_there(files), options)
+            for name, (options, files) in smk.params.papers.items()
+        }
+        rows = ledger(runs)
+        tables = {"ledger": rows, "ledger_summary": summary(rows), "released_errors": released_errors(scores)}
+        for name, target in load_tables(CAPTIONS).items():
+            paths = [Path(smk.output[0]).parent / f"{name}.{kind}" for kind in ("csv", "tex", "html")]
+            write_table(tables[name], *paths, caption=target.caption, decimals=target.decimals)
+
+
+if "snakemake" in globals():
+    main(snakemake)
