@@ -3,7 +3,7 @@ PYTHON ?= python3
 CORES ?= 2
 BIN := .venv/bin
 # config/mine.yaml waits for a path
-CONFIGS := config/config.yaml config/small.yaml config/paper.yaml config/planted.yaml
+CONFIGS := config/config.yaml config/small.yaml config/paper.yaml config/planted.yaml config/matrix.yaml
 export HF_HUB_OFFLINE ?= 1
 
 .PHONY: demo test lint bench env clean

@@ -2,7 +2,6 @@
 import atexit
 import gc
 import re
-import shutil
 import sys
 import time
 from dataclasses import asdict
@@ -19,8 +18,8 @@ from scripts.biasflow.base.files import check_remembered, check_writable
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.papers.paper import load as load_paper
 from scripts.biasflow.plan.cells import plan
-from scripts.biasflow.plan.code import code_digest, module_file
-from scripts.biasflow.plan.configuration import load_schema, resolve
+from scripts.biasflow.base.code import code_digest, module_file
+from scripts.biasflow.plan.configuration import check_keys_once, load_schema, resolve
 from scripts.biasflow.plan.datasets import (
     AUTHORS_STIMULI,
     CHINESE_ARTICLES,
@@ -29,14 +28,15 @@ from scripts.biasflow.plan.datasets import (
     context_files,
     text_name,
 )
-from scripts.biasflow.plan.external import files_read
-from scripts.biasflow.plan.facts import gather
+from scripts.biasflow.plan.device import CUDA, planned_device
+from scripts.biasflow.plan.external import check_files, files_read
+from scripts.biasflow.plan.facts import gather, is_narrow
 from scripts.biasflow.plan.inputs import Inputs
 from scripts.biasflow.plan.items import items_of
 from scripts.biasflow.plan.paths import CORPORA, Paths, project_file, project_folder
 from scripts.biasflow.plan.sources import is_external
 from scripts.biasflow.plan.tasks import kind_of, plan_module
-from scripts.biasflow.registry import PAPERS, READOUTS, TASKS, module_of, rule_of
+from scripts.biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS, module_of, rule_of
 from scripts.biasflow.text.occupation_templates import PRONOUNS
 
 
@@ -47,15 +47,20 @@ def say_last(message):
 
 
 try:
+    for FILE in workflow.configfiles:
+        check_keys_once(FILE)
     config = resolve(config, load_schema())
+    CATALOGUE = read_catalogue()
+    check_files(config, CATALOGUE)
     FACTS = gather(config)
     PLAN = plan(config, FACTS)
-    CATALOGUE = read_catalogue()
     FIND = Inputs(config, FACTS, PLAN, CATALOGUE)
     check_remembered(Paths(config["run"]).root, ".snakemake")
 except BiasflowError as error:
     sys.exit(f"biasflow: {error}")
 
+# A job of a cluster plans again, on its own machine: what it is given was decided before.
+DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or not workflow.local_exec)
 PATHS = Paths(config["run"])
 RESULTS = PATHS.root
 STARTED = time.time()
@@ -96,23 +101,13 @@ def of_kind(kind):
 
 
 def gpu(wildcards):
-    """How many GPUs a job asks for that computes with an encoder. Left to `auto`, a machine without one is not asked
-    for it: jobs on its cores would wait for each other."""
-    if config["device"] == "auto" and workflow.local_exec:
-        return int(shutil.which("nvidia-smi") is not None)
-    return int(config["device"] != "cpu")
+    """How many GPUs a job asks for that computes with an encoder."""
+    return int(DEVICE == CUDA)
 
 
 def threads_for(wildcards):
     """A narrow encoder is no faster with two threads: two jobs side by side are."""
-    return 1 if FIND.encoders.is_narrow(wildcards.encoder) else 2
-
-
-def threads_of_pretraining(wildcards):
-    """The only encoder that is pre-trained takes both: everything else waits for it. Of several, two side by side are
-    faster still. The weights are the same."""
-    alone = sum(encoder["source"] == "pretrain" for encoder in config["encoders"].values()) == 1
-    return 2 if alone else threads_for(wildcards)
+    return 1 if is_narrow(config, FACTS, wildcards.encoder) else 2
 
 
 def memory(megabytes):

@@ -139,9 +139,11 @@ rule swapped_text:
 
 rule stimuli_planted:
     output:
-        f"{RESULTS}/data/stimuli/planted.csv",
+        f"{RESULTS}/data/stimuli/planted{{seen}}.csv",
     log:
-        f"{RESULTS}/logs/data/stimuli-planted.log",
+        f"{RESULTS}/logs/data/stimuli-planted{{seen}}.log",
+    wildcard_constraints:
+        seen="|-seen",
     conda:
         "../envs/light.yaml"
     threads: 1
@@ -151,6 +153,7 @@ rule stimuli_planted:
     params:
         code=code("stimuli_planted"),
         triples=config["metrics"]["strength"]["triples"],
+        seen=lambda wildcards: bool(wildcards.seen),
         seed=config["metrics"]["strength"]["seed"],
     script:
         "../scripts/stimuli_planted.py"

@@ -5,6 +5,13 @@ localrules:
     download_encoder,
 
 
+def threads_of_pretraining(wildcards):
+    """The only encoder that is pre-trained takes both: everything else waits for it. Of several, two side by side are
+    faster still. The weights are the same."""
+    alone = sum(encoder["source"] == "pretrain" for encoder in config["encoders"].values()) == 1
+    return 2 if alone else threads_for(wildcards)
+
+
 # As with other downloads the code is no input: what comes is checked against its sha256.
 rule download_encoder:
     output:
@@ -50,7 +57,7 @@ rule pretrain:
         gpu=gpu,
     params:
         code=code("pretrain"),
-        device=config["device"],
+        device=DEVICE,
         deterministic=config["deterministic"],
         encoder=lambda wildcards: FIND.encoders.pretraining(wildcards.encoder),
     script:
@@ -79,7 +86,7 @@ rule continue_encoder:
         gpu=gpu,
     params:
         code=code("continue_encoder"),
-        device=config["device"],
+        device=DEVICE,
         deterministic=config["deterministic"],
         encoder=lambda wildcards: {
             key: config["encoders"][wildcards.encoder][key] for key in ("recipe", "max_length", "seed")

@@ -22,6 +22,6 @@ rule fit_methods:
     params:
         code=lambda wildcards: code("fit_methods", *FIND.fits.modules(wildcards)),
         fit=FIND.fits.params,
-        device=config["device"],
+        device=DEVICE,
     script:
         "../scripts/fit_methods.py"

@@ -1,8 +1,9 @@
-# What is read from a model under methods: one rule per readout, all of one shape. A job reads all datasets of a block.
+# What is read from a model under methods: one rule per readout, and one for those of a narrow encoder that are read
+# together, all of one shape. A job reads all datasets of a block.
 
 
 def code_of_readout(name):
-    """Wildcards -> the code of a readout: its script, and the modules that it imports by name."""
+    """Wildcards -> the code of a job that reads: its script, and the modules that it imports by name."""
     modules = FIND.readings.modules(name)
     return lambda wildcards: code("read", *modules(wildcards))
 
@@ -13,7 +14,7 @@ def spares_of_readout(name):
     return lambda wildcards: ancient(spares(wildcards))
 
 
-for NAME, READOUT in READOUTS.items():
+for NAME, READOUT in JOBS_OF_READOUTS.items():
 
     rule:
         name:
@@ -28,7 +29,9 @@ for NAME, READOUT in READOUTS.items():
         benchmark:
             f"{RESULTS}/benchmarks/{NAME}/{{encoder}}/{{training}}/{{block}}.tsv"
         wildcard_constraints:
-            encoder=one_of(name for name in config["encoders"] if not is_external(config, name)),
+            encoder=one_of(
+                {key[0]: None for key in PLAN.readings if key[3] == NAME and not is_external(config, key[0])}
+            ),
         conda:
             "../envs/torch.yaml"
         threads: threads_for
@@ -40,6 +43,6 @@ for NAME, READOUT in READOUTS.items():
             code=code_of_readout(NAME),
             readout=FIND.readings.params(NAME),
             checkpoints=f"{RESULTS}/checkpoints/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}",
-            device=config["device"],
+            device=DEVICE,
         script:
             "../scripts/read.py"

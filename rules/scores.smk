@@ -3,6 +3,8 @@
 FIRST_TABLES = {
     f"matrix_{task}".removesuffix("_-"): task for task in dict.fromkeys(cell.model.task for cell in PLAN.cells)
 }
+# What is made of all scores beside them: the seeds that a difference needs, and how far the measures agree.
+OWN_TABLES = [*FIRST_TABLES, "power", "agreement"]
 
 SUMMARY = f"{RESULTS}/summary.txt"
 
@@ -80,9 +82,10 @@ rule matrix:
         plan=f"{RESULTS}/plan.csv",
         files=f"{RESULTS}/files.csv",
         ledger=lambda wildcards: [f"{RESULTS}/tables/ledger_summary.csv"] if LEDGER_OF else [],
+        names=f"{RESULTS}/names.csv",
     output:
         matrix=f"{RESULTS}/matrix.csv",
-        tables=[f"{RESULTS}/tables/{name}.{kind}" for name in FIRST_TABLES for kind in ("csv", "tex")],
+        tables=[f"{RESULTS}/tables/{name}.{kind}" for name in OWN_TABLES for kind in ("csv", "tex")],
         pages=[
             report(
                 f"{RESULTS}/tables/{name}.html",
@@ -90,7 +93,7 @@ rule matrix:
                 labels={"name": name},
                 caption="report/matrix.rst",
             )
-            for name in FIRST_TABLES
+            for name in OWN_TABLES
         ],
         page=report(f"{RESULTS}/index.html", category="Overview", caption="report/overview.rst"),
         summary=SUMMARY,
@@ -105,7 +108,7 @@ rule matrix:
     params:
         code=code("matrix"),
         tables=FIRST_TABLES,
-        linked={name: f"tables/{name}.html" for name in FIRST_TABLES},
+        linked={name: f"tables/{name}.html" for name in OWN_TABLES},
         papers=[
             {"title": text.title, "citation": text.citation, "files": text.links()}
             for text in map(load_paper, config["papers"])

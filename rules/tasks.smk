@@ -60,7 +60,7 @@ for KIND, TASK in TASKS.items():
             code=lambda wildcards: code("finetune", *FIND.trainings.modules(wildcards)),
             training=FIND.trainings.params,
             checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}",
-            device=config["device"],
+            device=DEVICE,
             deterministic=config["deterministic"],
         script:
             "../scripts/finetune.py"

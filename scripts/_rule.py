@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scripts.biasflow.base.provenance import rule_log, write_provenance
+from scripts.biasflow.base.provenance import checked, rule_log, write_provenance
 
 # A job begins with imports, whose objects (400,000 with a model) live until it ends. Searched for cycles after every
 # 700 new ones, and once more at the end, they took a third of a job's start.
@@ -19,7 +19,8 @@ atexit.register(gc.freeze)
 
 @contextlib.contextmanager
 def rule(smk) -> Iterator[dict]:
-    """Run the body with the rule's log; on success write provenance beside the outputs.
+    """Run the body with the rule's log, if the inputs are what their jobs wrote; on success write provenance beside the
+    outputs.
 
     Yields a dictionary for facts that only the body knows (device, seed, where a file came from)."""
     started = time.time()
@@ -28,11 +29,12 @@ def rule(smk) -> Iterator[dict]:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     facts: dict = {}
     with rule_log(smk.log[0], rule=smk.rule):
+        inputs = checked(smk.input)
         yield facts
         write_provenance(
             smk.output,
             rule=smk.rule,
-            inputs=smk.input,
+            inputs=inputs,
             params=dict(smk.params.items()),
             config=smk.config,
             started=started,

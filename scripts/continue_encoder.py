@@ -10,7 +10,7 @@ def main(smk) -> None:
         from scripts.biasflow.encoders.continue_ import continue_encoder
         from scripts.biasflow.encoders.device import resolve_deterministic, resolve_device
 
-        device = resolve_device(smk.params.device)
+        device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)
         source, target = Path(smk.input.encoder[0]).parent, Path(smk.output[0]).parent
         options = smk.params.encoder | {"swapped": smk.input.get("swapped")}

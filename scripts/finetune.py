@@ -11,7 +11,7 @@ def main(smk) -> None:
         from scripts.biasflow.encoders.device import resolve_deterministic, resolve_device
         from scripts.biasflow.methods.sources import fitting_arguments
 
-        training, device = smk.params.training, resolve_device(smk.params.device)
+        training, device = smk.params.training, resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)
         method = None
         if training["fit"]:

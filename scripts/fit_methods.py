@@ -17,7 +17,7 @@ def main(smk) -> None:
         from scripts.biasflow.methods.sources import fitting_arguments
 
         fit, heads = smk.params.fit, smk.params.fit["heads"]
-        facts["device"] = device = str(resolve_device(smk.params.device))
+        facts["device"] = device = str(resolve_device(smk.params.device, gpus=smk.resources.gpu))
         files = by_role(smk.input, [*fit["roles"], "sentence_pairs"])
         folder, training = Path(smk.input.model[0]).parent, smk.wildcards.training
         model, tokenizer = load_model(folder, training, head=heads["model"], device=device)

@@ -1,5 +1,5 @@
 """Rule `matrix`: methods x measures for every model, with the plan's reason where a cell is empty; as tables and on
-the one page of the run, with its summary."""
+the one page of the run, with its summary; how many seeds a difference needs, and how far the measures agree."""
 
 from pathlib import Path
 
@@ -7,9 +7,12 @@ from scripts._rule import rule
 from scripts.biasflow.base.provenance import git_commit
 from scripts.biasflow.base.tabular import read_text_csv, write_csv
 from scripts.biasflow.corpora.origins import remark
+from scripts.biasflow.overview import agreement
 from scripts.biasflow.overview.contents import contents
 from scripts.biasflow.overview.overview import PaperLinks, write_page, write_summary
-from scripts.biasflow.results.first_table import first_table
+from scripts.biasflow.results import power
+from scripts.biasflow.results.families import families
+from scripts.biasflow.results.first_table import FirstTable, first_table
 from scripts.biasflow.results.holes import read_plan
 from scripts.biasflow.results.matrix import matrix
 from scripts.biasflow.results.scores import read_scores
@@ -21,13 +24,16 @@ def main(smk) -> None:
         scores, plan = read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons)
         found = matrix(scores, plan)
         write_csv(found, smk.output.matrix)
+        overview = contents(found, plan, scores)
+        tables = {name: first_table(found, task) for name, task in smk.params.tables.items()}
+        needed = power.power(scores, families(read_text_csv(smk.input.names)))
+        tables["power"] = FirstTable(needed, {}, power.CAPTION)
+        tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
         about_files = remark(read_text_csv(smk.input.files))
-        for name, task in smk.params.tables.items():
-            table = first_table(found, task)
+        for name, table in tables.items():
             paths = [Path(smk.output.matrix).parent / f"tables/{name}.{kind}" for kind in ("csv", "tex", "html")]
             caption = f"{table.caption} {about_files}".strip()
             write_table(table.frame, *paths, caption=caption, decimals=3, headers=table.headers)
-        overview = contents(found, plan, scores)
         papers = [PaperLinks(**links) for links in smk.params.papers]
         write_page(
             overview,

@@ -12,7 +12,7 @@ def main(smk) -> None:
         from scripts.biasflow.encoders.device import resolve_deterministic, resolve_device
         from scripts.biasflow.encoders.pretrain import pretrain
 
-        device = resolve_device(smk.params.device)
+        device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)
         with whole_folder(Path(smk.output[0]).parent) as folder:
             texts = by_role(smk.input, ["texts"])["texts"]

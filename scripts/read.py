@@ -1,4 +1,5 @@
-"""Rules `read_<readout>`, `probe_...`, `heads_...`: a readout of a model under methods, on all datasets of a block."""
+"""Rules `read_<readout>`, `read_together`, `probe_...`, `heads_...`: readouts of a model under methods, on all datasets
+of a block."""
 
 import importlib
 import itertools
@@ -15,33 +16,36 @@ def main(smk) -> None:
         from scripts.biasflow.readouts.reasons import not_fitted, reasons_of, write_reasons
         from scripts.biasflow.readouts.source import Source
 
-        module = importlib.import_module(smk.params.readout["module"])
-        facts["device"] = device = str(resolve_device(smk.params.device))
+        facts["device"] = device = str(resolve_device(smk.params.device, gpus=smk.resources.gpu))
         methods_file = Path(smk.input.methods) if smk.input.get("methods") else None
-        rows = []
         with whole_folder(smk.output[0]) as folder:
-            for each in smk.params.readout["datasets"]:
-                reasons = not_fitted(methods_file)
-                for path in itertools.chain(*each["data"].values()):
-                    reasons |= reasons_of(path)
+            for each in smk.params.readout:
+                path, reasons = folder / each["file"], not_fitted(methods_file)
+                # What this job itself has read lies, until it ends, in the folder that will be the output.
+                data = {
+                    role: tuple(Path(file.replace(f"{smk.output[0]}/", f"{folder}/")) for file in files)
+                    for role, files in each["data"].items()
+                }
+                for file in itertools.chain(*data.values()):
+                    reasons |= reasons_of(file)
+                name = str(Path(each["file"]).with_suffix(""))
                 source = Source(
                     model_folder=Path(smk.input.model[0]).parent,
                     methods=tuple(method for method in each["methods"] if method not in reasons),
                     methods_file=methods_file,
-                    data={role: tuple(map(Path, files)) for role, files in each["data"].items()},
+                    data=data,
                     dataset=each["dataset"],
                     training=smk.wildcards.training,
                     device=device,
-                    work=Path(smk.params.checkpoints) / Path(each["file"]).stem,
+                    work=Path(smk.params.checkpoints) / name,
                 )
                 try:
                     if source.methods:
-                        facts[each["dataset"]] = module.read(source, folder / each["file"], **each["options"])
+                        module = importlib.import_module(each["module"])
+                        facts[name] = module.read(source, path, **each["options"])
                 except AbsentError as error:
                     reasons |= dict.fromkeys(source.methods, str(error))
-                rows += [(each["file"], name, reasons[name]) for name in each["methods"] if name in reasons]
-            write_reasons(folder, rows)
-        facts |= {"not_measured": rows} if rows else {}
+                write_reasons(path, {method: reasons[method] for method in each["methods"] if method in reasons})
 
 
 if "snakemake" in globals():

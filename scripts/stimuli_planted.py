@@ -8,7 +8,7 @@ from scripts.biasflow.planted.stereoset import triples
 def main(smk) -> None:
     with rule(smk) as facts:
         facts["seed"] = smk.params.seed
-        write_csv(triples(seed=smk.params.seed, n=smk.params.triples), smk.output[0])
+        write_csv(triples(seed=smk.params.seed, n=smk.params.triples, seen=smk.params.seen), smk.output[0])
 
 
 if "snakemake" in globals():

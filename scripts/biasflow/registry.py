@@ -69,13 +69,14 @@ ERASERS = {
 
 @dataclass(frozen=True)
 class Strategy:
-    """How a task's training data are debiased. kinds: the kinds of task that have it (none named: all); text: which
-    version of the task's texts it trains on."""
+    """How a task's training is debiased, by its data before all. kinds: the kinds of task that have it (none named:
+    all); text: which version of the task's texts it trains on; adversary: whether it is trained against one."""
 
     label: str
     module: str
     kinds: tuple[str, ...] = ()
     text: str = "raw"
+    adversary: bool = False
 
 
 STRATEGIES = {
@@ -84,6 +85,7 @@ STRATEGIES = {
     "oversampling-keep": Strategy("oversampling, all kept", "strategies.balance", ("occupation",)),
     "subsampling": Strategy("subsampling", "strategies.balance", ("occupation",)),
     "scrubbing": Strategy("scrubbing", "strategies.scrubbing", ("occupation",), text="scrubbed"),
+    "adversarial": Strategy("adversarial training", "strategies.adversarial", ("occupation",), adversary=True),
     "doubled": Strategy("none, data doubled", "tasks.coreference.strategies", ("coreference",)),
     "anon": Strategy("anonymisation", "tasks.coreference.strategies", ("coreference",)),
     "ca": Strategy("counterfactual augmentation", "tasks.coreference.strategies", ("coreference",)),
@@ -119,7 +121,8 @@ TASKS = {
 class Readout:
     """What is read from a model under methods. module: has read(source, output, **options). head: what the model must
     have. suffix: of its files. rule: of its jobs. external: the module that makes the same of files that an encoder of
-    source external gives, by its read(given, data, output); empty where there is none."""
+    source external gives, by its read(given, data, output); empty where there is none. alone: whether it is worth a job
+    of its own on a narrow encoder, too (see TOGETHER)."""
 
     label: str
     module: str
@@ -129,13 +132,16 @@ class Readout:
     external: str = ""
     memory: int = 8000  # MB
     runtime: int = 120  # minutes
+    alone: bool = False
 
 
 READOUTS = {
     "next_sentence": Readout("next-sentence probabilities", "readouts.next_sentence", "next_sentence"),
     "masked_words": Readout("probabilities of masked words", "readouts.masked_words", "masked_lm"),
-    "losses": Readout("losses at masked tokens", "readouts.losses", "masked_lm", runtime=240),
-    "likelihoods": Readout("pseudo-log-likelihoods of sentences", "readouts.likelihoods", "masked_lm", runtime=240),
+    "losses": Readout("losses at masked tokens", "readouts.losses", "masked_lm", runtime=240, alone=True),
+    "likelihoods": Readout(
+        "pseudo-log-likelihoods of sentences", "readouts.likelihoods", "masked_lm", runtime=240, alone=True
+    ),
     "vectors": Readout("vectors of words and sentences", "readouts.vectors", suffix="safetensors"),
     "token_scores": Readout("scores of tokens", "readouts.token_scores"),
     "associations": Readout("cosines of words in drawn contexts", "readouts.associations", suffix="safetensors"),
@@ -151,6 +157,7 @@ READOUTS = {
         rule="heads_nli",
         memory=12000,
         runtime=240,
+        alone=True,
     ),
     "first_token": Readout("vectors of texts", "readouts.first_token", suffix="safetensors", memory=12000, runtime=240),
     "probes": Readout("code lengths of gender", "readouts.probes", rule="probe_texts", runtime=240),
@@ -162,9 +169,14 @@ READOUTS = {
         external="readouts.external_clusters",
         memory=12000,
         runtime=1440,
+        alone=True,
     ),
     "professions": Readout("vectors of professions", "readouts.professions", suffix="safetensors"),
 }
+# A narrow encoder is read in less time than a job takes to start: what of a block is not `alone` is one job, which
+# stands beside the readouts under this name.
+TOGETHER = "together"
+JOBS_OF_READOUTS = READOUTS | {TOGETHER: Readout("what is read together", "", memory=12000, runtime=480)}
 
 
 INSIDE, OUTSIDE, COST = "inside", "outside", "cost"
@@ -351,7 +363,10 @@ METRICS = {
         "metrics.codelength",
         "probes",
         "probed_texts",
-        measures={"compression": Measure("Compression", 1, "low", INSIDE, (0, None), variant="paper-bits-best")},
+        measures={
+            "compression": Measure("Compression", 1, "low", INSIDE, (0, None), variant="paper-bits-best"),
+            "probe_accuracy": Measure("probe accuracy", 0.5, "low", INSIDE, (0, 1), variant="paper-best"),
+        },
         sees=FIRST_TOKEN,
     ),
     "perplexity": Metric(
@@ -423,6 +438,16 @@ METRICS = {
         pretrained=False,
         sees=WORDS,
     ),
+    "adversary": Metric(
+        "gender as an adversary in training tells it",
+        "metrics.adversary",
+        TRAINING,
+        "adversaries",
+        measures={"adversary_accuracy": Measure("adversary accuracy", 0.5, "low", INSIDE, (0, 1))},
+        untouched_only=True,
+        pretrained=False,
+        sees=FIRST_TOKEN,
+    ),
     "training": Metric(
         "what a fine-tuning says of itself",
         "metrics.training",
@@ -457,8 +482,8 @@ PAPERS = {
 
 
 def rule_of(readout: str) -> str:
-    """The rule of a readout's jobs."""
-    return READOUTS[readout].rule or f"read_{readout}"
+    """The rule of a readout's jobs, or of those that read several together."""
+    return JOBS_OF_READOUTS[readout].rule or f"read_{readout}"
 
 
 class Entry(Protocol):

@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.papers.dawkins2024.targets import TABLES as FUNCTIONS
 from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.planted.targets import TABLES as PLANTED_FUNCTIONS
+from scripts.biasflow.papers.planted.judge import judge
 from scripts.biasflow.papers.published import read_published
 from scripts.biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from scripts.biasflow.text.swap_agreement import compare
@@ -152,19 +153,27 @@ TABLES: dict[str, Callable[[Path], pd.DataFrame]] = {
 
 # Planted bias
 
-BIAS, SEEDS = (0, 0.5, 1), (1, 2, 3)
+MEASURES = {
+    "Strength": ("strength", "top=10%", "-"),
+    "Strength, all triples": ("strength", "top=100%", "-"),
+    "Distance": ("distance", "top=10%", "-"),
+    "Stereotype Score": ("stereotype_score", "-", "original"),
+    "Stereotype Score, both genders": ("stereotype_score", "-", "both"),
+    "she-he log-odds: correlation with the planted": ("log_odds_r", "-", "-"),
+    "she-he log-odds: slope on the planted": ("log_odds_slope", "-", "-"),
+}
 
 
 def _calibration(_: Path) -> pd.DataFrame:
+    """What the table said when it had these measures and columns alone."""
     scores = new_keys(read_old(HERE / "planted_scores.csv"))
-    scores["encoder"] = "planted-" + scores["encoder"]
-    doses = [(f"planted-bias{bias}-seed{seed}", bias, seed) for bias in BIAS for seed in SEEDS]
-    names = [(name, "encoder", what, str(value)) for name, *about in doses for what, value in zip(
-        ("bias", "seed"), about, strict=True
-    )]  # fmt: skip
-    options = {"encoder": {}, "bias": list(BIAS), "seeds": list(SEEDS), "coreference": None}
-    run = Run(scores, pd.DataFrame(), pd.DataFrame(names, columns=NAMES), lambda name: pd.DataFrame(), {}, options)
-    return PLANTED_FUNCTIONS["calibration"](run)
+    scores[["bias", "seed"]] = scores["encoder"].str.extract(r"bias([\d.]+)-seed(\d+)").astype(float)
+    keys = ["metric", "part", "variant"]
+    named = pd.DataFrame([(name, *key) for name, key in MEASURES.items()], columns=["measure", *keys])
+    values = named.merge(scores[scores["method"] == "none"], on=keys).assign(sign=1, error=np.nan, group="inside")
+    found = judge(values).drop(columns="p").rename(columns={"p_full": "p"})
+    means = [column for column in found if column.startswith(("mean_", "sd_"))]
+    return found[["measure", "seeds", *means, "spearman", "p", "verdict"]]
 
 
 TABLES["planted_calibration"] = _calibration

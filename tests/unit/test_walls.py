@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.biasflow.base.code import code_files, module_file
 from scripts.biasflow.papers.paper import load
-from scripts.biasflow.plan.code import code_files, module_file
 from scripts.biasflow.plan.tasks import cuts_module, kind_of, plan_module
 from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 

@@ -32,6 +32,22 @@ def test_a_wrong_configuration(project):
     assert not (project.folder / "results/tiny").exists()
 
 
+def test_a_key_that_stands_twice(project):
+    path = project.folder / "tiny.yaml"
+    path.write_text(f"{path.read_text()}device: cuda\n")
+    lines = path.read_text().splitlines()
+    first, second = (number for number, line in enumerate(lines, 1) if line.startswith("device:"))
+    line = last_line(project, "-n")
+    assert line.startswith("biasflow: ") and f"/tiny.yaml: line {second}: key 'device'" in line
+    assert f"line {first})" in line
+
+
+def test_an_external_file_that_the_catalogue_does_not_have(project):
+    project.configure({**TINY, "files": {"stereoset_dev": "mine.json"}})
+    line = last_line(project, "-n")
+    assert line.startswith("biasflow: config: key 'files.stereoset_dev'") and "'stereoset-dev'" in line
+
+
 def test_a_configuration_file_that_is_not_there(project):
     """Snakemake reads it before any line of ours; the last line of its traceback names the file."""
     line = last_line(project, config="config/mien.yaml")
@@ -46,8 +62,9 @@ def test_an_unknown_target(project, target):
 
 
 def test_a_readout_that_the_run_does_not_have(project):
-    target = "results/tiny/readouts/tiny-bert/pretrained/inside/losses_of_nothing"
-    assert f"No rule to produce {target}" in last_line(project, target)
+    for readout in ("losses_of_nothing", "vectors"):  # the second is read together with others
+        target = f"results/tiny/readouts/tiny-bert/pretrained/inside/{readout}"
+        assert f"No rule to produce {target}" in last_line(project, target)
 
 
 def test_results_that_cannot_be_written(project):
@@ -95,6 +112,7 @@ def test_truncated_weights(project):
     (folder / "model.safetensors").write_bytes(weights[:-10])
     project.configure(OWN, "own.yaml")
     line = last_line(project, config="own.yaml")
-    assert line.startswith("biasflow: rule read_next_sentence: own: the weights cannot be read")
-    assert "results/own/logs/readouts/own/pretrained/inside/next_sentence.log" in line
-    assert not (project.folder / "results/own/readouts/own/pretrained/inside/next_sentence").exists()
+    assert line.startswith(
+        "biasflow: config: key 'encoders.own.path': own/model.safetensors: the weights cannot be read"
+    )
+    assert not (project.folder / "results/own").exists()

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from scripts.biasflow.papers.paper import load
-from scripts.biasflow.registry import READOUTS, rule_of
+from scripts.biasflow.registry import JOBS_OF_READOUTS, rule_of
 from tests.workflow.conftest import ROOT, TINY
 
 CONFIGS = sorted(path.name for path in (ROOT / "config").glob("*.yaml") if "run:" in path.read_text())
@@ -95,7 +95,7 @@ def test_every_rule_says_what_it_needs():
 
 def test_every_readout_has_a_rule(project):
     listed = set(project.snakemake("--list-rules").stdout.split())
-    assert {rule_of(name) for name in READOUTS} <= listed
+    assert {rule_of(name) for name in JOBS_OF_READOUTS} <= listed
 
 
 def test_an_optional_encoder_that_is_not_there_is_said_and_left_out(project):

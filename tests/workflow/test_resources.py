@@ -7,7 +7,7 @@ import sys
 import pytest
 import yaml
 
-from scripts.biasflow.plan.code import code_files, module_file
+from scripts.biasflow.base.code import code_files, module_file
 from scripts.biasflow.plan.tasks import kind_of
 from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 from tests.workflow.conftest import ROOT, TINY
@@ -24,14 +24,16 @@ PACKAGES = {"sklearn": "scikit-learn", "torch": "pytorch", "yaml": "pyyaml", "ur
 
 
 def test_every_rule_that_asks_for_a_gpu_is_in_the_slurm_profile(project):
-    project.configure({**TINY, "device": "cuda"})
-    done = project.snakemake("-n")
-    jobs = re.findall(
-        r"^rule (\w+):\n(?:    .*\n)*?    resources: .*\bgpu=1\b", done.stdout + done.stderr, re.MULTILINE
-    )
+    jobs = set()
+    for hidden in (32, 512):  # what is read together, and readout by readout
+        encoders = {**TINY["encoders"], "tiny-bert": {**TINY["encoders"]["tiny-bert"], "hidden": hidden}}
+        project.configure({**TINY, "device": "cuda", "encoders": encoders})
+        done = project.snakemake("-n")
+        found = r"^rule (\w+):\n(?:    .*\n)*?    resources: .*\bgpu=1\b"
+        jobs |= set(re.findall(found, done.stdout + done.stderr, re.MULTILINE))
     profile = yaml.safe_load((ROOT / "profiles/slurm/config.yaml").read_text())
-    assert len(set(jobs)) >= len(READOUTS)
-    assert set(profile["set-resources"]) == set(jobs)
+    assert len(jobs) >= len(READOUTS)
+    assert set(profile["set-resources"]) == jobs
 
 
 def test_without_a_gpu_none_is_asked_for(project):

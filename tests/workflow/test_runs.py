@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 from transformers import BertForMaskedLM
 
-from scripts.biasflow.registry import READOUTS, rule_of
+from scripts.biasflow.registry import JOBS_OF_READOUTS, rule_of
 from scripts.biasflow.results.scores import KEYS, read_scores
 from tests.golden.tiny import differences
 from tests.workflow.conftest import TINY, Project
 
 RESULTS = "results/tiny"
 TABLES = f"{RESULTS}/tables"
-READS = {rule_of(name) for name in READOUTS}
+READS = {rule_of(name) for name in JOBS_OF_READOUTS}
 TRAINS = {"pretrain", "continue_encoder", "finetune_nli", "finetune_glue", "finetune_occupation"}
 DEAR = READS | TRAINS | {"fit_methods"}
 NEW_METHODS = ("leace", "mean-projection")
@@ -170,15 +170,15 @@ def test_an_edited_eraser_fits_anew_only_where_it_is_used(run):
     }
     assert used and jobs["fit_methods"] >= 1
     assert jobs["finetune_glue"] == 1  # the training with the conceptor active
-    assert not {"pretrain", "finetune_nli", "finetune_occupation", "read_first_token"} & set(jobs)
-    every = len(list((run.folder / RESULTS / "methods").rglob("*.safetensors")))
-    assert jobs["fit_methods"] < every
+    assert not {"pretrain", "finetune_nli", "finetune_occupation", "heads_documents"} & set(jobs)
+    for rule, made in (("fit_methods", "methods/**/*.safetensors"), ("read_together", "readouts/**/together")):
+        assert jobs[rule] < len(list((run.folder / RESULTS).glob(made)))
 
 
 def test_editing_the_pretraining_runs_everything_after_it(run):
     comment(run, "encoders/pretrain.py")
     jobs = run.jobs()
-    assert {"pretrain", "fit_methods", "read_next_sentence", "finetune_nli", "score"} <= set(jobs)
+    assert {"pretrain", "fit_methods", "read_together", "finetune_nli", "score"} <= set(jobs)
     assert not {"planted_text", "stimuli_planted", "biographies"} & set(jobs)
 
 
@@ -195,8 +195,9 @@ def test_another_seed_and_another_block_leave_what_is_there(run):
     run.configure({**TINY, "papers": papers, "ask": ask})
     jobs = run.jobs()
     assert jobs["finetune_occupation"] == 2  # strategies
-    assert jobs["fit_methods"] == 1 and jobs["read_masked_words"] == 1  # of the new block
-    assert not {"biographies", "pretrain", "finetune_nli", "read_predictions"} & set(jobs)
+    assert jobs["fit_methods"] == 1  # of the new block
+    assert jobs["read_together"] == 1 + 3 + 2 + 2  # new block; models; random ones; untouched ones on new splits
+    assert not {"biographies", "pretrain", "finetune_nli", "heads_nli", "read_losses"} & set(jobs)
 
 
 def test_what_is_made_again_is_the_same_to_the_byte(finished, run):
@@ -276,12 +277,12 @@ def test_what_only_a_job_can_know_ends_as_a_reason(run):
 def test_truncated_weights_are_one_clear_last_line_and_earlier_results_stay(run):
     weights = run.folder / RESULTS / "encoders/tiny-bert/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1000])
-    target = f"{RESULTS}/readouts/tiny-bert/pretrained/inside/vectors"
+    target = f"{RESULTS}/readouts/tiny-bert/pretrained/inside/together"
     shutil.rmtree(run.folder / target)
     before = (run.folder / TABLES / "dawkins2024_table7.csv").read_bytes()
     done = run.snakemake(target, "--rerun-triggers", "input")
     assert done.returncode != 0
     last = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1]
-    assert last.startswith("biasflow: rule ") and "tiny-bert: the weights cannot be read" in last
+    assert last.startswith("biasflow: rule ") and "tiny-bert/model.safetensors is not as its job wrote it" in last
     assert (run.folder / TABLES / "dawkins2024_table7.csv").read_bytes() == before
     assert not (run.folder / target).exists()

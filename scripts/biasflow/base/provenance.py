@@ -1,6 +1,7 @@
 """Where a result comes from: a log with tracebacks for every rule, and a JSON record beside every result."""
 
 import contextlib
+import functools
 import importlib.metadata
 import json
 import logging
@@ -11,11 +12,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from scripts.biasflow.base.errors import headline
+from scripts.biasflow.base.errors import BiasflowError, headline
 from scripts.biasflow.base.files import sha256, whole_file
 
+RECORD = ".provenance.json"  # what is added to the name of a result
+MODEL = "config.json"  # of a model: whoever is given it reads all of its folder, the tokenizer's files too
 LIBRARIES = (
-    "numpy", "pandas", "scipy", "scikit-learn", "torch", "transformers", "tokenizers", "snakemake",
+    "numpy", "pandas", "scipy", "scikit-learn", "torch", "transformers", "tokenizers", "accelerate", "snakemake",
 )  # fmt: skip
 
 
@@ -47,7 +50,7 @@ def write_provenance(
     outputs: Iterable[str],
     *,
     rule: str,
-    inputs: Iterable[str],
+    inputs: Mapping[str, str],
     params: Mapping,
     config: Mapping,
     started: float,
@@ -55,29 +58,68 @@ def write_provenance(
 ) -> None:
     """Write <output>.provenance.json beside every output of a rule.
 
-    It holds the resolved configuration, the rule's parameters, library versions, the git commit, the sha256 of the
-    inputs, the wall time in seconds, and `facts`: what the rule itself knows (device, seed, origin of a file)."""
+    It holds the sha256 of all files that the output consists of, and of the inputs (`checked`), the resolved
+    configuration, the rule's parameters, library versions, the git commit, the wall time in seconds, and `facts`: what
+    the rule itself knows (device, seed, origin of a file)."""
     record = {
         "rule": rule,
         "params": dict(params),
         "config": dict(config),
-        "inputs": {str(path): sha256(path) for path in _files(inputs)},
+        "inputs": dict(inputs),
         "versions": versions(),
         "git": git_commit(),
         "wall_seconds": round(time.time() - started, 3),
         **(facts or {}),
     }
-    for output in outputs:
-        with whole_file(f"{output}.provenance.json") as temporary:
-            text = json.dumps({"output": str(output), **record}, indent=1, sort_keys=True, default=str)
+    digest = functools.cache(sha256)  # the weights are a result of their own and a part of their model
+    for output in map(str, outputs):
+        own = {str(file): digest(file) for file in _written(Path(output))}
+        with whole_file(f"{output}{RECORD}") as temporary:
+            text = json.dumps({"output": output, "sha256": own, **record}, indent=1, sort_keys=True, default=str)
             temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def _files(inputs: Iterable[str]) -> list[Path]:
-    """The input files, and those of input folders, sorted."""
-    paths = map(Path, set(inputs))
-    found = {file for path in paths for file in ([path] if path.is_file() else path.glob("*")) if file.is_file()}
-    return sorted(found)
+def checked(inputs: Iterable[str]) -> dict[str, str]:
+    """The sha256 of all input files, and of those in input folders, by path.
+
+    BiasflowError, one line that names the file and what to delete, where one is not what the job that made it wrote:
+    changed, cut, or gone. Files that no job made (those of the project and of the user) have no record, and are taken
+    as they are."""
+    found: dict[str, str] = {}
+    for path in sorted(set(map(str, inputs))):
+        recorded = _recorded(path)
+        for file in _contents(Path(path)) if recorded is None else map(Path, recorded):
+            if str(file) not in found:
+                found[str(file)] = sha256(file) if file.is_file() else "none"
+            if recorded is not None and found[str(file)] != recorded[str(file)]:
+                fault = "is not as its job wrote it" if file.is_file() else "is gone"
+                raise BiasflowError(f"{file} {fault} (its sha256 is in {path}{RECORD}); delete {path} and run again")
+    return found
+
+
+def _recorded(path: str) -> Mapping[str, str] | None:
+    """File -> sha256 as the record beside an output has it; None where there is no record of it.
+
+    One that came along when a folder was copied is that of another path."""
+    record = Path(f"{path}{RECORD}")
+    if not record.is_file():
+        return None
+    try:
+        found = json.loads(record.read_text(encoding="utf-8"))
+        return found["sha256"] if found["output"] == path else None
+    except (ValueError, KeyError, TypeError) as error:
+        raise BiasflowError(f"{record} does not say what {path} holds; delete {path} and run again") from error
+
+
+def _contents(path: Path) -> list[Path]:
+    """A file itself; of a folder, what is in it."""
+    return [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def _written(output: Path) -> list[Path]:
+    """The files that an output consists of."""
+    beside = _contents(output.parent) if output.name == MODEL else _contents(output)
+    return [file for file in beside if not file.name.endswith(RECORD)]
 
 
 def versions() -> dict[str, str]:

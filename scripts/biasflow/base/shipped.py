@@ -1,5 +1,5 @@
 """Word lists and the like that come with the project. Who reads one through `shipped` is run again when it changes:
-`plan.code` finds these calls."""
+`base.code` finds these calls."""
 
 from pathlib import Path
 

@@ -71,7 +71,12 @@ def _numbers(values: pd.Series) -> dict[str, int]:
 def items(sentences: str | Path) -> pd.DataFrame:
     """The person word of every sentence, with the profession in sight (masked: person), then with that masked, too
     (both): item (number of the sentence, from 0), and what `masked_words.piece_log_probabilities` needs."""
-    table = read_bec_pro(sentences).rename_axis("item").reset_index()
+    return masked_twice(read_bec_pro(sentences))
+
+
+def masked_twice(table: pd.DataFrame) -> pd.DataFrame:
+    """The sentences of a table as of `read_bec_pro`, as `items` gives them."""
+    table = table.rename_axis("item").reset_index()
     ends = {"also_start": table.pop("profession_start"), "also_end": table.pop("profession_end")}
     person = table.assign(masked=PERSON, also_start=-1, also_end=-1)
     return pd.concat([person, table.assign(masked=BOTH, **ends)], ignore_index=True).assign(filling="together")

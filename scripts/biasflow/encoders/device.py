@@ -1,19 +1,30 @@
 """Where encoders and probes compute, and whether twice the same."""
 
 import os
+import platform
 
 import torch
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 
 
-def resolve_device(name: str) -> torch.device:
-    """The device "auto" (the GPU where there is one), "cpu" or "cuda"; BiasflowError for a GPU that is absent."""
+def resolve_device(name: str, *, gpus: int = 0) -> torch.device:
+    """The device "auto" (the GPU where there is one), "cpu" or "cuda"; BiasflowError for a GPU that is absent, and for
+    a job that was given one (gpus: how many) and would compute without it."""
     check_choice("device", name, ("auto", "cpu", "cuda"))
     available = torch.cuda.is_available()
     if name == "cuda" and not available:
-        raise BiasflowError("device 'cuda' was asked for, but torch finds no GPU here; choose cpu or auto.")
-    return torch.device("cuda" if available and name != "cpu" else "cpu")
+        raise BiasflowError(
+            f"device 'cuda' was asked for, but torch {torch.__version__} finds no GPU on {platform.node()}; "
+            "say device: cpu, or have the job get one"
+        )
+    device = torch.device("cuda" if available and name != "cpu" else "cpu")
+    if gpus and device.type == "cpu":
+        raise BiasflowError(
+            f"the job was given a GPU (resource gpu={gpus}), but computes on the processor (device '{name}'); "
+            "say device: cuda, or ask for no GPU"
+        )
+    return device
 
 
 def resolve_deterministic(choice: bool | str, device: torch.device) -> bool:

@@ -1,6 +1,6 @@
 """Encoders read at the first token of the last layer ([CLS], <s>): a linear classifier on it, its vectors for texts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,10 +36,13 @@ class FirstTokenClassifier(nn.Module):
     def device(self) -> torch.device:
         return self.head.weight.device
 
-    def forward(self, input_ids, attention_mask, token_type_ids=None, labels=None) -> dict[str, torch.Tensor]:
+    def states(self, input_ids, attention_mask, token_type_ids=None) -> torch.Tensor:
+        """What the linear layer reads: [batch, hidden]."""
         segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        states = self.base_model(input_ids=input_ids, attention_mask=attention_mask, **segments).last_hidden_state
-        logits = self.head(states[:, 0])
+        return self.base_model(input_ids=input_ids, attention_mask=attention_mask, **segments).last_hidden_state[:, 0]
+
+    def forward(self, input_ids, attention_mask, token_type_ids=None, labels=None) -> dict[str, torch.Tensor]:
+        logits = self.head(self.states(input_ids, attention_mask, token_type_ids))
         return {"logits": logits} if labels is None else {"loss": cross_entropy(logits, labels), "logits": logits}
 
     def save_pretrained(self, folder: str | Path) -> None:
@@ -49,12 +52,17 @@ class FirstTokenClassifier(nn.Module):
 
 
 def new_first_token_classifier(
-    folder: str | Path, labels: Sequence[str], *, seed: int, device: torch.device | str = "cpu"
+    folder: str | Path,
+    labels: Sequence[str],
+    *,
+    seed: int,
+    device: torch.device | str = "cpu",
+    model: Callable[[PreTrainedModel, int], FirstTokenClassifier] = FirstTokenClassifier,
 ) -> tuple[FirstTokenClassifier, PreTrainedTokenizerBase]:
     """The encoder in `folder` with a new linear layer for `labels`, and its tokenizer; the layer depends on `seed`."""
     encoder, tokenizer = load_encoder(folder, head="none", device=device)
     set_seed(seed)
-    return FirstTokenClassifier(encoder, len(labels)).to(device).train(), tokenizer
+    return model(encoder, len(labels)).to(device).train(), tokenizer
 
 
 def text_batches(

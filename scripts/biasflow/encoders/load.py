@@ -29,6 +29,7 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from scripts.biasflow.base.errors import AbsentError, BiasflowError
+from scripts.biasflow.encoders.stored import check_stored
 
 Head = Literal["pretraining", "next_sentence", "masked_lm", "classification", "none"]
 CLASSES = {  # by head: what loads it, and the configurations that can have it
@@ -41,6 +42,9 @@ CLASSES = {  # by head: what loads it, and the configurations that can have it
 
 RANDOM = "random"  # the training "random/seed<n>"
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}  # no network, and no code from an encoder's folder
+UNUSED = "token_type_embeddings"  # may be zero: where there is one type, it says nothing
+SPECIAL = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token")
+WITH_SPECIAL = ("WordPiece", "BPE")  # kinds of vocabulary that hold them; to others the library adds them
 NEW_WITH_A_HEAD = r"(^|\.)(classifier|pre_classifier|pooler)\."  # the layers of a classification head
 
 
@@ -50,8 +54,9 @@ def load_encoder(
     """The encoder in `folder` with `head`, in float32 and evaluation mode, and its tokenizer; never the network.
 
     BiasflowError, one line that names the folder: no folder or config.json; no safetensors weights (pickled ones are
-    refused); a truncated file; weights that lack the head, which transformers would fill in at random; NaN or infinite
-    weights; a tokenizer that is empty or larger than the embedding matrix."""
+    refused); what `stored.check_stored` refuses; weights that lack the head, which transformers would fill in at
+    random; NaN or infinite weights, a matrix of zeros; a tokenizer that is empty, larger than the embedding matrix, or
+    whose vocabulary lacks a special token, to which the library would give the number of another piece."""
     folder = Path(folder)
     config = _config(folder, head)
     model, missing = _weights(folder, config, head)
@@ -61,7 +66,7 @@ def load_encoder(
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         kind = BiasflowError if head == "none" else AbsentError  # without a head, the encoder itself is broken
         raise kind(f"{folder}: the weights lack {missing[0]}{more}: the encoder has no trained {head} head.")
-    _check_finite(folder, model)
+    _check_values(folder, model)
     return model.to(device).eval(), _checked_tokenizer(folder, model)
 
 
@@ -84,7 +89,7 @@ def new_classifier(
     lost = [name for name in missing if not re.search(NEW_WITH_A_HEAD, name)]
     if lost:
         raise BiasflowError(f"{folder}: the weights lack {lost[0]}; get or make the encoder again.")
-    _check_finite(folder, model)
+    _check_values(folder, model)
     return model.to(device).train(), _checked_tokenizer(folder, model)
 
 
@@ -115,12 +120,15 @@ def load_model(
     return random_encoder(folder, seed=int(seed), device=device)
 
 
-def _check_finite(folder: Path, model: PreTrainedModel) -> None:
+def _check_values(folder: Path, model: PreTrainedModel) -> None:
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():
-            raise BiasflowError(
-                f"{folder}: the weights hold NaN or infinite values (first in {name}); make the encoder again."
-            )
+            fault = f"hold NaN or infinite values (first in {name})"
+        elif parameter.ndim > 1 and UNUSED not in name and not parameter.any():
+            fault = f"are all zero in {name}"
+        else:
+            continue
+        raise BiasflowError(f"{folder}: the weights {fault}; get or make the encoder again.")
 
 
 def _weights(folder: Path, config: PretrainedConfig, head: Head, **options) -> tuple[PreTrainedModel, list[str]]:
@@ -141,6 +149,7 @@ def _config(folder: Path, head: Head) -> PretrainedConfig:
         pickled = any(name.endswith((".bin", ".pt", ".pth")) for name in weights)
         hint = "pickled weights are never loaded: convert them to safetensors" if pickled else "the weights are missing"
         raise BiasflowError(f"{folder}: no *.safetensors file; {hint}.")
+    check_stored(folder)
     with _explained(folder, "config.json is not that of a known encoder", "use another encoder"):
         config = AutoConfig.from_pretrained(folder, **OFFLINE)
     if type(config) not in CLASSES[head][1]:
@@ -156,7 +165,23 @@ def _checked_tokenizer(folder: Path, model: PreTrainedModel) -> PreTrainedTokeni
         raise BiasflowError(f"{folder}: the tokenizer's vocabulary is empty; add its vocab.txt or tokenizer.json.")
     if len(tokenizer) > rows:
         raise BiasflowError(f"{folder}: the tokenizer has {len(tokenizer)} pieces, the embedding matrix {rows} rows.")
+    absent = _absent_special(tokenizer)
+    if absent:
+        raise BiasflowError(
+            f"{folder}: the tokenizer's vocabulary has no {absent[0]}, and the number of another piece would stand for "
+            "it; add the vocabulary that the encoder was trained with."
+        )
     return tokenizer
+
+
+def _absent_special(tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    """Special tokens that are not named, or that the vocabulary of the encoder's files does not hold."""
+    named = {kind: getattr(tokenizer, kind) for kind in SPECIAL}
+    absent = [kind for kind, token in named.items() if token is None]
+    if tokenizer.is_fast and type(tokenizer.backend_tokenizer.model).__name__ in WITH_SPECIAL:
+        own = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False)
+        absent += [token for token in named.values() if token is not None and token not in own]
+    return absent
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
+from scripts.biasflow.metrics.bootstrap import interval, weighted_mean
 from scripts.biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
 from scripts.biasflow.readouts.files import METHOD, load_arrays
 
@@ -36,6 +37,7 @@ class Association:
 
     effect_size: d, in standard deviations of s. statistic: sum over X of s - sum over Y of s. p_value: of the
     permutation test; `exact` if it went over all partitions of X u Y, and `partitions` says over how many it went.
+    [low, high]: 95 % bootstrap interval of the effect size, over the words of X and of Y.
     Where the test cannot be computed the numbers are NaN, partitions is 0 and `reason` says why; otherwise `reason`
     is ""."""
 
@@ -44,6 +46,8 @@ class Association:
     p_value: float = math.nan
     exact: bool = False
     partitions: int = 0
+    low: float = math.nan
+    high: float = math.nan
     reason: str = ""
 
 
@@ -104,6 +108,7 @@ def weat(
         drawn = random_partitions(n, size, samples, seed)
         sums = np.concatenate([s[drawn[i : i + BLOCK]].sum(axis=1) for i in range(0, len(drawn), BLOCK)])
     observed = s[:size].mean() - s[size:].mean()
+    low, high = effect_interval(s, size, ddof)
     counted = _counted(_mean_differences(sums, s, size), observed, alternative, ties)
     return Association(
         effect_size=float(observed / s.std(ddof=ddof)),
@@ -111,7 +116,26 @@ def weat(
         p_value=counted / len(sums) if exact else (counted + 1) / (len(sums) + 1),
         exact=exact,
         partitions=len(sums),
+        low=float(low),
+        high=float(high),
     )
+
+
+def effect_interval(s: np.ndarray, size: int, ddof: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """95 % bootstrap interval of the effect size of associations s [n], of which the first `size` are those of X.
+
+    X and Y are drawn by themselves, each as large as it is; the attributes stay. It says how far the effect hangs on
+    the choice of target words; the permutation test says whether there is one."""
+    n = len(s)
+
+    def effects(counts: np.ndarray) -> np.ndarray:
+        difference = weighted_mean(counts[:, :size], s[:size]) - weighted_mean(counts[:, size:], s[size:])
+        centred = s - s.mean()
+        variance = weighted_mean(counts, centred**2) - weighted_mean(counts, centred) ** 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return difference / np.sqrt(np.where(variance > ROUNDING**2, variance, np.nan) * n / (n - ddof))
+
+    return interval(effects, np.arange(n) >= size, strata=True)
 
 
 @lru_cache(maxsize=1)  # many tests of equal sizes share one draw
@@ -131,11 +155,13 @@ def random_partitions(n: int, size: int, samples: int, seed: int) -> np.ndarray:
 
 
 def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
-    """`weat` under every method, from what readouts/vectors.py wrote: method, setting, metric, variant, value, n.
+    """`weat` under every method, from what readouts/vectors.py wrote: method, setting, metric, variant, value, n, low,
+    high.
 
     kind: a key of READINGS; None: the one of the tests that were read, "weat" for words and "seat" for sentences.
-    Metrics <kind>_effect_size, _p_value, _partitions and _exact (1 or 0); variant: the pooling; n: target words. Where
-    partitions are drawn, all methods see the same ones, drawn once."""
+    Metrics <kind>_effect_size, _p_value, _partitions and _exact (1 or 0); variant: the pooling; n: target words; low,
+    high: of the effect size (`effect_interval`). Where partitions are drawn, all methods see the same ones, drawn once.
+    """
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
     check_choice("association test: kind", kind, READINGS)
@@ -144,8 +170,11 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     for i, method in enumerate(read.axis):
         found = weat(*(read.arrays[role][i] for role in "XYAB"), **READINGS[kind])
         values = {name: float(getattr(found, name)) for name in ("effect_size", "p_value", "partitions", "exact")}
-        rows += [(*method, f"{kind}_{name}", value) for name, value in values.items()]
-    table = pd.DataFrame(rows, columns=[*METHOD, "metric", "value"])
+        ends = {"effect_size": (found.low, found.high)}
+        rows += [
+            (*method, f"{kind}_{name}", value, *ends.get(name, (math.nan, math.nan))) for name, value in values.items()
+        ]
+    table = pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "low", "high"])
     return table.assign(variant=read.meta["pooling"], n=n)
 
 

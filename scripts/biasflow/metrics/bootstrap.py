@@ -1,13 +1,24 @@
-"""Bootstrap intervals over the items of a test, of whatever is computed from how often each item is drawn."""
+"""Intervals over the items of a test, by the bootstrap: of whatever is computed from how often each item is drawn.
+
+Three kinds, by what is estimated:
+
+percentile  where resampling moves an estimate to neither side: means, correlations, differences
+reflected   2 value - (high, low) of the percentiles, where it moves it up: sums of absolute gaps and divergences are
+            never below 0, so that noise adds to them, in the data once and in a resample twice (the basic bootstrap,
+            Davison and Hinkley 1997, sec. 5.2)
+shares      of independent items that have a property: Jeffreys' interval, which has a width also where all have it"""
 
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import betaincinv
 
 ENDS = [2.5, 97.5]  # percentiles
 RESAMPLES, SEED = 2000, 0
+LEAST = 3  # groups; fewer say nothing of how others would be
 
 
 def interval(
@@ -22,24 +33,51 @@ def interval(
 
     estimate: counts [resamples, items], how often each item is drawn, -> [resamples, ...]; resamples for which it is
     NaN are left out. groups [items]: what is drawn with replacement. By default a group is drawn whole, with all of its
-    items (names of clusters, or a number for each item); with `strata`, as many items as it has are drawn within each
-    group. The same seed draws the same."""
+    items (names of clusters, or a number for each item), and fewer than LEAST groups give NaN; with `strata`, as many
+    items as it has are drawn within each group. The same seed draws the same."""
     names, of = np.unique(np.asarray(groups), return_inverse=True)
-    rng = np.random.default_rng(seed)
-    counts = np.empty((resamples, len(of)))
     if strata:
-        for number in range(len(names)):
-            counts[:, of == number] = _drawn(rng, int((of == number).sum()), resamples)
+        counts, sizes = np.empty((resamples, len(of))), np.bincount(of)
+        for number, drawn in enumerate(_drawn(tuple(sizes.tolist()), resamples, seed)):
+            counts[:, of == number] = drawn
     else:
-        counts[:] = _drawn(rng, len(names), resamples)[:, of]
+        counts = _drawn((len(names),), resamples, seed)[0]
+        counts = counts if len(names) == len(of) and (of[:-1] < of[1:]).all() else counts[:, of]
+    low, high = ends(estimate(counts))
+    enough = strata or len(names) >= LEAST
+    return (low, high) if enough else (np.full_like(low, np.nan), np.full_like(high, np.nan))
+
+
+def ends(resampled: ArrayLike, value: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The percentiles ENDS of estimates [resamples, ...]; with the `value` [...] of the data, reflected at it.
+
+    NaN where there is no estimate in any resample."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # no estimate in any resample: NaN to both sides
-        low, high = np.nanpercentile(estimate(counts), ENDS, axis=0)
-    return low, high
+        low, high = np.nanpercentile(resampled, ENDS, axis=0)
+    return (low, high) if value is None else (2 * np.asarray(value) - high, 2 * np.asarray(value) - low)
 
 
-def _drawn(rng: np.random.Generator, n: int, resamples: int) -> np.ndarray:
-    return rng.multinomial(n, np.full(n, 1 / n), size=resamples)
+def share_interval(hits: ArrayLike, n: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Jeffreys' 95 % interval (low, high) of the share hits / n of independent items, [...], in [0, 1].
+
+    The quantiles of Beta(hits + 1/2, n - hits + 1/2), with 0 for no hits and 1 for all; NaN for n = 0. Source: Brown,
+    Cai and DasGupta (2001, sec. 3.1.3)."""
+    hits, n = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(n, dtype=float))
+    low, high = (betaincinv(hits + 0.5, n - hits + 0.5, end / 100) for end in ENDS)
+    low, high = np.where(hits == 0, 0, low), np.where(hits == n, 1, high)
+    return tuple(np.where(n > 0, end, np.nan)[()] for end in (low, high))
+
+
+def drawn_tables(table: np.ndarray, *, resamples: int, seed: int = SEED) -> np.ndarray:
+    """Resamples of the people or examples that a table of counts counts: [...] -> whole numbers [resamples, ...].
+
+    Drawing n of n examples with replacement is a multinomial draw of the cells that they fall into."""
+    filled, n = np.flatnonzero(table), int(table.sum())
+    drawn = np.zeros((resamples, table.size), dtype=np.int64)
+    if n:
+        drawn[:, filled] = np.random.default_rng(seed).multinomial(n, table.ravel()[filled] / n, size=resamples)
+    return drawn.reshape(resamples, *table.shape)
 
 
 def weighted_mean(counts: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -47,3 +85,13 @@ def weighted_mean(counts: np.ndarray, values: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         total = np.tensordot(counts, values, axes=1)
         return total / counts.sum(axis=1).reshape(-1, *[1] * (total.ndim - 1))
+
+
+@lru_cache(maxsize=2)  # all methods on one test share the draws
+def _drawn(sizes: tuple[int, ...], resamples: int, seed: int) -> list[np.ndarray]:
+    """How often each of so many groups is drawn, for several sets of them: [resamples, size] each."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float) for n in sizes]
+    for counts in drawn:
+        counts.flags.writeable = False
+    return drawn

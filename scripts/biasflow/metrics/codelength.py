@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
+from scripts.biasflow.metrics.bootstrap import share_interval
 from scripts.biasflow.readouts.files import METHOD, load_table
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ def online_codelength(
 def score(path: str | Path) -> pd.DataFrame:
     """Compression of gender from a file of `readouts.probes`, under every method, in all readings.
 
-    Columns method, setting, split_seed, readout_seed (that of the probe), metric, variant, value, n:
+    Columns method, setting, split_seed, readout_seed (that of the probe), metric, variant, value, n, low, high (of
+    accuracies, over who is tested; the readout keeps no length by label):
 
         compression, control_compression  uniform / online codelength of the true and of the shuffled labels, variant
                          "<data>-<units>-<checkpoint>"; n: how many labels were sent, with which compression grows
@@ -125,5 +127,6 @@ def score(path: str | Path) -> pd.DataFrame:
     accuracy = tests.assign(
         metric="probe_accuracy", variant=tests["data"] + "-" + tests["keep"], value=tests["right"] / tests["n"]
     )
+    accuracy["low"], accuracy["high"] = share_interval(accuracy["right"], accuracy["n"])
     rows = pd.concat([*readings, accuracy], ignore_index=True)
-    return rows[[*keys, "metric", "variant", "value", "n"]]
+    return rows[[*keys, "metric", "variant", "value", "n", "low", "high"]]

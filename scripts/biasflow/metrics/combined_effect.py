@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr  # scipy.stats would take a second to load
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
+from scripts.biasflow.metrics.bootstrap import interval
 from scripts.biasflow.readouts.cosines import drawn_cosines
 from scripts.biasflow.readouts.files import METHOD, load_arrays
 
@@ -42,6 +43,8 @@ METRICS = ("effect_size", "p_two_sided", "p_one_sided", "tau_squared")
 # The cosines are in single precision: associations that differ by less than this differ by rounding only.
 ROUNDING = 1e-6
 LEAST = 2  # words of a set: one alone has no spread
+# Of the interval: resamples of the target words, and draws of which the effect is combined for each of them.
+RESAMPLES, INTERVAL_DRAWS = 1000, 500
 
 
 @dataclass(frozen=True)
@@ -67,22 +70,50 @@ class CombinedEffect:
 
 @dataclass(frozen=True)
 class EffectDraws:
-    """The draws in one order of roles: ES [N] and squared spread of s [N], for targets of `sizes` = (|X|, |Y|) words.
+    """The draws in one order of roles: associations s [N, |X| + |Y|] of targets of `sizes` = (|X|, |Y|) words, ES [N]
+    and squared spread of s [N] with ddof.
 
-    Both are empty, and `reason` says why, where there are no effect sizes."""
+    All three are empty, and `reason` says why, where there are no effect sizes."""
 
+    s: np.ndarray
     effects: np.ndarray
     spread: np.ndarray
     sizes: tuple[int, int]
+    ddof: int
     reason: str = ""
+
+    @classmethod
+    def absent(cls, sizes: tuple[int, int], ddof: int, reason: str) -> "EffectDraws":
+        return cls(np.empty((0, sum(sizes))), np.empty(0), np.empty(0), sizes, ddof, reason)
 
     def variances(self, variance: str) -> np.ndarray:
         """V of every draw, [N]; `variance` as in the module's docstring. BiasflowError for another one."""
         check_choice("CEAT: variance", variance, VARIANCES)
-        if variance == "spread":
-            return self.spread
-        x, y = self.sizes
-        return 1 / x + 1 / y + self.effects**2 / (2 * (x + y))
+        return _variances(variance, self.effects, self.spread, self.sizes)
+
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Variance -> 95 % bootstrap interval of the combined effect over the target words; NaN where there is none.
+
+        X and Y are drawn by themselves, each as large as it is, the same words in the first INTERVAL_DRAWS draws: more
+        draws of the same contexts would not make it narrower, since words differ more than draws do."""
+        if self.reason:
+            return dict.fromkeys(VARIANCES, (math.nan, math.nan))
+        s, (x, y) = self.s[:INTERVAL_DRAWS].T, self.sizes  # [words, draws]
+        s = s - s.mean(axis=0)
+
+        def combined(counts: np.ndarray) -> np.ndarray:
+            of_x, of_y = counts[:, :x] @ s[:x] / x, counts[:, x:] @ s[x:] / y
+            mean = (x * of_x + y * of_y) / (x + y)
+            spread = (counts @ s**2 / (x + y) - mean**2) * (x + y) / (x + y - self.ddof)
+            spread = np.where(spread > ROUNDING**2, spread, np.nan)  # every drawn word has the same association
+            effects = (of_x - of_y) / np.sqrt(spread)
+            return np.stack(
+                [_combined(effects, _variances(variance, effects, spread, self.sizes))[0] for variance in VARIANCES],
+                axis=-1,
+            )
+
+        low, high = interval(combined, np.arange(x + y) >= x, strata=True, resamples=RESAMPLES)
+        return dict(zip(VARIANCES, zip(low.tolist(), high.tolist(), strict=True), strict=True))
 
     def combined(self, variance: str = "spread") -> CombinedEffect:
         """The random-effects combination of the draws; NaN with the reason where there are none."""
@@ -94,8 +125,8 @@ def score(path: str | Path) -> pd.DataFrame:
     """CEAT under every method, in all readings, from a file of `readouts.associations`.
 
     Columns method, setting, metric (ceat_effect_size, ceat_p_two_sided, ceat_p_one_sided, ceat_tau_squared), variant
-    ("<order>-<variance>"), value (NaN where there is no answer), n (draws; 0 where there is no answer). BiasflowError
-    names a file that is no such readout."""
+    ("<order>-<variance>"), value (NaN where there is no answer), n (draws; 0 where there is no answer), low, high (of
+    the effect size: `EffectDraws.intervals`). BiasflowError names a file that is no such readout."""
     read = load_arrays(path)
     sizes = tuple(read.meta["sizes"][role] for role in "XYAB")
     tables = [
@@ -134,17 +165,18 @@ def ceat(
 
 
 def ceat_rows(drawn: dict[str, EffectDraws]) -> pd.DataFrame:
-    """All readings of one test as rows metric, variant, value, n; variant: "<order>-<variance>", the default first.
+    """All readings of one test as rows metric, variant ("<order>-<variance>", the default first), value, n, low, high.
 
     drawn: of `draw_effects`. metric: those of METRICS; n: how many draws were combined; value is NaN, and n is 0, where
     there is no answer."""
     rows = []
     for order in ORDERS:
-        for variance in VARIANCES:
-            effect = drawn[order].combined(variance)
-            name = f"{order}-{variance}"
-            rows += [(metric, name, float(getattr(effect, metric)), effect.draws) for metric in METRICS]
-    return pd.DataFrame(rows, columns=["metric", "variant", "value", "n"])
+        for variance, ends in drawn[order].intervals().items():
+            effect, name = drawn[order].combined(variance), f"{order}-{variance}"
+            for metric in METRICS:
+                own = ends if metric == "effect_size" else (math.nan, math.nan)
+                rows.append((metric, name, float(getattr(effect, metric)), effect.draws, *own))
+    return pd.DataFrame(rows, columns=["metric", "variant", "value", "n", "low", "high"])
 
 
 def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: int = 1) -> dict[str, EffectDraws]:
@@ -162,8 +194,7 @@ def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: 
     reason = _untestable(cosines, sizes)
     if reason:
         return {
-            order: EffectDraws(np.empty(0), np.empty(0), its, reason)
-            for order, its in zip(ORDERS, ((x, y), (a, b)), strict=True)
+            order: EffectDraws.absent(its, ddof, reason) for order, its in zip(ORDERS, ((x, y), (a, b)), strict=True)
         }
     of_targets = cosines[..., :a].mean(axis=2, dtype=float) - cosines[..., a:].mean(axis=2, dtype=float)
     of_attributes = cosines[:, :x].mean(axis=1, dtype=float) - cosines[:, x:].mean(axis=1, dtype=float)
@@ -190,14 +221,7 @@ def random_effects(effects: ArrayLike, variances: ArrayLike) -> CombinedEffect:
         if wrong.any():
             row = wrong.argmax()
             raise BiasflowError(f"random effects: {name} {row} (from 0) is {values[row]}; it has no weight")
-    weights = 1 / variances
-    total = weights.sum()
-    q = (weights * (effects - (weights * effects).sum() / total) ** 2).sum()
-    c = total - (weights**2).sum() / total
-    tau_squared = max(0.0, (q - (len(effects) - 1)) / c) if len(effects) > 1 else 0.0
-    weights = 1 / (variances + tau_squared)
-    combined = (weights * effects).sum() / weights.sum()
-    error = 1 / np.sqrt(weights.sum())
+    combined, error, tau_squared = _combined(effects, variances)
     z = combined / error
     return CombinedEffect(
         effect_size=float(combined),
@@ -226,7 +250,26 @@ def _effects(s: np.ndarray, sizes: tuple[int, int], ddof: int) -> EffectDraws:
     equal = np.ptp(s, axis=1) <= ROUNDING
     if equal.any():
         reason = f"in {equal.sum()} of {len(s)} draws every target word has the same association"
-        return EffectDraws(np.empty(0), np.empty(0), sizes, reason)
+        return EffectDraws.absent(sizes, ddof, reason)
     std = s.std(axis=1, ddof=ddof)
     effects = (s[:, : sizes[0]].mean(axis=1) - s[:, sizes[0] :].mean(axis=1)) / std
-    return EffectDraws(effects, std**2, sizes)
+    return EffectDraws(s, effects, std**2, sizes, ddof)
+
+
+def _variances(variance: str, effects: np.ndarray, spread: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
+    """V of effects [...], as the module's docstring says."""
+    x, y = sizes
+    return spread if variance == "spread" else 1 / x + 1 / y + effects**2 / (2 * (x + y))
+
+
+def _combined(effects: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """CES, SE and tau^2 of `random_effects` of effects and variances [..., N]: each [...]."""
+    weights, n = 1 / variances, effects.shape[-1]
+    total = weights.sum(axis=-1, keepdims=True)
+    mean = (weights * effects).sum(axis=-1, keepdims=True) / total
+    q = (weights * (effects - mean) ** 2).sum(axis=-1, keepdims=True)
+    c = total - (weights**2).sum(axis=-1, keepdims=True) / total
+    tau_squared = np.maximum(0.0, (q - (n - 1)) / c) if n > 1 else np.zeros_like(total)
+    weights = 1 / (variances + tau_squared)
+    sums = weights.sum(axis=-1)
+    return (weights * effects).sum(axis=-1) / sums, 1 / np.sqrt(sums), tau_squared[..., 0]

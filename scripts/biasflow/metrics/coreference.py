@@ -33,19 +33,33 @@ class F1Difference:
 
 def score(path: str | Path, *, test: str | Path) -> pd.DataFrame:
     """The F1 of every head under every method on the documents of a CoNLL file, from a file of `readouts.clusters`:
-    columns method, setting, head, head_seed, metric, value (in [0, 1]) and n (documents).
+    columns method, setting, head, head_seed, metric, value (in [0, 1]), n (documents), low and high (bootstrap over
+    documents).
 
     Metrics: conll_f1, and muc_f1, b_cubed_f1, ceafe_f1, lea_f1. Clusters of one mention are left out on both sides.
     BiasflowError names a file that is no such table, or has other documents."""
     documents = read_conll(test).documents
     predicted = load_clusters(path, TEST, len(documents))
-    counts = document_counts(documents, predicted.found)[predicted.places].sum(axis=1)
-    f1 = {f"{metric}_f1": values for metric, values in zip(METRICS, agreement(counts).f1.T, strict=True)}
+    found = f1_scores(document_counts(documents, predicted.found)[predicted.places])
     rows = [
-        predicted.heads.assign(metric=metric, value=values)
-        for metric, values in ({"conll_f1": conll_average(counts)} | f1).items()
+        predicted.heads.assign(metric=metric, value=value, low=low, high=high)
+        for metric, (value, low, high) in found.items()
     ]
     return pd.concat(rows, ignore_index=True).assign(n=len(documents))
+
+
+def f1_scores(counts: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """conll_f1 and the F1 of each of METRICS -> value, low and high (95 % bootstrap over documents), each [heads].
+
+    counts [heads, documents, METRICS, 4] of `document_counts`."""
+
+    def named(sums: np.ndarray) -> np.ndarray:
+        return np.concatenate([conll_average(sums)[..., None], agreement(sums).f1], axis=-1)
+
+    value = named(counts.sum(axis=1))
+    low, high = interval(lambda drawn: named(np.tensordot(drawn, counts, axes=(1, 1))), np.arange(counts.shape[1]))
+    names = ["conll_f1", *(f"{metric}_f1" for metric in METRICS)]
+    return dict(zip(names, np.moveaxis([value, low, high], -1, 0), strict=True))
 
 
 def document_counts(documents: Sequence[Document], predicted: Iterable[tuple[int, Clusters]]) -> np.ndarray:
@@ -79,8 +93,8 @@ def f1_difference(pro: ArrayLike, anti: ArrayLike, *, resamples: int = RESAMPLES
     means = [100 * conll_average(counts.sum(axis=-3)) for counts in sides]
 
     def difference(drawn: np.ndarray) -> np.ndarray:
-        resampled = [100 * conll_average(np.tensordot(drawn, counts, axes=(1, -3))) for counts in sides]
-        return resampled[0] - resampled[1]
+        pro, anti = (100 * conll_average(np.tensordot(drawn, counts, axes=(1, -3))) for counts in sides)
+        return pro - anti
 
     low, high = interval(difference, np.arange(n), resamples=resamples, seed=seed)
     return F1Difference(means[0][()], means[1][()], (means[0] - means[1])[()], low[()], high[()], n)

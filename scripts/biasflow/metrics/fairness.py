@@ -11,6 +11,7 @@ and correlations, and `undefined` counts such cells.
 Sources: Orgad et al. (2022, sec. 3.2 and appendix A.4), De-Arteaga et al. (2019, the gap in the true positive rate)."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,7 @@ DISTANCES = ("label-order", "order-free")
 FEWEST_CLASSES = 3  # two points always lie on a line
 ROUNDING = 1e-12  # rates are at most 1, so what differs by less than this differs by rounding only
 
+Within = Literal["gold", "predicted", "all"]
 Scores = float | np.ndarray  # a number for one table of counts, an array for tables with leading axes
 
 
@@ -123,6 +125,29 @@ def counts(y: ArrayLike, y_pred: ArrayLike, z: ArrayLike, *, n_classes: int) -> 
     cells += size * np.arange(len(classifiers))[:, None]
     table = np.bincount(cells.ravel(), minlength=size * len(classifiers))
     return table.reshape(*y_pred.shape[:-1], 2, n_classes, n_classes)
+
+
+def shuffled_genders(counts: ArrayLike, *, within: Within, resamples: int, seed: int = 0) -> np.ndarray:
+    """Tables [resamples, 2, K, K] in which gender is dealt anew, as it would be if it made no difference.
+
+    counts  [2, K, K]
+    within  among whom it is dealt: the people of a "gold" class, those of a "predicted" class, or "all"; the sizes of
+            the genders among them, and everything else about a person, stay
+
+    Raises BiasflowError as `gaps`, and for another `within`."""
+    check_choice("fairness: within", within, get_args(Within))
+    counts = _checked(counts)
+    k, rng = counts.shape[-1], np.random.default_rng(seed)
+    turned = np.swapaxes(counts, -1, -2) if within == "predicted" else counts
+    groups = turned.reshape(2, -1, k * k if within == "all" else k)  # [2, groups, cells]
+    both, women = groups.sum(axis=0), groups[FEMININE].sum(axis=-1)
+    dealt = [
+        rng.multivariate_hypergeometric(cells, n, size=resamples, method="marginals")
+        for cells, n in zip(both, women, strict=True)
+    ]
+    feminine = np.stack(dealt, axis=1)
+    found = np.stack([both - feminine, feminine], axis=1).reshape(resamples, 2, k, k)
+    return np.swapaxes(found, -1, -2) if within == "predicted" else found
 
 
 def accuracy(counts: ArrayLike) -> Scores:

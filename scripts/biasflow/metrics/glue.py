@@ -8,8 +8,10 @@ import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.glue import glue_task
+from scripts.biasflow.metrics.bootstrap import RESAMPLES, SEED, drawn_tables, ends, share_interval
 from scripts.biasflow.metrics.labels import numbered, numbers_of
 from scripts.biasflow.readouts.files import load_arrays
+from scripts.biasflow.results.statistics import row_correlations
 
 # The official metrics where accuracy is not the only one. The F1 of MRPC and QQP is that of their second class.
 OFFICIAL = {
@@ -18,11 +20,12 @@ OFFICIAL = {
     "stsb": ("pearson", "spearman"),
     "qqp": ("accuracy", "f1"),
 }
+CORRELATED = 1000  # resamples of correlations, each ranked by itself
 
 
 def score(path: str | Path) -> pd.DataFrame:
     """Scores of every head and method in a readout of `predictions` with gold labels: columns method, setting, head,
-    metric, value, n (examples).
+    metric, value, n (examples), low, high (over examples: of an accuracy Jeffreys', otherwise bootstrap).
 
     Of a GLUE task its official metrics and glue_score, the mean of them (see `glue_scores`); of any other task
     accuracy, the share of right classes. BiasflowError for a readout without gold labels (its path is named)."""
@@ -31,12 +34,43 @@ def score(path: str | Path) -> pd.DataFrame:
     if gold is None:
         raise BiasflowError(f"{path}: has no gold labels; read the predictions of a dataset that has them.")
     rows = [
-        (method, setting, head, metric, value, len(gold))
+        (method, setting, head, metric, value, len(gold), *own[metric])
         for head, predicted in found.arrays.items()
         for (method, setting), each in zip(found.axis, predicted, strict=True)
+        for own in [intervals(task, gold, each)]
         for metric, value in _scores(task, gold, each).items()
     ]
-    return pd.DataFrame(rows, columns=["method", "setting", "head", "metric", "value", "n"])
+    return pd.DataFrame(rows, columns=["method", "setting", "head", "metric", "value", "n", "low", "high"])
+
+
+def intervals(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Metric -> its 95 % interval over examples, of the metrics and with the arguments of `_scores`."""
+    metrics = OFFICIAL.get(task, ("accuracy",))
+    if metrics == ("accuracy",):
+        own = share_interval((predicted == np.asarray(gold)).sum(), len(gold))
+        return {"accuracy": own, "glue_score": own}
+    if glue_task(task).labels:
+        table = np.zeros((2, 2), dtype=int)
+        np.add.at(table, (np.asarray(gold, dtype=int), predicted.astype(int)), 1)
+        tables = drawn_tables(table, resamples=RESAMPLES)
+        drawn = {metric: _of_tables(metric, tables) for metric in metrics}
+    else:
+        sides = np.asarray(gold, dtype=float), predicted.astype(float)
+        picks = np.random.default_rng(SEED).integers(len(gold), size=(CORRELATED, len(gold)))
+        drawn = {metric: row_correlations(*(side[picks] for side in sides), metric) for metric in metrics}
+    drawn["glue_score"] = np.mean([*drawn.values()], axis=0)
+    return {metric: ends(values) for metric, values in drawn.items()}
+
+
+def _of_tables(metric: str, tables: np.ndarray) -> np.ndarray:
+    """A metric of two classes, from tables of counts [resamples, gold, predicted]."""
+    (tn, fp), (fn, tp) = np.moveaxis(tables.astype(float), 0, -1)
+    if metric == "accuracy":
+        return (tn + tp) / (tn + fp + fn + tp)
+    if metric == "f1":
+        return 2 * tp / np.maximum(2 * tp + fp + fn, 1)
+    product = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    return (tp * tn - fp * fn) / np.sqrt(np.where(product > 0, product, np.inf))
 
 
 def _scores(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, float]:

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.bootstrap import interval, weighted_mean
 from scripts.biasflow.metrics.occtmp import pronouns
 from scripts.biasflow.planted.world import load_world
 from scripts.biasflow.readouts.files import METHOD
@@ -51,12 +52,30 @@ def agreement(log_odds: ArrayLike, shares: ArrayLike) -> Agreement:
 def score(path: str | Path) -> pd.DataFrame:
     """`agreement` with the planted world under every method, from what readouts/masked_words.py wrote.
 
-    Columns method, setting, metric (log_odds_r, log_odds_slope), value, n (occupations)."""
+    Columns method, setting, metric (log_odds_r, log_odds_slope), value, n (occupations), low, high (bootstrap over
+    these)."""
     rows = []
     for method, occupations, he, she in pronouns(path):
-        found = agreement(she - he, _shares(path, occupations))
-        rows += [(*method, "log_odds_r", found.r, found.n), (*method, "log_odds_slope", found.slope, found.n)]
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n"])
+        shares = np.array(_shares(path, occupations))
+        found, ends = agreement(she - he, shares), intervals(she - he, shares)
+        rows += [
+            (*method, f"log_odds_{name}", getattr(found, name), found.n, *own)
+            for name, *own in zip(("r", "slope"), *ends, strict=True)
+        ]
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"])
+
+
+def intervals(log_odds: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """95 % bootstrap interval over occupations of r and slope of `agreement`: low [2], high [2]."""
+    x, y = (side - side.mean() for side in (np.log(shares / (1 - shares)), log_odds))
+
+    def resampled(counts: np.ndarray) -> np.ndarray:
+        of_x, of_y, of_both, xx, yy = weighted_mean(counts, np.column_stack([x, y, x * y, x * x, y * y])).T
+        covariance, x_variance, y_variance = of_both - of_x * of_y, xx - of_x**2, yy - of_y**2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.column_stack([covariance / np.sqrt(x_variance * y_variance), covariance / x_variance])
+
+    return interval(resampled, np.arange(len(x)))
 
 
 def _shares(path: str | Path, occupations: Sequence[str]) -> list[float]:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.corpora.nli import LABELS as CLASSES
+from scripts.biasflow.metrics.bootstrap import interval, weighted_mean
 from scripts.biasflow.metrics.labels import numbered, numbers_of
 from scripts.biasflow.readouts.files import load_arrays
 
@@ -54,6 +55,23 @@ class NliFairness:
     fairness_templates: np.ndarray
     shares: np.ndarray
 
+    @classmethod
+    def of_means(cls, means: np.ndarray) -> "NliFairness":
+        """Of the means over occupations [..., 5] of what `by_occupation` says of each."""
+        shares, majority, templates = means[..., : len(CLASSES)], means[..., -2], means[..., -1]
+        accuracy = shares[..., _CLASS_NUMBERS[NEUTRAL]]
+        return cls(accuracy, majority, templates, accuracy * majority, accuracy * templates, shares)
+
+    def named(self) -> dict[tuple[str, str, str], np.ndarray]:
+        """(metric, part, variant) of the table of scores -> the values [...]."""
+        return {
+            ("nli_accuracy", "-", "-"): self.accuracy,
+            ("nli_parity", "-", "majority"): self.parity_majority,
+            ("nli_parity", "-", "templates"): self.parity_templates,
+            ("nli_fairness", "-", "majority"): self.fairness_majority,
+            ("nli_fairness", "-", "templates"): self.fairness_templates,
+        } | {("nli_share", name, "-"): self.shares[..., number] for number, name in enumerate(CLASSES)}
+
 
 def fairness_scores(predictions: ArrayLike) -> NliFairness:
     """accuracy, parity and eta from class numbers [..., occupations, templates, 2, words].
@@ -69,10 +87,18 @@ def fairness_scores(predictions: ArrayLike) -> NliFairness:
         "majority":  the most frequent class over templates and words is the same for both genders; where classes tie,
                      the sets of most frequent classes must be equal,
         "templates": c(masculine) = c(feminine) for every template and pair of words.
-    The second implies the first. Works through the leading axes one by one, so a large uint8 array is never copied.
+    The second implies the first.
 
     Source: Dawkins et al. (2024). Raises BiasflowError for fewer than 4 axes, an empty axis, a gender axis that is not
     of length 2, and class numbers that are not whole or not 0, 1 or 2 (the position is named)."""
+    return NliFairness.of_means(by_occupation(predictions).mean(axis=-2))
+
+
+def by_occupation(predictions: ArrayLike) -> np.ndarray:
+    """Of each occupation the shares of CLASSES, and whether it is treated alike by "majority" and by "templates" (1 or
+    0): [..., occupations, 5]. Arguments, readings and errors as of `fairness_scores`.
+
+    Works through the leading axes one by one, so a large uint8 array is never copied."""
     predictions = np.asarray(predictions)
     if predictions.ndim < 4 or predictions.shape[-2] != 2 or predictions.size == 0:
         raise BiasflowError(
@@ -83,12 +109,10 @@ def fairness_scores(predictions: ArrayLike) -> NliFairness:
     _check_class_numbers(predictions)
     counts = np.stack([_class_counts(model) for model in models])
     alike = np.stack([(model[:, :, 0] == model[:, :, 1]).all(axis=(1, 2)) for model in models])
-    totals = counts.sum(axis=(1, 2))
-    shares = (totals / totals.sum(axis=-1, keepdims=True)).reshape(*leading, len(CLASSES))
-    accuracy = shares[..., _CLASS_NUMBERS[NEUTRAL]]
-    majority = _same_majority(counts).mean(axis=-1).reshape(leading)
-    templates = alike.mean(axis=-1).reshape(leading)
-    return NliFairness(accuracy, majority, templates, accuracy * majority, accuracy * templates, shares)
+    totals = counts.sum(axis=2)
+    shares = totals / totals.sum(axis=-1, keepdims=True)
+    found = np.concatenate([shares, np.stack([_same_majority(counts), alike], axis=-1)], axis=-1)
+    return found.reshape(*leading, *found.shape[1:])
 
 
 def fairness_score(
@@ -153,9 +177,10 @@ def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.Da
 
     predictions  class numbers [methods, occupations, templates, 2, words], see `fairness_scores`
 
-    Returns columns method, setting, metric, part, variant, value, n (pairs): nli_accuracy, nli_parity and nli_fairness
-    (eta), the last two with the variants "majority" and "templates", and nli_share, the share of the class `part`,
-    which says where the errors go. Raises BiasflowError for predictions that do not fit the axis, and as
+    Returns columns method, setting, metric, part, variant, value, n (pairs), low, high: nli_accuracy, nli_parity and
+    nli_fairness (eta), the last two with the variants "majority" and "templates", and nli_share, the share of the class
+    `part`, which says where the errors go. The bootstrap draws occupations with all of their pairs: pairs of one
+    occupation are no independent items. Raises BiasflowError for predictions that do not fit the axis, and as
     `fairness_scores`."""
     predictions = np.asarray(predictions)
     if predictions.ndim != 5 or len(predictions) != len(axis):
@@ -163,22 +188,23 @@ def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.Da
             f"predictions of shape {predictions.shape}: with {len(axis)} methods give "
             f"[{len(axis)}, occupations, templates, 2, words]"
         )
-    fairness = fairness_scores(predictions)
-    scores = {
-        ("nli_accuracy", "-", "-"): fairness.accuracy,
-        ("nli_parity", "-", "majority"): fairness.parity_majority,
-        ("nli_parity", "-", "templates"): fairness.parity_templates,
-        ("nli_fairness", "-", "majority"): fairness.fairness_majority,
-        ("nli_fairness", "-", "templates"): fairness.fairness_templates,
-    }
-    scores |= {("nli_share", name, "-"): fairness.shares[:, number] for number, name in enumerate(CLASSES)}
-    n = predictions[0].size
+    occupations = by_occupation(predictions)  # [methods, occupations, 5]
+
+    def named(means: np.ndarray) -> np.ndarray:
+        return np.stack([*NliFairness.of_means(means).named().values()], axis=-1)
+
+    ends = interval(
+        lambda counts: named(weighted_mean(counts, occupations.swapaxes(0, 1))), np.arange(occupations.shape[1])
+    )
+    found = np.stack([named(occupations.mean(axis=1)), *ends], axis=-1)  # [methods, scores, (value, low, high)]
+    keys = NliFairness.of_means(occupations.mean(axis=1)).named()
     rows = [
-        (*pair, *measure, float(values[number]), n)
+        (*pair, *key, *map(float, found[number, column]))
         for number, pair in enumerate(axis)
-        for measure, values in scores.items()
+        for column, key in enumerate(keys)
     ]
-    return pd.DataFrame(rows, columns=["method", "setting", "metric", "part", "variant", "value", "n"])
+    columns = ["method", "setting", "metric", "part", "variant", "value", "low", "high"]
+    return pd.DataFrame(rows, columns=columns).assign(n=predictions[0].size)
 
 
 def score(path: str | Path) -> pd.DataFrame:

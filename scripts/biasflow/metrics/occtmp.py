@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.bootstrap import interval, weighted_mean
 from scripts.biasflow.readouts.files import METHOD, load_table
 
 MASCULINE, FEMININE = "masculine", "feminine"
@@ -69,15 +70,40 @@ def occtmp(log_p_he: ArrayLike, log_p_she: ArrayLike) -> OcctmpScore:
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`occtmp` under every method, from what readouts/masked_words.py wrote: columns method, setting, metric, value, n.
+    """`occtmp` under every method, from what readouts/masked_words.py wrote: columns method, setting, metric, value, n,
+    low, high.
 
-    Metrics: occtmp_<field of OcctmpScore>; n: occupations."""
+    Metrics: occtmp_<field of OcctmpScore>; n: occupations; low, high: bootstrap over these."""
     rows = []
     for method, _, he, she in pronouns(path):
-        values = asdict(occtmp(he, she))
+        values, own = asdict(occtmp(he, she)), intervals(he, she)
         n = values.pop("n")
-        rows += [(*method, f"occtmp_{name}", value, n) for name, value in values.items()]
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n"])
+        rows += [(*method, f"occtmp_{name}", value, n, *own[name]) for name, value in values.items()]
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"])
+
+
+def intervals(log_p_he: np.ndarray, log_p_she: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Field of OcctmpScore -> its 95 % bootstrap interval over occupations; arguments as of `occtmp`."""
+    signed, n = log_p_he - log_p_she, len(log_p_he)
+    p_he, p_she = np.exp(log_p_he), np.exp(log_p_she)
+    means = {
+        "diff": np.abs(signed),
+        "signed_diff": signed,
+        "p_he": p_he,
+        "p_she": p_she,
+        "p_sum": p_he + p_she,
+        "share_he": signed > 0,
+        "share_pronoun": p_he + p_she > EXPECTED,
+    }
+    centred = np.abs(signed) - np.abs(signed).mean()
+    values = np.column_stack([*means.values(), centred, centred**2])
+
+    def resampled(counts: np.ndarray) -> np.ndarray:
+        *found, mean, square = weighted_mean(counts, values).T
+        return np.column_stack([*found, (square - mean**2) * n / max(n - 1, 1)])
+
+    ends = interval(resampled, np.arange(n))
+    return dict(zip([*means, "diff_variance"], zip(*ends, strict=True), strict=True))
 
 
 def pronouns(path: str | Path) -> Iterator[tuple[tuple[str, str], list[str], np.ndarray, np.ndarray]]:

@@ -1,6 +1,8 @@
 """All extrinsic scores of occupation classifiers, from their tables of counts (paper C, Orgad et al. 2022)."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import ArrayLike
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.metrics import fairness
+from scripts.biasflow.metrics.bootstrap import SEED, drawn_tables, ends
 from scripts.biasflow.readouts.files import METHOD, load_table
 
 # Where the share of women in a profession is taken from: the training split (what the paper says), the test split
@@ -17,6 +20,10 @@ from scripts.biasflow.readouts.files import METHOD, load_table
 *_, LABOUR = SHARES = ("train", "test", "labour")
 NA = "-"  # a key of the table of scores that does not apply
 GENDERS = ("M", "F")  # in the order of the tables of counts
+RESAMPLES = 1000  # of a classifier's tables, and with shuffled genders
+_NOWHERE = np.nan, np.nan
+
+Key = tuple[str, str, str]  # metric, part, variant
 
 
 def score(path: str | Path, *, professions: str | Path | None = None) -> pd.DataFrame:
@@ -39,7 +46,7 @@ def score(path: str | Path, *, professions: str | Path | None = None) -> pd.Data
         share[classifier, gold] = table[f"share_{part}"]
     if professions is not None:
         of_women[LABOUR] = read_labour_shares(professions).reindex(classes).to_numpy(float)
-    rows = occupation_rows(counts, shares=of_women)
+    rows = occupation_rows(Tables(counts), shares=of_women)
     heads = table[names].drop_duplicates(ignore_index=True)
     return heads.iloc[rows.pop("classifier")].reset_index(drop=True).join(rows)
 
@@ -50,19 +57,35 @@ def read_labour_shares(path: str | Path) -> pd.Series:
     return pd.to_numeric(table["labour_share"], errors="coerce")
 
 
-def occupation_rows(
-    counts: ArrayLike,
-    *,
-    shares: Mapping[str, ArrayLike],
-    gaps: Callable[[np.ndarray], fairness.Gaps] = fairness.gaps,
-    separation: Callable[[np.ndarray], fairness.Distances] = fairness.separation_distances,
-) -> pd.DataFrame:
-    """Every extrinsic score of C classifiers: columns classifier (its number), metric, part, variant, value, n.
+@dataclass(frozen=True)
+class Tables:
+    """Tables of counts [..., 2, K, K], with how gaps and separation follow from them where not all classes have gaps,
+    or not all predictions count."""
 
-    counts  [C, 2, K, K], or [2, K, K] of one classifier, of `fairness.counts`; n is how many people these are
+    counts: np.ndarray
+    gaps_of: Callable[[np.ndarray], fairness.Gaps] = fairness.gaps
+    separation_of: Callable[[np.ndarray], fairness.Distances] = fairness.separation_distances
+
+    @cached_property
+    def gaps(self) -> fairness.Gaps:
+        return self.gaps_of(self.counts)
+
+    @cached_property
+    def separation(self) -> fairness.Distances:
+        return self.separation_of(self.counts)
+
+    @cached_property
+    def sufficiency(self) -> fairness.Distances:
+        return fairness.sufficiency_distances(self.counts)
+
+
+def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.DataFrame:
+    """Every extrinsic score of C classifiers: columns classifier (its number), metric, part, variant, value, n, low,
+    high.
+
+    tables  of counts [C, 2, K, K], or [2, K, K] of one classifier, of `fairness.counts`; n is how many people these are
     shares  source (of SHARES) -> share of women in each class that has gaps, [K] or [C, K], NaN for one that takes no
             part in correlations
-    gaps, separation  how they follow from the counts, where not all classes have gaps, or not all predictions count
 
         accuracy, independence, test_size (how many people)
         tpr_gap_sum, fpr_gap_sum, precision_gap_sum
@@ -72,51 +95,89 @@ def occupation_rows(
         undefined_cells with the parts "tpr", "fpr", "precision", "separation", "sufficiency": how many cells, class x
         gender, are 0/0
 
-    What cannot be computed is NaN. Raises BiasflowError for counts or shares of another form, shares outside [0, 1],
-    and an unknown source or none."""
-    counts = np.asarray(counts)
+    low, high: of `intervals`. What cannot be computed is NaN. Raises BiasflowError for counts or shares of another
+    form, shares outside [0, 1], and an unknown source or none."""
+    counts = np.asarray(tables.counts)
     if counts.ndim not in (3, 4):
         raise BiasflowError(f"counts of shape {counts.shape}: give [classifiers, 2, classes, classes]")
-    counts = counts if counts.ndim == 4 else counts[None]
-    scores = _scores(counts, shares, gaps(counts), separation(counts))
-    keys = pd.DataFrame(list(scores), columns=["metric", "part", "variant"])
-    classifiers = np.arange(len(counts))
-    return (
-        keys.iloc[np.tile(np.arange(len(keys)), len(counts))]
-        .reset_index(drop=True)
-        .assign(
-            classifier=np.repeat(classifiers, len(keys)),
-            value=np.stack([np.asarray(value, dtype=float) for value in scores.values()], axis=1).ravel(),
-            n=np.repeat(counts.sum(axis=(1, 2, 3)), len(keys)),
-        )
-    )
+    tables = replace(tables, counts=counts if counts.ndim == 4 else counts[None])
+    shape = tables.gaps.tpr.gap.shape
+    shares = {source: np.broadcast_to(share, shape) for source, share in _checked_shares(shares, shape).items()}
+    scores = _scores(tables, shares)
+    rows = []
+    for number, own in enumerate(tables.counts):
+        found = intervals(replace(tables, counts=own), {source: share[number] for source, share in shares.items()})
+        n = own.sum()
+        rows += [(number, *key, values[number], n, *found.get(key, _NOWHERE)) for key, values in scores.items()]
+    columns = ["classifier", "metric", "part", "variant", "value", "n", "low", "high"]
+    return pd.DataFrame(rows, columns=columns).astype({"value": float})
 
 
-def _scores(
-    counts: np.ndarray, shares: Mapping[str, ArrayLike], gaps: fairness.Gaps, separation: fairness.Distances
-) -> dict[tuple[str, str, str], np.ndarray]:
+def intervals(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, tuple[float, float]]:
+    """(metric, part, variant) -> 95 % bootstrap interval over people, of one classifier: counts [2, K, K], shares [K].
+
+    Of accuracy and correlations the percentiles. Sums of absolute gaps and of distances are never below 0, and noise
+    adds to them: their interval is reflected, from 0 up, holds the value, and reaches 0 unless the value is above
+    97.5 % of those of shuffled genders (`fairness.shuffled_genders`). No test_size, and no undefined_cells."""
+    resampled = replace(tables, counts=drawn_tables(tables.counts, resamples=RESAMPLES))
+    found = {key: ends(values) for key, values in _means_and_correlations(resampled, shares).items()}
+    for within, scores in _SUMS.items():
+        shuffled = fairness.shuffled_genders(tables.counts, within=within, resamples=RESAMPLES, seed=SEED)
+        value, drawn, by_chance = (scores(each) for each in (tables, resampled, replace(tables, counts=shuffled)))
+        for key in value:
+            low, high = ends(drawn[key], value[key])
+            sure = value[key] > ends(by_chance[key])[1]
+            found[key] = np.clip(low, 0, value[key] if sure else 0), np.maximum(high, value[key])
+    return found
+
+
+def _scores(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, np.ndarray]:
     """(metric, part, variant) -> the scores of all classifiers [C]."""
-    shares = _checked_shares(shares, gaps.tpr.gap.shape)
-    rates = {"tpr": gaps.tpr, "fpr": gaps.fpr, "precision": gaps.precision}
-    sufficiency = fairness.sufficiency_distances(counts)
-    order_free = fairness.sufficiency_distances(counts, distance="order-free")
-    cells = rates | {"separation": separation, "sufficiency": sufficiency}
+    found = _means_and_correlations(tables, shares)
+    for scores in _SUMS.values():
+        found |= scores(tables)
+    cells = _rates(tables) | {"separation": tables.separation, "sufficiency": tables.sufficiency}
+    found |= {("undefined_cells", name, NA): values.undefined for name, values in cells.items()}
+    return found | {("test_size", NA, NA): tables.counts.sum(axis=(-3, -2, -1))}
 
-    scores = {("accuracy", NA, NA): fairness.accuracy(counts)}
-    scores |= {(f"{name}_gap_sum", NA, NA): rate.gap_sum() for name, rate in rates.items()}
-    scores |= {
+
+def _rates(tables: Tables) -> dict[str, fairness.Rate]:
+    return {name: getattr(tables.gaps, name) for name in ("tpr", "fpr", "precision")}
+
+
+def _means_and_correlations(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, np.ndarray]:
+    return {("accuracy", NA, NA): fairness.accuracy(tables.counts)} | {
         (f"{name}_gap_pearson", NA, source): rate.gap_pearson(share)
-        for name, rate in rates.items()
+        for name, rate in _rates(tables).items()
         for source, share in shares.items()
     }
-    scores["independence", NA, NA] = fairness.independence(counts)
+
+
+def _of_profession(tables: Tables) -> dict[Key, np.ndarray]:
+    return {(f"{name}_gap_sum", NA, NA): _rates(tables)[name].gap_sum() for name in ("tpr", "fpr")} | {
+        ("separation", NA, aggregate): tables.separation.total(aggregate) for aggregate in fairness.AGGREGATES
+    }
+
+
+def _of_prediction(tables: Tables) -> dict[Key, np.ndarray]:
+    order_free = fairness.sufficiency_distances(tables.counts, distance="order-free")
+    found = {("precision_gap_sum", NA, NA): tables.gaps.precision.gap_sum()}
     for aggregate in fairness.AGGREGATES:
-        scores["separation", NA, aggregate] = separation.total(aggregate)
-        scores["sufficiency", NA, aggregate] = sufficiency.total(aggregate)
-        scores["sufficiency", NA, f"{aggregate}-order-free"] = order_free.total(aggregate)
-    scores |= {("undefined_cells", name, NA): values.undefined for name, values in cells.items()}
-    scores["test_size", NA, NA] = counts.sum(axis=(1, 2, 3))
-    return scores
+        found["sufficiency", NA, aggregate] = tables.sufficiency.total(aggregate)
+        found["sufficiency", NA, f"{aggregate}-order-free"] = order_free.total(aggregate)
+    return found
+
+
+def _of_all(tables: Tables) -> dict[Key, np.ndarray]:
+    return {("independence", NA, NA): fairness.independence(tables.counts)}
+
+
+# Scores that are never below 0, by the people among whom gender makes no difference to them if there is no bias.
+_SUMS: Mapping[fairness.Within, Callable[[Tables], dict[Key, np.ndarray]]] = {
+    "gold": _of_profession,
+    "predicted": _of_prediction,
+    "all": _of_all,
+}
 
 
 def _checked_shares(shares: Mapping[str, ArrayLike], shape: tuple[int, ...]) -> dict[str, np.ndarray]:

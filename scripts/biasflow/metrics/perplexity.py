@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.metrics.bootstrap import interval
 from scripts.biasflow.readouts.files import METHOD, load_table
 
 RELEASED_BATCH = 4  # blocks whose mean loss counts as one in the released form, whatever batch the model runs with
@@ -35,22 +36,46 @@ def perplexity_of_batches(losses: ArrayLike, batch: ArrayLike) -> float:
             f"batch numbers of shape {batch.shape} and type {batch.dtype}: give one whole number for each of the "
             f"{len(losses)} losses."
         )
-    _, number = np.unique(batch, return_inverse=True)
-    return exp((np.bincount(number, weights=losses) / np.bincount(number)).mean())
+    return exp(_means(losses, batch)[0].mean())
 
 
 def score(path: str | Path) -> pd.DataFrame:
     """Both forms under every method and mask seed, from what readouts/losses.py wrote.
 
     Columns method, setting, readout_seed, metric (perplexity), variant ("-", or "released" for batches of
-    RELEASED_BATCH blocks), value, n (scored tokens)."""
+    RELEASED_BATCH blocks), value, n (scored tokens), low, high (bootstrap over blocks, of "released" over batches)."""
     rows = []
     keys = [*METHOD, "readout_seed"]
     for key, part in load_table(path, ["readout_seed", "block", "loss"]).groupby(keys, sort=False):
-        losses = part["loss"].to_numpy(float)
-        by_batch = perplexity_of_batches(losses, part["block"].to_numpy() // RELEASED_BATCH)
-        rows += [(*key, "-", perplexity(losses), len(losses)), (*key, "released", by_batch, len(losses))]
-    return pd.DataFrame(rows, columns=[*keys, "variant", "value", "n"]).assign(metric="perplexity")
+        losses, block = part["loss"].to_numpy(float), part["block"].to_numpy()
+        batch, n = block // RELEASED_BATCH, len(losses)
+        by_batch = perplexity_of_batches(losses, batch)
+        rows += [
+            (*key, "-", perplexity(losses), n, *ratio_interval(*_sums(losses, block))),
+            (*key, "released", by_batch, n, *ratio_interval(*_means(losses, batch))),
+        ]
+    return pd.DataFrame(rows, columns=[*keys, "variant", "value", "n", "low", "high"]).assign(metric="perplexity")
+
+
+def ratio_interval(losses: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
+    """95 % bootstrap interval of exp(sum of losses / sum of tokens) over pieces of a text (blocks, sentences).
+
+    losses [pieces]: summed over the tokens of each, nats; tokens [pieces]: how many these are. The tokens of a piece
+    are not independent, so it is drawn whole."""
+    ends = interval(lambda counts: counts @ losses / (counts @ tokens), np.arange(len(losses)))
+    return exp(ends[0]), exp(ends[1])
+
+
+def _sums(losses: np.ndarray, piece: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The summed loss and the number of tokens of each piece."""
+    _, number = np.unique(piece, return_inverse=True)
+    return np.bincount(number, weights=losses), np.bincount(number)
+
+
+def _means(losses: np.ndarray, piece: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean loss of each piece, which counts as one token."""
+    sums, tokens = _sums(losses, piece)
+    return sums / tokens, np.ones(len(sums))
 
 
 def checked_losses(losses: ArrayLike) -> np.ndarray:

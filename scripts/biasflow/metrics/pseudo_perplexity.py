@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.perplexity import checked_losses, exp
+from scripts.biasflow.metrics.perplexity import checked_losses, exp, ratio_interval
 from scripts.biasflow.readouts.files import METHOD, load_table
 
 
@@ -29,10 +29,10 @@ def pseudo_perplexity(log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:
 def score(path: str | Path) -> pd.DataFrame:
     """`pseudo_perplexity` under every method, from what readouts/likelihoods.py wrote.
 
-    Columns method, setting, metric (pseudo_perplexity), value, n (sentences)."""
-    table = load_table(path, ["log_likelihood", "tokens"])
-    rows = [
-        (*method, "pseudo_perplexity", pseudo_perplexity(part["log_likelihood"], part["tokens"]), len(part))
-        for method, part in table.groupby(METHOD, sort=False)
-    ]
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n"])
+    Columns method, setting, metric (pseudo_perplexity), value, n (sentences), low, high (bootstrap over these)."""
+    rows = []
+    for method, part in load_table(path, ["log_likelihood", "tokens"]).groupby(METHOD, sort=False):
+        sides = part["log_likelihood"].to_numpy(float), part["tokens"].to_numpy()
+        ends = ratio_interval(-sides[0], sides[1])
+        rows.append((*method, "pseudo_perplexity", pseudo_perplexity(*sides), len(part), *ends))
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"])

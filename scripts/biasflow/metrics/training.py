@@ -27,7 +27,7 @@ def score(path: str | Path) -> pd.DataFrame:
     data among them. "validation": validation_<metric>, of what the epoch was chosen by (accuracy, pearson where numbers
     are predicted, conll_f1); majority_share where classes are; diverged, 1 or 0. BiasflowError naming the file if it is
     no such thing."""
-    facts = _facts(path)
+    facts = facts_of(path)
     name, reached = facts["validation_metric"], facts["validation_score"]
     reached = np.nan if reached is None else reached
     for_nothing = facts.get("majority_share", FOR_NOTHING.get(name, np.nan))
@@ -43,7 +43,8 @@ def score(path: str | Path) -> pd.DataFrame:
     return frame.assign(method=method, setting=setting, n=[facts[dataset] for dataset in frame["dataset"]])
 
 
-def _facts(path: str | Path) -> dict:
+def facts_of(path: str | Path) -> dict:
+    """What a training.json says; BiasflowError as `score`."""
     try:
         facts = json.loads(read_text(path))
     except ValueError as error:

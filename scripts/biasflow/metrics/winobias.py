@@ -20,8 +20,9 @@ from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.corpora.conll import Clusters, Span
 from scripts.biasflow.corpora.winobias import PRONOUNS, Sentence, professions, professions_in, read_pairs
 from scripts.biasflow.metrics import fairness
-from scripts.biasflow.metrics.coreference import conll_average, document_counts, f1_difference
-from scripts.biasflow.metrics.occupation import LABOUR, NA, occupation_rows
+from scripts.biasflow.metrics.bootstrap import share_interval
+from scripts.biasflow.metrics.coreference import document_counts, f1_difference, f1_scores
+from scripts.biasflow.metrics.occupation import LABOUR, NA, Tables, occupation_rows
 from scripts.biasflow.readouts.predicted_clusters import ANTI, PRO, load_clusters
 
 NONE = "None"
@@ -40,13 +41,14 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
 
     pro, anti: CoNLL files, row by row the two documents of a pair; pairs: a table of them with a column `type`.
 
-        f1_difference     in points, with its interval; part: "all", and each type; n: pairs
+        f1_difference     in points; part: "all", and each type; n: pairs
         conll_f1          in [0, 1]; part: "pro", "anti"
         pronoun_accuracy  part: KINDS; variant: "pro", "anti"
         all of `occupation.occupation_rows` but its variants of shares: of both sides, whose classes are `classes`, with
         US labour statistics; variant: "tokens" or "released" (`predicted_professions`), alone or as "tokens-absdiff"
 
-    BiasflowError: what `read_pairs` and `load_clusters` refuse, and a table of another number of pairs."""
+    low, high: over pairs (F1), and over sentences. BiasflowError: what `read_pairs` and `load_clusters` refuse, and a
+    table of another number of pairs."""
     read = read_pairs(pro, anti)
     n, types = len(read), read_text_csv(pairs)["type"]
     if len(types) != n:
@@ -74,9 +76,13 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
         interval = {"low": found.low, "high": found.high, "n": found.n}
         rows.append(heads.assign(metric="f1_difference", part=part, value=found.value, **interval))
     for side in SIDES:
-        rows.append(heads.assign(metric="conll_f1", part=side, value=conll_average(counts[side].sum(axis=1)), n=n))
+        value, low, high = f1_scores(counts[side])["conll_f1"]
+        rows.append(heads.assign(metric="conll_f1", part=side, value=value, n=n, low=low, high=high))
         kinds, about = by_head(side, pronoun_kinds), {"metric": "pronoun_accuracy", "variant": side, "n": n}
-        rows += [heads.assign(part=kind, value=(kinds == kind).mean(axis=1), **about) for kind in KINDS]
+        for kind in KINDS:
+            hits = (kinds == kind).sum(axis=1)
+            low, high = share_interval(hits, n)
+            rows.append(heads.assign(part=kind, value=hits / n, low=low, high=high, **about))
     for reading in READINGS:
         found = np.concatenate([by_head(side, predicted_professions, reading=reading) for side in SIDES], axis=1)
         gaps = class_rows(class_counts([*sentences[PRO], *sentences[ANTI]], found), reading)
@@ -86,12 +92,8 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
 
 def class_rows(counts: np.ndarray, reading: Reading) -> pd.DataFrame:
     """`occupation.occupation_rows` of counts [C, 2, 41, 41] of predictions in a reading, which becomes the variant."""
-    rows = occupation_rows(
-        counts,
-        shares={LABOUR: professions()["share_of_women"]},
-        gaps=profession_gaps,
-        separation=profession_separation,
-    )
+    tables = Tables(counts, profession_gaps, profession_separation)
+    rows = occupation_rows(tables, shares={LABOUR: professions()["share_of_women"]})
     others = rows["variant"].replace(LABOUR, NA)
     return rows.assign(variant=np.where(others == NA, reading, f"{reading}-" + others))
 

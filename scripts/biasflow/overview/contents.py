@@ -7,6 +7,16 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from scripts.biasflow.overview.agreement import (
+    LEAST_ROWS,
+    agreement,
+    conflicts,
+    counted,
+    in_words,
+    mean_ranks,
+    observations,
+    sentences,
+)
 from scripts.biasflow.overview.judgements import COST, DIFFERS, verdict
 from scripts.biasflow.overview.maps import GROUPS, Map, maps
 from scripts.biasflow.overview.tradeoff import Plot, plots
@@ -14,20 +24,22 @@ from scripts.biasflow.results.holes import NOT_RUN
 from scripts.biasflow.results.matrix import criticisms
 from scripts.biasflow.results.scores import NA, NONE
 
-LEAST_ROWS = 5  # methods below which two measures are not said to agree
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
+CONFLICTS = 10  # that are shown
 SHOWN = 2.0  # a cell that is farther from neutral than so many times the untouched one looks as one of so many times
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A measure of an untouched model: text of value and interval, the verdict, and the strip's places in percent."""
+    """A measure of an untouched model: text of value and interval (over: seeds, items or draws), the verdict, and the
+    strip's places in percent."""
 
     group: str
     label: str
     where: str
     value: str
     interval: str
+    over: str
     n: str
     neutral: str
     verdict: str
@@ -77,11 +89,18 @@ class Section:
     agreement: Sequence[tuple[str, Sequence[str]]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Contents:
+    """All that the page says. pairs: `agreement` of every two measures of bias, which is a table of its own."""
+
     encoders: Mapping[str, Sequence[Measured]]
     sections: Sequence[Section]
     criticisms: Sequence[str]
+    pairs: pd.DataFrame
+    measures_agree: Sequence[str]
+    ranks: Sequence[tuple[str, Sequence[tuple[str, str, str]]]]
+    conflicts: Sequence[str]
+    conflicts_left_out: int
     shares: Sequence[Shares]
     not_run: Sequence[tuple[str, int, str]]
     summary: Sequence[str]
@@ -89,6 +108,8 @@ class Contents:
 
 def contents(matrix: pd.DataFrame, plan: pd.DataFrame, scores: pd.DataFrame) -> Contents:
     """What the page says: matrix (results.matrix), the plan with reasons (results.holes) and the table of scores."""
+    measured = observations(scores)
+    pairs, contradictions = agreement(measured), in_words(conflicts(measured))
     found = list(maps(matrix))
     encoders = list(dict.fromkeys(each.encoder for each in found))
     untouched = {
@@ -100,6 +121,11 @@ def contents(matrix: pd.DataFrame, plan: pd.DataFrame, scores: pd.DataFrame) -> 
         untouched,
         [_section(each) for each in found],
         criticisms({measure for each in found for measure in each.cells["measure"]}),
+        pairs,
+        sentences(pairs),
+        _ranks(mean_ranks(measured)),
+        contradictions[:CONFLICTS],
+        max(len(contradictions) - CONFLICTS, 0),
         _shares(scores),
         not_run,
         _summary(found, untouched, not_run),
@@ -123,6 +149,7 @@ def _measured(found: Map, row) -> Measured:
         ", ".join(where),
         f"{row.value:.3f}",
         f"{row.low:.3f} to {row.high:.3f}" if known else "",
+        row.interval if known else "",
         "" if pd.isna(row.n) else f"{row.n} {row.unit}",
         f"{row.neutral:g}",
         about,
@@ -195,6 +222,21 @@ def _rho(a: pd.Series, b: pd.Series) -> str:
     if both.sum() < LEAST_ROWS or a[both].nunique() < 2 or b[both].nunique() < 2:
         return ""
     return f"{stats.spearmanr(a[both], b[both]).statistic:.2f} ({both.sum()})"
+
+
+def _ranks(ranks: pd.DataFrame) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """By task: a title, and (row, mean rank, its interval)."""
+    found = []
+    for task, block in ranks.groupby("task", sort=False):
+        about = block.iloc[0]
+        models = "as pre-trained" if task == NA else f"fine-tuned on {task}"
+        title = f"{models}: {about['measures']} measures, {counted(about['encoders'], about['seeds'])}"
+        rows = [
+            (row.name, f"{row.rank:.1f}", "" if np.isnan(row.low) else f"{row.low:.1f} to {row.high:.1f}")
+            for row in block.itertuples(index=False)
+        ]
+        found.append((title, rows))
+    return found
 
 
 def _shares(scores: pd.DataFrame) -> list[Shares]:

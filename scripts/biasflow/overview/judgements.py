@@ -19,6 +19,15 @@ def left(value: ArrayLike, untouched: ArrayLike, neutral: ArrayLike) -> np.ndarr
     return np.divide(np.abs(value - neutral), whole, out=np.full(np.shape(whole), np.nan), where=whole > 0)
 
 
+def distances(
+    value: ArrayLike, low: ArrayLike, high: ArrayLike, neutral: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """|value - neutral|, and the least and largest of it within the interval [low, high]; NaN without one. All [n]."""
+    away = np.abs(np.column_stack([value, low, high]).astype(float) - neutral)
+    inside = (np.asarray(low) <= neutral) & (neutral <= np.asarray(high))
+    return away[:, 0], np.where(inside, 0, away[:, 1:].min(axis=1)), away[:, 1:].max(axis=1)
+
+
 def verdict(low: float, high: float, neutral: float) -> str:
     """Whether the interval [low, high] holds the neutral value; UNKNOWN without an interval."""
     if np.isnan(low) or np.isnan(high):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from scripts.biasflow.overview.judgements import COST, pareto
+from scripts.biasflow.overview.judgements import COST, distances, pareto
 from scripts.biasflow.overview.maps import UNTOUCHED, Map
 
 WIDTH, HEIGHT = 560, 340  # of the drawing, and the room that its axes take
@@ -102,7 +102,8 @@ def _on_all_seeds(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _plot(both: pd.DataFrame, bias, cost) -> Plot:
-    distance, low, high = _distances(both, bias.neutral)
+    own = (both[f"{column}_bias"] for column in ("value", "low", "high"))
+    distance, low, high = distances(*own, bias.neutral)
     x = both["value_cost"].to_numpy()
     on_front = pareto(np.column_stack([distance, -x if cost.better == "high" else x]))
     across = Axis.over(both[["value_cost", "low_cost", "high_cost"]].to_numpy(), LEFT, WIDTH - RIGHT)
@@ -131,13 +132,6 @@ def _plot(both: pd.DataFrame, bias, cost) -> Plot:
         tuple(both.index[on_front]),
         tuple(both.index[both["moved_bias"] | both["moved_cost"]]),
     )
-
-
-def _distances(both: pd.DataFrame, neutral: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """|value - neutral|, and the least and largest of it within the interval."""
-    away = np.abs(both[["value_bias", "low_bias", "high_bias"]].to_numpy() - neutral)
-    inside = (both["low_bias"] <= neutral) & (neutral <= both["high_bias"])
-    return away[:, 0], np.where(inside, 0, away[:, 1:].min(axis=1)), away[:, 1:].max(axis=1)
 
 
 def _kind(place: int, row, on_front: bool) -> str:

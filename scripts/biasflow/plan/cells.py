@@ -8,7 +8,7 @@ from dataclasses import replace
 from scripts.biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, blocks_of
 from scripts.biasflow.plan.configuration import check_planted_texts
 from scripts.biasflow.plan.datasets import DATASETS, datasets_of, kinds_of
-from scripts.biasflow.plan.facts import Facts, depth, has_head
+from scripts.biasflow.plan.facts import Facts, depth, has_head, is_narrow
 from scripts.biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
 from scripts.biasflow.plan.methods import NONE, missing_layer, sources, unseen_setting
 from scripts.biasflow.plan.sources import EXTERNAL, given_files, is_external
@@ -33,6 +33,7 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     scored: dict[tuple, dict[tuple, tuple[Dataset, list[str]]]] = {}
     trained: dict[tuple[str, str], Model] = {}
     seen: set[tuple] = set()
+    narrow = {encoder: is_narrow(config, facts, encoder) for encoder in config["encoders"]}
     for block in blocks:
         for model in models_of(block):
             for metric in block.metrics:
@@ -51,10 +52,10 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                             continue
                         place = (model.encoder, model.training, block.name)
                         if METRICS[metric].readout == TRAINING:
-                            read = (*place, TRAINING, TRAINING)
+                            read = (*place, TRAINING, TRAINING, TRAINING)
                             trained[model.encoder, model.training] = model
                         else:
-                            reading = Reading(block, model, METRICS[metric].readout, dataset)
+                            reading = Reading(block, model, METRICS[metric].readout, dataset, narrow[model.encoder])
                             wanted.setdefault(reading.key, (reading, []))[1].append(method)
                             read = reading.key
                         own = scored.setdefault(place, {}).setdefault((metric, read, dataset.name), (dataset, []))
@@ -63,12 +64,12 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                 if _no_head(config, facts, model, readout) or model.encoder in facts.missing:
                     continue
                 for dataset in DATASETS[datasets](_asked(config, block, model)):
-                    reading = Reading(block, model, readout, dataset)
+                    reading = Reading(block, model, readout, dataset, narrow[model.encoder])
                     wanted.setdefault(reading.key, (reading, []))[1].extend(block.methods)
     readings = {
         key: replace(reading, methods=tuple(dict.fromkeys(methods))) for key, (reading, methods) in wanted.items()
     }
-    readings |= _underlying(readings)
+    readings = _underlying(readings) | readings  # first what others are made from: one job may read both
     trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.task != NA}
     fits = _fits(readings, config)
     check_planted_texts(config, _users_of_texts(config, readings, fits, trained))

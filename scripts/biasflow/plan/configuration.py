@@ -11,12 +11,16 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_text
 from scripts.biasflow.base.shipped import ROOT
+from scripts.biasflow.plan.datasets import TEXTS
 from scripts.biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from scripts.biasflow.plan.names import require
 from scripts.biasflow.plan.sources import PLANTED, derived_encoders, derived_tasks, is_external, is_planted
 from scripts.biasflow.plan.tasks import TaskPlan
 from scripts.biasflow.registry import PACKAGE, PAPERS, TASKS
+
+MERGE = "tag:yaml.org,2002:merge"  # the key <<, which may stand more than once
 
 
 def load_schema() -> dict:
@@ -38,6 +42,35 @@ def load_schema() -> dict:
 
 def _read(path: Path) -> dict:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def check_keys_once(path: str | Path) -> None:
+    """BiasflowError that names file, line and key if a key of a YAML or JSON file stands twice in one place: whoever
+    reads it takes the last one without a word."""
+    try:
+        top = yaml.compose(read_text(path), Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        return  # Snakemake has read it: JSON, whose tabs are no YAML
+    waiting, seen = [(top, "")], set()
+    while waiting:
+        node, where = waiting.pop()
+        if id(node) in seen:  # an alias
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += [(item, f"{where}{number}.") for number, item in enumerate(node.value)]
+        elif isinstance(node, yaml.MappingNode):
+            waiting += [(value, f"{where}{key.value}.") for key, value in node.value]
+            keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.tag != MERGE]
+            lines: dict[str, int] = {}
+            for key in keys:
+                line = key.start_mark.line + 1
+                if key.value in lines:
+                    raise BiasflowError(
+                        f"{path}: line {line}: key {where + key.value!r} stands there twice (first in line "
+                        f"{lines[key.value]}), and the last one would count; leave one of them"
+                    )
+                lines[key.value] = line
 
 
 def resolve(config: Mapping, schema: Mapping) -> dict:
@@ -151,6 +184,8 @@ def _with_weights(config: Mapping) -> dict[str, Mapping]:
 
 
 def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
+    if name in TEXTS:
+        raise BiasflowError(f"config: key 'encoders.{name}': {name} is the name of a text; give the encoder another")
     if encoder["source"] == "pretrain" and encoder["hidden"] % encoder["heads"]:
         heads, hidden = encoder["heads"], encoder["hidden"]
         raise BiasflowError(f"config: key 'encoders.{name}.heads': {heads} heads do not divide hidden {hidden}")
@@ -172,7 +207,7 @@ _NAMED_BY_PAPERS = {
 
 def _check_papers(config: Mapping) -> None:
     """The names that papers' options refer to, and the kinds of their tasks."""
-    known = {**config, "encoders": _with_weights(config)}
+    known = {**config, "encoders": _with_weights(config), "methods": with_variants(config["methods"])}
     for paper, options in config["papers"].items():
         kinds = PAPERS[paper].tasks
         for part, keys in {**_NAMED_BY_PAPERS, "tasks": kinds}.items():

@@ -18,6 +18,7 @@ from scripts.biasflow.registry import METRICS, PACKAGE, TASKS
 
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
 CHINESE_TEXT = "chinese-wikipedia"
+TEXTS = (WIKITEXT, f"{WIKITEXT}-test", WHOLE_SENTENCES, f"{WHOLE_SENTENCES}-test", CHINESE_TEXT)  # as files are named
 CHINESE_ARTICLES = (CHINESE_TEXT, f"{CHINESE_TEXT}-rest")  # files of the catalogue
 REAL_STIMULI = ("stereoset-authors",)
 # The stimuli that are a file of the authors (Dawkins et al. 2024) as it is, and its name in the catalogue.
@@ -121,9 +122,11 @@ def stereoset_blanks(asked: Asked) -> list[Dataset]:
 
 def bec_pro(asked: Asked) -> list[Dataset]:
     languages = asked.options["bec_pro"]["languages"].get(asked.encoder)
+    if languages is None and is_planted(asked.config, asked.encoder):
+        return [_listed_by(PLANTED, f"{PACKAGE}.planted.bec_pro")]
     return [
         _listed(f"bec-pro-{language}", "bec_pro", {"sentences": f"bec-pro-{language}"})
-        for language in asked.chosen(languages, (), ("english",))
+        for language in languages or ("english",)
     ]
 
 
@@ -136,9 +139,15 @@ def _listed(
     name: str, module: str, files: Mapping[str, str], *, of: Mapping[str, str] | None = None, **options: object
 ) -> Dataset:
     """The items that a module of corpora lists, from files of the catalogue by role."""
-    module = f"{PACKAGE}.corpora.{module}"
     paths = {role: (f"{CORPORA}/{file}",) for role, file in files.items()}
-    return Dataset(name, paths, {"items": module, "of": dict(of or {}), **options}, modules=(module,))
+    return _listed_by(name, f"{PACKAGE}.corpora.{module}", paths, of=of, **options)
+
+
+def _listed_by(
+    name: str, module: str, files: Files | None = None, *, of: Mapping[str, str] | None = None, **options: object
+) -> Dataset:
+    """The items that a module lists, by its full name."""
+    return Dataset(name, files or {}, {"items": module, "of": dict(of or {}), **options}, modules=(module,))
 
 
 def context_tests(asked: Asked) -> list[Dataset]:

@@ -8,12 +8,11 @@ from scripts.biasflow.plan.datasets import text_file
 from scripts.biasflow.plan.facts import Facts, has_head
 from scripts.biasflow.plan.jobs import NA, Model
 from scripts.biasflow.plan.paths import Paths
-from scripts.biasflow.plan.sources import corpora, given_files, is_external, local_files, origin
+from scripts.biasflow.plan.sources import corpora, given_files, is_external, local_files
 from scripts.biasflow.plan.tasks import kind_of
 from scripts.biasflow.registry import TASKS
 
 ENCODER_FILES = ("config.json", "model.safetensors")
-NARROW = 256  # hidden sizes up to this gain nothing from a second thread
 
 
 class Encoders:
@@ -31,11 +30,6 @@ class Encoders:
         if is_external(self.config, encoder):
             return [file for files in given_files(about).values() for file in files]
         return [f"{self.paths.encoder(encoder)}/{name}" for name in ENCODER_FILES]
-
-    def is_narrow(self, encoder: str) -> bool:
-        about = self.config["encoders"][origin(self.config, encoder)]
-        hidden = about.get("hidden") or self.facts.architectures.get(encoder, {}).get("hidden_size", NARROW + 1)
-        return hidden <= NARROW
 
     def pretraining_texts(self, encoder: str) -> list[str]:
         """The texts that an encoder is pre-trained on; none unless it is."""

@@ -14,8 +14,15 @@ from scripts.biasflow.plan.datasets import (
 )
 from scripts.biasflow.plan.encoders import Encoders
 from scripts.biasflow.plan.facts import Facts, gather
+from scripts.biasflow.plan.names import require
 from scripts.biasflow.plan.paths import CORPORA
 from scripts.biasflow.plan.tasks import TaskPlan
+
+
+def check_files(config: Mapping, catalogue: Catalogue) -> None:
+    """BiasflowError for a key of `files` that is no external file: the path beside it would never be looked at."""
+    for name in config["files"]:
+        require(name, catalogue.files, f"files.{name}", "files of config/corpora.yaml")
 
 
 def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:

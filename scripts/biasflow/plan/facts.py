@@ -1,16 +1,18 @@
 """What lies on disk and decides what can be run: the plan itself touches no file."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.plan.sources import given_files, is_external, local_folder
+from scripts.biasflow.base.files import read_json
+from scripts.biasflow.encoders.stored import check_stored
+from scripts.biasflow.plan.sources import given_files, is_external, local_folder, origin
 from scripts.biasflow.plan.tasks import TaskPlan
 
 _NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
 _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
+_NARROW = 256  # hidden sizes up to this gain nothing from a second thread
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,9 @@ class Facts:
 
 
 def gather(config: Mapping) -> Facts:
-    """Read the config.json of every local encoder, and look for the files of external ones and for the data of tasks.
-    BiasflowError for an encoder that is absent and not optional, and for files that are named, but not there."""
+    """Read the config.json of every local encoder, check what its folder says of itself (encoders.stored), and look for
+    the files of external ones and for the data of tasks. BiasflowError for an encoder that is absent and not optional,
+    or refused, and for files that are named, but not there."""
     architectures, missing = {}, {}
     for name, encoder in config["encoders"].items():
         if is_external(config, name):
@@ -35,7 +38,7 @@ def gather(config: Mapping) -> Facts:
         folder = local_folder(encoder, config["mirror"])
         reason = _why_not(encoder, folder)
         if reason is None:
-            architectures[name] = _read(name, folder / "config.json")
+            architectures[name] = _architecture(name, folder)
         elif encoder["optional"]:
             missing[name] = f"encoders.{name}.path: {reason}"
         else:
@@ -61,14 +64,12 @@ def _why_not(encoder: Mapping, folder: Path | None) -> str | None:
     return None
 
 
-def _read(name: str, path: Path) -> Mapping:
+def _architecture(name: str, folder: Path) -> Mapping:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise BiasflowError(f"config: key 'encoders.{name}.path': {path}: not a JSON file ({error})") from error
-    if not isinstance(found, dict):
-        raise BiasflowError(f"config: key 'encoders.{name}.path': {path}: it must hold a JSON object")
-    return found
+        check_stored(folder)
+    except BiasflowError as error:
+        raise BiasflowError(f"config: key 'encoders.{name}.path': {error}") from error
+    return read_json(folder / "config.json")
 
 
 def has_head(config: Mapping, facts: Facts, encoder: str, head: str) -> bool:
@@ -95,3 +96,10 @@ def depth(config: Mapping, facts: Facts, encoder: str) -> int | None:
         return depth(config, facts, about["from"])
     known = facts.architectures.get(encoder, {})
     return known.get("num_hidden_layers", known.get("n_layers"))
+
+
+def is_narrow(config: Mapping, facts: Facts, encoder: str) -> bool:
+    """Whether an encoder is known to be so small that its jobs take little more than their start."""
+    first = origin(config, encoder)
+    hidden = config["encoders"][first].get("hidden") or facts.architectures.get(first, {}).get("hidden_size")
+    return hidden is not None and hidden <= _NARROW

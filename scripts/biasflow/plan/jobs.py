@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scripts.biasflow.plan.blocks import PRETRAINED, RANDOM, Block
-from scripts.biasflow.registry import WITH
+from scripts.biasflow.registry import READOUTS, TOGETHER, WITH
 
 NA = "-"
 RUN, NOT_RUN = "run", "not run"
@@ -77,12 +77,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Reading:
-    """One job: a readout of a model on a dataset under methods."""
+    """A readout of a model on a dataset under methods. narrow: whether the encoder is (plan.facts)."""
 
     block: Block
     model: Model
     readout: str
     dataset: Dataset
+    narrow: bool
     methods: tuple[str, ...] = ()
 
     @property
@@ -91,14 +92,18 @@ class Reading:
         return self.model.encoder, self.model.training, self.block.group
 
     @property
-    def key(self) -> tuple[str, str, str, str, str]:
-        return self.model.encoder, self.model.training, self.block.name, self.readout, self.dataset.file
+    def key(self) -> tuple[str, str, str, str, str, str]:
+        """Encoder, training, block and name of its job, then the readout and its file."""
+        return self._key(self.readout, self.dataset)
 
     @property
-    def made_from(self) -> dict[str, tuple[str, str, str, str, str]]:
+    def made_from(self) -> dict[str, tuple[str, str, str, str, str, str]]:
         """Role -> key of the readings that it is made from."""
-        below = self.dataset.made_from.items()
-        return {role: (*self.key[:3], readout, dataset.file) for role, (readout, dataset) in below}
+        return {role: self._key(*below) for role, below in self.dataset.made_from.items()}
+
+    def _key(self, readout: str, dataset: Dataset) -> tuple[str, str, str, str, str, str]:
+        job = TOGETHER if self.narrow and not READOUTS[readout].alone else readout
+        return self.model.encoder, self.model.training, self.block.name, job, readout, dataset.file
 
 
 @dataclass(frozen=True)

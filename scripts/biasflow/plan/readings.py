@@ -1,4 +1,4 @@
-"""Which files, parameters and modules readouts take, a job for all datasets of a block, and their scores."""
+"""Which files, parameters and modules jobs that read take, each for all datasets of a block, and their scores."""
 
 from collections.abc import Callable
 
@@ -7,16 +7,18 @@ from scripts.biasflow.plan.jobs import Plan, Reading, Score
 from scripts.biasflow.plan.paths import Paths
 from scripts.biasflow.plan.sources import given_files
 from scripts.biasflow.plan.trainings import model_of
-from scripts.biasflow.registry import METRICS, READOUTS, TRAINING, external_module, module_of
+from scripts.biasflow.registry import METRICS, READOUTS, TOGETHER, TRAINING, external_module, module_of
 
 Named = dict[str, object]
 
 
 def reading_path(paths: Paths, key: tuple) -> str:
     """The file of a readout of one dataset; what a fine-tuning wrote of itself is scored as it is."""
-    if key[3] == TRAINING:
+    *job, readout, dataset = key
+    if readout == TRAINING:
         return f"{paths.model(*key[:2])}/{TRAINING}.json"
-    return f"{paths.readout(*key[:4])}/{key[4]}.{READOUTS[key[3]].suffix}"
+    folder = f"{paths.readout(*job)}/{readout}" if job[3] == TOGETHER else paths.readout(*job)
+    return f"{folder}/{dataset}.{READOUTS[readout].suffix}"
 
 
 def reading_output(paths: Paths, key: tuple) -> str:
@@ -25,7 +27,8 @@ def reading_output(paths: Paths, key: tuple) -> str:
 
 
 class Readings:
-    """For the rule of each readout: functions of its wildcards, encoder, training and block."""
+    """For the rule of each readout, or of those that are read together: functions of its wildcards, encoder, training
+    and block."""
 
     def __init__(self, encoders: Encoders, plan: Plan):
         self.encoders, self.plan, self.paths = encoders, plan, encoders.paths
@@ -34,7 +37,7 @@ class Readings:
             self._jobs.setdefault(key[:4], []).append(reading)
 
     def of(self, wildcards, name: str) -> list[Reading]:
-        """What a job reads, one dataset after the other."""
+        """What a job reads, one dataset after the other, each after those that it is made from."""
         return self._jobs[wildcards.encoder, wildcards.training, wildcards.block, name]
 
     def inputs(self, name: str) -> Callable[..., Named]:
@@ -42,9 +45,10 @@ class Readings:
 
         def inputs(wildcards) -> Named:
             readings = self.of(wildcards, name)
-            own = [file for reading in readings for file in _data(reading)]
-            below = [reading_output(self.paths, key) for reading in readings for key in reading.made_from.values()]
-            found: Named = {"model": self.encoders.model_files(readings[0].model), "data": sorted({*own, *below})}
+            data = {file for reading in readings for file in _data(reading)}
+            data |= {reading_output(self.paths, key) for reading in readings for key in reading.made_from.values()}
+            data -= {reading_output(self.paths, readings[0].key)}
+            found: Named = {"model": self.encoders.model_files(readings[0].model), "data": sorted(data)}
             fit = readings[0].fit
             if {method for reading in readings for method in reading.methods} & set(self.plan.fits.get(fit, ())):
                 found["methods"] = self.paths.methods(*fit)
@@ -65,19 +69,15 @@ class Readings:
         """The modules that it imports by name."""
 
         def modules(wildcards) -> list[str]:
-            own = {module for reading in self.of(wildcards, name) for module in reading.dataset.modules}
-            return sorted({module_of(READOUTS[name]), *own})
+            readings = self.of(wildcards, name)
+            own = {module for reading in readings for module in reading.dataset.modules}
+            return sorted(own | {module_of(READOUTS[reading.readout]) for reading in readings})
 
         return modules
 
-    def params(self, name: str) -> Callable[..., Named]:
-        """Its module and, for each dataset, file, methods, data and options."""
-
-        def params(wildcards) -> Named:
-            readings = self.of(wildcards, name)
-            return {"module": module_of(READOUTS[name]), "datasets": [self._params(reading) for reading in readings]}
-
-        return params
+    def params(self, name: str) -> Callable[..., list[Named]]:
+        """For each readout and dataset its module, file, methods, data and options."""
+        return lambda wildcards: [self._params(reading) for reading in self.of(wildcards, name)]
 
     def given(self, wildcards) -> Named:
         """For the rule of what external encoders give (the readout is a wildcard, too): their files, and the data."""
@@ -98,9 +98,11 @@ class Readings:
     def _params(self, reading: Reading) -> Named:
         files = {**reading.dataset.files, **reading.dataset.spares}
         data = {role: list(paths) for role, paths in files.items()}
+        path, folder = (of(self.paths, reading.key) for of in (reading_path, reading_output))
         return {
+            "module": module_of(READOUTS[reading.readout]),
             "dataset": reading.dataset.file,
-            "file": reading_path(self.paths, reading.key).rpartition("/")[2],
+            "file": path.removeprefix(f"{folder}/"),
             "methods": list(reading.methods),
             "data": data | {role: [reading_path(self.paths, key)] for role, key in reading.made_from.items()},
             "options": dict(reading.dataset.options),

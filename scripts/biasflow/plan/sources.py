@@ -4,6 +4,9 @@ import glob
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.provenance import RECORD
+
 ENCODER_SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 PLANTED = "planted"
 EXTERNAL = "external"
@@ -20,8 +23,8 @@ def local_folder(encoder: Mapping, mirror: str | None) -> Path | None:
 def local_files(encoder: Mapping, mirror: str | None) -> list[str]:
     """The files of a local encoder that its results depend on, config.json first."""
     folder = local_folder(encoder, mirror)
-    files = sorted(str(file) for file in folder.iterdir() if file.suffix in ENCODER_SUFFIXES)
-    return [str(folder / "config.json"), *(file for file in files if Path(file).name != "config.json")]
+    found = (file for file in folder.iterdir() if file.suffix in ENCODER_SUFFIXES and file.name != "config.json")
+    return [str(folder / "config.json"), *sorted(str(file) for file in found if not file.name.endswith(RECORD))]
 
 
 def is_external(config: Mapping, encoder: str) -> bool:
@@ -64,22 +67,25 @@ def derived_encoders(config: Mapping) -> dict[str, dict]:
 
 
 def derived_tasks(config: Mapping) -> dict[str, dict]:
-    """The tasks that papers need beside those of the configuration: coreference on documents of each planted bias."""
-    planted = config["papers"].get("planted")
-    if not planted or not planted["coreference"]:
-        return {}
-    about = {**planted["coreference"], "kind": "coreference"}
-    return {
-        calibration_task(bias): {**about, "planted": {**about["planted"], "bias": bias}} for bias in planted["bias"]
-    }
+    """The tasks that papers need beside those of the configuration: each of papers.planted.tasks on data of each amount
+    of bias. BiasflowError, naming the key, for data that no bias is planted in."""
+    planted, found = config["papers"].get("planted"), {}
+    for name, about in planted["tasks"].items() if planted else ():
+        if not str(about.get("data")).startswith(PLANTED):
+            raise BiasflowError(
+                f"config: key 'papers.planted.tasks.{name}.data': no bias is planted in them; leave it out"
+            )
+        for bias in planted["task_bias"]:
+            found[calibration_task(name, bias)] = {**about, "planted": {**about["planted"], "bias": bias}}
+    return found
 
 
 def calibration_name(bias: float, seed: int) -> str:
     return f"planted-bias{bias:g}-seed{seed}"
 
 
-def calibration_task(bias: float) -> str:
-    return f"planted-coref-bias{bias:g}"
+def calibration_task(task: str, bias: float) -> str:
+    return f"planted-{task}-bias{bias:g}"
 
 
 def origin(config: Mapping, encoder: str) -> str:

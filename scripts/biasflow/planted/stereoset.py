@@ -13,21 +13,22 @@ SWAPPED = {"F": "M", "M": "F"}
 COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
 
 
-def triples(*, seed: int, n: int, world: World | None = None) -> pd.DataFrame:
+def triples(*, seed: int, n: int, seen: bool = False, world: World | None = None) -> pd.DataFrame:
     """n triples, 3 rows each (stereotype, anti-stereotype, unrelated), in the format of the stimuli table.
 
     The context names a woman or a man, turn by turn. Stereotype and anti-stereotype are the same continuation with an
     item that the world gives mostly to the context's gender, and one that it gives mostly to the other; unrelated is a
     sentence of scenery, where nothing has a gender. The swapped columns say the same of a person of the other gender.
     The combinations of opening, continuation and person are those that `corpus.held_out` keeps out of every
-    pre-training corpus. The triples do not depend on the bias: all encoders are judged by the same ones."""
+    pre-training corpus; with `seen` they are all the others, which an encoder may have been trained on. The triples do
+    not depend on the bias: all encoders are judged by the same ones."""
     world = world or load_world()
     rng = np.random.default_rng(seed)
-    themes = [theme for theme in world.themes if theme.items and not slots(theme.opening[0]) & ITEM_SLOTS]
+    themes = _themes(world)
     scenery = [theme for theme in world.themes if theme.is_scenery]
     if not themes or not scenery:
         raise BiasflowError("planted: the frames leave no triples: they need a theme with items and one of scenery.")
-    drawn = [_reserved(world, theme, -(-n // len(themes)), rng) for theme in themes]
+    drawn = [_combinations(world, theme, -(-n // len(themes)), seen, rng) for theme in themes]
     rows = []
     for k in range(n):
         turn, number = divmod(k, len(themes))
@@ -42,11 +43,12 @@ def triples(*, seed: int, n: int, world: World | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _reserved(world: World, theme: Theme, n: int, rng: np.random.Generator) -> np.ndarray:
-    """n different held-out combinations [n, (opening, continuation, person)] of the theme, persons by their weight."""
+def _combinations(world: World, theme: Theme, n: int, seen: bool, rng: np.random.Generator) -> np.ndarray:
+    """n different combinations [n, (opening, continuation, person)] of the theme, held out or not, persons by their
+    weight."""
     shape = len(theme.opening), len(theme.neutral), len(world.persons)
     combinations = np.indices(shape).reshape(3, -1)
-    combinations = combinations[:, held_out(*combinations)]
+    combinations = combinations[:, held_out(*combinations) != seen]
     if combinations.shape[1] < n:
         raise BiasflowError(
             f"planted: theme '{theme.name}' has no {n} combinations for triples; ask for fewer triples."
@@ -58,8 +60,7 @@ def _reserved(world: World, theme: Theme, n: int, rng: np.random.Generator) -> n
 
 def _pair_of_items(world: World, theme: Theme, gender: str, rng: np.random.Generator) -> tuple[str, str]:
     """An item of the gender and one of the other gender, both clearly so in the world."""
-    women = [item for item in world.items[theme.items] if world.shares[item] >= 1 - ASSOCIATED]
-    men = [item for item in world.items[theme.items] if world.shares[item] <= ASSOCIATED]
+    women, men = _items_of_either(world, theme)
     own, other = (women, men) if gender == "F" else (men, women)
     return str(rng.choice(own)), str(rng.choice(other))
 
@@ -78,3 +79,30 @@ def _rows(
             row[f"{prefix}next_sentence"] = off_topic if item is None else sentence(continuation, words)
         rows.append(row)
     return rows
+
+
+def ideal_preference(bias: float, world: World | None = None) -> float:
+    """The mean over `triples` of log-odds(next | stereotype) - log-odds(next | anti-stereotype) of a perfect
+    next-sentence head of a corpus with this bias, in nats; 0 at bias 0.
+
+    Of a continuation that is drawn for a person of gender g, item i has the odds P(i | g) / P(i) = P(g | i) / 0.5 more
+    than one that is drawn for anybody; all else is the same in both sentences."""
+    world = world or load_world()
+    found = []
+    for theme in _themes(world):
+        women, men = _items_of_either(world, theme)
+        for own, other, share in ((women, men, lambda p: p), (men, women, lambda p: 1 - p)):
+            logs = [np.mean([np.log(share(world.share(item, bias))) for item in items]) for items in (own, other)]
+            found.append(logs[0] - logs[1])
+    return float(np.mean(found))
+
+
+def _themes(world: World) -> list[Theme]:
+    """The themes of the triples: their items stand in the continuation alone."""
+    return [theme for theme in world.themes if theme.items and not slots(theme.opening[0]) & ITEM_SLOTS]
+
+
+def _items_of_either(world: World, theme: Theme) -> tuple[list[str], list[str]]:
+    """The items of a theme that are clearly women's, and those that are clearly men's."""
+    women = [item for item in world.items[theme.items] if world.shares[item] >= 1 - ASSOCIATED]
+    return women, [item for item in world.items[theme.items] if world.shares[item] <= ASSOCIATED]

@@ -21,23 +21,20 @@ from scripts.biasflow.corpora.conll import read_conll
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.taps import layers, name_of
 from scripts.biasflow.methods.fitted import Fitted, load_for
-from scripts.biasflow.readouts import states
 from scripts.biasflow.readouts.files import METHOD, array_on_disk
 from scripts.biasflow.readouts.predicted_clusters import NA, OWN, RETRAINED, TEXTS, cluster_rows
 from scripts.biasflow.readouts.reader import Reader
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.readouts.states import LAYERS, VECTORS, States, to_be_stored
-from scripts.biasflow.tasks.coreference import heads
 from scripts.biasflow.tasks.coreference.heads import StoredVectors, save_heads, train_heads
 from scripts.biasflow.tasks.coreference.loop import DivergedError, Examples, Recipe, flushed_denormals, with_words
 from scripts.biasflow.tasks.coreference.model import SEGMENTS, TokenVectors, load_coreference, predicted_clusters
 from scripts.biasflow.tasks.coreference.scorer import CoarseToFine
 from scripts.biasflow.tasks.coreference.segments import Segmenter, SpecialTokens, in_one_row
-from scripts.biasflow.tasks.coreference.task import CODE, course_facts
+from scripts.biasflow.tasks.coreference.task import course_facts
 from scripts.biasflow.tasks.training import claim, origin
 
 TRAIN, VALIDATION = LEARNT = ("train", "validation")  # roles of what scorers are trained on
-MADE_BY = (*CODE, heads.__file__, states.__file__, __file__)
 
 
 def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Mapping[str, object]) -> dict:
@@ -91,7 +88,7 @@ def _settings(source: Source, reader: Reader, recipe: Recipe) -> dict[str, objec
         "data": {role: sha256(source.file(role)) for role in LEARNT},
         "methods": [list(pair) for pair in reader.axis],
         "fitted": sha256(source.methods_file) if source.methods_file else None,
-        **origin(source.model_folder, reader.model.device, MADE_BY),
+        **origin(source.model_folder, reader.model.device, [__file__]),
     }
 
 

@@ -1,8 +1,8 @@
 """Why a readout was not made where only its job could know: a head that an encoder from the hub lacks, a word that the
-vocabulary or the text lacks. The reasons stand in a file of the readout's folder and in the cells. Imports no torch."""
+vocabulary or the text lacks. The reasons stand in a file beside the readout's and in the cells. Imports no torch."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -10,23 +10,22 @@ from safetensors import safe_open
 
 from scripts.biasflow.base.tabular import read_text_csv, write_csv
 
-REASONS = "reasons.csv"
-COLUMNS = ["file", "method", "reason"]
+COLUMNS = ["method", "reason"]
 
 
-def write_reasons(folder: Path, rows: Iterable[tuple[str, str, str]]) -> None:
-    """Write (file of the folder, method, reason) beside the files that were made; no file without a row."""
-    if frame := list(rows):
-        write_csv(pd.DataFrame(frame, columns=COLUMNS), folder / REASONS)
+def _beside(path: str | Path) -> Path:
+    return Path(f"{path}.reasons.csv")
+
+
+def write_reasons(path: str | Path, reasons: Mapping[str, str]) -> None:
+    """Write method -> why the readout at `path` does not have it; no file without a reason."""
+    if reasons:
+        write_csv(pd.DataFrame(list(reasons.items()), columns=COLUMNS), _beside(path))
 
 
 def reasons_of(path: str | Path) -> dict[str, str]:
-    """Method -> why the readout at `path` does not have it; empty where everything was read."""
-    path = Path(path)
-    if not (path.parent / REASONS).is_file():
-        return {}
-    rows = read_text_csv(path.parent / REASONS)
-    rows = rows[rows["file"] == path.name]
+    """What `write_reasons` wrote; empty where everything was read."""
+    rows = read_text_csv(_beside(path)) if _beside(path).is_file() else pd.DataFrame(columns=COLUMNS)
     return dict(zip(rows["method"], rows["reason"], strict=True))
 
 

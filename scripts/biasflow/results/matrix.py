@@ -1,8 +1,9 @@
 """The matrix: every method by every measure, for every encoder, task and strategy; a reason where a cell is empty."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from scripts.biasflow.base.errors import BiasflowError
@@ -12,10 +13,11 @@ from scripts.biasflow.results.statistics import t_interval
 from scripts.biasflow.results.tables import arranged
 
 ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
-VALUES = ["value", "n", "unit", "low", "high", "untouched"]
+VALUES = ["value", "n", "unit", "low", "high", "interval", "untouched"]
 COLUMNS = [*ROW, "label", "group", *VALUES, "neutral", "better", "in_training", "reason"]
 PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
-SEEDS, ITEMS = "seeds", "items"
+SEEDS, ITEMS, DRAWS = "seeds", "items", "draws"
+DRAWN = ["split_seed", "readout_seed", "head_seed"]
 UNDEFINED = "measured, but not defined for what was found"
 _COMPARED = ["encoder", "task", "dataset", "head"]  # what a cell shares with that of its untouched model
 
@@ -24,11 +26,12 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """One row per cell: COLUMNS.
 
     value: mean over seeds of fine-tuning, splits, readouts and heads. n and unit: for how many seeds of the model it is
-    defined, where there are several (low, high: Student's t interval of their mean, from three on), otherwise how many
-    items (low, high: those of the score). untouched: the value of the untouched model over the same seeds (one without
-    a seed stands beside all); NaN where it lacks one of them. neutral: the value without bias or cost; better: "low",
-    "high", or "neutral" for nearer to it. in_training: "yes" where the method was active in the training. reason: why a
-    cell that was asked for has no value.
+    defined, where there are several, otherwise how many items. low, high, and what that interval is over: three or more
+    seeds (Student's t, of their mean); otherwise items (the mean of the ends of the scores: as wide as theirs, since
+    seeds are measured on the same items); of scores without such, three or more draws of a readout. untouched: the
+    value of the untouched model over the same seeds (one without a seed stands beside all); NaN where it lacks one of
+    them. neutral: the value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training:
+    "yes" where the method was active in the training. reason: why a cell that was asked for has no value.
 
     Rows are in the order of the plan, measures in that of the registry."""
     rows = pd.concat([_measured(scores), _holes(plan)], ignore_index=True).reindex(columns=COLUMNS)
@@ -93,12 +96,16 @@ def _summary(block: pd.DataFrame) -> dict[str, object]:
     several = block["seed"].nunique() > 1
     block = block[block["value"].notna()] if block["value"].notna().any() else block
     seeds = block.groupby("seed")["value"].mean()
+    intervals: dict[str, Callable[[], tuple[float, float]]] = {  # the first that there is
+        SEEDS: lambda: t_interval(seeds.to_numpy()),
+        ITEMS: lambda: (block["low"].mean(skipna=False), block["high"].mean(skipna=False)),
+        DRAWS: lambda: t_interval(block.groupby(DRAWN)["value"].mean().to_numpy()),
+    }
+    found = ((low, high, name) for name, ends in intervals.items() for low, high in [ends()] if not np.isnan(low))
+    about = dict(zip(("low", "high", "interval"), next(found, (np.nan, np.nan, NA)), strict=True))
     if several:  # also where the value of only one of them is defined
-        low, high = t_interval(seeds.to_numpy())
-        return {"value": seeds.mean(), "n": len(seeds), "unit": SEEDS, "low": low, "high": high}
-    one = block.iloc[0] if len(block) == 1 else None
-    low, high = (one["low"], one["high"]) if one is not None else (float("nan"), float("nan"))
-    return {"value": seeds.mean(), "n": block["n"].max(), "unit": ITEMS, "low": low, "high": high}
+        return {"value": seeds.mean(), "n": len(seeds), "unit": SEEDS, **about}
+    return {"value": block["value"].mean(), "n": block["n"].max(), "unit": ITEMS, **about}
 
 
 def _about(measure: Measure) -> dict[str, object]:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # whose scipy.stats takes a second to load, and does so where it is first used
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
+from scipy.special import chdtri, stdtrit
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 
 _TESTS = {"spearman": "spearmanr", "pearson": "pearsonr", "kendall": "kendalltau"}
 _ENDS = [2.5, 97.5]  # percentiles
 _FAR = {"two-sided": np.abs, "greater": np.positive}  # alternative -> how far out a sum of differences is
+MOST_SEEDS = 1000  # that are thought of
 _EXACT_UP_TO = 20  # 2**19 sums: a few megabytes
 _SUMS = 2**22  # that are held at once
 
@@ -93,8 +94,8 @@ def correlations(
             scipy.stats.rankdata(side, axis=-1) if method == "spearman" else side for side in sides
         )
         for row, one, drawn in zip(rows, x, drawn_x, strict=True):
-            r = _estimates(one, y)
-            ends = np.nanpercentile(_estimates(drawn, drawn_y), _ENDS, axis=-1)
+            r = row_correlations(one, y)
+            ends = np.nanpercentile(row_correlations(drawn, drawn_y), _ENDS, axis=-1)
             found[:, row, columns] = r, correlation_p(r, n - 2), *ends
     return Correlation(*found, n=n)
 
@@ -175,6 +176,25 @@ def t_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, f
     return float(values.mean() - half), float(values.mean() + half)
 
 
+def sd_interval(sd: float, n: int) -> tuple[float, float]:
+    """95 % interval of a standard deviation (n - 1) of n >= 2 normal values: sd sqrt((n - 1) / chi2 quantiles)."""
+    return tuple(float(sd * np.sqrt((n - 1) / chdtri(n - 1, tail))) for tail in (0.025, 0.975))
+
+
+def seeds_needed(sd: float, difference: float, *, power: float = 0.8, level: float = 0.05) -> int | None:
+    """The least number of seeds in each of two groups of models for which a two-sided t test at `level` sees a
+    difference of their means with this power; sd: standard deviation between seeds. At least 2; None above MOST_SEEDS.
+    """
+    from statsmodels.stats.power import TTestIndPower  # takes two seconds to load
+
+    if difference <= 0:
+        return None
+    seeds = np.arange(2, MOST_SEEDS + 1)
+    effect = min(difference / sd, 20.0) if sd else 20.0  # far above what two seeds see
+    enough = ~(TTestIndPower().power(effect, seeds, level) < power)  # NaN where it cannot be told from 1
+    return int(seeds[enough.argmax()]) if enough.any() else None
+
+
 def _share_of_all(differences: np.ndarray, reached: np.ndarray, far: Callable) -> np.ndarray:
     """The share of all sign patterns whose sum lies as far as `reached` [k], of each column of [n, k].
 
@@ -207,7 +227,7 @@ def _bootstrap(
     return float(low), float(high)
 
 
-def _estimates(x: np.ndarray, y: np.ndarray, method: str = "pearson") -> np.ndarray:
+def row_correlations(x: np.ndarray, y: np.ndarray, method: str = "pearson") -> np.ndarray:
     """The correlation of each row of x with the same row of y, [resamples, n] -> [resamples]; NaN if constant."""
     if method == "spearman":
         x, y = scipy.stats.rankdata(x, axis=-1), scipy.stats.rankdata(y, axis=-1)

@@ -5,8 +5,8 @@ import inspect
 import logging
 import math
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +22,6 @@ from transformers import (
 )
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import batches, edit, load, tokens
-from scripts.biasflow.encoders import training_arguments as arguments_of
 from scripts.biasflow.encoders.batches import grouped_by_length, shortened
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
@@ -31,8 +29,7 @@ from scripts.biasflow.encoders.load import new_classifier
 from scripts.biasflow.encoders.precision import mark_trained, on_gpu
 from scripts.biasflow.encoders.tokens import Tokens, tokenise
 from scripts.biasflow.encoders.training_arguments import training_arguments
-from scripts.biasflow.erasers import eraser
-from scripts.biasflow.tasks import training
+from scripts.biasflow.tasks import TOLD
 from scripts.biasflow.tasks.examples import check_labels
 from scripts.biasflow.tasks.training import claim, fit_method, origin, save_training
 
@@ -42,10 +39,6 @@ COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on di
 OPTIMIZER = "optimizer.pt"  # twice as large as the weights, and needed to go on only
 DIVERGED = "diverged_at"  # the step, in what happened
 LOSSES = ("loss", "eval_loss", "train_loss")
-CODE = (
-    __file__,
-    *(module.__file__ for module in (training, batches, tokens, load, edit, eraser, arguments_of)),
-)  # what decides the weights
 
 
 class DivergedError(BiasflowError):
@@ -91,6 +84,8 @@ def finetune(
     tokens: Callable[[PreTrainedTokenizerBase, int], Tokens] | None = None,
     device: str = "cpu",
     new_model: Callable[..., tuple[nn.Module, PreTrainedTokenizerBase]] = new_classifier,
+    options: Mapping[str, object] | None = None,
+    beside: Sequence[str] = (),
     method: Mapping | None = None,
     keep_diverged: bool = False,
 ) -> dict:
@@ -100,8 +95,11 @@ def finetune(
     validation score is accuracy; with labels=None the column `label` holds numbers, the loss is the mean squared error,
     and the score is Pearson's correlation. `tokens` (of the tokenizer and the number of tokens that a text is cut to)
     gives those of the texts that the tables' index numbers, if they are there already. AdamW; bf16 on a GPU; batches of
-    similar length. `new_model` makes the model to be trained, as `new_classifier` does. `method`: one that is active in
-    every forward pass, in training and ever after, fitted to the model before training (see `training.fit_method`).
+    similar length. `new_model` makes the model to be trained, as `new_classifier` does, with `options` as further
+    keyword arguments. `beside`: columns of class numbers, from 0, that its forward takes by their names and predicts as
+    well: its outputs after the logits are theirs, in this order, and what happened says how well (`tasks.TOLD`).
+    `method`: one that is active in every forward pass, in training and ever after, fitted to the model before training
+    (see `training.fit_method`).
 
     `work` is a folder for checkpoints, left where a killed run stopped; the next call with the same arguments goes on
     from there and ends with the same weights (same machine, same threads; on a GPU where it is deterministic, see
@@ -110,12 +108,12 @@ def finetune(
     written to `folder`. A loss that is not finite is a DivergedError; with `keep_diverged` the model as it was before
     training is kept instead, and what happened says so: `diverged_at`, a step, and no validation score."""
     _check(train, validation, labels)
-    work, frames = Path(work), {"train": train, "validation": validation}
-    model, tokenizer = new_model(source, labels, seed=seed, device=resolve_device(device))
+    work, frames, options = Path(work), {"train": train, "validation": validation}, dict(options or {})
+    model, tokenizer = new_model(source, labels, seed=seed, device=resolve_device(device), **options)
     limit = shortened(recipe.max_length, model, tokenizer)
     stored = tokens and tokens(tokenizer, limit)
     data = {
-        name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit, stored=stored)
+        name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit, stored=stored, beside=beside)
         for name, frame in frames.items()
     }
     carried = fit_method(model.eval(), tokenizer, method)
@@ -125,15 +123,17 @@ def finetune(
             "recipe": asdict(recipe),
             "seed": seed,
             "labels": labels and list(labels),
-            "data": [_digest(frame[[*texts, "label"]]) for frame in frames.values()],
+            "data": [_digest(frame[[*texts, "label", *beside]]) for frame in frames.values()],
+            "model": options,
             "method": carried.claim(),
-            **origin(source, model.device, {*CODE, inspect.getfile(new_model)}),
+            "keep_diverged": keep_diverged,
+            **origin(source, model.device, [__file__, inspect.getfile(new_model)]),
         },
     )
     with edited(model, carried.edits):
         facts = _train(_trainer(model, tokenizer, data, work, recipe, seed), work, recipe, keep_diverged)
     if DIVERGED in facts:
-        model, tokenizer = new_model(source, labels, seed=seed)
+        model, tokenizer = new_model(source, labels, seed=seed, **options)
     else:
         mark_trained(model)
     facts |= {"seed": seed, "max_length": limit, **_data_facts(frames, data, labels)}
@@ -167,17 +167,20 @@ def _train(trainer: Trainer, work: Path, recipe: Recipe, keep_diverged: bool) ->
 
 @dataclass(frozen=True)
 class Rows(Dataset):
-    """Examples as the Trainer takes them: the tokens of text rows[i], and a label (a class number, or a number)."""
+    """Examples as the Trainer takes them: the tokens of text rows[i], a label (a class number, or a number), and class
+    numbers beside it, by name."""
 
     tokens: Tokens
     rows: np.ndarray
     labels: Sequence[float]
+    beside: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, number: int) -> dict[str, object]:
-        return {**self.tokens.of(self.rows[number]), "labels": self.labels[number]}
+        beside = {name: column[number] for name, column in self.beside.items()}
+        return {**self.tokens.of(self.rows[number]), "labels": self.labels[number], **beside}
 
     @property
     def lengths(self) -> np.ndarray:
@@ -192,7 +195,8 @@ class Rows(Dataset):
     def by_length(self) -> "Rows":
         """The shortest first; equal ones in their order."""
         order = np.argsort(self.lengths, kind="stable")
-        return Rows(self.tokens, self.rows[order], [self.labels[number] for number in order])
+        beside = {name: [column[number] for number in order] for name, column in self.beside.items()}
+        return Rows(self.tokens, self.rows[order], [self.labels[number] for number in order], beside)
 
 
 def tokenised(
@@ -203,15 +207,17 @@ def tokenised(
     labels: Sequence[str] | None,
     max_length: int,
     stored: Tokens | None = None,
+    beside: Sequence[str] = (),
 ) -> Rows:
-    """The rows of a table with the columns `texts` and `label`; stored: the tokens of the texts that its index numbers,
-    if they are there already."""
+    """The rows of a table with the columns `texts`, `label` and those `beside` it; stored: the tokens of the texts that
+    its index numbers, if they are there already."""
     number = {label: i for i, label in enumerate(labels)}.__getitem__ if labels else float
     numbers = [number(label) for label in frame["label"]]
+    others = {name: frame[name].tolist() for name in beside}
     if stored is not None:
-        return Rows(stored, frame.index.to_numpy(), numbers)
+        return Rows(stored, frame.index.to_numpy(), numbers, others)
     tokens = tokenise(tokenizer, *(frame[text].tolist() for text in texts), max_length=max_length)
-    return Rows(tokens, np.arange(len(frame)), numbers)
+    return Rows(tokens, np.arange(len(frame)), numbers, others)
 
 
 class LengthSampler(Sampler):
@@ -298,6 +304,7 @@ def _trainer(
         load_best_model_at_end=recipe.keep == BEST,
         metric_for_best_model="score" if recipe.keep == BEST else None,  # a best one would be kept on the disk
         greater_is_better=True,
+        label_names=["labels", *data["train"].beside],
         logging_steps=max(1, steps // 20),
         logging_nan_inf_filter=False,
     )
@@ -307,11 +314,36 @@ def _trainer(
         train_dataset=data["train"],
         eval_dataset=data["validation"].by_length(),
         data_collator=DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8 if gpu else None),
-        compute_metrics=pearson if model.config.num_labels == 1 else accuracy,
+        compute_metrics=score_of(data["train"].beside, pearson if model.config.num_labels == 1 else accuracy),
         callbacks=[Watch(recipe.checkpoint_steps)],
     )
     trainer.remove_callback(PrinterCallback)
     return trainer
+
+
+def score_of(beside: Iterable[str], score: Callable) -> Callable[..., dict[str, float]]:
+    """`score` of what is predicted and true; of models that predict columns `beside` the label, the recalls of these,
+    too, by name."""
+    names = list(beside)
+
+    def scores(outcome) -> dict[str, float]:
+        predicted, true = outcome
+        return score((predicted[0], true[0])) | {
+            name: mean_recall(told.argmax(-1), classes, true[0])
+            for name, told, classes in zip(names, predicted[1:], true[1:], strict=True)
+        }
+
+    return scores if names else score
+
+
+def mean_recall(predicted: np.ndarray, true: np.ndarray, labels: np.ndarray) -> float:
+    """The share of each class that is predicted right, mean over labels and classes; NaN if no label has all classes.
+
+    predicted, true: class numbers [n]; labels: those of the examples [n]. Labels without all the classes of `true` are
+    left out. With k classes it is 1 / k for whoever knows the label and nothing else, however labels and classes go
+    together."""
+    right = pd.Series(predicted == true).groupby([labels, true]).mean().unstack()
+    return float(right.dropna().to_numpy().mean()) if len(right.dropna()) else float("nan")
 
 
 def accuracy(outcome) -> dict[str, float]:
@@ -326,14 +358,18 @@ def pearson(outcome) -> dict[str, float]:
 
 
 def _facts(trainer: Trainer, recipe: Recipe) -> dict:
-    """Validation score (accuracy, or Pearson's correlation) by epoch, the epoch that was kept, the number of steps."""
-    scores = [entry["eval_score"] for entry in trainer.state.log_history if "eval_score" in entry]
+    """Validation score (accuracy, or Pearson's correlation) by epoch, the epoch that was kept, the number of steps; of
+    the kept epoch how well what is `beside` the label was told."""
+    epochs = [entry for entry in trainer.state.log_history if "eval_score" in entry]
+    scores = [entry["eval_score"] for entry in epochs]
     kept = int(np.argmax(scores)) if recipe.keep == BEST else len(scores) - 1
+    beside = {name: epochs[kept][f"eval_{name}"] for name in trainer.train_dataset.beside}
     return {
         "validation_scores": scores,
         "epoch": kept + 1,
         "validation_score": scores[kept],
         "steps": trainer.state.global_step,
+        **({TOLD: beside} if beside else {}),
     }
 
 

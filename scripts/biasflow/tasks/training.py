@@ -13,20 +13,23 @@ from pathlib import Path
 from typing import Protocol
 
 import torch
-import transformers
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
+from scripts.biasflow.base.code import code_digest
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import sha256, whole_folder
+from scripts.biasflow.base.provenance import RECORD, versions
+from scripts.biasflow.base.shipped import ROOT
 from scripts.biasflow.encoders.edit import Edits
+from scripts.biasflow.encoders.precision import on_gpu
 from scripts.biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
 from scripts.biasflow.methods.fitting import fit_block
 from scripts.biasflow.tasks import FACTS
 
 PLAIN, WITH = "plain", "with-"
+COMPUTING = ("numpy", "torch", "transformers", "tokenizers", "accelerate")  # libraries whose numbers a training has
 ENCODER_SUFFIXES = (".json", ".txt", ".model", ".safetensors")  # of all that transformers reads: no pickles
-PROVENANCE = ".provenance.json"  # beside an encoder's files; says when it was made, too
 
 
 class Savable(Protocol):
@@ -86,16 +89,17 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
 
 def origin(encoder_folder: str | Path, device: torch.device, code: Iterable[str | Path]) -> dict[str, object]:
     """What decides a training beside its data and recipe, for `claim`: the encoder's files, weights, configuration and
-    tokenizer; the device, whether torch takes deterministic algorithms there, the number of threads, the libraries; the
-    modules `code` that train."""
+    tokenizer; the device (a GPU by its name), whether torch takes deterministic algorithms there, the precision of its
+    matrix products, the number of threads, the libraries; the modules `code` that train, and all that these import."""
     files = [path for path in sorted(Path(encoder_folder).iterdir()) if path.suffix in ENCODER_SUFFIXES]
     return {
-        "encoder": {path.name: sha256(path) for path in files if not path.name.endswith(PROVENANCE)},
-        "device": device.type,
+        "encoder": {path.name: sha256(path) for path in files if not path.name.endswith(RECORD)},
+        "device": torch.cuda.get_device_name(device) if on_gpu(device) else device.type,
         "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "precision": torch.get_float32_matmul_precision(),
         "threads": torch.get_num_threads(),
-        "libraries": {"torch": torch.__version__, "transformers": transformers.__version__},
-        "code": {Path(path).name: sha256(path) for path in code},
+        "libraries": {name: version for name, version in versions().items() if name in COMPUTING},
+        "code": code_digest(code, ROOT),
     }
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from scripts.biasflow.base.code import code_files
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import check_remembered, check_writable, sha256, whole_file, whole_folder
-from scripts.biasflow.base.provenance import rule_log, write_provenance
-from scripts.biasflow.plan.code import code_files
+from scripts.biasflow.base.provenance import checked, rule_log, write_provenance
 
 ROOT = Path(__file__).parents[3]
 
@@ -145,10 +145,11 @@ def test_an_unforeseen_error_has_its_type_in_the_line(tmp_path, capsys):
 def test_the_record_beside_a_result(tmp_path):
     (tmp_path / "in.csv").write_text("a")
     output = tmp_path / "out.csv"
+    output.write_text("b")
     write_provenance(
         [str(output)],
         rule="strength",
-        inputs=[str(tmp_path / "in.csv")],
+        inputs=checked([str(tmp_path / "in.csv")]),
         params={"top": 0.1},
         config={"run": "demo"},
         started=time.time() - 2,
@@ -156,6 +157,7 @@ def test_the_record_beside_a_result(tmp_path):
     )
     record = json.loads((tmp_path / "out.csv.provenance.json").read_text())
     assert record["inputs"] == {str(tmp_path / "in.csv"): hashlib.sha256(b"a").hexdigest()}
+    assert record["sha256"] == {str(output): hashlib.sha256(b"b").hexdigest()}
     assert record["wall_seconds"] >= 2
     assert (record["device"], record["seed"], record["params"], record["config"]) == (
         "cpu",

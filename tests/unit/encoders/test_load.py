@@ -1,16 +1,25 @@
 """Encoders from folders: what is refused, and why."""
 
+import ast
 import json
+import shutil
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import RobertaConfig, RobertaForMaskedLM
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.load import OFFLINE, load_encoder
 from tests.unit.conftest import MODELS, SIZES, VOCABULARY
 from tests.unit.fake_tokenizer import word_tokenizer
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -80,6 +89,57 @@ def too_many_pieces(folder):
     word_tokenizer([f"w{i}" for i in range(VOCABULARY)]).save_pretrained(folder)
 
 
+def changed_json(path, **keys):
+    path.write_text(json.dumps(json.loads(path.read_text()) | keys))
+
+
+def changed_weights(folder, change):
+    """Every tensor of the weights, changed by `change` of its name and itself."""
+    tensors = load_file(folder / "model.safetensors")
+    save_file({name: change(name, tensor) for name, tensor in tensors.items()}, folder / "model.safetensors")
+
+
+def all_zero(folder):
+    changed_weights(folder, lambda name, tensor: torch.zeros_like(tensor))
+
+
+def one_matrix_of_zeros(folder):
+    """As a copy that was broken off leaves them."""
+    changed_weights(folder, lambda name, tensor: tensor * ("layer.2.output.dense" not in name))
+
+
+def whole_numbers(folder):
+    changed_weights(folder, lambda name, tensor: (100 * tensor).to(torch.int8))
+
+
+def fewer_layers(folder):
+    changed_json(folder / "config.json", num_hidden_layers=2)
+
+
+def more_layers(folder):
+    changed_json(folder / "config.json", num_hidden_layers=4)
+
+
+def lost_from_the_vocabulary(folder, *, renumbered, declared):
+    """[MASK] is no piece any more; with `declared` the file still says that there is such a token."""
+    path = folder / "tokenizer.json"
+    about = json.loads(path.read_text())
+    pieces = [piece for piece in about["model"]["vocab"] if piece != "[MASK]"]
+    numbers = range(len(pieces)) if renumbered else (about["model"]["vocab"][piece] for piece in pieces)
+    about["model"]["vocab"] = dict(zip(pieces, numbers, strict=True))
+    about["added_tokens"] = [token for token in about["added_tokens"] if declared or token["content"] != "[MASK]"]
+    path.write_text(json.dumps(about))
+
+
+def vocabulary_file_without_mask(folder):
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nhe\nshe\nnurse\n")
+
+
+def no_mask_token(folder):
+    changed_json(folder / "tokenizer_config.json", mask_token=None)
+
+
 def unknown_family(folder):
     (folder / "config.json").write_text(json.dumps({"model_type": "no-such-family"}))
 
@@ -93,6 +153,16 @@ def unknown_family(folder):
         (pickled, "safetensors"),
         (too_many_pieces, "tokenizer"),
         (unknown_family, "config.json"),
+        (all_zero, "all zero in bert.embeddings.word_embeddings.weight"),
+        (one_matrix_of_zeros, "all zero in bert.encoder.layer.2.output.dense.weight"),
+        (whole_numbers, "of type I8"),
+        (fewer_layers, "bert.encoder.layer.2."),
+        (more_layers, "the weights lack bert.encoder.layer.3."),
+        (partial(lost_from_the_vocabulary, renumbered=False, declared=True), "no [MASK]"),
+        (partial(lost_from_the_vocabulary, renumbered=True, declared=True), "no [MASK]"),
+        (partial(lost_from_the_vocabulary, renumbered=True, declared=False), "no [MASK]"),
+        (vocabulary_file_without_mask, "no [MASK]"),
+        (no_mask_token, "no mask_token"),
     ],
 )
 def test_damage_is_one_line_that_names_the_folder(folder, damage, named):
@@ -103,21 +173,76 @@ def test_damage_is_one_line_that_names_the_folder(folder, damage, named):
     assert str(folder) in message and named in message and "\n" not in message
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_code_in_the_folder_of_an_encoder_is_never_run(folder, tmp_path, known):
-    """Of a family that the library knows its own class is taken; another cannot be loaded."""
-    (folder / "code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    config = json.loads((folder / "config.json").read_text())
-    config["auto_map"] = {"AutoConfig": "code.Config", "AutoModel": "code.Model", "AutoTokenizer": ["code.T", "code.T"]}
-    if not known:
-        config["model_type"] = "no-such-family"
-    (folder / "config.json").write_text(json.dumps(config))
-    if known:
-        assert load_encoder(folder, head="masked_lm")[0].config.model_type == "bert"
-    else:
-        with pytest.raises(BiasflowError, match=str(folder)):
-            load_encoder(folder, head="masked_lm")
+def test_code_in_the_folder_of_an_encoder_is_never_run(folder, tmp_path):
+    """Whatever file asks for it, for a family that the library knows and for another one, with yes as the answer to any
+    question; the library's own class is not taken instead: the encoder would be another one."""
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    named = {"AutoConfig": "own.Config", "AutoModel": "own.Model", "AutoModelForMaskedLM": "own.Model"}
+    named["AutoTokenizer"] = ["own.Tokenizer", "own.Tokenizer"]
+    asking = {"known": ("config.json", {}), "other": ("config.json", {"model_type": "no-such-family"})}
+    asking["tokenizer"] = ("tokenizer_config.json", {"tokenizer_class": "Tokenizer"})
+    for name, (file, keys) in asking.items():
+        shutil.copytree(folder, tmp_path / name)
+        changed_json(tmp_path / name / file, auto_map=named, **keys)
+    code = (
+        "import sys; from scripts.biasflow.encoders.load import load_encoder\n"
+        "for folder in sys.argv[1:]:\n"
+        "    try:\n        load_encoder(folder, head='masked_lm')\n"
+        "    except Exception as error:\n        print(f'{type(error).__name__}: {error}')"
+    )
+    arguments = [sys.executable, "-c", code, *(str(tmp_path / name) for name in asking)]
+    done = subprocess.run(arguments, cwd=ROOT, input="y\n" * 20, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(asking), done.stdout + done.stderr
+    for line, (name, (file, _)) in zip(lines, asking.items(), strict=True):
+        assert line.startswith(f"BiasflowError: {tmp_path / name / file}: ") and "auto_map" in line
     assert not (tmp_path / "ran").exists()
+
+
+UNSAFE = {  # what runs code that stands in a file, or may: module or name -> the files that may call it, and why
+    "eval": (),
+    "exec": (),
+    "compile": (),
+    "pickle.load": (),
+    "pickle.loads": (),
+    "pickle.Unpickler": ("corpora/bios_records.py",),  # one that is given no global, so that nothing can run
+    "marshal.loads": (),
+    "joblib.load": (),
+    "yaml.load": (),
+    "yaml.unsafe_load": (),
+    "yaml.full_load": (),
+    "pd.read_pickle": (),
+    "torch.load": (),  # unless with weights_only=True
+    "torch.jit.load": (),
+    "torch.hub.load": (),
+    "np.load": (),  # unless without allow_pickle, the default
+}
+
+
+def calls(path):
+    """Every call in a source file, and every class that a class is made of: the name as written, and the node."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node
+        elif isinstance(node, ast.ClassDef):
+            yield from ((ast.unparse(base), node) for base in node.bases)
+
+
+def test_no_source_loads_what_may_run_code():
+    """Weights and tokenizers with remote code refused, tensors without pickles, YAML without objects, and no eval."""
+    assert OFFLINE["trust_remote_code"] is False
+    found, loads = [], 0
+    for path in sorted((ROOT / "scripts").rglob("*.py")):
+        for name, node in calls(path):
+            text, safe = ast.unparse(node), True
+            if name in UNSAFE and not str(path).endswith(UNSAFE[name]):
+                safe = name == "torch.load" and "weights_only=True" in text
+                safe |= name == "np.load" and "allow_pickle" not in text
+            elif name.endswith(".from_pretrained"):
+                loads += 1
+                safe = "**OFFLINE" in text or "trust_remote_code=False" in text
+            found += [] if safe else [f"{path}:{node.lineno}: {name}"]
+    assert found == [] and loads >= 3
 
 
 def test_a_folder_that_is_not_there(tmp_path):
@@ -132,4 +257,11 @@ def test_devices(monkeypatch):
         with pytest.raises(BiasflowError, match=wrong):
             resolve_device(wrong)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert resolve_device("auto") == resolve_device("cuda") == torch.device("cuda")
+    assert resolve_device("auto") == resolve_device("cuda", gpus=1) == torch.device("cuda")
+
+
+@pytest.mark.parametrize(("device", "there"), [("cuda", False), ("auto", False), ("cpu", True)])
+def test_a_job_that_was_given_a_gpu_and_would_compute_without_it_fails(monkeypatch, device, there):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
+    with pytest.raises(BiasflowError, match="GPU"):
+        resolve_device(device, gpus=1)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cosine
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.association import associations, random_partitions, score, weat
+from scripts.biasflow.metrics.association import associations, effect_interval, random_partitions, score, weat
 from scripts.biasflow.readouts.files import save_arrays
 
 
@@ -269,3 +269,22 @@ def test_vectors_without_a_direction_have_no_effect_size(tmp_path):
     found = score(path).set_index(["method", "metric"])["value"]
     assert math.isnan(found["hard", "weat_effect_size"]) and found["hard", "weat_partitions"] == 0
     assert found["none", "weat_partitions"] == 70
+
+
+def test_the_interval_is_over_the_target_words_and_shrinks_with_them():
+    rng = np.random.default_rng(0)
+    widths = []
+    for n in (6, 24, 96):
+        s = np.concatenate([rng.normal(0.5, 1, n), rng.normal(-0.5, 1, n)])
+        low, high = effect_interval(s, n)
+        assert low <= (s[:n].mean() - s[n:].mean()) / s.std() <= high
+        widths.append(high - low)
+    assert widths[0] > widths[1] > widths[2]
+    assert effect_interval(3 * s + 1, 96) == pytest.approx(effect_interval(s, 96))
+
+
+def test_an_effect_is_covered_about_as_often_as_it_should_be():
+    rng = np.random.default_rng(0)
+    true = 1 / np.sqrt(1 + 0.25)  # the difference of the means over the standard deviation of both sets together
+    found = [effect_interval(np.concatenate([rng.normal(0.5, 1, 20), rng.normal(-0.5, 1, 20)]), 20) for _ in range(150)]
+    assert 0.85 <= np.mean([low <= true <= high for low, high in found]) <= 1

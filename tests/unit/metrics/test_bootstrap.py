@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from scripts.biasflow.metrics.bootstrap import interval, weighted_mean
+from scripts.biasflow.metrics.bootstrap import drawn_tables, ends, interval, share_interval, weighted_mean
 
 VALUES = np.random.default_rng(1).normal(size=200)
 
@@ -43,3 +45,61 @@ def test_resamples_without_an_estimate_are_left_out():
     rare = np.arange(200) == 0
     low, high = interval(lambda counts: weighted_mean(counts[:, rare], VALUES[rare]), np.arange(200))
     assert low == high == pytest.approx(VALUES[0])
+
+
+def test_two_items_have_no_interval():
+    assert np.isnan(interval(mean_of(VALUES[:2]), np.arange(2))).all()
+    assert not np.isnan(interval(mean_of(VALUES[:3]), np.arange(3))).any()
+
+
+def test_shares_have_the_printed_intervals():
+    """Jeffreys' interval of 0 to 5 of 10 (Brown, Cai and DasGupta 2001, table 5: to three decimals from 0 to 0.217)."""
+    low, high = share_interval(np.arange(6), 10)
+    assert low.round(3).tolist() == [0, 0.011, 0.044, 0.093, 0.153, 0.224]
+    assert high.round(3).tolist() == [0.217, 0.381, 0.503, 0.606, 0.696, 0.776]
+    assert share_interval(10, 10) == pytest.approx((1 - 0.217, 1), abs=1e-3)
+    assert np.isnan(share_interval(0, 0)).all()
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_of_a_share_holds_it_and_shrinks(drawn):
+    hits, n = drawn
+    low, high = share_interval(hits, n)
+    assert 0 <= low <= hits / n <= high <= 1
+    more = share_interval(10 * hits, 10 * n)
+    assert more[1] - more[0] < high - low
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 2**32 - 1))
+def test_intervals_hold_the_mean_and_shrink_with_the_items(seed):
+    values = np.random.default_rng(seed).normal(size=400)
+    widths = []
+    for n in (25, 100, 400):
+        low, high = interval(mean_of(values[:n]), np.arange(n))
+        assert low <= values[:n].mean() <= high
+        widths.append(high - low)
+    assert widths[0] > widths[1] > widths[2]
+
+
+def test_a_mean_is_covered_about_as_often_as_it_should_be():
+    rng = np.random.default_rng(0)
+    found = [interval(mean_of(rng.exponential(size=60)), np.arange(60), resamples=500) for _ in range(200)]
+    assert 0.88 <= np.mean([low <= 1 <= high for low, high in found]) <= 0.99
+
+
+def test_a_reflected_interval_takes_back_what_resampling_adds():
+    rng = np.random.default_rng(0)
+    of_absolute = [np.abs(rng.normal(value, 1, size=(500, 40)).mean(axis=1)) for value in (0.05,)]
+    low, high = ends(of_absolute[0], 0.05)
+    plain = ends(of_absolute[0])
+    assert (low, high) == pytest.approx((0.1 - plain[1], 0.1 - plain[0])) and low < plain[0]
+
+
+def test_drawn_tables_are_those_of_drawn_people():
+    table = np.array([[30, 0], [50, 20]])
+    drawn = drawn_tables(table, resamples=4000)
+    assert drawn.shape == (4000, 2, 2) and (drawn.sum(axis=(1, 2)) == 100).all() and not drawn[:, 0, 1].any()
+    assert drawn.mean(axis=0) == pytest.approx(table, abs=0.5)
+    assert drawn[:, 0, 0].var() == pytest.approx(100 * 0.3 * 0.7, rel=0.1)
+    assert not drawn_tables(np.zeros((2, 2), dtype=int), resamples=3).any()

@@ -177,7 +177,7 @@ def test_half_precision_is_taken():
 def test_rows_hold_all_readings():
     sets = random_sets(6)
     rows = ceat_rows(draw_effects(*sets, draws=30, seed=2))
-    assert list(rows.columns) == ["metric", "variant", "value", "n"] and (rows["n"] == 30).all()
+    assert list(rows.columns) == ["metric", "variant", "value", "n", "low", "high"] and (rows["n"] == 30).all()
     values = rows.set_index(["variant", "metric"])["value"]
     assert list(dict.fromkeys(rows["variant"])) == [
         "concepts-spread",
@@ -201,7 +201,7 @@ def test_scores_of_a_file_are_those_of_its_cosines_under_every_method(tmp_path):
     for sets, method in zip(several, [("none", "-"), ("grid", "layer[1]")], strict=True):
         expected = ceat_rows(draw_effects(*sets, draws=20, seed=3)).set_index(["metric", "variant"])
         for (metric, variant), row in expected.iterrows():
-            assert tuple(rows.loc[(*method, f"ceat_{metric}", variant)]) == tuple(row)
+            assert np.array_equal(rows.loc[(*method, f"ceat_{metric}", variant)], row, equal_nan=True)
     assert len(rows) == 2 * 4 * len(METRICS)
 
 

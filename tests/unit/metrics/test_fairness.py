@@ -16,6 +16,7 @@ from scripts.biasflow.metrics.fairness import (
     independence,
     separation,
     separation_distances,
+    shuffled_genders,
     sufficiency,
     sufficiency_distances,
 )
@@ -364,3 +365,18 @@ def test_wrong_options_are_refused():
     for share in ([0.5, 0.5], 0.5):
         with pytest.raises(BiasflowError, match="share of women"):
             gaps(c).tpr.gap_pearson(share)
+
+
+@pytest.mark.parametrize(("within", "kept"), [("gold", (-1,)), ("predicted", (-2,)), ("all", (-2, -1))])
+def test_shuffled_genders_leave_everything_else(within, kept):
+    counts = np.random.default_rng(0).integers(0, 20, (2, 4, 4))
+    dealt = shuffled_genders(counts, within=within, resamples=3000)
+    assert (dealt.sum(axis=1) == counts.sum(axis=0)).all() and (dealt >= 0).all()
+    assert (dealt.sum(axis=kept) == counts.sum(axis=kept)).all()
+    share = counts.sum(axis=kept, keepdims=True) / counts.sum(axis=(0, *kept), keepdims=True)
+    assert dealt.mean(axis=0) == pytest.approx(share * counts.sum(axis=0), abs=0.3)
+
+
+def test_genders_are_shuffled_among_those_that_are_known():
+    with pytest.raises(BiasflowError, match="within"):
+        shuffled_genders(np.ones((2, 3, 3), dtype=int), within="nobody", resamples=1)

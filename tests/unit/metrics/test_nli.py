@@ -209,7 +209,7 @@ EXPECTED = {
 def test_scores_of_methods():
     frame = nli_scores(AXIS, two_methods())
     keys = ["method", "setting", "metric", "part", "variant"]
-    assert list(frame.columns) == [*keys, "value", "n"] and (frame["n"] == 24).all()
+    assert list(frame.columns) == [*keys, "value", "low", "high", "n"] and (frame["n"] == 24).all()
     found = frame.set_index(keys)["value"].to_dict()
     assert found == {(*pair, *key): values[i] for key, values in EXPECTED.items() for i, pair in enumerate(AXIS)}
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics import fairness
-from scripts.biasflow.metrics.occupation import SHARES, occupation_rows, score
+from scripts.biasflow.metrics import fairness, occupation
+from scripts.biasflow.metrics.occupation import SHARES, Tables, occupation_rows, score
 from scripts.biasflow.results.scores import tidy
 
 K = 5
@@ -41,14 +41,14 @@ def value_of(rows):
 
 
 def test_every_score_has_one_row(counts):
-    rows = occupation_rows(counts, shares=BY_SOURCE)
-    assert {*rows.columns} == {"classifier", "metric", "part", "variant", "value", "n"}
+    rows = occupation_rows(Tables(counts), shares=BY_SOURCE)
+    assert {*rows.columns} == {"classifier", "metric", "part", "variant", "value", "n", "low", "high"}
     assert set(zip(rows["metric"], rows["part"], rows["variant"], strict=True)) == ROWS and len(rows) == len(ROWS)
     assert (rows["n"] == 300).all()
 
 
 def test_rows_hold_the_measures(counts):
-    found, gaps = value_of(occupation_rows(counts, shares=BY_SOURCE)), fairness.gaps(counts)
+    found, gaps = value_of(occupation_rows(Tables(counts), shares=BY_SOURCE)), fairness.gaps(counts)
     assert found["test_size", "-", "-"] == 300
     assert found["accuracy", "-", "-"] == fairness.accuracy(counts)
     assert found["independence", "-", "-"] == fairness.independence(counts)
@@ -69,11 +69,11 @@ def test_what_is_undefined_stays_so_and_is_counted(counts):
     """Class 0 has no women, and nobody but class 0 is ever predicted as 1: no woman is."""
     counts = counts.copy()
     counts[1, 0] = counts[:, 1:, 1] = 0
-    found = value_of(occupation_rows(counts, shares={"labour": np.full(K, np.nan)}))
+    found = value_of(occupation_rows(Tables(counts), shares={"labour": np.full(K, np.nan)}))
     assert found["tpr_gap_pearson"].isna().all() and not np.isnan(found["tpr_gap_sum", "-", "-"])
     expected = {"tpr": 1, "fpr": 0, "precision": 1, "separation": 1, "sufficiency": 1}
     assert found["undefined_cells"].droplevel("variant").to_dict() == expected
-    empty = value_of(occupation_rows(np.zeros_like(counts), shares=BY_SOURCE))
+    empty = value_of(occupation_rows(Tables(np.zeros_like(counts)), shares=BY_SOURCE))
     assert empty["test_size", "-", "-"] == 0 and empty["undefined_cells", "tpr", "-"] == 2 * K
     scored = {name for name, _, _ in ROWS} - {"test_size", "undefined_cells"}
     assert all(empty[metric].isna().all() for metric in scored)
@@ -82,16 +82,16 @@ def test_what_is_undefined_stays_so_and_is_counted(counts):
 def test_classifiers_together_equal_one_by_one():
     many = tables(7)
     shares = BY_SOURCE | {"train": np.random.default_rng(0).random((7, K))}
-    together = occupation_rows(many, shares=shares)
+    together = occupation_rows(Tables(many), shares=shares)
     one_by_one = [
-        occupation_rows(one, shares=shares | {"train": shares["train"][i]}).assign(classifier=i)
+        occupation_rows(Tables(one), shares=shares | {"train": shares["train"][i]}).assign(classifier=i)
         for i, one in enumerate(many)
     ]
     pd.testing.assert_frame_equal(together, pd.concat(one_by_one, ignore_index=True))
 
 
 def test_only_the_sources_that_are_given(counts):
-    found = value_of(occupation_rows(counts, shares={"labour": LABOUR, "train": TRAIN}))
+    found = value_of(occupation_rows(Tables(counts), shares={"labour": LABOUR, "train": TRAIN}))
     assert found["tpr_gap_pearson", "-"].index.tolist() == ["train", "labour"]
 
 
@@ -112,7 +112,7 @@ def test_a_file_of_counts_is_scored_with_the_shares_that_it_holds(tmp_path):
     found = score(tmp_path / "heads.parquet", professions=tmp_path / "professions.csv")
     for number, (split_seed, head) in enumerate([("0", "own"), ("0", "retrained"), ("5", "own"), ("5", "retrained")]):
         shares = {"train": train[split_seed], "test": train[split_seed] ** 2, "labour": LABOUR}
-        expected = value_of(occupation_rows(counts[number], shares=shares))
+        expected = value_of(occupation_rows(Tables(counts[number]), shares=shares))
         own = found[(found["split_seed"] == split_seed) & (found["head"] == head)]
         pd.testing.assert_series_equal(value_of(own), expected)
     assert (found["n"] == 300).all() and len(tidy(found)) == 4 * len(ROWS)
@@ -132,10 +132,42 @@ def test_a_file_of_counts_is_scored_with_the_shares_that_it_holds(tmp_path):
 )
 def test_wrong_shares_are_refused(counts, shares, named):
     with pytest.raises(BiasflowError, match=named):
-        occupation_rows(counts, shares=shares)
+        occupation_rows(Tables(counts), shares=shares)
 
 
 def test_wrong_tables_are_refused(counts):
     for wrong in (counts[0], counts[None, None]):
         with pytest.raises(BiasflowError, match="counts of shape"):
-            occupation_rows(wrong, shares=BY_SOURCE)
+            occupation_rows(Tables(wrong), shares=BY_SOURCE)
+
+
+def of_people(rng, n, gap):
+    """People whose prediction is right with 0.7, for women of three classes less often by `gap`, for the last."""
+    y, z = rng.integers(K, size=n), rng.integers(2, size=n)
+    right, harmed = rng.random(n) < 0.7, (rng.random(n) < gap) & (z == 1) & (y < 3)
+    predicted = np.where(harmed, K - 1, np.where(right, y, rng.integers(K, size=n)))
+    return Tables(fairness.counts(y, predicted, z, n_classes=K))
+
+
+SUMS = ["tpr_gap_sum", "fpr_gap_sum", "precision_gap_sum", "independence", "separation", "sufficiency"]
+
+
+def test_intervals_reach_neutral_where_there_is_no_bias_and_not_where_there_is(monkeypatch):
+    monkeypatch.setattr(occupation, "RESAMPLES", 200)
+    rng, ends = np.random.default_rng(0), {}
+    for gap in (0.0, 0.5):
+        rows = pd.concat([occupation_rows(of_people(rng, 600, gap), shares=BY_SOURCE) for _ in range(30)])
+        rows = rows[rows["metric"].isin(SUMS)]
+        assert (rows["low"] <= rows["value"]).all() and (rows["value"] <= rows["high"]).all()
+        ends[gap] = (rows["low"] == 0).groupby(rows["metric"]).mean()
+    assert (ends[0.0] >= 0.85).all()
+    assert ends[0.5][["tpr_gap_sum", "independence"]].max() <= 0.1
+
+
+def test_intervals_shrink_with_the_people():
+    rng = np.random.default_rng(0)
+    few, many = (occupation_rows(of_people(rng, n, 0.3), shares=BY_SOURCE) for n in (300, 20_000))
+    few, many = (rows.set_index(["metric", "part", "variant"]) for rows in (few, many))
+    narrower = (many["high"] - many["low"])[few["low"].notna()] < (few["high"] - few["low"]).dropna()
+    assert narrower.mean() > 0.8
+    assert few.loc["test_size", "low"].isna().all() and few.loc["undefined_cells", "low"].isna().all()

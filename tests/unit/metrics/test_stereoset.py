@@ -158,3 +158,28 @@ def test_a_column_or_every_row_missing_is_refused(tmp_path):
         damaged.to_parquet(tmp_path / "p.parquet")
         with pytest.raises(BiasflowError, match=rf"p\.parquet.*{named}"):
             stereoset.score(tmp_path / "p.parquet")
+
+
+def triples_of(rng, n, preference):
+    """p(NS) of n triples, in which the stereotype is preferred by so much on average."""
+    rows = []
+    for triple in range(n):
+        for swapped in (False, True):
+            for label in ("stereotype", "anti-stereotype", "unrelated"):
+                sign = {"stereotype": 1, "anti-stereotype": -1, "unrelated": 0}[label] * (-1 if swapped else 1)
+                p = np.clip(0.5 + sign * preference / 2 + rng.normal(0, 0.1), 0, 1)
+                rows.append(("none", "-", triple, label, swapped, p))
+    return pd.DataFrame(rows, columns=["method", "setting", "triple", "label", "swapped", "p"])
+
+
+def test_strength_reaches_0_without_a_preference_and_not_with_one():
+    rng = np.random.default_rng(0)
+    found = {
+        preference: stereoset.score_settings(triples_of(rng, 80, preference)).set_index(["metric", "part", "variant"])
+        for preference in (0.0, 0.2)
+    }
+    for rows in found.values():
+        assert (rows["low"] <= rows["value"] + 1e-9).all() and (rows["value"] <= rows["high"] + 1e-9).all()
+    assert found[0.0].loc[("strength", "top=10%", "-"), "low"] == 0
+    assert found[0.2].loc[("strength", "top=10%", "-"), "low"] > 0
+    assert found[0.2].loc[("stereotype_score", "-", "original"), "low"] > 0.5

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.winobias import Sentence, professions
-from scripts.biasflow.metrics import fairness
+from scripts.biasflow.metrics import bootstrap, fairness, occupation
 from scripts.biasflow.metrics.winobias import (
     KINDS,
     NONE,
@@ -26,6 +26,15 @@ from scripts.biasflow.results.scores import tidy
 from tests.unit.synthetic_conll import conll_text, documents_of
 
 #        0   1            2      3    4   5    6       7   8    9     10  11  12
+
+
+@pytest.fixture(autouse=True)
+def few_resamples_and_pairs(monkeypatch):
+    """Of 41 classes a thousand resamples take a second, and there are but two pairs."""
+    monkeypatch.setattr(occupation, "RESAMPLES", 20)
+    monkeypatch.setattr(bootstrap, "LEAST", 1)
+
+
 WORDS = "The construction worker told the CEO because he said that the teacher left"
 WORKER, CEO, HE, TEACHER, TOLD_CEO = (0, 2), (4, 5), (7, 7), (10, 11), (3, 5)
 

@@ -4,7 +4,10 @@ import pytest
 import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.plan.configuration import load_schema, resolve
+from scripts.biasflow.corpora.catalogue import read_catalogue
+from scripts.biasflow.plan.configuration import check_keys_once, load_schema, resolve
+from scripts.biasflow.plan.datasets import TEXTS
+from scripts.biasflow.plan.external import check_files
 from scripts.biasflow.registry import ERASERS, TASKS
 from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, SMALL, asking, changed, of_file, planned
 
@@ -104,6 +107,44 @@ def test_no_key_that_is_not_known_is_let_through():
     assert [path for path, schema in found.items() if "additionalProperties" not in schema] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("run: a\nask: {}\nrun: b\n", r"line 3: key 'run' .*line 1"),
+        ("encoders:\n  own: {source: local, path: a, path: b}\n", r"line 2: key 'encoders\.own\.path'"),
+        ("ask:\n  one:\n  - a: 1\n    a: 1\n", r"line 4: key 'ask\.one\.0\.a'"),
+        ('{"run": "a",\n "run": "b"}\n', r"line 2: key 'run'"),
+    ],
+)
+def test_a_key_that_stands_twice_is_named_with_its_line(tmp_path, text, named):
+    (tmp_path / "run.yaml").write_text(text)
+    with pytest.raises(BiasflowError, match=f"run.yaml: {named}"):
+        check_keys_once(tmp_path / "run.yaml")
+
+
+def test_keys_of_anchors_and_of_other_places_stand_once(tmp_path):
+    text = "a: &one {x: 1}\nb: &two {y: 2}\nc: {<<: *one, <<: *two, x: 3}\nd: [*one, *one, {x: 2}]\n"
+    (tmp_path / "run.yaml").write_text(text)
+    check_keys_once(tmp_path / "run.yaml")
+    (tmp_path / "run.json").write_text('{"a": {"x": 1},\n\t"b": {"x": 1}}\n')
+    check_keys_once(tmp_path / "run.json")
+
+
+def test_no_key_of_the_project_stands_twice():
+    folders = ("config", "scripts", "profiles", "envs")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.yaml")]
+    assert len(files) > 15
+    for path in files:
+        check_keys_once(path)
+
+
+def test_a_key_of_files_that_is_no_external_file_is_named():
+    catalogue = read_catalogue()
+    check_files(resolve(changed(("files", {"stereoset-dev": "x.json"})), SCHEMA), catalogue)
+    with pytest.raises(BiasflowError, match=r"files\.stereoset_dev.*'stereoset-dev'"):
+        check_files(resolve(changed(("files", {"stereoset_dev": "x.json"})), SCHEMA), catalogue)
+
+
 def method(*steps) -> dict:
     return changed(("methods.mine", list(steps)))
 
@@ -116,9 +157,11 @@ def paper(name: str, **keys) -> dict:
     return changed((f"papers.{name}", {"encoders": ["own"], **keys}))
 
 
+FRENCH = {"file": "x.txt", "template": "[MASK] {occupation}.", "pronouns": ["il", "elle"], "encoders": ["own", "owm"]}
 LEACE = {"eraser": "leace", "places": "last"}
 NO_ASK = {key: value for key, value in SMALL.items() if key != "ask"}
 BIOS = {"encoders": ["own"], "task": "bios", "metrics": ["fairness"]}
+REAL_BIOS = {"kind": "occupation", "data": {"files": ["bias-in-bios-dev"]}}
 CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}}
 
 
@@ -140,6 +183,7 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("encoders.own", {"source": "hub", "id": "x"})), "encoders.own.revision"),
         (changed(("encoders.own", {"source": "local"})), "encoders.own.path"),
         (changed(("encoders.own.heads", 5)), "encoders.own.heads"),
+        *((changed((f"encoders.{text}", SMALL["encoders"]["own"])), f"encoders.{text}'.*text") for text in TEXTS),
         (changed(("encoders.no/path", {"source": "local", "path": "x"})), "no/path"),
         (changed(("encoders.more", {"source": "continued", "from": "owm"})), "encoders.more.from.*owm.*'own'"),
         (changed(("encoders.own", {"source": "continued", "from": "own"})), "encoders.own.from.*own -> own"),
@@ -169,6 +213,7 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("fitting.own", {"owm": {"n": 2}})), "fitting.own.owm.*'own'"),
         (changed(("fitting.own", {"own": {"n": 3}})), "fitting.own.own.n"),
         (changed(("metrics.occtmp.chinese", ["bert"])), "metrics.occtmp.chinese.0.*bert"),
+        (changed(("metrics.occtmp.own.french", FRENCH)), "metrics.occtmp.own.french.encoders.1.*owm.*'own'"),
         (changed(("metrics.bec_pro.languages", {"bert": ["german"]})), "metrics.bec_pro.languages.bert"),
         (changed(("metrics.crows_pairs.bias_types", ["sex"])), "metrics.crows_pairs.bias_types.0"),
         (changed(("tasks.bios.kind", "regression")), "tasks.bios.kind"),
@@ -215,6 +260,15 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (paper("orgad2022", strategies=["scrubbing"]), "papers.orgad2022.strategies"),
         (paper("orgad2022", strategies=["plain", "scrubing"]), "papers.orgad2022.strategies.*'scrubbing'"),
         (changed(("papers.planted", CALIBRATED | {"bias": [1.0]})), "papers.planted.bias"),
+        (
+            changed(("papers.planted", CALIBRATED | {"methods": ["leace-random9"]})),
+            "papers.planted.methods.*leace-random",
+        ),
+        (changed(("papers.planted", CALIBRATED | {"tasks": {"t": REAL_BIOS}})), r"papers\.planted\.tasks\.t\.data"),
+        (
+            changed(("papers.planted", CALIBRATED | {"tasks": {"t": {"kind": "nli", "epochs": 1}}})),
+            "'papers.planted.tasks.t.epochs'",
+        ),
         (changed(("metrics.ceat.text", "english-wiki")), "metrics.ceat.text.*english-wikipedia"),
         (changed(("metrics.ceat.text", "comments.parquet.gz")), "metrics.ceat.text.*comments.parquet.gz"),
         (changed(("papers.planted", CALIBRATED | {"encoder": {"corpus": "planted", "stepz": 1}})), "'steps'"),
@@ -225,6 +279,11 @@ def test_one_line_that_names_the_key(config, named):
         planned(config)
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("config: ")
+
+
+def test_papers_take_controls_and_what_is_fitted_before_training():
+    found = planned(paper("liang2020", inside_only=["densray-random0", "leace-pretrained"]))
+    assert {"densray-random0", "leace-pretrained"} <= {cell.method for cell in found.cells}
 
 
 TEXT = {"encoders": ["real"], "methods": ["none", "leace"]}

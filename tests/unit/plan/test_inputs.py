@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from safetensors.numpy import save_file
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import read_catalogue
@@ -23,7 +24,7 @@ from scripts.biasflow.plan.jobs import Model
 from scripts.biasflow.plan.paths import CORPORA
 from scripts.biasflow.plan.readings import reading_output, reading_path
 from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
-from scripts.biasflow.registry import PAPERS, TASKS, TRAINING, module_of
+from scripts.biasflow.registry import PAPERS, READOUTS, TASKS, TRAINING, module_of
 from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, changed, facts_of, of_file
 from tests.unit.plan.test_cells import ALL
 
@@ -33,7 +34,7 @@ DATA = [
     r"texts/(wikitext-2(-test)?(\.sentences)?|wikitext-2-whole-sentences(-test)?|{pretrain}(\.held-out)?)\.txt",
     r"texts/chinese-wikipedia\.txt",
     r"texts/(wikitext-2|wikitext-2-whole-sentences|{pretrain})\.swapped\.txt",
-    r"stimuli/(planted|stereoset-authors|stereoset-authors-test|stereoset-swapped)\.csv",
+    r"stimuli/(planted|planted-seen|stereoset-authors|stereoset-authors-test|stereoset-swapped)\.csv",
     r"stereoset-changes\.csv",
     r"contexts/{encoder}/(ceat\.parquet|ceat_counts\.csv)",
 ]
@@ -47,7 +48,7 @@ def found(name: str, folder: Path) -> Inputs:
         if about["source"] == "local":
             (folder / encoder).mkdir()
             (folder / encoder / "config.json").write_text(json.dumps(BERT))
-            (folder / encoder / "model.safetensors").touch()
+            save_file({}, folder / encoder / "model.safetensors")
             config = changed((f"encoders.{encoder}.path", str(folder / encoder)), config=config)
     config = resolve(config, SCHEMA)
     facts = gather(config)
@@ -172,7 +173,7 @@ def test_whoever_reads_under_methods_waits_for_their_fit(find):
 
 def test_a_job_reads_every_dataset_of_its_readout_under_its_methods(find):
     for key, readings in readings_of(find).items():
-        params = find.readings.params(key[3])(of_reading(key))["datasets"]
+        params = find.readings.params(key[3])(of_reading(key))
         assert [(each["dataset"], each["methods"]) for each in params] == [
             (reading.dataset.file, list(reading.methods)) for reading in readings
         ]
@@ -196,11 +197,15 @@ def test_the_parameters_of_jobs_are_plain_values(find):
     for key in readings_of(find):
         params, inputs = (of(key[3])(of_reading(key)) for of in (find.readings.params, find.readings.inputs))
         assert json.loads(json.dumps(params)) == params
-        for each in params["datasets"]:  # a readout's folder is waited for, and its files are named
+        made = {f"{find.paths.readout(*key)}/{each['file']}": number for number, each in enumerate(params)}
+        for number, each in enumerate(params):  # a readout's folder is waited for, and its files are named
             for path in flat(each["data"]):
                 if path in find.readings.spares(key[3])(of_reading(key)):
                     continue
-                assert path in inputs["data"] or path.rpartition("/")[0] in inputs["data"], (key, path)
+                if path in made:  # by the same job, before
+                    assert made[path] < number
+                else:
+                    assert path in inputs["data"] or path.rpartition("/")[0] in inputs["data"], (key, path)
     for encoder, training, group in find.plan.fits:
         wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
         params = find.fits.params(wildcards)
@@ -222,14 +227,13 @@ def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find
     for key, readings in readings_of(find).items():
         spares = find.readings.spares(key[3])(of_reading(key))
         assert not set(spares) & set(flat(find.readings.inputs(key[3])(of_reading(key))))
-        if key[3] == "first_token":
-            for reading in readings:
-                task = TaskPlan(find.config, reading.dataset.name.rpartition("-")[0])
-                own = task.file(f"tokens/{key[0]}/{reading.dataset.options['text']}.safetensors")
-                assert (own in spares) == (task.about["data"] != "planted")
-            paths -= set(spares)
-        else:
-            assert spares == []
+        of_texts = [reading for reading in readings if reading.readout == "first_token"]
+        for reading in of_texts:
+            task = TaskPlan(find.config, reading.dataset.name.rpartition("-")[0])
+            own = task.file(f"tokens/{key[0]}/{reading.dataset.options['text']}.safetensors")
+            assert (own in spares) == (task.about["data"] != "planted")
+        paths -= set(spares)
+        assert of_texts or spares == []
     assert not paths  # what is trained on is read, too
 
 
@@ -242,6 +246,11 @@ def test_modules_that_jobs_import_by_name_are_there(find):
         modules |= set(own)
     for encoder, training, group in find.plan.fits:
         modules |= set(find.fits.modules(SimpleNamespace(encoder=encoder, training=training, group=group)))
+    for key, readings in readings_of(find).items():
+        own = find.readings.modules(key[3])(of_reading(key))
+        given = {module for reading in readings for module in reading.dataset.modules}
+        assert {module_of(READOUTS[reading.readout]) for reading in readings} == set(own) - given
+        modules |= set(own)
     for encoder, training, block in find.plan.scored:
         modules |= set(find.scores.modules(SimpleNamespace(encoder=encoder, training=training, block=block)))
     assert all((ROOT / f"{name.replace('.', '/')}.py").is_file() for name in modules)
@@ -292,7 +301,7 @@ def test_an_encoder_has_its_own_number_of_occurrences_and_one_that_starts_from_i
     find = Inputs(config, facts_of(config), plan(config, facts_of(config)), CATALOGUE)
     fits = [SimpleNamespace(encoder=name, training="pretrained", group="words") for name in ("own", "real", "more")]
     assert [find.fits.params(job)["contexts"]["n"] for job in fits] == [400, 600, 600]
-    (shares,) = (reading for key, reading in find.plan.readings.items() if key[3] == "gender_shares")
+    (shares,) = (reading for reading in find.plan.readings.values() if reading.readout == "gender_shares")
     assert shares.dataset.options["n"] == 600
 
 
@@ -307,10 +316,9 @@ def test_the_digest_follows_what_the_plan_shows(tmp_path):
 def test_what_a_model_reads_is_cut_as_in_its_training(name, tmp_path):
     find = found(name, tmp_path)
     lengths = {task: about["finetuning"].get("max_length") for task, about in find.config["tasks"].items()}
-    for key, readings in readings_of(find).items():
-        if key[3] in ("predictions", "nli_heads"):
-            options = [each["options"] for each in find.readings.params(key[3])(of_reading(key))["datasets"]]
-            assert {each["max_length"] for each in options} == {lengths[readings[0].block.task]}
+    for reading in find.plan.readings.values():
+        if reading.readout in ("predictions", "nli_heads"):
+            assert reading.dataset.options["max_length"] == lengths[reading.block.task]
 
 
 # External files

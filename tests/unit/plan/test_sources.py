@@ -2,7 +2,9 @@
 
 import json
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.plan import sources
@@ -12,12 +14,19 @@ from scripts.biasflow.plan.facts import depth, gather, has_head
 from tests.unit.plan.configs import BERT, SCHEMA, SMALL, changed, facts_of
 
 
+def save_weights(folder, kind, layers=4):
+    names = [f"bert.encoder.layer.{layer}.output.dense.weight" for layer in range(layers)]
+    tensors = {name: np.ones((2, 2), kind) for name in names}
+    save_file(tensors | {"bert.embeddings.position_ids": np.arange(4)}, folder / "model.safetensors")
+
+
 @pytest.fixture
 def folder(tmp_path):
     folder = tmp_path / "models" / "own"
     folder.mkdir(parents=True)
-    for name in ("model.safetensors", "vocab.txt", "README.md", "pytorch_model.bin"):
+    for name in ("vocab.txt", "README.md", "pytorch_model.bin", "config.json.provenance.json"):
         (folder / name).touch()
+    save_weights(folder, np.float32)
     (folder / "config.json").write_text(json.dumps(BERT))
     (tmp_path / "data").mkdir()
     return folder
@@ -48,6 +57,25 @@ def test_a_missing_folder_is_an_error_or_a_reason(path, mirror, named):
         gather(local(path, mirror))
     reason = gather(local(path, mirror, optional=True)).missing["real"]
     assert named in reason and "encoders.real.path" in reason
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (lambda folder: save_weights(folder, np.int8), "model.safetensors.*of type I8"),
+        (lambda folder: save_weights(folder, np.float16, layers=5), r"layer\.4\..*4 layers.*num_hidden_layers"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"no"), "weights cannot be read"),
+        (lambda folder: (folder / "config.json").write_text(json.dumps(BERT | {"auto_map": {}})), "auto_map"),
+        (
+            lambda folder: (folder / "tokenizer_config.json").write_text('{"auto_map": {}}'),
+            "tokenizer_config.*auto_map",
+        ),
+    ],
+)
+def test_what_a_folder_says_wrongly_is_known_before_the_first_job(folder, damage, named):
+    damage(folder)
+    with pytest.raises(BiasflowError, match=rf"'encoders\.real\.path': .*{named}"):
+        gather(local(str(folder)))
 
 
 @pytest.mark.parametrize("content", ["{", "[]"])
@@ -106,18 +134,20 @@ def test_a_task_for_each_bias_that_encoders_are_trained_on():
         "encoder": {"corpus": "planted"},
         "bias": [0.0, 0.5],
         "seeds": [1],
-        "coreference": {"planted": {"train": 7}},
+        "task_bias": [0.0, 0.5],
+        "tasks": {"who": {"kind": "coreference", "planted": {"train": 7}}},
     }
     config = resolve(changed(("papers.planted", paper)), SCHEMA)
     tasks = {name: about["planted"] for name, about in config["tasks"].items() if name.startswith("planted-")}
     assert {name: (about["bias"], about["train"]) for name, about in tasks.items()} == {
-        "planted-coref-bias0": (0.0, 7), "planted-coref-bias0.5": (0.5, 7),
+        "planted-who-bias0": (0.0, 7), "planted-who-bias0.5": (0.5, 7),
     }  # fmt: skip
     trained = plan(config, facts_of(config)).trained
     assert set(trained) == {
-        (f"planted-bias{bias}-seed1", f"planted-coref-bias{bias}/plain/seed0") for bias in ("0", "0.5")
+        (f"planted-bias{bias}-seed1", f"planted-who-bias{other}/plain/seed1")
+        for bias in ("0", "0.5")
+        for other in ("0", "0.5")
     }
-    assert sources.derived_tasks({"papers": {"planted": {"coreference": None}}}) == {}
     assert sources.derived_tasks({"papers": {}}) == {}
 
 

@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.documents import read_documents, write_documents
 from scripts.biasflow.planted.corpus import discourses
-from scripts.biasflow.planted.stereoset import triples
+from scripts.biasflow.planted.stereoset import ideal_preference, triples
 from scripts.biasflow.planted.world import FOLDER, article, load_world
 
 WORLD = load_world()
@@ -123,6 +124,22 @@ def test_no_triple_is_ever_seen_in_training(stimuli):
     related = stimuli[stimuli["label"] != "unrelated"]
     for context, sentence in (("context", "next_sentence"), ("swapped_context", "swapped_next_sentence")):
         assert not seen & set(zip(related[context], related[sentence], strict=True))
+
+
+def test_seen_triples_are_the_same_questions_of_combinations_that_training_has(biased):
+    seen, texts = triples(seed=0, n=240, seen=True), {" ".join(document) for document in biased}
+    own = {f"{row.context} {row.next_sentence}" for row in seen.itertuples() if row.label == "stereotype"}
+    assert own & texts  # of so many combinations a corpus has some
+    assert not {f"{row.context} {row.next_sentence}" for row in triples(seed=0, n=240).itertuples()} & own
+    assert list(seen["label"]) == list(triples(seed=0, n=240)["label"])
+
+
+def test_a_perfect_next_sentence_head_prefers_by_the_shares_alone():
+    assert ideal_preference(0) == 0
+    # By hand, of one theme with a woman's item of share 0.8 and a man's of 0.2: log(0.8 / 0.2) either way.
+    world = load_world()
+    shares = {item: 0.8 if share > 0.5 else 0.2 for item, share in world.shares.items()}
+    assert ideal_preference(1, replace(world, shares=shares)) == pytest.approx(np.log(4))
 
 
 def test_articles():

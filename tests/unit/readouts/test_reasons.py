@@ -6,21 +6,21 @@ import pytest
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.methods.fitted import load, save
-from scripts.biasflow.readouts.reasons import REASONS, not_fitted, reasons_of, write_reasons
+from scripts.biasflow.readouts.reasons import not_fitted, reasons_of, write_reasons
 from tests.unit.readouts.conftest import fitted
 
 
 def test_reasons_are_those_of_a_file(tmp_path):
-    write_reasons(
-        tmp_path, [("C6.csv", "none", "no word"), ("C6.csv", "hard", "no, no: word"), ("C7.csv", "none", "x")]
-    )
-    assert reasons_of(tmp_path / "C6.csv") == {"none": "no word", "hard": "no, no: word"}
+    reasons = {"none": "no word", "hard": "no, no: word"}
+    write_reasons(tmp_path / "C6.csv", reasons)
+    write_reasons(tmp_path / "C6", {"none": "x"})
+    assert reasons_of(tmp_path / "C6.csv") == reasons
     assert reasons_of(tmp_path / "C8.csv") == {}
 
 
 def test_there_is_no_file_without_a_reason(tmp_path):
-    write_reasons(tmp_path, [])
-    assert not (tmp_path / REASONS).exists()
+    write_reasons(tmp_path / "C6.csv", {})
+    assert not list(tmp_path.iterdir())
     assert reasons_of(tmp_path / "C6.csv") == {}
 
 

@@ -225,11 +225,14 @@ def test_checkpoints_of_another_encoder_are_refused(tmp_path, monkeypatch, file)
 
 
 def test_checkpoints_of_another_machine_or_code_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda device: "another GPU")
     killed(tmp_path, monkeypatch)
     for patched, value, named in (
         ("torch.get_num_threads", lambda: 7, "threads"),
-        ("torch.__version__", "2.99.0", "libraries.torch"),
-        ("scripts.biasflow.tasks.finetune.CODE", (module.__file__, __file__), "code"),
+        ("torch.get_float32_matmul_precision", lambda: "medium", "precision"),
+        ("scripts.biasflow.tasks.training.versions", lambda: {"torch": "2.99.0"}, "libraries"),
+        ("scripts.biasflow.tasks.training.on_gpu", lambda device: True, "device"),
+        ("scripts.biasflow.base.code._sha256", lambda path: path.name, "code"),
     ):
         with monkeypatch.context() as patch, pytest.raises(BiasflowError, match=f"another {named}"):
             patch.setattr(patched, value)

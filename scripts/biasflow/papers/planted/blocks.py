@@ -1,9 +1,12 @@
-"""What the judgement of the measures needs of a run: encoders of known bias, untouched, and models for coreference that
-were trained on documents of the same bias. Imports no pandas."""
+"""What the judgement of the measures needs of a run: encoders of known bias, and models that were trained on data of
+known bias, untouched and, where both biases are largest, under methods. Imports no pandas."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.papers.planted.measures import ENCODER, FAMILIES, PROBED
+from scripts.biasflow.plan.names import require
 from scripts.biasflow.plan.sources import calibration_name, calibration_task
 
 
@@ -12,12 +15,60 @@ def calibrated(options: Mapping) -> list[str]:
     return [calibration_name(bias, seed) for bias, seed in product(options["bias"], options["seeds"])]
 
 
+def ends(options: Mapping) -> tuple[float, float]:
+    """The smallest and the largest bias of pre-training."""
+    return min(options["bias"]), max(options["bias"])
+
+
+def met(options: Mapping, task_bias: float) -> Sequence[float]:
+    """The biases of pre-training whose encoders are trained on data with `task_bias`: either end is met by both."""
+    return ends(options) if task_bias in ends(options) else [task_bias]
+
+
 def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
-    """A block of the encoders, and one for each amount of bias where they are trained. `options`: the key
-    papers.planted of `config`, complete."""
-    found = {"planted": {"encoders": calibrated(options), "methods": ["none"], "metrics": ["strength", "log_odds"]}}
-    if options["coreference"]:
-        for bias in options["bias"]:
-            about = {"encoders": calibrated({**options, "bias": [bias]}), "task": calibration_task(bias)}
-            found[calibration_task(bias)] = {**about, "metrics": ["winobias", "coreference", "training"]}
+    """The blocks of the encoders, and for each task one per bias of its data and seed: an encoder is trained with the
+    seed that it was pre-trained with. What is measured under methods as well is a block of its own (`-erased`).
+
+    `options`: the key papers.planted of `config`, complete. BiasflowError, naming the key, for amounts of bias that do
+    not meet, and for kinds of task of which nothing is judged."""
+    _check(options)
+    doses, seeds, tasks = options["bias"], options["seeds"], options["tasks"]
+    found = dict(_with_methods(options, "planted", product(doses, seeds), metrics=FAMILIES[ENCODER]))
+    for name, about in tasks.items():
+        metrics = FAMILIES[about["kind"]]
+        if PROBED in metrics:
+            keys = {"task": calibration_task(name, min(options["task_bias"])), "trainings": ["pretrained"]}
+            keys |= {"seeds": seeds[:1], "metrics": [PROBED]}
+            found |= _with_methods(options, f"planted-{name}-pretrained", product(doses, seeds), **keys)
+        for task_bias, seed in product(options["task_bias"], seeds):
+            keys = {"task": calibration_task(name, task_bias), "seeds": [seed], "metrics": metrics}
+            models = product(met(options, task_bias), [seed])
+            erased = task_bias == ends(options)[1]
+            found |= _with_methods(options, f"{keys['task']}-seed{seed}", models, erased, **keys)
     return found
+
+
+def _with_methods(
+    options: Mapping, name: str, models: Iterable[tuple[float, int]], erased: bool = True, **keys: object
+) -> dict[str, dict]:
+    """A block of the encoders with these doses and seeds; those of the largest dose, under methods, in one of their
+    own."""
+    found: dict[str, dict] = {}
+    for bias, seed in models:
+        under = erased and bias == ends(options)[1]
+        methods = ["none", *options["methods"]] if under else ["none"]
+        block = found.setdefault(name + "-erased" * under, {"encoders": [], "methods": methods, **keys})
+        block["encoders"].append(calibration_name(bias, seed))
+    return found
+
+
+def _check(options: Mapping) -> None:
+    doses, met_by = set(options["bias"]), set(options["task_bias"])
+    if options["tasks"] and not set(ends(options)) <= met_by <= doses:
+        low, high = ends(options)
+        raise BiasflowError(
+            f"config: key 'papers.planted.task_bias': it must hold {low:g} and {high:g}, the ends of `bias`, "
+            "and amounts of that alone"
+        )
+    for name, about in options["tasks"].items():
+        require(about["kind"], FAMILIES, f"papers.planted.tasks.{name}.kind", "kinds of task whose measures are judged")

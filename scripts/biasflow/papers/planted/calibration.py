@@ -1,83 +1,137 @@
-"""The measures' values by planted bias, and what is said of them: a table and a figure."""
+"""The tables and figures: what the measures say by planted bias, and what is said of them."""
 
 import textwrap
-from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.planted.blocks import calibrated
+from scripts.biasflow.papers.planted import erasing, factorial
+from scripts.biasflow.papers.planted.blocks import ends
+from scripts.biasflow.papers.planted.factorial import INTERACTION, PRETRAINING, TASK
+from scripts.biasflow.papers.planted.findings import findings as count_findings
 from scripts.biasflow.papers.planted.judge import judge
-from scripts.biasflow.plan.sources import calibration_task
+from scripts.biasflow.papers.planted.reading import read_directly
+from scripts.biasflow.papers.planted.values import measured
+from scripts.biasflow.registry import COST, INSIDE, OUTSIDE
 from scripts.biasflow.results import figures as draw
-from scripts.biasflow.results.scores import NA, NONE
+from scripts.biasflow.results.scores import NONE
 
-PLAIN, OWN = "plain", "own"
-# What is judged: name in the table -> metric, part and variant of the untouched encoder's scores.
-MEASURES = {
-    "Strength": ("strength", "top=10%", NA),
-    "Strength, all triples": ("strength", "top=100%", NA),
-    "Distance": ("distance", "top=10%", NA),
-    "Stereotype Score": ("stereotype_score", NA, "original"),
-    "Stereotype Score, both genders": ("stereotype_score", NA, "both"),
-    "she-he log-odds: correlation with the planted": ("log_odds_r", NA, NA),
-    "she-he log-odds: slope on the planted": ("log_odds_slope", NA, NA),
-}
-# The same of the models for coreference that these encoders were trained to be.
-OF_COREFERENCE = {"F1 difference in coreference": ("f1_difference", "all", NA)}
+COLOURS = {INSIDE: draw.BLUE, OUTSIDE: draw.VERMILION, COST: draw.GREY}
+MARKERS = {INSIDE: "o", OUTSIDE: "s", COST: "D"}
+PARTS = {PRETRAINING: draw.BLUE, TASK: draw.VERMILION, INTERACTION: draw.PURPLE, "residual": draw.LIGHT_GREY}
 
 
-def measured(run: Run) -> pd.DataFrame:
-    """The values to judge: measure, bias, seed, value, by the doses and seeds of the encoders in the run's names.
-
-    BiasflowError names the first encoder that has no value of a measure, or no dose."""
-    scores, rows = run.scores, []
-    untouched = scores[
-        (scores["method"] == NONE) & scores["strategy"].isin([NA, PLAIN]) & scores["head"].isin([NA, OWN])
-    ]
-    keyed = untouched.set_index(["encoder", "task", "metric", "part", "variant"])["value"].to_dict()
-    doses, seeds = (run.attributes("encoder", attribute) for attribute in ("bias", "seed"))
-    for measure, key in measures_of(run.options).items():
-        for name in calibrated(run.options):
-            if name not in doses or name not in seeds:
-                raise BiasflowError(f"encoder {name}: names.csv has no bias or no seed of it; run the plan again")
-            bias = float(doses[name])
-            place = (name, calibration_task(bias) if measure in OF_COREFERENCE else NA, *key)
-            if place not in keyed:
-                raise BiasflowError(f"encoder {name}: no score {' '.join(key)}; run its rules again")
-            rows.append((measure, bias, int(seeds[name]), keyed[place]))
-    return pd.DataFrame(rows, columns=["measure", "bias", "seed", "value"])
-
-
-def measures_of(options: Mapping) -> dict[str, tuple[str, str, str]]:
-    """MEASURES, and those of models for coreference where there are such."""
-    return MEASURES | (OF_COREFERENCE if options["coreference"] else {})
+def by_dose(run: Run) -> pd.DataFrame:
+    """The untouched models whose task has the same bias as their encoder, and the encoders themselves."""
+    found = measured(run)
+    same = found["task_bias"].isna() | (found["task_bias"] == found["bias"])
+    return found[same & (found["method"] == NONE)]
 
 
 def calibration(run: Run) -> pd.DataFrame:
-    """What each measure says of encoders whose bias is known, and whether it sees it."""
-    return judge(measured(run))
+    """What each measure says of models whose bias is known, and whether it follows it."""
+    return judge(by_dose(run))
+
+
+def two_by_two(run: Run) -> pd.DataFrame:
+    """What each measure of trained models follows: the bias of the pre-training, or that of the task."""
+    return factorial.two_by_two(_corners(run))
+
+
+def erased(run: Run) -> pd.DataFrame:
+    """Bias that was erased, beside bias that was never there."""
+    found = measured(run)
+    wanted = found["task_bias"].isna() | (found["task_bias"] == found["bias"])
+    return erasing.erased(found[wanted & found["bias"].isin(ends(run.options))])
+
+
+def findings(run: Run) -> pd.DataFrame:
+    """What the tables come to."""
+    return count_findings(calibration(run), two_by_two(run), erased(run), read_directly(run))
+
+
+def _corners(run: Run) -> pd.DataFrame:
+    """The untouched trained models without and with the whole bias, in pre-training and task."""
+    found, both = measured(run), ends(run.options)
+    return found[found["bias"].isin(both) & found["task_bias"].isin(both) & (found["method"] == NONE)]
 
 
 @draw.style()
 def draw_calibration(run: Run) -> Figure:
     """A measure's value against the planted bias: a panel per measure; points are seeds, the line joins the means."""
-    frame = measured(run)
+    frame = by_dose(run).dropna(subset="value")
     measures = list(frame.groupby("measure", sort=False))
-    columns = min(3, len(measures))
+    columns = min(5, len(measures))
     lines = -(-len(measures) // columns)
-    figure, grid = draw.panels(lines, columns, (2.4 * columns + 0.4, 2.1 * lines + 0.5), sharex=True)
+    figure, grid = draw.panels(lines, columns, (2.0 * columns + 0.4, 1.7 * lines + 0.5), sharex=True)
     for axes in grid.flat[len(measures) :]:
         axes.remove()
     for axes, (measure, values) in zip(grid.flat, measures, strict=False):
-        means = values.groupby("bias")["value"].mean()
-        axes.plot(means.index, means, color=draw.BLUE, linewidth=1.5)
-        axes.scatter(values["bias"], values["value"], s=14, facecolors="white", edgecolors=draw.BLUE, zorder=3)
-        axes.set_title(textwrap.fill(measure, width=28), loc="left")
+        colour, means = COLOURS[values["group"].iloc[0]], values.groupby("bias")["value"].mean()
+        axes.plot(means.index, means, color=colour, linewidth=1.5)
+        axes.scatter(values["bias"], values["value"], s=14, facecolors="white", edgecolors=colour, zorder=3)
+        axes.set_title(textwrap.fill(measure, width=26), loc="left")
         axes.set_xticks(sorted(frame["bias"].unique()))
         axes.tick_params(labelbottom=True)
     figure.supxlabel("planted bias (0 none, 1 full)", fontsize=8)
     figure.supylabel("value (points: seeds, line: mean)", fontsize=8)
     return figure
+
+
+@draw.style()
+def draw_validity(run: Run) -> Figure:
+    """Left: rank correlation of every measure with the planted bias, with its interval. Right: of the measures of
+    trained models the shares of variance by where the bias was planted."""
+    table, followed = calibration(run).dropna(subset="spearman"), two_by_two(run)
+    height = 0.155 * max(len(table), len(followed)) + 1.0
+    figure, grid = draw.panels(1, 2 if len(followed) else 1, (9.2, height))
+    _draw_correlations(grid[0, 0], table)
+    entries = [draw.legend_entry(group, color=COLOURS[group], marker=MARKERS[group]) for group in COLOURS]
+    if len(followed):
+        _draw_shares(grid[0, 1], followed)
+        entries += [draw.legend_entry(name, color=colour, marker="s") for name, colour in PARTS.items()]
+    draw.legend_below(figure, entries, columns=len(entries))
+    return figure
+
+
+def _draw_correlations(axes: Axes, table: pd.DataFrame) -> None:
+    table = _by_group(table, "spearman")
+    for place, row in enumerate(table.itertuples()):
+        colour = COLOURS[row.group]
+        axes.plot([row.low, row.high], [place, place], color=colour, linewidth=1.2)
+        axes.plot(row.spearman, place, color=colour, marker=MARKERS[row.group], markersize=3.5)
+        if np.isfinite(row.smallest_dose) and row.group != COST:
+            axes.text(1.08, place, f"{row.smallest_dose:g}", fontsize=6, va="center")
+    axes.axvline(0, color=draw.GREY, linewidth=0.6)
+    _name_rows(axes, table["measure"])
+    axes.set_xlim(-1.05, 1.2)
+    axes.set_xlabel("rank correlation with the planted bias\n(right: smallest dose that differs from none)")
+
+
+def _draw_shares(axes: Axes, table: pd.DataFrame) -> None:
+    table = _by_group(table.dropna(subset="eta_task"), "eta_pretraining")
+    left = np.zeros(len(table))
+    for part, colour in PARTS.items():
+        widths = table[f"eta_{part}"].to_numpy()
+        axes.barh(range(len(table)), widths, left=left, color=colour, height=0.75)
+        left = left + widths
+    _name_rows(axes, table["measure"])
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("share of variance by\nwhere the bias was planted")
+
+
+def _by_group(table: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Group by group in the order of COLOURS, the largest value first."""
+    order = list(COLOURS)
+    return table.sort_values(
+        ["group", value], key=lambda column: column.map(order.index) if column.name == "group" else -column
+    )
+
+
+def _name_rows(axes: Axes, names: pd.Series) -> None:
+    axes.set_yticks(range(len(names)), names, fontsize=6)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    draw.light_grid(axes, "x")

@@ -1,48 +1,151 @@
-"""Does a measure see the bias that was planted?"""
+"""Does a measure follow the bias that was planted, from which dose on, and how much of it is noise?"""
 
-from itertools import combinations
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.results.statistics import correlation
 
-LEVEL = 0.05  # of the one-sided permutation test
+LEVEL = 0.05
+RESAMPLES = 4999
+ALTERNATIVE = {
+    1: "greater",
+    -1: "less",
+    0: "two-sided",
+}  # by the sign of a measure: with more bias up, down, or neither
 SEES, DOES_NOT, TOO_FEW = "sees the planted bias", "does not see the planted bias", "too few seeds to say"
 
 
-def permutation_p(low: np.ndarray, high: np.ndarray) -> float:
-    """Exact one-sided p that mean(high) - mean(low) is so large by chance: the share of all ways to deal the values
-    into two groups of these sizes with a difference at least as large. Three against three can reach 1/20."""
-    pooled = np.concatenate([low, high])
-    sums = np.array([pooled[list(chosen)].sum() for chosen in combinations(range(len(pooled)), len(high))])
-    return float((sums >= high.sum() - 1e-12).mean())
+def permutation_p(low: np.ndarray, high: np.ndarray, sign: int = 1) -> float:
+    """Exact p of the permutation test that mean(high) - mean(low) is so large by chance (sign 1), so small (-1), or so
+    far from 0 (0), over all ways to deal the values into groups of these sizes: five against five can reach 1/252."""
+    options = {"alternative": ALTERNATIVE[sign], "n_resamples": np.inf, "vectorized": True}
+    return float(stats.permutation_test((high, low), _difference, permutation_type="independent", **options).pvalue)
+
+
+def _difference(high: np.ndarray, low: np.ndarray, axis: int = -1) -> np.ndarray:
+    return high.mean(axis=axis) - low.mean(axis=axis)
+
+
+def least_p(low: int, high: int, sign: int = 1) -> float:
+    """The smallest p that groups of these sizes can reach."""
+    return permutation_p(np.zeros(low), np.ones(high), abs(sign))
+
+
+def rank_correlation(
+    groups: dict[float, np.ndarray], sign: int = 1, *, seed: int = 0
+) -> tuple[float, float, float, float]:
+    """Spearman's correlation of dose and value, groups: dose -> values of the seeds; with the 95 % percentile bootstrap
+    interval that draws seeds within each dose, and the permutation p (one-sided by the sign) over all values.
+
+    A seed that is drawn twice would tie with itself, and ties raise the correlation: such are put in a random order.
+    All NaN where the values are all equal. With few seeds the interval is rather too narrow than too wide."""
+    values = np.concatenate(list(groups.values()))
+    if np.ptp(values) == 0:
+        return (np.nan,) * 4
+    doses = np.repeat(list(groups), [len(group) for group in groups.values()])
+    options = {"vectorized": True, "n_resamples": RESAMPLES}
+    rng, apart = np.random.default_rng(seed), 1e-9 * np.ptp(values)
+
+    def drawn(*groups: np.ndarray, axis: int = -1) -> np.ndarray:
+        values = np.concatenate(groups, axis=-1)
+        return _spearman(doses, values + apart * rng.random(values.shape))
+
+    p = stats.permutation_test(
+        (values,),
+        lambda values, axis: _spearman(doses, values),
+        permutation_type="pairings",
+        alternative=ALTERNATIVE[sign],
+        rng=rng,
+        **options,
+    ).pvalue
+    low, high = np.nan, np.nan
+    if min(map(len, groups.values())) > 1:
+        found = stats.bootstrap(list(groups.values()), drawn, method="percentile", rng=rng, **options)
+        low, high = found.confidence_interval
+    return float(stats.spearmanr(doses, values).statistic), float(low), float(high), float(p)
+
+
+def _spearman(doses: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Spearman's correlation of doses [n] with values [..., n]."""
+    one, other = stats.zscore(stats.rankdata(doses)), stats.zscore(stats.rankdata(values, axis=-1), axis=-1)
+    return (one * other).mean(axis=-1)
+
+
+def smallest_dose(groups: dict[float, np.ndarray], sign: int) -> float:
+    """The smallest dose such that it and all larger ones differ from the lowest dose at 5 % (`permutation_p`); NaN for
+    none. Tested from the largest dose down to the first that does not differ, so the chance of any false one stays 5
+    %."""
+    lowest, *doses = sorted(groups)
+    found = np.nan
+    for dose in reversed(doses):
+        if permutation_p(groups[lowest], groups[dose], sign) > LEVEL:
+            break
+        found = dose
+    return found
+
+
+def variance_shares(groups: Sequence[np.ndarray], errors: np.ndarray) -> dict[str, float]:
+    """Shares of the variance of a value that lie between doses, between seeds of a dose, and in the draw of the items.
+
+    Of one-way random effects, dose = max(0, (MS between - MS within) / n0) and seed = MS within, with n0 = (N - sum
+    n_i^2 / N) / (k - 1) (Searle, Casella and McCulloch 1992, sec. 3.6); items = mean of `errors`, the squared standard
+    errors over items, where there are any. The seeds share their items, so what items and seeds do together is in both:
+    the share of the doses, a reliability, is rather too small. NaN for fewer than two seeds, or no variance."""
+    sizes, means = np.array([len(group) for group in groups]), np.array([group.mean() for group in groups])
+    n = sizes.sum()
+    items = np.nanmean(errors) if np.isfinite(errors).any() else np.nan
+    if n <= len(groups):
+        return {"dose": np.nan, "seed": np.nan, "items": np.nan}
+    seed = sum(((group - group.mean()) ** 2).sum() for group in groups) / (n - len(groups))
+    between = (sizes * (means - (sizes * means).sum() / n) ** 2).sum() / (len(groups) - 1)
+    dose = max(0.0, (between - seed) * (len(groups) - 1) / (n - (sizes**2).sum() / n))
+    total = dose + seed + np.nan_to_num(items)
+    shares = {"dose": dose, "seed": seed, "items": items}
+    return {name: part / total if total else np.nan for name, part in shares.items()}
 
 
 def judge(values: pd.DataFrame) -> pd.DataFrame:
-    """One row per measure: means and standard deviations by planted bias, and whether the measure sees the bias.
+    """One row per measure: what it says by planted bias, and whether and from which dose on it follows it.
 
-    `values`: columns measure, bias, seed, value, with two amounts of bias or more. `p` is the exact one-sided
-    permutation test of the highest against the lowest bias over seeds; `spearman` is the rank correlation of all values
-    with the bias. A measure sees the bias if p <= 0.05; with so few seeds that no outcome could reach 0.05 the verdict
-    is that there are too few."""
-    if values["value"].isna().any():
-        row = values[values["value"].isna()].iloc[0]
-        raise BiasflowError(f"measure {row['measure']}: no value at bias {row['bias']}, seed {row['seed']}")
+    `values`: columns measure, sign, bias, seed, value, error, with two amounts of bias or more. mean_bias_*, sd_bias_*;
+    spearman with low, high, p and q (`rank_correlation`; q: that p adjusted over all measures, Benjamini and Hochberg
+    1995); p_full: `permutation_p` of the highest against the lowest bias; smallest_dose; share_* (`variance_shares`). A
+    measure sees the bias if p_full <= 0.05; with so few seeds that no outcome could reach 0.05 the verdict is that
+    there are too few. Values that are not defined are left out and counted in `undefined`. BiasflowError for a measure
+    with one amount of bias only."""
     rows = []
     for measure, block in values.groupby("measure", sort=False):
-        groups = {bias: group["value"].to_numpy() for bias, group in block.groupby("bias")}
-        if len(groups) < 2:
+        defined = block.dropna(subset="value")
+        groups = {bias: group["value"].to_numpy() for bias, group in defined.groupby("bias")}
+        if block["bias"].nunique() < 2:
             raise BiasflowError(f"measure {measure}: one amount of bias only; give two or more")
-        low, high = groups[min(groups)], groups[max(groups)]
-        least = permutation_p(np.zeros(len(low)), np.ones(len(high)))
-        p = permutation_p(low, high)
-        verdict = TOO_FEW if least > LEVEL else SEES if p <= LEVEL else DOES_NOT
-        row = {"measure": measure, "seeds": block["seed"].nunique()}
-        for bias, group in groups.items():
-            row[f"mean_bias_{bias:g}"] = group.mean()
-            row[f"sd_bias_{bias:g}"] = group.std(ddof=1) if len(group) > 1 else np.nan
-        spearman = correlation(block["bias"].to_numpy(), block["value"].to_numpy(), "spearman").estimate
-        rows.append(row | {"spearman": spearman, "p": p, "verdict": verdict})
-    return pd.DataFrame(rows)
+        ends = [groups.get(end(block["bias"]), np.empty(0)) for end in (min, max)]
+        sign = int(block["sign"].iloc[0])
+        row = {"measure": measure, "group": block["group"].iloc[0], "seeds": block["seed"].nunique()}
+        row["undefined"] = len(block) - len(defined)
+        for bias in sorted(block["bias"].unique()):
+            row[f"mean_bias_{bias:g}"] = groups[bias].mean() if bias in groups else np.nan
+            row[f"sd_bias_{bias:g}"] = groups[bias].std(ddof=1) if len(groups.get(bias, ())) > 1 else np.nan
+        if not all(map(len, ends)) or least_p(*map(len, ends), sign) > LEVEL:
+            rows.append(row | {"verdict": TOO_FEW})
+            continue
+        names = ("spearman", "low", "high", "p")
+        row |= dict(zip(names, rank_correlation(groups, sign), strict=True))
+        row |= {"p_full": permutation_p(*ends, sign), "smallest_dose": smallest_dose(groups, sign)}
+        shares = variance_shares(list(groups.values()), defined["error"].to_numpy())
+        row |= {f"share_{name}": share for name, share in shares.items()}
+        rows.append(row | {"verdict": SEES if row["p_full"] <= LEVEL else DOES_NOT})
+    found = pd.DataFrame(rows)
+    if "p" in found:
+        found.insert(found.columns.get_loc("p") + 1, "q", adjusted(found["p"]))
+    return found[[*(column for column in found if column != "verdict"), "verdict"]]
+
+
+def adjusted(p: pd.Series) -> pd.Series:
+    """False discovery rates of the p-values of one family (Benjamini and Hochberg 1995); NaN stays NaN."""
+    q = p.astype(float).copy()
+    q[q.notna()] = stats.false_discovery_control(q.dropna()) if q.notna().any() else q.dropna()
+    return q

@@ -10,15 +10,10 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
-from scripts.biasflow.corpora import conll
 from scripts.biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
-from scripts.biasflow.encoders import edit, load
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.erasers import eraser
-from scripts.biasflow.tasks import training
-from scripts.biasflow.tasks.coreference import decisions, f1, loop, model, scorer, segments, spans
 from scripts.biasflow.tasks.coreference.loop import (
     BEST,
     CHECKPOINT,
@@ -35,9 +30,6 @@ from scripts.biasflow.tasks.coreference.loop import (
 from scripts.biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
 from scripts.biasflow.tasks.coreference.segments import SpecialTokens
 from scripts.biasflow.tasks.training import PLAIN, check_strategy, claim, fit_method, origin, save_training
-
-MODULES = (training, load, edit, eraser, conll, decisions, f1, loop, model, scorer, segments, spans)
-CODE = (__file__, *(each.__file__ for each in MODULES))  # what decides the weights, but for the documents
 
 
 def train(
@@ -85,7 +77,7 @@ def train(
         carried = fit_method(trained.eval(), tokenizer, method)
         decided = {"recipe": asdict(asked), "seed": seed, "method": carried.claim()}
         decided |= {"data": [_digest(documents), _digest(validation)]}
-        claim(work, decided | origin(encoder_folder, trained.device, CODE))
+        claim(work, decided | origin(encoder_folder, trained.device, [__file__]))
         try:
             with edited(trained, carried.edits):
                 done = fit(

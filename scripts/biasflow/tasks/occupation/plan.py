@@ -23,21 +23,28 @@ def probed_texts(asked: Asked) -> list[Dataset]:
 
 def classified_texts(asked: Asked) -> list[Dataset]:
     """What professions are to be told from: by a model's own head and retrained ones, or by heads of each strategy on
-    an encoder that is not fine-tuned. A method that is active in a training (with-<method>) is no strategy of heads."""
+    an encoder that is not fine-tuned. What acts on an encoder in its training (with-<method>, an adversary) is no
+    strategy of such heads."""
     fine_tuned = asked.model.task != NA
+    strategies = [name for name in asked.strategies if name in STRATEGIES]
     options = dict(asked.task.about["heads" if fine_tuned else "frozen"])
     own = options.pop("seeds")
     if fine_tuned:
         options |= {"split_seeds": asked.split_seeds, "head_seeds": own}
         texts = {RAW}
     else:
-        names = [name for name in asked.strategies if name in STRATEGIES] or ["plain"]
+        names = [name for name in strategies if not STRATEGIES[name].adversary] or ["plain"]
         known = [{"name": name, "module": STRATEGIES[name].module, "text": STRATEGIES[name].text} for name in names]
         options |= {"split_seeds": own, "strategies": known}
         texts = {each["text"] for each in known}
     shares = {"professions": (asked.task.file("professions.csv"),)}
-    modules = tuple(module_of(STRATEGIES[name]) for name in asked.strategies if name in STRATEGIES)
+    modules = tuple(module_of(STRATEGIES[name]) for name in strategies)
     return [_made_of_vectors(asked, text, {"text": text, **options}, texts, shares, modules) for text in _texts(asked)]
+
+
+def adversaries(asked: Asked) -> list[Dataset]:
+    """What an adversary in the training says of itself."""
+    return [Dataset("validation")]
 
 
 def _texts(asked: Asked) -> list[str]:
@@ -119,7 +126,8 @@ def made(*names: str) -> Callable[..., dict[str, list[str]]]:
 
 def training(task: TaskPlan, strategy: str) -> dict[str, object]:
     entry = STRATEGIES.get(strategy, STRATEGIES["plain"])
-    return {**recipe(task, strategy), "strategy_module": entry.module, "text": entry.text}
+    adversary = {"adversary": task.about["adversary"]} if entry.adversary else {}
+    return {**recipe(task, strategy), "strategy_module": entry.module, "text": entry.text, **adversary}
 
 
 def check(task: TaskPlan) -> None:
@@ -165,7 +173,7 @@ KIND = Kind(
         "tasks.occupation.data",
         lambda task: () if task.about["data"] == PLANTED else (RAW, SCRUBBED),  # planted ones are few and short
     ),
-    datasets={"probed_texts": probed_texts, "classified_texts": classified_texts},
+    datasets={"probed_texts": probed_texts, "classified_texts": classified_texts, "adversaries": adversaries},
     training=training,
     gendered=Gendered(
         "tasks.occupation.gendered_vectors",

@@ -10,7 +10,7 @@ import pandas as pd
 
 from scripts.biasflow.base.tabular import read_parquet
 from scripts.biasflow.strategies import Strategy
-from scripts.biasflow.tasks.occupation.data import professions_of, rows_of, texts_of
+from scripts.biasflow.tasks.occupation.data import professions_of, rows_of, texts_of, women
 
 
 def train(
@@ -24,6 +24,7 @@ def train(
     recipe: Mapping,
     strategy_module: str = "strategies.plain",
     text: str = "raw",
+    adversary: Mapping | None = None,
     method: Mapping | None = None,
     **training,
 ) -> dict:
@@ -32,8 +33,9 @@ def train(
 
     strategy: its name, "plain" or with-<method> among them, and strategy_module and text its module and the texts that
     it trains on, as the registry has them; seed: of the split, of the strategy's draws, and of the training; recipe:
-    the fields of `finetune.Recipe`; method and device: as in `finetune`. Where the loss is lost the model as it was
-    before is kept, and marked in training.json. BiasflowError: what the split, the strategy and `finetune` refuse."""
+    the fields of `finetune.Recipe`; adversary: `weight` and `hidden` of `strategies.adversarial`, or None; method and
+    device: as in `finetune`. Where the loss is lost the model as it was before is kept, and marked in training.json.
+    BiasflowError: what the split, the strategy and `finetune` refuse."""
     from scripts.biasflow.encoders.first_token import new_first_token_classifier
     from scripts.biasflow.encoders.tokens import load_tokens
     from scripts.biasflow.tasks.finetune import Recipe, finetune  # readouts need no Trainer
@@ -42,6 +44,12 @@ def train(
     check_strategy(strategy, method, known=(PLAIN if strategy.startswith(WITH) else strategy,))
     biographies = read_parquet(data["biographies"][0])
     known = Strategy(strategy, strategy_module, text)
+    if adversary is None:
+        model = {"new_model": new_first_token_classifier}
+    else:
+        from scripts.biasflow.strategies.adversarial import GENDER, new_adversarial_classifier
+
+        model = {"new_model": new_adversarial_classifier, "options": adversary, "beside": [GENDER]}
 
     def stored(tokenizer, max_length):
         return load_tokens(data["tokens"][0], tokenizer, texts_of(biographies, text), max_length=max_length)
@@ -56,19 +64,24 @@ def train(
         recipe=Recipe(**recipe),
         seed=seed,
         tokens=stored if "tokens" in data else None,
-        new_model=new_first_token_classifier,
         method=method,
         keep_diverged=True,
+        **model,
         **training,
     )
 
 
 def labelled_texts(biographies: pd.DataFrame, strategy: Strategy, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What an encoder is fine-tuned and validated on: two tables text, label, with the biographies' numbers as index.
+    """What an encoder is fine-tuned and validated on: two tables text, label, gender (1: a woman), with the
+    biographies' numbers as index.
 
     Both parts of the seed's split are debiased by the strategy: balanced, or scrubbed."""
     rows = rows_of(biographies, strategy, seed)
     examples = pd.DataFrame(
-        {"text": texts_of(biographies, strategy.text), "label": biographies["profession"].to_numpy()}
+        {
+            "text": texts_of(biographies, strategy.text),
+            "label": biographies["profession"].to_numpy(),
+            "gender": women(biographies),
+        }
     )
     return examples.iloc[rows.train], examples.iloc[rows.validation]

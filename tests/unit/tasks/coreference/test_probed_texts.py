@@ -41,7 +41,7 @@ def test_professions_are_read_once_and_probed_in_orders():
     found = planned(asking(BLOCK, ("metrics.compression", {"data": ["paper", "same-seed", "released"], "orders": 3})))
     assert {cell.status for cell in found.cells} == {"run"}
     assert {cell.dataset for cell in found.cells if cell.metric == "compression"} == {"coref-professions"}
-    read = {(key[1], key[3]): reading for key, reading in found.readings.items()}
+    read = {(reading.model.training, reading.readout): reading for reading in found.readings.values()}
     for training, seeds in (("coref/plain/seed3", [3]), ("coref/plain/seed5", [5]), ("pretrained", [3, 5])):
         options = read[training, "probes"].dataset.options
         assert (options["split_seeds"], options["orders"], options["data"]) == (seeds, 3, ["paper", "released"])

@@ -7,11 +7,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from scripts.biasflow.base import code
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.conll import read_conll, without_singletons
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.methods.fitted import carried
-from scripts.biasflow.tasks import training
 from scripts.biasflow.tasks.coreference import loop, task
 from scripts.biasflow.tasks.coreference.f1 import conll_f1
 from scripts.biasflow.tasks.coreference.model import load_coreference, predict
@@ -251,8 +251,14 @@ def test_biases_and_layer_norms_do_not_decay():
     assert [p.dim() for p in decay["params"]] == [2] and len(none["params"]) == 3
 
 
-def test_training_folder_claims_all_modules_that_decide_the_result():
-    assert {"loop.py", "scorer.py", "spans.py", "segments.py", "decisions.py", "model.py", "task.py"} <= {
-        path.rpartition("/")[2] for path in task.CODE
-    }
-    assert training.__file__ in task.CODE
+def test_checkpoints_of_edited_code_are_refused(tmp_path, monkeypatch):
+    """Whatever module it is that the training reaches."""
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        kill_at(patch, "_loss", 3)
+        run(tmp_path, "model")
+    digest = code._sha256
+    for name in ("loop", "scorer", "spans", "segments", "decisions", "training", "edit", "precision", "fitting"):
+        edited_file = f"{name}.py"
+        monkeypatch.setattr(code, "_sha256", lambda path, name=edited_file: name if path.name == name else digest(path))
+        with pytest.raises(BiasflowError, match="another code"):
+            run(tmp_path, "model")

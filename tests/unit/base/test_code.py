@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from scripts.biasflow.plan.code import code_digest
+from scripts.biasflow.base.code import code_digest
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@ again when one of them changes."""
 
 import ast
 import hashlib
+import os
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -32,7 +33,7 @@ def code_digest(scripts: Iterable[str | Path], root: str | Path) -> str:
     files = sorted({path for script in scripts for path in code_files(script, root)})
     digest = hashlib.sha256()
     for path in files:
-        digest.update(f"{path.relative_to(root).as_posix()} {_sha256(path)}\n".encode())
+        digest.update(f"{Path(os.path.relpath(path, root)).as_posix()} {_sha256(path)}\n".encode())
     return digest.hexdigest()
 
 

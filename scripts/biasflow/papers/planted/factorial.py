@@ -1,0 +1,102 @@
+"""Does a measure of trained models follow the bias of the pre-training, of the task's data, both or neither?"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from scripts.biasflow.papers.planted.judge import LEVEL, RESAMPLES, TOO_FEW, adjusted, least_p, permutation_p
+
+PRETRAINING, TASK, INTERACTION = EFFECTS = ("pretraining", "task", "interaction")
+CELLS = ("neither", "pretraining_only", "task_only", "both")  # where the bias was planted
+FOLLOWS = {(False, False): "neither", (True, False): "pre-training", (False, True): "task", (True, True): "both"}
+
+
+def two_by_two(values: pd.DataFrame) -> pd.DataFrame:
+    """One row per measure of models of the design bias in pre-training (none, full) x bias in the task's data.
+
+    `values`: columns measure, group, bias, task_bias, seed, value. An encoder is one unit, trained twice; with its two
+    values a (no bias in the task) and b (full), the main effect of the pre-training is the difference between encoders
+    with and without bias in the mean of (a + b) / 2, that of the task the mean of b - a, the interaction the difference
+    in the mean of b - a. Each has the 95 % percentile bootstrap interval over encoders (low, high), and an exact
+    two-sided permutation p: of encoders between the two groups, for the task of the sign of b - a. q: p adjusted over
+    all measures (Benjamini and Hochberg 1995), each effect by itself. eta_*: shares of the sum of squares, residual
+    too. follows: which main effects have q <= 0.05. A measure with a value that is not defined in a corner, or with too
+    few encoders for any p below 0.05, has its means alone."""
+    rows = []
+    for measure, block in values.groupby("measure", sort=False):
+        wide = block.pivot_table(index=["bias", "seed"], columns="task_bias", values="value", dropna=False)
+        groups = [wide.loc[bias].to_numpy() for bias in sorted(block["bias"].unique())]  # [seeds, task_bias]
+        without, having = groups
+        row = {"measure": measure, "group": block["group"].iloc[0], "seeds": len(having)}
+        row |= {f"mean_{cell}": part.mean() for cell, part in zip(CELLS, _cells(groups), strict=True)}
+        defined = np.isfinite(wide.to_numpy()).all()
+        if defined and least_p(len(without), len(having), 0) <= LEVEL:
+            for effect in EFFECTS:
+                row |= {f"{effect}_{name}": value for name, value in _effect(effect, groups).items()}
+            row |= {f"eta_{name}": share for name, share in shares(_cells(groups)).items()}
+        rows.append(row)
+    found = pd.DataFrame(rows)
+    for effect in EFFECTS:
+        p = found[f"{effect}_p"] if f"{effect}_p" in found else pd.Series(np.nan, found.index)
+        found[f"{effect}_q"] = adjusted(p)
+    follows = [(found[f"{effect}_q"] <= LEVEL) for effect in (PRETRAINING, TASK)]
+    verdicts = [FOLLOWS[bool(a), bool(b)] for a, b in zip(*follows, strict=True)]
+    return found.assign(follows=np.where(found[f"{TASK}_q"].isna(), TOO_FEW, verdicts))
+
+
+def _cells(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The values in the order of CELLS."""
+    without, having = groups
+    return [without[:, 0], having[:, 0], without[:, 1], having[:, 1]]
+
+
+def _units(effect: str, groups: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """What an effect compares, a number for each encoder without and with bias of its own."""
+    return [group.mean(axis=1) if effect == PRETRAINING else group[:, 1] - group[:, 0] for group in groups]
+
+
+def _effect(effect: str, groups: Sequence[np.ndarray]) -> dict[str, float]:
+    without, having = _units(effect, groups)
+    statistic: Callable = _mean_of_both if effect == TASK else _difference
+    if effect == TASK:
+        signs = stats.permutation_test(
+            (np.concatenate([without, having]), np.zeros(len(without) + len(having))),
+            lambda a, b, axis: (a - b).mean(axis=axis),
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=np.inf,
+        )
+        p = float(signs.pvalue)
+    else:
+        p = permutation_p(without, having, 0)
+    low, high = interval([without, having], statistic)
+    return {"effect": float(statistic(without, having)), "low": low, "high": high, "p": p}
+
+
+def _difference(without: np.ndarray, having: np.ndarray, axis: int = -1) -> np.ndarray:
+    return having.mean(axis=axis) - without.mean(axis=axis)
+
+
+def _mean_of_both(without: np.ndarray, having: np.ndarray, axis: int = -1) -> np.ndarray:
+    return (having.mean(axis=axis) + without.mean(axis=axis)) / 2
+
+
+def interval(samples: Sequence[np.ndarray], statistic: Callable, *, seed: int = 0) -> tuple[float, float]:
+    """The 95 % percentile bootstrap interval of statistic(*samples, axis), each sample drawn by itself."""
+    options = {"method": "percentile", "vectorized": True, "n_resamples": RESAMPLES, "rng": np.random.default_rng(seed)}
+    drawn = stats.bootstrap(samples, statistic, **options).bootstrap_distribution
+    low, high = np.nanpercentile(drawn, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def shares(cells: Sequence[np.ndarray]) -> dict[str, float]:
+    """Eta squared of the balanced design: SS of each effect and of the residual over their sum; cells: the values in
+    the order of CELLS, as many each. NaN where all are equal."""
+    n, means = len(cells[0]), np.array([cell.mean() for cell in cells])
+    contrasts = {PRETRAINING: [-1, 1, -1, 1], TASK: [-1, -1, 1, 1], INTERACTION: [1, -1, -1, 1]}
+    squares = {name: n * float(means @ signs) ** 2 / 4 for name, signs in contrasts.items()}
+    squares["residual"] = float(sum(((cell - mean) ** 2).sum() for cell, mean in zip(cells, means, strict=True)))
+    total = sum(squares.values())
+    return {name: part / total if total else np.nan for name, part in squares.items()}

@@ -1,0 +1,89 @@
+"""What is judged: every measure that an encoder of the embedded corpus can have. Imports no pandas."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from scripts.biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, Measure
+
+ENCODER = ""  # in place of a kind of task: the encoder as it was pre-trained
+PROBED = "compression"  # of a pre-trained encoder it needs a task's texts
+# The families of metrics, by the kind of task that encoders are trained on. GEST, CrowS-Pairs, StereoSet's blanks,
+# BEC-Pro, Winogender, SEAT and the real lists of WEAT are not here: nearly all of their words are unknown to the
+# embedded corpus.
+FAMILIES = {
+    ENCODER: (
+        "strength",
+        "log_odds",
+        "occtmp",
+        "weat",
+        "ceat",
+        "gender_share",
+        "perplexity",
+        "pseudo_perplexity",
+    ),
+    "occupation": ("fairness", PROBED, "ceat"),
+    "coreference": ("winobias", "coreference", PROBED, "ceat"),
+    "nli": ("nli_fairness", "accuracy", "ceat"),
+}
+# Beside those that stand in the matrix: family, metric and what the matrix would say of it.
+_BESIDE = (
+    ("strength", "strength", Measure("Strength, all triples", 0, "low", INSIDE, part="top=100%")),
+    ("strength", "stereotype_score", Measure("Stereotype Score, both genders", 0.5, "neutral", INSIDE, variant="both")),
+    ("log_odds", "log_odds_slope", Measure("log-odds slope", 0, "neutral", INSIDE)),
+    ("gender_share", "gender_share", Measure("gender share, last layer", 0, "low", INSIDE, part="layer[3]")),
+    ("fairness", "tpr_gap_pearson", Measure("TPR gap (P), planted shares", 0, "neutral", OUTSIDE, variant="labour")),
+    (
+        "winobias",
+        "pronoun_accuracy",
+        Measure("pronouns resolved, anti-stereotypical", 1, "high", OUTSIDE, part="right", variant="anti"),
+    ),
+    (
+        "winobias",
+        "pronoun_accuracy",
+        Measure("pronouns resolved, pro-stereotypical", 1, "high", COST, part="right", variant="pro"),
+    ),
+    ("nli_fairness", "nli_accuracy", Measure("NLI accuracy on occupations", 1, "high", OUTSIDE)),
+    ("nli_fairness", "nli_parity", Measure("NLI parity", 1, "high", OUTSIDE, variant="majority")),
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A measure of the encoders themselves, or of models that are trained on a task; data: the task whose texts it is
+    read on where the encoder is not trained on them."""
+
+    measure: Measure
+    metric: str
+    task: str = ENCODER
+    data: str = ""
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call it."""
+        label = self.measure.label
+        return f"{label} ({self.task})" if self.task else f"{label} ({self.data}, before)" if self.data else label
+
+    @property
+    def sign(self) -> int:
+        """The way in which it goes with more bias: up (1), down (-1), or nowhere (0), for a measure of quality."""
+        if self.measure.group == COST:
+            return 0
+        return -1 if self.measure.better == "high" else 1
+
+
+def judged(kinds: Mapping[str, str]) -> Iterator[Judged]:
+    """All measures of the encoders, then those of the models that are trained on each task (its name -> its kind)."""
+    for family in FAMILIES[ENCODER]:
+        yield from (Judged(measure, metric) for metric, measure in _of(family))
+    for task, kind in kinds.items():
+        if PROBED in FAMILIES[kind]:
+            yield from (Judged(measure, metric, data=task) for metric, measure in _of(PROBED))
+    for task, kind in kinds.items():
+        for family in FAMILIES[kind]:
+            yield from (Judged(measure, metric, task) for metric, measure in _of(family))
+
+
+def _of(family: str) -> list[tuple[str, Measure]]:
+    """The measures of a family; an NLI task has no GLUE score but its accuracy."""
+    found = [*METRICS[family].measures.items(), *((metric, one) for of, metric, one in _BESIDE if of == family)]
+    return [(metric, measure) for metric, measure in found if metric != "glue_score"]

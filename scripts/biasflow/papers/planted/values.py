@@ -1,0 +1,93 @@
+"""The values to judge, in one frame, whatever they are measures of."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.papers.frames import Run
+from scripts.biasflow.papers.planted.blocks import met
+from scripts.biasflow.papers.planted.measures import Judged, judged
+from scripts.biasflow.plan.sources import calibration_name, calibration_task
+from scripts.biasflow.results.scores import NA, NONE
+
+PLAIN, OWN = "plain", "own"
+SEEN = "planted-seen"  # stimuli in combinations that occur in pre-training: see reading.py
+Z = 1.959964  # a 95 % interval reaches so many standard errors to either side
+MODEL = ["bias", "task_bias", "seed"]
+KEYS = ["measure", "group", "sign", "task", *MODEL, "method"]
+
+
+def measured(run: Run) -> pd.DataFrame:
+    """A row per measure, model and method: KEYS, value, and error, the variance that the items of the measure leave in
+    it (that of its 95 % interval; NaN where it has none).
+
+    bias: of the pre-training; task, task_bias: the task and the bias of its data, "" and NaN for the encoder itself;
+    group: inside, outside or cost. Masks, probes and orders are averaged over. BiasflowError names the first model
+    without a value; one that is not defined is NaN."""
+    about = _measures(run)
+    found = _scores(run).merge(about, on=["task", "data", "metric", "part", "variant"])
+    found = found.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
+    known = set(
+        zip(found["measure"], found["bias"], found["task_bias"].fillna(-1), found["seed"], found["method"], strict=True)
+    )
+    for one, bias, task_bias, seed, method in _expected(run):
+        if (one.name, bias, task_bias, seed, method) not in known:
+            raise BiasflowError(
+                f"encoder {calibration_name(bias, seed)}, method {method}: no score {one.name}; run its rules again"
+            )
+    order = {name: number for number, name in enumerate(about["measure"])}
+    return found.sort_values(
+        ["measure", *MODEL], key=lambda c: c.map(order) if c.name == "measure" else c, kind="stable"
+    )
+
+
+def _measures(run: Run) -> pd.DataFrame:
+    """What is judged, by the keys of its scores."""
+    return pd.DataFrame(
+        {
+            "measure": one.name,
+            "group": one.measure.group,
+            "sign": one.sign,
+            "task": one.task,
+            "data": one.data,
+            "metric": one.metric,
+            "part": one.measure.part,
+            "variant": one.measure.variant,
+        }
+        for one in _judged(run)
+    )
+
+
+def _judged(run: Run) -> list[Judged]:
+    return list(judged({name: about["kind"] for name, about in run.options["tasks"].items()}))
+
+
+def _scores(run: Run) -> pd.DataFrame:
+    """The scores of the run's models with the biases and seeds that the names of these stand for."""
+    options, scores = run.options, run.scores
+    doses = {calibration_name(b, s): (b, s) for b in options["bias"] for s in options["seeds"]}
+    tasks = {calibration_task(name, b): (name, b) for name in options["tasks"] for b in options["task_bias"]}
+    wanted = scores["encoder"].isin(doses) & scores["task"].isin([NA, *tasks]) & (scores["setting"] == NA)
+    wanted &= scores["strategy"].isin([NA, PLAIN]) & scores["head"].isin([NA, OWN]) & (scores["dataset"] != SEEN)
+    found = scores[wanted].copy()
+    found[["bias", "seed"]] = [doses[name] for name in found["encoder"]]
+    found["data"] = found["dataset"].map(lambda dataset: _data(dataset, tasks)).where(found["task"] == NA, "")
+    found[["task", "task_bias"]] = [tasks.get(name, ("", np.nan)) for name in found["task"]]
+    found["error"] = ((found["high"] - found["low"]) / (2 * Z)) ** 2
+    return found
+
+
+def _data(dataset: str, tasks: Mapping[str, tuple[str, float]]) -> str:
+    """The task whose texts an encoder is read on that is not trained on them; "" where a test has its own."""
+    return next((name for known, (name, _) in tasks.items() if dataset.startswith(f"{known}-")), "")
+
+
+def _expected(run: Run) -> Iterator[tuple[Judged, float, float, int, str]]:
+    options = run.options
+    for one in _judged(run):
+        for task_bias in options["task_bias"] if one.task else [-1]:
+            for bias in met(options, task_bias) if one.task else options["bias"]:
+                for seed in options["seeds"]:
+                    yield one, bias, task_bias, seed, NONE

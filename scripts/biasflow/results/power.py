@@ -1,0 +1,62 @@
+"""How many seeds it takes to see a difference: how far a measure spreads between seeds and over items, and what follows
+for the power of a t test."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from scripts.biasflow.results.matrix import by_rows
+from scripts.biasflow.results.scores import NA, NONE
+from scripts.biasflow.results.statistics import sd_interval, seeds_needed
+
+SIZES = {"half": 0.5, "quarter": 0.25, "tenth": 0.1}  # of the distance from neutral
+TOO_FEW = "too few seeds"
+NORMAL = 2 * 1.96  # standard errors that a 95 % interval spans
+CAPTION = (
+    "How many seeds a comparison of two groups of models needs to see a difference in a measure, of a half, a quarter "
+    "or a tenth of the untouched model's distance from neutral, with 80 % power at 5 % (two-sided t test). "
+    "A seed is an encoder, where several are alike but for the seed of their pre-training, or else a fine-tuning. SD "
+    "seeds: standard deviation between them, with its 95 % interval, which is wide: of two seeds it reaches from half "
+    "to 32 times the estimate, and the numbers of seeds are as uncertain. SD items: standard error over the items of "
+    "the test, which more seeds do not make smaller. Without a second seed nothing can be said."
+)
+
+
+def power(scores: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
+    """One row per measure of untouched models: encoder (the first of its family), task, dataset, measure, seeds, value
+    (mean), distance (of it from neutral), sd_items, sd_seeds, sd_low, sd_high, seeds_for_half, _quarter, _tenth (in
+    each of two groups), note (TOO_FEW, where a single seed was measured).
+
+    families: encoder -> family, of `results.families`."""
+    own = scores[(scores["method"] == NONE) & scores["strategy"].isin([NA, "plain"]) & scores["head"].isin([NA, "own"])]
+    own = own.assign(family=own["encoder"].map(lambda name: families.get(name, name)))
+    rows = []
+    for (name, part, variant), measure in by_rows().items():
+        block = own[(own["metric"] == name) & (own["part"] == part) & (own["variant"] == variant)]
+        for (family, task, dataset), cell in block.groupby(["family", "task", "dataset"], sort=False):
+            rows.append({"encoder": family, "task": task, "dataset": dataset, "measure": measure.label})
+            rows[-1] |= _components(cell, measure.neutral)
+    columns = ["encoder", "task", "dataset", "measure", "seeds", "value", "distance", "sd_items", "sd_seeds"]
+    columns += ["sd_low", "sd_high", *(f"seeds_for_{size}" for size in SIZES), "note"]
+    whole = ["seeds", *(f"seeds_for_{size}" for size in SIZES)]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(whole, "Int64"))
+
+
+def _components(cell: pd.DataFrame, neutral: float) -> dict[str, object]:
+    by = "encoder" if cell["encoder"].nunique() > 1 else "seed"
+    values = cell.groupby(by)["value"].mean().dropna().to_numpy()
+    mean = values.mean() if len(values) else np.nan
+    found = {
+        "seeds": len(values),
+        "value": mean,
+        "distance": abs(mean - neutral),
+        "sd_items": ((cell["high"] - cell["low"]) / NORMAL).mean(),
+        "note": "",
+    }
+    if len(values) < 2:
+        return found | {"note": TOO_FEW}
+    sd = values.std(ddof=1)
+    low, high = sd_interval(sd, len(values))
+    needed = {f"seeds_for_{size}": seeds_needed(sd, share * found["distance"]) for size, share in SIZES.items()}
+    return found | {"sd_seeds": sd, "sd_low": low, "sd_high": high} | needed

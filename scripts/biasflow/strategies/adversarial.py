@@ -1,0 +1,76 @@
+"""Adversarial training: while a classifier learns its task, an adversary learns to tell gender from what the classifier
+reads, and the encoder learns against it.
+
+Source: Elazar & Goldberg (2018), after Ganin & Lempitsky (2015). They find that the adversary can come down to chance
+while a new one, trained on the finished encoder, still tells gender: read `adversary_accuracy` beside a probe's."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from scripts.biasflow.encoders.first_token import FirstTokenClassifier, new_first_token_classifier
+from scripts.biasflow.strategies.plain import rows as rows
+
+GENDER = "gender"  # the column that the adversary tells: 1 for women, 0 for men
+
+
+class _Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, states, weight):
+        ctx.weight = weight
+        return states.view_as(states)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return -ctx.weight * gradient, None
+
+
+def reversed_gradient(states: torch.Tensor, weight: float) -> torch.Tensor:
+    """`states` as they are, whose gradient is multiplied by -weight on its way back."""
+    return _Reversed.apply(states, weight)
+
+
+class AdversarialClassifier(FirstTokenClassifier):
+    """A classifier on the first token, and an adversary on the same state: a hidden layer with tanh, two classes.
+
+    Loss: cross-entropy of the labels + cross-entropy of the genders as the adversary tells them. The adversary goes
+    down its gradient, the encoder up, `weight` times as fast. The adversary is not saved. A norm that gradients are
+    clipped to is that of all of them, the adversary's too."""
+
+    def __init__(self, encoder: PreTrainedModel, n_labels: int, *, weight: float, hidden: int):
+        super().__init__(encoder, n_labels)
+        self.weight = weight
+        with torch.random.fork_rng(devices=[]):  # so that weight 0 trains as without it, to the last bit
+            size = encoder.config.hidden_size
+            self.adversary = nn.Sequential(nn.Linear(size, hidden), nn.Tanh(), nn.Linear(hidden, 2))
+
+    def forward(
+        self, input_ids, attention_mask, token_type_ids=None, labels=None, gender=None
+    ) -> dict[str, torch.Tensor]:
+        states = self.states(input_ids, attention_mask, token_type_ids)
+        logits, told = self.head(states), self.adversary(reversed_gradient(states, self.weight))
+        found = {"logits": logits, GENDER: told}
+        if labels is None:
+            return found
+        return {"loss": cross_entropy(logits, labels) + cross_entropy(told, gender), **found}
+
+
+def new_adversarial_classifier(
+    folder: str | Path,
+    labels: Sequence[str],
+    *,
+    seed: int,
+    weight: float,
+    hidden: int,
+    device: torch.device | str = "cpu",
+) -> tuple[AdversarialClassifier, PreTrainedTokenizerBase]:
+    """As `new_first_token_classifier`, whose linear layer it has, with an adversary of `hidden` units beside it."""
+
+    def model(encoder: PreTrainedModel, n_labels: int) -> AdversarialClassifier:
+        return AdversarialClassifier(encoder, n_labels, weight=weight, hidden=hidden)
+
+    return new_first_token_classifier(folder, labels, seed=seed, device=device, model=model)

@@ -1,0 +1,217 @@
+"""What lies between two jobs and is no longer what the first one wrote: named, and not used."""
+
+import json
+import os
+import random
+import re
+import shutil
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+import torch
+
+from scripts._rule import rule
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.provenance import RECORD, checked, write_provenance
+from scripts.biasflow.base.tabular import write_csv, write_parquet
+from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.methods.fitted import Active, Fitted, save
+from scripts.biasflow.planted.stereoset import triples
+from tests.unit.conftest import HIDDEN, MODELS
+from tests.unit.fake_tokenizer import word_tokenizer
+
+TABLE = pd.DataFrame({"method": ["none", "leace"] * 50, "metric": "strength", "value": range(1000, 1100)})
+
+
+def flipped(content: bytes, share: float) -> bytes:
+    """With the lowest bit of one byte the other way round."""
+    place = int(share * (len(content) - 1))
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+def another_digit(content: bytes) -> bytes:
+    """With one digit changed, in the second half."""
+    place = re.search(rb"\d", content[len(content) // 2 :]).start() + len(content) // 2
+    return content[:place] + str((int(content[place : place + 1]) + 1) % 10).encode() + content[place + 1 :]
+
+
+def cut_at_a_line(content: bytes) -> bytes:
+    """Without its last third, to the end of a line."""
+    return content[: content.rindex(b"\n", 0, len(content) * 2 // 3) + 1]
+
+
+def lines_swapped(content: bytes) -> bytes:
+    lines = content.splitlines(keepends=True)
+    lines[1], lines[-1] = lines[-1], lines[1]
+    return b"".join(lines)
+
+
+def emptied_at_the_end(content: bytes) -> bytes:
+    """As a copy looks that was broken off: as long as it should be, with zeros."""
+    half = len(content) // 2
+    return content[:half] + bytes(len(content) - half)
+
+
+BITS = {f"a bit at {share:.0%}": lambda content, share=share: flipped(content, share) for share in (0.02, 0.5, 0.99)}
+ZEROS = {"zeros": emptied_at_the_end}
+LINES = {"a digit": another_digit, "cut at a line": cut_at_a_line, "lines swapped": lines_swapped}
+HALF = {"cut at half": lambda content: content[: len(content) // 2]}
+# What a job reads, the file of it that is damaged, and how: output -> (file below it or beside it, damages).
+TRIALS = {
+    "scores/own.csv": ("scores/own.csv", LINES | HALF),
+    "stimuli/planted.csv": ("stimuli/planted.csv", LINES | HALF),
+    "texts/own.txt": ("texts/own.txt", LINES | ZEROS),
+    "readouts/masked_words": ("readouts/masked_words/planted.parquet", BITS | HALF),
+    "methods/inside.safetensors": ("methods/inside.safetensors", BITS | ZEROS),
+    "encoders/own/model.safetensors": ("encoders/own/model.safetensors", BITS | ZEROS | HALF),
+    "encoders/own/config.json": ("encoders/own/tokenizer.json", {"a digit": another_digit} | HALF),
+}
+
+
+def in_results(name: str) -> str:
+    return f"results/own/{name}"
+
+
+def make(name: str, path: Path) -> None:
+    """One result, as its job would write it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if name == "scores/own.csv":
+        write_csv(TABLE, path)
+    elif name == "stimuli/planted.csv":
+        write_csv(triples(seed=0, n=20), path)
+    elif name == "texts/own.txt":
+        path.write_text("".join(f"Sentence {number} of a text.\n" for number in range(100)))
+    elif name == "readouts/masked_words":
+        path.mkdir()
+        write_parquet(TABLE, path / "planted.parquet")
+    elif name == "methods/inside.safetensors":
+        eraser = Eraser.projection(torch.eye(HIDDEN)[:2])
+        save(Fitted({"leace": (Active("leace", "-", (("last", eraser),)),)}, {"leace": []}), path)
+    elif name == "encoders/own/config.json":
+        torch.manual_seed(0)
+        MODELS["bert-pretraining"]().save_pretrained(path.parent)
+        word_tokenizer(["he", "she", "nurse"]).save_pretrained(path.parent)
+
+
+def record(*outputs: str, inputs: tuple[str, ...] = ()) -> None:
+    about = {"rule": "make", "params": {}, "config": {"run": "own"}, "started": time.time()}
+    write_provenance(outputs, inputs=checked(inputs), **about)
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    """A folder of results with the records of the jobs that wrote them."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name in TRIALS:
+            make(name, Path(in_results(name)))
+        record(*map(in_results, TRIALS))
+    return folder
+
+
+@pytest.fixture
+def made(once, tmp_path, monkeypatch):
+    """A copy of it that a test may change, the working folder as in a run."""
+    shutil.copytree(once, tmp_path / "run")
+    monkeypatch.chdir(tmp_path / "run")
+
+
+def job(tmp_path, monkeypatch, *inputs: str) -> SimpleNamespace:
+    """What Snakemake hands to the script of a job that reads these."""
+    for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TOKENIZERS_PARALLELISM"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))  # set by every job; put back after the test
+    return SimpleNamespace(
+        input=inputs,
+        output=[],
+        params={},
+        config={"run": "own"},
+        log=[str(tmp_path / "job.log")],
+        rule="reader",
+        threads=1,
+    )
+
+
+def damaged(path: Path, damage) -> bytes:
+    """Change a file and keep its times; what it held before."""
+    content, times = path.read_bytes(), path.stat()
+    changed = damage(content)
+    assert changed != content
+    path.write_bytes(changed)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    return content
+
+
+def test_every_damage_is_named_and_nothing_damaged_is_used(made, tmp_path, monkeypatch, capsys):
+    """Time stamps stay as they were, and so do sizes, but for files that are cut."""
+    trials, same_size, failures = 0, 0, []
+    for name, (file, damages) in TRIALS.items():
+        path = Path(in_results(file))
+        for about, damage in damages.items():
+            before = damaged(path, damage)
+            used = []
+            with pytest.raises(SystemExit), rule(job(tmp_path, monkeypatch, in_results(name))):
+                used.append(name)
+            line = capsys.readouterr().err
+            trials, same_size = trials + 1, same_size + (path.stat().st_size == len(before))
+            if used or f"{path} is not as its job wrote it" not in line or f"delete {in_results(name)} and" not in line:
+                failures.append((file, about, line))
+            path.write_bytes(before)
+            with rule(job(tmp_path, monkeypatch, in_results(name))):
+                used.append(name)
+            assert used == [name]  # put right again, it is read
+    with capsys.disabled():
+        print(f"\ndamaged results: {trials} trials, {same_size} of them with the size kept, {len(failures)} failures")
+    assert trials >= 27 and same_size >= 17 and failures == []
+
+
+def test_random_bits_of_any_result_are_seen(made):
+    rng, missed = random.Random(0), []
+    files = sorted(path for path in Path("results").rglob("*") if path.is_file() and not path.name.endswith(RECORD))
+    for _ in range(100):
+        path = rng.choice(files)
+        place = rng.random()
+        before = damaged(path, lambda content, place=place: flipped(content, place))
+        with pytest.raises(BiasflowError, match=re.escape(str(path))):
+            missed.append(checked(map(in_results, TRIALS)))
+        path.write_bytes(before)
+    assert missed == []
+    assert len(checked(map(in_results, TRIALS))) == len(files)
+
+
+def test_what_is_gone_from_a_folder_is_named(made):
+    Path(in_results("readouts/masked_words/planted.parquet")).unlink()
+    with pytest.raises(BiasflowError, match=r"planted\.parquet is gone.*delete results/own/readouts/masked_words and"):
+        checked([in_results("readouts/masked_words")])
+    Path(in_results("encoders/own/tokenizer.json")).unlink()
+    with pytest.raises(BiasflowError, match=r"tokenizer\.json is gone.*delete results/own/encoders/own/config\.json"):
+        checked([in_results("encoders/own/model.safetensors"), in_results("encoders/own/config.json")])
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"output": "results/own/scores/own.csv"}'])
+def test_a_damaged_record_is_named(made, text):
+    Path(in_results("scores/own.csv") + RECORD).write_text(text)
+    with pytest.raises(BiasflowError, match=r"scores/own\.csv\.provenance\.json .*delete results/own/scores/own\.csv"):
+        checked([in_results("scores/own.csv")])
+
+
+def test_files_that_no_job_made_are_taken_as_they_are(made):
+    """Those of the user, and what was copied out of the results with its records."""
+    shutil.copytree(in_results("encoders/own"), "mine")
+    Path("mine/tokenizer.json").write_text("{}")
+    Path("words.txt").write_text("he\n")
+    found = checked(["mine/config.json", "mine/tokenizer.json", "words.txt"])
+    assert set(found) == {"mine/config.json", "mine/tokenizer.json", "words.txt"}
+
+
+def test_a_record_tells_what_a_job_read_and_wrote(made):
+    Path(in_results("next.csv")).write_text("a\n")
+    record(in_results("next.csv"), inputs=(in_results("readouts/masked_words"), in_results("encoders/own/config.json")))
+    found = json.loads(Path(in_results("next.csv") + RECORD).read_text())
+    assert found["sha256"] == checked([in_results("next.csv")])
+    names = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+    model = [in_results(f"encoders/own/{name}") for name in names]
+    assert set(found["inputs"]) == {*model, in_results("readouts/masked_words/planted.parquet")}

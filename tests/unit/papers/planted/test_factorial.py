@@ -1,0 +1,70 @@
+"""Bias planted in pre-training x bias planted in the task: effects that are known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scripts.biasflow.papers.planted.factorial import shares, two_by_two
+from scripts.biasflow.papers.planted.judge import TOO_FEW
+
+
+def design(said, measure="m", seeds=5) -> pd.DataFrame:
+    """said(bias, task_bias, seed) of every cell."""
+    rows = [(measure, "outside", b, t, seed, said(b, t, seed)) for b in (0, 1) for t in (0, 1) for seed in range(seeds)]
+    return pd.DataFrame(rows, columns=["measure", "group", "bias", "task_bias", "seed", "value"])
+
+
+def test_known_effects():
+    row = two_by_two(design(lambda b, t, seed: 2 * b + 6 * t + 4 * b * t + 0.01 * seed)).iloc[0]
+    assert row[["pretraining_effect", "task_effect", "interaction_effect"]].tolist() == pytest.approx([4, 8, 4])
+    assert row["pretraining_low"] == pytest.approx(4, abs=0.05) and row["task_high"] == pytest.approx(8, abs=0.01)
+    assert (row["pretraining_p"], row["task_p"], row["interaction_p"]) == pytest.approx((2 / 252, 2 / 1024, 2 / 252))
+    means = [row[f"mean_{cell}"] for cell in ("neither", "pretraining_only", "task_only", "both")]
+    assert means == pytest.approx([0.02, 2.02, 6.02, 12.02])
+    assert [row[f"eta_{part}"] for part in ("pretraining", "task", "interaction")] == pytest.approx(
+        [16 / 84, 64 / 84, 4 / 84], abs=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "follows"), [((1, 0), "pre-training"), ((0, 1), "task"), ((1, 1), "both"), ((0, 0), "neither")]
+)
+def test_what_a_measure_follows(weights, follows):
+    noise = np.random.default_rng(1).normal(0, 0.1, (2, 2, 5))
+    found = two_by_two(design(lambda b, t, seed: weights[0] * b + weights[1] * t + noise[b, t, seed]))
+    assert found["follows"].tolist() == [follows]
+
+
+def test_many_measures_without_any_effect_are_rarely_said_to_follow_anything():
+    rng = np.random.default_rng(0)
+    frames = [design(lambda b, t, seed: rng.normal(), measure=f"m{number}") for number in range(40)]
+    found = two_by_two(pd.concat(frames))
+    assert (found["follows"] != "neither").mean() <= 0.05
+    assert (found["pretraining_q"] >= found["pretraining_p"]).all()
+
+
+def test_too_few_encoders_and_values_that_are_not_defined_have_means_alone():
+    found = two_by_two(
+        pd.concat([
+            design(lambda b, t, seed: b + t, "few", seeds=2),
+            design(lambda b, t, seed: np.nan if (b, t, seed) == (1, 1, 0) else b, "holes"),
+        ])
+    ).set_index("measure")  # fmt: skip
+    assert found["follows"].tolist() == [TOO_FEW, TOO_FEW]
+    assert found.loc["few", "mean_both"] == 2
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(-9, 9), min_size=12, max_size=12), st.floats(0.1, 10), st.floats(-5, 5))
+def test_shares_of_variance_sum_to_one_and_do_not_depend_on_the_scale(numbers, scale, shift):
+    cells = np.array(numbers, float).reshape(4, 3)
+    found = shares(cells)
+    if np.ptp(cells) == 0:
+        assert np.isnan(list(found.values())).all()
+        return
+    assert sum(found.values()) == pytest.approx(1)
+    assert shares(scale * cells + shift) == pytest.approx(found, abs=1e-9)
+    total = ((cells - cells.mean()) ** 2).sum()
+    assert found["residual"] == pytest.approx(((cells - cells.mean(axis=1, keepdims=True)) ** 2).sum() / total)

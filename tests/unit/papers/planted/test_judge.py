@@ -1,0 +1,136 @@
+"""Does a measure follow the planted bias, from which dose on, and how much of it is noise?"""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import f_oneway, spearmanr
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.papers.planted import judge as module
+from scripts.biasflow.papers.planted.judge import (
+    adjusted,
+    judge,
+    permutation_p,
+    rank_correlation,
+    smallest_dose,
+    variance_shares,
+)
+
+FEW = settings(max_examples=15, deadline=None)
+numbers = st.lists(st.integers(0, 9), min_size=2, max_size=4)
+
+
+def values(by_bias: dict, measure="m", sign=1, error=np.nan) -> pd.DataFrame:
+    rows = [(measure, bias, seed, value) for bias, row in by_bias.items() for seed, value in enumerate(row)]
+    return pd.DataFrame(rows, columns=["measure", "bias", "seed", "value"]).assign(
+        sign=sign, error=error, group="inside"
+    )
+
+
+def test_three_against_three_that_do_not_overlap_is_one_in_twenty():
+    low, high = np.array([1.0, 2, 3]), np.array([4.0, 5, 6])
+    assert permutation_p(low, high) == permutation_p(high, low, -1) == 1 / 20
+    assert permutation_p(high, low) == 1
+    assert permutation_p(low, high, 0) == 2 / 20
+
+
+@FEW
+@given(numbers, numbers)
+def test_p_is_a_share_that_a_shift_of_the_high_group_does_not_raise(low, high):
+    low, high = np.array(low, float), np.array(high, float)
+    p = permutation_p(low, high)
+    assert 0 < p <= 1
+    assert permutation_p(low, high + 1) <= p + 1e-12
+
+
+def test_a_measure_with_a_known_rank_correlation():
+    groups = {0: np.array([1.0, 3]), 1: np.array([2.0, 5]), 2: np.array([4.0, 6])}
+    estimate, low, high, p = rank_correlation(groups)
+    assert estimate == pytest.approx(spearmanr([0, 0, 1, 1, 2, 2], [1, 3, 2, 5, 4, 6]).statistic)
+    assert low < estimate < high
+    assert 0.05 < p < 0.25
+
+
+def test_what_never_overlaps_is_never_resampled_into_more_or_less():
+    groups = {dose: 10.0 * dose + np.arange(5) for dose in range(5)}
+    estimate, low, high, p = rank_correlation(groups)
+    assert low == pytest.approx(estimate) and high == pytest.approx(estimate) and estimate > 0.97
+    assert p == 1 / (module.RESAMPLES + 1)
+    assert rank_correlation({dose: -group for dose, group in groups.items()}, -1)[0] == pytest.approx(-estimate)
+
+
+def test_a_constant_measure_has_no_correlation():
+    assert np.isnan(rank_correlation({0: np.ones(3), 1: np.ones(3)})).all()
+
+
+@FEW
+@given(st.integers(1, 5), st.floats(0.1, 100), st.floats(-5, 5))
+def test_rank_correlation_does_not_depend_on_the_scale(seed, scale, shift):
+    rng = np.random.default_rng(seed)
+    groups = {dose: rng.normal(dose, 1, 3) for dose in (0, 1)}
+    moved = {dose: scale * group + shift for dose, group in groups.items()}
+    assert rank_correlation(moved) == pytest.approx(rank_correlation(groups))
+
+
+def test_the_smallest_dose_is_that_from_which_on_all_differ():
+    low, high = np.arange(5.0), 10 + np.arange(5.0)
+    assert smallest_dose({0: low, 0.5: high, 1: high}, 1) == 0.5
+    assert smallest_dose({0: low, 0.5: low, 1: high}, 1) == 1
+    assert np.isnan(smallest_dose({0: low, 0.5: high, 1: low}, 1))  # it would be an accident at 0.5
+    assert smallest_dose({0: high, 1: low}, -1) == 1
+
+
+def test_known_variance_components():
+    # Doses 0 and 2 with two seeds each, 1 to either side: MS within 2, MS between 4 = 2 + 2 * 1.
+    groups = [np.array([-1.0, 1]), np.array([1.0, 3])]
+    assert variance_shares(groups, np.array([np.nan])) == pytest.approx(
+        {"dose": 1 / 3, "seed": 2 / 3, "items": np.nan}, nan_ok=True
+    )
+    assert variance_shares(groups, np.array([1.0, 1.0])) == pytest.approx({"dose": 0.25, "seed": 0.5, "items": 0.25})
+
+
+def test_components_of_a_large_sample_are_those_that_it_was_drawn_with():
+    rng = np.random.default_rng(0)
+    groups = [dose + rng.normal(0, 2, 400) for dose in rng.normal(0, 3, 400)]
+    assert variance_shares(groups, np.array([np.nan]))["dose"] == pytest.approx(9 / 13, abs=0.03)
+
+
+@FEW
+@given(st.lists(st.lists(st.integers(0, 5), min_size=3, max_size=3), min_size=2, max_size=4))
+def test_shares_are_those_of_the_f_statistic_and_sum_to_one(groups):
+    groups = [np.array(group, float) for group in groups]
+    found = variance_shares(groups, np.array([np.nan]))
+    if all(np.ptp(group) == 0 for group in groups):
+        return
+    f = f_oneway(*groups).statistic
+    assert found["dose"] == pytest.approx(max(0, (f - 1) / (f + 2)))
+    assert found["dose"] + found["seed"] == pytest.approx(1)
+
+
+def test_verdicts():
+    seen = judge(values({0: [1, 2, 3], 0.5: [2, 5, 4], 1: [7, 8, 9]})).iloc[0]
+    assert (seen["verdict"], seen["p_full"], seen["mean_bias_1"], seen["sd_bias_0"]) == (module.SEES, 0.05, 8, 1)
+    assert judge(values({0: [1, 2, 9], 1: [7, 8, 3]})).iloc[0]["verdict"] == module.DOES_NOT
+    assert judge(values({0: [1, 2], 1: [7, 8]})).iloc[0]["verdict"] == module.TOO_FEW
+    assert judge(values({0: [9, 8, 7], 1: [1, 2, 3]})).iloc[0]["verdict"] == module.DOES_NOT
+    assert judge(values({0: [9, 8, 7], 1: [1, 2, 3]}, sign=-1)).iloc[0]["verdict"] == module.SEES
+
+
+def test_what_is_not_defined_is_counted_and_left_out():
+    row = judge(values({0: [np.nan, 1, 2, 3], 1: [7, 8, 9, 9]})).iloc[0]
+    assert (row["undefined"], row["mean_bias_0"], row["verdict"]) == (1, 2, module.SEES)
+    none = judge(values({0: [np.nan] * 3, 1: [1, 2, 3]})).iloc[0]
+    assert (none["undefined"], none["verdict"]) == (3, module.TOO_FEW)
+    with pytest.raises(BiasflowError, match="m: one amount"):
+        judge(values({1: [1, 2, 3]}))
+
+
+@FEW
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_adjusting_never_lowers_a_p_and_keeps_their_order(p):
+    found = adjusted(pd.Series([*p, np.nan]))
+    assert np.isnan(found.iloc[-1])
+    assert (found.iloc[:-1].to_numpy() >= np.array(p) - 1e-12).all()
+    assert (found.iloc[np.argsort(p)].diff().dropna() >= -1e-12).all()

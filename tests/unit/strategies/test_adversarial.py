@@ -1,0 +1,142 @@
+"""Adversarial training: whose gradient goes where, what it is without its adversary, and what is left after it."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn.functional import cross_entropy
+from transformers import BertConfig, BertModel
+
+from scripts.biasflow.base.errors import AbsentError
+from scripts.biasflow.encoders.first_token import first_token_vectors
+from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.metrics.adversary import score
+from scripts.biasflow.metrics.codelength import online_codelength
+from scripts.biasflow.strategies.adversarial import AdversarialClassifier, reversed_gradient
+from scripts.biasflow.tasks.finetune import Recipe, mean_recall
+from scripts.biasflow.tasks.occupation.data import split, women
+from scripts.biasflow.tasks.occupation.task import train
+from tests.unit.conftest import SIZES
+from tests.unit.synthetic_bios import readable, save_model
+
+RECIPE = asdict(
+    Recipe(
+        epochs=2, batch_size=16, learning_rate=3e-3, warmup=0.0, weight_decay=0.0, max_length=32, keep="last",
+        checkpoint_steps=100, schedule="constant", clip=0.0,
+    )
+)  # fmt: skip
+ADVERSARY = {"weight": 1.0, "hidden": 300}
+BIOS = readable(600)
+BIOS = BIOS.assign(text=[" ".join([*[text.split()[0]] * 6, text]) for text in BIOS["text"]])  # gender stands out
+
+
+@given(st.floats(-3, 3), st.lists(st.floats(-5, 5, width=32), min_size=1, max_size=6))
+def test_the_gradient_is_reversed_and_nothing_else(weight, numbers):
+    states = torch.tensor(numbers, dtype=torch.float64, requires_grad=True)
+    out = reversed_gradient(states, weight)
+    assert torch.equal(out, states)
+    (out**2).sum().backward()
+    assert torch.allclose(states.grad, -weight * 2 * states.detach(), atol=1e-12)
+
+
+def batch():
+    ids = torch.tensor([[0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 1]])
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+def gradients(loss, parameters):
+    return [torch.zeros_like(p) if g is None else g for p, g in zip(
+        parameters, torch.autograd.grad(loss, parameters, allow_unused=True, retain_graph=True), strict=True
+    )]  # fmt: skip
+
+
+def test_the_encoder_goes_up_what_the_adversary_goes_down():
+    """Its gradient is that of the task minus weight times what it would get for helping the adversary."""
+    torch.manual_seed(0)
+    model = AdversarialClassifier(BertModel(BertConfig(**SIZES)).double(), 3, weight=0.7, hidden=5).double().eval()
+    labels, gender = torch.tensor([0, 2, 1]), torch.tensor([1, 0, 1])
+    encoder, adversary = (list(part.parameters()) for part in (model.base_model, model.adversary))
+    loss = model(**batch(), labels=labels, gender=gender)["loss"]
+    states = model.states(**batch())
+    task, told = cross_entropy(model.head(states), labels), cross_entropy(model.adversary(states), gender)
+    assert loss.item() == pytest.approx((task + told).item())
+    for found, of_task, of_adversary in zip(*(gradients(each, encoder) for each in (loss, task, told)), strict=True):
+        assert torch.allclose(found, of_task - 0.7 * of_adversary, atol=1e-12)
+    for found, own in zip(gradients(loss, adversary), gradients(told, adversary), strict=True):
+        assert torch.equal(found, own)
+    assert any(g.abs().max() > 0 for g in gradients(told, encoder))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    BIOS.to_parquet(tmp_path / "biographies.parquet")
+    save_model(tmp_path / "encoder")
+    return tmp_path
+
+
+def run(folder, strategy, *, recipe=RECIPE, **options):
+    data = {"biographies": (folder / "biographies.parquet",)}
+    name = f"{strategy}-{len(list(folder.iterdir()))}"
+    facts = train(
+        folder / "encoder", folder / name, folder / "work", data, strategy=strategy, seed=5, device="cpu",
+        recipe=recipe, strategy_module=f"strategies.{strategy}", **options,
+    )  # fmt: skip
+    return folder / name, facts
+
+
+def test_weight_0_is_the_training_without_an_adversary_bit_for_bit(folder):
+    plain, _ = run(folder, "plain")
+    weightless, _ = run(folder, "adversarial", adversary=ADVERSARY | {"weight": 0.0})
+    for name in ("model.safetensors", "head.safetensors"):
+        assert (plain / name).read_bytes() == (weightless / name).read_bytes()
+    assert {path.name for path in plain.iterdir()} == {path.name for path in weightless.iterdir()}
+    other, _ = run(folder, "adversarial", adversary=ADVERSARY)
+    assert (plain / "model.safetensors").read_bytes() != (other / "model.safetensors").read_bytes()
+
+
+def fresh_probe(folder, seed=5):
+    """Accuracy of a new linear probe on the finished encoder, on the validation part."""
+    X, _ = first_token_vectors(*load_encoder(folder, head="none"), BIOS["text"].tolist(), max_length=32)
+    z, parts = women(BIOS), split(BIOS["profession"], seed)
+    found = online_codelength(
+        X[parts.train], z[parts.train], seeds=[0], X_dev=X[parts.test], z_dev=z[parts.test],
+        X_test=X[parts.validation], z_test=z[parts.validation], epochs=50, learning_rate=1e-2,
+    )  # fmt: skip
+    return found.accuracy.item()
+
+
+def test_the_adversary_comes_down_to_chance_and_a_new_probe_still_tells_gender(folder):
+    """Left alone it tells gender after a few epochs; fought, it does not after many, and gender is there as ever."""
+    told = []
+    for epochs, weight in ((6, 0.0), (15, 3.0)):
+        recipe = RECIPE | {"epochs": epochs, "learning_rate": 1e-3}
+        trained, facts = run(folder, "adversarial", recipe=recipe, adversary=ADVERSARY | {"weight": weight})
+        row = score(trained / "training.json").iloc[0]
+        assert row["metric"] == "adversary_accuracy" and row["n"] == facts["validation"]
+        told.append(row["value"])
+    assert told[0] > 0.8
+    assert told[1] < 0.65
+    assert fresh_probe(trained) > 0.8
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=40))
+def test_who_knows_the_label_alone_has_one_half(rows):
+    rows += [(0, False), (0, True)]  # a label with both classes
+    labels, classes = np.array(rows).T
+    assert mean_recall(np.array([1, 0, 1])[labels], classes, labels) == pytest.approx(0.5)
+    assert mean_recall(classes, classes, labels) == 1
+
+
+def test_without_a_label_of_both_classes_there_is_no_recall():
+    assert np.isnan(mean_recall(np.array([0, 1]), np.array([0, 1]), np.array([0, 1])))
+
+
+def test_a_training_without_an_adversary_has_no_accuracy_of_it(folder):
+    plain, _ = run(folder, "plain")
+    with pytest.raises(AbsentError, match="adversar"):
+        score(plain / "training.json")
+    assert "gender" not in json.loads((plain / "training.json").read_text())
