@@ -32,9 +32,8 @@ def main(smk) -> None:
         about_files = remark(read_text_csv(smk.input.files))
         for name, table in tables.items():
             paths = [Path(smk.output.matrix).parent / f"tables/{name}.{kind}" for kind in ("csv", "tex", "html")]
-            write_table(
-                table.frame, *paths, caption=f"{table.caption} {about_files}".strip(), decimals=3, headers=table.headers
-            )
+            caption = f"{table.caption} {about_files}".strip()
+            write_table(table.frame, *paths, caption=caption, decimals=3, headers=table.headers)
         papers = [PaperLinks(**links) for links in smk.params.papers]
         write_page(
             overview,

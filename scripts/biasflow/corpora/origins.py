@@ -5,6 +5,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scripts.biasflow.base.provenance import RECORD
+
 if TYPE_CHECKING:  # slow to load, and a download needs none
     import pandas as pd
 
@@ -44,7 +46,7 @@ COLUMNS = [field.name for field in fields(Origin)]
 def origin_of(file: str | Path) -> dict:
     """COLUMNS of an external file, as its download wrote them down beside it; of a file that somebody laid there
     without any record, its name."""
-    record = Path(f"{file}.provenance.json")
+    record = Path(f"{file}{RECORD}")
     if not record.is_file():
         return {"name": Path(file).name, "source": "unknown", "verified_by": "nothing"}
     return json.loads(record.read_text(encoding="utf-8"))["origin"]
