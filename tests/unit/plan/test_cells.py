@@ -101,14 +101,6 @@ JOBS = {
         "finetune_nli": 10, "finetune_bios": 10 + 2, "finetune_coref": 10, "heads_documents": 10,
         "read_together": 5 + 32, "read_losses": 5, "read_likelihoods": 5, "fit_methods": 1 + 6, "score": 5 + 32,
     },
-    "matrix": {
-        **dict.fromkeys(("finetune_nli", "finetune_coref", "heads_documents"), 10), "read_predictions": 10,
-        "read_professions": 10,
-        **dict.fromkeys(("finetune_bios", "heads_texts", "read_first_token"), 10 + 2),  # two of them adversarial
-        "read_next_sentence": 1, "read_masked_words": 5, "read_losses": 5, "read_likelihoods": 5,
-        **dict.fromkeys(("read_vectors", "read_associations", "score"), 5 + 32),
-        "probe_texts": 12 + 10, "fit_methods": 1 + 3 * 2,
-    },
     "mine": {
         "read_together": 1, "read_losses": 1, "read_likelihoods": 1, "fit_methods": 1, "score": 1,
     },

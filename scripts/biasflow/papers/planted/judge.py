@@ -44,8 +44,8 @@ def rank_correlation(
     interval that draws seeds within each dose, and the permutation p (one-sided by the sign) over all values.
 
     A seed that is drawn twice would tie with itself, and ties raise the correlation: such are put in a random order,
-    and the interval is made to hold the estimate. All NaN where the values are all equal. With few seeds the interval is
-    rather too narrow than too wide."""
+    and the interval is made to hold the estimate. All NaN where the values are all equal. With few seeds the interval
+    is rather too narrow than too wide."""
     values = np.concatenate(list(groups.values()))
     if np.ptp(values) == 0:
         return (np.nan,) * 4
