@@ -123,7 +123,7 @@ def stereoset_blanks(asked: Asked) -> list[Dataset]:
 def bec_pro(asked: Asked) -> list[Dataset]:
     languages = asked.options["bec_pro"]["languages"].get(asked.encoder)
     if languages is None and is_planted(asked.config, asked.encoder):
-        return [_listed_by(PLANTED, f"{PACKAGE}.planted.bec_pro")]
+        return [_listed_by("bec-pro-planted", f"{PACKAGE}.planted.bec_pro")]
     return [
         _listed(f"bec-pro-{language}", "bec_pro", {"sentences": f"bec-pro-{language}"})
         for language in languages or ("english",)

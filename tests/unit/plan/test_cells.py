@@ -10,8 +10,9 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.plan.cells import NOT_RUN, Model, Plan, plan
 from scripts.biasflow.plan.configuration import resolve
+from scripts.biasflow.plan.datasets import DATASETS
 from scripts.biasflow.plan.facts import Facts, gather
-from scripts.biasflow.plan.tasks import TaskPlan, kind_of
+from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
 from scripts.biasflow.registry import METRICS, PAPERS, TRAINING, rule_of
 from tests.unit.plan.configs import RUNS, SCHEMA, asking, changed, facts_of, of_file, planned
 
@@ -170,6 +171,17 @@ def test_everything_that_can_be_asked_is_measured_or_has_a_reason():
                 *(("own", metric) for metric in REAL_ONLY),  # none for an encoder of the embedded corpus
                 ("real", "log_odds"),  # there are no such occupations for any other
             ]
+
+
+@pytest.mark.parametrize("encoder", ["own", "real"])
+def test_datasets_of_one_readout_and_name_are_one(encoder):
+    """A file of a readout is known by its dataset's name: of two that differ, one would be scored as the other."""
+    read = {}
+    for entry in METRICS.values():
+        if entry.datasets in DATASETS:
+            for dataset in DATASETS[entry.datasets](Asked(ALL, Model(encoder))):
+                about = (dataset.files, dataset.options)
+                assert read.setdefault((entry.readout, dataset.name), about) == about, (entry.label, dataset.name)
 
 
 def test_a_cell_in_two_blocks_is_read_by_the_first():

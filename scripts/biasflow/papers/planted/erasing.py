@@ -31,6 +31,7 @@ def erased(values: pd.DataFrame) -> pd.DataFrame:
             both = wide[[NONE, method]].to_numpy()
             row = {"measure": measure, "group": block["group"].iloc[0], "method": method, "seeds": len(both)}
             row |= {"never": never.mean(), "present": both[:, 0].mean(), "erased": both[:, 1].mean()}
+            row |= dict.fromkeys(("closed", "low", "high", "p"), np.nan) | {"verdict": ""}
             if np.isfinite(both).all() and np.isfinite(never).all():
                 row |= {"p": permutation_p(never, both[:, 1], 0)} | _closed(never, both, sign)
             rows.append(row)

@@ -9,6 +9,8 @@ from scipy import stats
 from scripts.biasflow.papers.planted.judge import LEVEL, RESAMPLES, TOO_FEW, adjusted, least_p, permutation_p
 
 PRETRAINING, TASK, INTERACTION = EFFECTS = ("pretraining", "task", "interaction")
+NUMBERS = ("effect", "low", "high", "p", "q")  # of each
+ETAS = (*(f"eta_{effect}" for effect in EFFECTS), "eta_residual")
 CELLS = ("neither", "pretraining_only", "task_only", "both")  # where the bias was planted
 FOLLOWS = {(False, False): "neither", (True, False): "pre-training", (False, True): "task", (True, True): "both"}
 
@@ -31,16 +33,17 @@ def two_by_two(values: pd.DataFrame) -> pd.DataFrame:
         without, having = groups
         row = {"measure": measure, "group": block["group"].iloc[0], "seeds": len(having)}
         row |= {f"mean_{cell}": part.mean() for cell, part in zip(CELLS, _cells(groups), strict=True)}
+        row |= dict.fromkeys([*(f"{effect}_{name}" for effect in EFFECTS for name in NUMBERS), *ETAS], np.nan)
+        rows.append(row)
         defined = np.isfinite(wide.to_numpy()).all()
         if defined and least_p(len(without), len(having), 0) <= LEVEL:
             for effect in EFFECTS:
                 row |= {f"{effect}_{name}": value for name, value in _effect(effect, groups).items()}
             row |= {f"eta_{name}": share for name, share in shares(_cells(groups)).items()}
-        rows.append(row)
     found = pd.DataFrame(rows)
-    for effect in EFFECTS:
-        p = found[f"{effect}_p"] if f"{effect}_p" in found else pd.Series(np.nan, found.index)
-        found[f"{effect}_q"] = adjusted(p)
+    if found.empty:
+        return found
+    found = found.assign(**{f"{effect}_q": adjusted(found[f"{effect}_p"]) for effect in EFFECTS})
     follows = [(found[f"{effect}_q"] <= LEVEL) for effect in (PRETRAINING, TASK)]
     verdicts = [FOLLOWS[bool(a), bool(b)] for a, b in zip(*follows, strict=True)]
     return found.assign(follows=np.where(found[f"{TASK}_q"].isna(), TOO_FEW, verdicts))

@@ -29,8 +29,6 @@ def findings(
 
 
 def _of_doses(table: pd.DataFrame) -> Iterator[tuple]:
-    if "q" not in table:
-        return
     for group, own in table.dropna(subset="q").groupby("group", sort=False):
         follow = own[own["q"] <= LEVEL]
         yield (
@@ -53,23 +51,21 @@ def _of_doses(table: pd.DataFrame) -> Iterator[tuple]:
 
 
 def _of_noise(table: pd.DataFrame) -> Iterator[tuple]:
-    if "share_dose" in table:
-        own = table[(table["group"] != COST) & table["share_dose"].notna()]
-        noisy = own.loc[own["share_dose"] < HALF, "measure"]
-        yield "calibration", "less than half of the variance is the planted bias's", len(own), noisy
+    own = table[(table["group"] != COST) & table["share_dose"].notna()]
+    noisy = own.loc[own["share_dose"] < HALF, "measure"]
+    yield "calibration", "less than half of the variance is the planted bias's", len(own), noisy
 
 
 def _of_effects(table: pd.DataFrame) -> Iterator[tuple]:
-    for group, own in table[table["follows"].isin(FOLLOWS.values())].groupby("group", sort=False):
+    known = table[table["follows"].isin(FOLLOWS.values())] if len(table) else table
+    for group, own in known.groupby("group", sort=False) if len(known) else ():
         for follows in FOLLOWS.values():
             what = f"{group}: of pre-training and task it follows {follows}"
             yield "two_by_two", what, len(own), own.loc[own["follows"] == follows, "measure"]
 
 
 def _of_erasing(table: pd.DataFrame) -> Iterator[tuple]:
-    if "closed" not in table:
-        return
-    for method, own in table.dropna(subset="closed").groupby("method", sort=False):
+    for method, own in table.dropna(subset="closed").groupby("method", sort=False) if len(table) else ():
         for verdict, cases in own.groupby("verdict"):
             yield "erased", f"{method}: {verdict}", len(own), cases["measure"]
         differs = own.loc[(own["verdict"] == BACK) & (own["p"] <= LEVEL), "measure"]

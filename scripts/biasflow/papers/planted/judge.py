@@ -15,12 +15,15 @@ ALTERNATIVE = {
     -1: "less",
     0: "two-sided",
 }  # by the sign of a measure: with more bias up, down, or neither
+STATISTICS = ("spearman", "low", "high", "p", "q", "p_full", "smallest_dose", "share_dose", "share_seed", "share_items")
 SEES, DOES_NOT, TOO_FEW = "sees the planted bias", "does not see the planted bias", "too few seeds to say"
 
 
 def permutation_p(low: np.ndarray, high: np.ndarray, sign: int = 1) -> float:
     """Exact p of the permutation test that mean(high) - mean(low) is so large by chance (sign 1), so small (-1), or so
     far from 0 (0), over all ways to deal the values into groups of these sizes: five against five can reach 1/252."""
+    if min(len(low), len(high)) < 2:
+        return 1.0  # one value shows no spread: nothing can be said
     options = {"alternative": ALTERNATIVE[sign], "n_resamples": np.inf, "vectorized": True}
     return float(stats.permutation_test((high, low), _difference, permutation_type="independent", **options).pvalue)
 
@@ -40,8 +43,9 @@ def rank_correlation(
     """Spearman's correlation of dose and value, groups: dose -> values of the seeds; with the 95 % percentile bootstrap
     interval that draws seeds within each dose, and the permutation p (one-sided by the sign) over all values.
 
-    A seed that is drawn twice would tie with itself, and ties raise the correlation: such are put in a random order.
-    All NaN where the values are all equal. With few seeds the interval is rather too narrow than too wide."""
+    A seed that is drawn twice would tie with itself, and ties raise the correlation: such are put in a random order,
+    and the interval is made to hold the estimate. All NaN where the values are all equal. With few seeds the interval is
+    rather too narrow than too wide."""
     values = np.concatenate(list(groups.values()))
     if np.ptp(values) == 0:
         return (np.nan,) * 4
@@ -65,7 +69,8 @@ def rank_correlation(
     if min(map(len, groups.values())) > 1:
         found = stats.bootstrap(list(groups.values()), drawn, method="percentile", rng=rng, **options)
         low, high = found.confidence_interval
-    return float(stats.spearmanr(doses, values).statistic), float(low), float(high), float(p)
+    estimate = float(stats.spearmanr(doses, values).statistic)
+    return estimate, float(np.minimum(low, estimate)), float(np.maximum(high, estimate)), float(p)
 
 
 def _spearman(doses: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -129,19 +134,17 @@ def judge(values: pd.DataFrame) -> pd.DataFrame:
         for bias in sorted(block["bias"].unique()):
             row[f"mean_bias_{bias:g}"] = groups[bias].mean() if bias in groups else np.nan
             row[f"sd_bias_{bias:g}"] = groups[bias].std(ddof=1) if len(groups.get(bias, ())) > 1 else np.nan
+        row |= dict.fromkeys(STATISTICS, np.nan) | {"verdict": TOO_FEW}
+        rows.append(row)
         if not all(map(len, ends)) or least_p(*map(len, ends), sign) > LEVEL:
-            rows.append(row | {"verdict": TOO_FEW})
             continue
-        names = ("spearman", "low", "high", "p")
-        row |= dict(zip(names, rank_correlation(groups, sign), strict=True))
+        row |= dict(zip(("spearman", "low", "high", "p"), rank_correlation(groups, sign), strict=True))
         row |= {"p_full": permutation_p(*ends, sign), "smallest_dose": smallest_dose(groups, sign)}
         shares = variance_shares(list(groups.values()), defined["error"].to_numpy())
         row |= {f"share_{name}": share for name, share in shares.items()}
-        rows.append(row | {"verdict": SEES if row["p_full"] <= LEVEL else DOES_NOT})
+        row["verdict"] = SEES if row["p_full"] <= LEVEL else DOES_NOT
     found = pd.DataFrame(rows)
-    if "p" in found:
-        found.insert(found.columns.get_loc("p") + 1, "q", adjusted(found["p"]))
-    return found[[*(column for column in found if column != "verdict"), "verdict"]]
+    return found.assign(q=adjusted(found["p"]))
 
 
 def adjusted(p: pd.Series) -> pd.Series:

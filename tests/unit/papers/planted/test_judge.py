@@ -118,6 +118,11 @@ def test_verdicts():
     assert judge(values({0: [9, 8, 7], 1: [1, 2, 3]}, sign=-1)).iloc[0]["verdict"] == module.SEES
 
 
+def test_of_one_seed_nothing_is_said():
+    assert permutation_p(np.array([0.0]), np.array([1.0, 2, 3])) == 1
+    assert judge(values({0: [1], 1: [7]})).iloc[0]["verdict"] == module.TOO_FEW
+
+
 def test_what_is_not_defined_is_counted_and_left_out():
     row = judge(values({0: [np.nan, 1, 2, 3], 1: [7, 8, 9, 9]})).iloc[0]
     assert (row["undefined"], row["mean_bias_0"], row["verdict"]) == (1, 2, module.SEES)
