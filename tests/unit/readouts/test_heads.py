@@ -10,7 +10,7 @@ from scripts.biasflow.encoders.linear_head import save_head
 from scripts.biasflow.erasers.eraser import Eraser
 from scripts.biasflow.methods.fitted import Active, Fitted, save
 from scripts.biasflow.metrics import fairness
-from scripts.biasflow.metrics.occupation import occupation_rows, score
+from scripts.biasflow.metrics.occupation import Tables, occupation_rows, score
 from scripts.biasflow.readouts import heads, states
 from scripts.biasflow.results.scores import tidy
 from scripts.biasflow.tasks.occupation.data import classes_of, held_out, rows_of, split, women
@@ -65,7 +65,7 @@ def by_hand(predicted, rows, split_seed):
     parts = split(BIOS["profession"], split_seed)
     is_woman = pd.Series(women(BIOS), index=BIOS["profession"])
     shares = {part: is_woman.iloc[getattr(parts, part)].groupby(level=0).mean() for part in ("train", "test")}
-    rows = occupation_rows(counts, shares=shares | {"labour": [0.9, 0.25, np.nan]})
+    rows = occupation_rows(Tables(counts), shares=shares | {"labour": [0.9, 0.25, np.nan]})
     return rows.set_index(["metric", "part", "variant"])["value"].sort_index()
 
 

@@ -58,7 +58,7 @@ def test_all_of_the_paper_is_made(files, tmp_path, monkeypatch):
 def test_captions_say_what_is_shown():
     text = load("orgad2022")
     assert set(text.tables) == set(TABLES) and set(text.figures) == set(FIGURES)
-    assert set(text.published) == {"values", "words"} and text.doi
+    assert set(text.published) == {"text", "values", "words"} and text.doi
     assert "permutation test" in text.tables["table3"].caption and "  " not in text.tables["table3"].caption
 
 
