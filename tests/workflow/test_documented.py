@@ -67,7 +67,7 @@ def test_the_task_that_is_shown_is_planned_prepared_trained_read_and_scored(with
             "ask": {"order": block},
         }
     )
-    assert project.jobs().items() >= {"order_data": 1, "finetune_order": 1, "read_predictions": 1}.items()
+    assert project.jobs().items() >= {"order_data": 1, "finetune_order": 1, "read_together": 1}.items()
     done = project.snakemake()
     assert done.returncode == 0, done.stdout + done.stderr
     scores = read_scores(project.folder / "results/new/scores.csv").set_index("metric")["value"]

@@ -31,17 +31,17 @@ def bit(content: bytes) -> bytes:
 ROUNDS: list[list[tuple[str, Callable[[bytes], bytes], str]]] = [
     [(f"{SCORES}/occtmp.csv", another_digit, "scores.csv")],
     [
-        (f"{READOUTS}/strength/next_sentence/planted.parquet", bit, f"{SCORES}/strength.csv"),
-        (f"{READOUTS}/occtmp/masked_words/planted.parquet", bit, f"{SCORES}/occtmp.csv"),
-        (f"{READOUTS}/weat/vectors/planted.safetensors", bit, f"{SCORES}/weat.csv"),
+        (f"{READOUTS}/strength/together/next_sentence/planted.parquet", bit, f"{SCORES}/strength.csv"),
+        (f"{READOUTS}/occtmp/together/masked_words/planted.parquet", bit, f"{SCORES}/occtmp.csv"),
+        (f"{READOUTS}/weat/together/vectors/planted.safetensors", bit, f"{SCORES}/weat.csv"),
         (f"{READOUTS}/perplexity/losses/planted.parquet", bit, f"{SCORES}/perplexity.csv"),
     ],
     [
-        ("data/stimuli/planted.csv", cut_at_a_line, f"{READOUTS}/strength/next_sentence"),
-        ("methods/tiny/pretrained/weat.safetensors", bit, f"{READOUTS}/weat/vectors"),
+        ("data/stimuli/planted.csv", cut_at_a_line, f"{READOUTS}/strength/together"),
+        ("methods/tiny/pretrained/weat.safetensors", bit, f"{READOUTS}/weat/together"),
     ],
-    [("encoders/tiny/model.safetensors", bit, f"{READOUTS}/weat/vectors")],
-    [("encoders/tiny/tokenizer.json", another_digit, f"{READOUTS}/occtmp/masked_words")],
+    [("encoders/tiny/model.safetensors", bit, f"{READOUTS}/weat/together")],
+    [("encoders/tiny/tokenizer.json", another_digit, f"{READOUTS}/occtmp/together")],
     [("data/texts/tiny.txt", bit, "encoders/tiny/model.safetensors")],
 ]
 
