@@ -293,7 +293,9 @@ def _best(found: Map) -> list[str]:
     table = changed.pivot_table(index="name", columns="header", values="left")
     whole = table.dropna()
     mean = (whole if len(whole) else table).mean(axis=1)
+    if mean.min() >= 1:
+        return [f"{found.title}: none of the {len(mean)} viable leaves less bias than there was untouched"]
     return [
-        f"{found.title}: least bias of the {len(table)} viable: {mean.idxmin()} "
+        f"{found.title}: least bias of the {len(mean)} viable: {mean.idxmin()} "
         f"({mean.min():.0%} of the untouched distance left, mean of {table.shape[1]} measures)"
     ]
