@@ -17,6 +17,7 @@ include: "rules/readouts.smk"
 include: "rules/external.smk"
 include: "rules/scores.smk"
 include: "rules/papers.smk"
+include: "rules/ledger.smk"
 
 
 rule all:

@@ -5,13 +5,6 @@ localrules:
     download_encoder,
 
 
-def threads_of_pretraining(wildcards):
-    """The only encoder that is pre-trained takes both: everything else waits for it. Of several, two side by side are
-    faster still. The weights are the same."""
-    alone = sum(encoder["source"] == "pretrain" for encoder in config["encoders"].values()) == 1
-    return 2 if alone else threads_for(wildcards)
-
-
 # As with other downloads the code is no input: what comes is checked against its sha256.
 rule download_encoder:
     output:
@@ -50,7 +43,8 @@ rule pretrain:
         encoder=of_source("pretrain"),
     conda:
         "../envs/torch.yaml"
-    threads: threads_of_pretraining
+    # The only encoder takes both: everything else waits for it. Of several, two side by side are faster.
+    threads: lambda wildcards: 2 if FIND.encoders.one_is_pretrained() else threads_for(wildcards)
     resources:
         mem_mb=memory(6000),
         runtime=120,

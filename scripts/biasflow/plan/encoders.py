@@ -35,6 +35,10 @@ class Encoders:
         """The texts that an encoder is pre-trained on; none unless it is."""
         return [text_file(self.config, encoder, text) for text in corpora(self.config["encoders"][encoder])]
 
+    def one_is_pretrained(self) -> bool:
+        """Whether the run pre-trains one encoder alone. The weights are the same with one thread or two."""
+        return sum(about["source"] == "pretrain" for about in self.config["encoders"].values()) == 1
+
     def continuing_texts(self, encoder: str) -> dict[str, str]:
         """What an encoder is trained on further, as one running string, by role: text and, where its recipe takes that,
         the same swapped."""

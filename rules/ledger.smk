@@ -1,0 +1,35 @@
+# Every number that papers print, beside ours: of those whose encoders are known.
+LEDGER_OF = [name for name in config["papers"] if load_paper(name).encoders]
+LEDGER = ["ledger", "ledger_summary", "released_errors"]
+if LEDGER_OF:
+    PAPER_TARGETS["ledger"] = [f"{RESULTS}/tables/{name}.csv" for name in LEDGER]
+
+    rule paper_ledger:
+        input:
+            **FIND.ledger_inputs(LEDGER_OF),
+            printed=[file for name in LEDGER_OF for file in project_folder(f"scripts/biasflow/papers/{name}/published")],
+            text=[project_file(f"scripts/biasflow/papers/{name}/paper.yaml") for name in LEDGER_OF],
+        output:
+            tables=[f"{RESULTS}/tables/{name}.{kind}" for name in LEDGER for kind in ("csv", "tex")],
+            pages=[
+                report(
+                    f"{RESULTS}/tables/{name}.html",
+                    category="Ledger",
+                    labels={"name": name},
+                    caption="report/tables.rst",
+                )
+                for name in LEDGER
+            ],
+        log:
+            f"{RESULTS}/logs/papers/ledger.log",
+        conda:
+            "../envs/light.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime=20,
+        params:
+            code=code("ledger", *(f"{module_of(PAPERS[name])}.ledger" for name in LEDGER_OF)),
+            papers=FIND.ledger_params(LEDGER_OF),
+        script:
+            "../scripts/ledger.py"
