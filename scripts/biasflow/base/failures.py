@@ -13,7 +13,9 @@ _JOB = re.compile(
     r"(?:(?![ \t]*Error in rule ).*\n)*?[ \t]+log: (?P<paths>.+?) \(check log file",
     re.MULTILINE,
 )
-_GROUP = re.compile(r"^[ \t]+message: Error in group (?P<group>\S+)\n(?:[ \t]+log: (?P<path>.+?) \(check)?", re.MULTILINE)
+_GROUP = re.compile(
+    r"^[ \t]+message: Error in group (?P<group>\S+)\n(?:[ \t]+log: (?P<path>.+?) \(check)?", re.MULTILINE
+)
 _ADVICE = "For further error details"  # with which every message of an executor ends
 
 
