@@ -9,7 +9,8 @@ ENCODER = ""  # in place of a kind of task: the encoder as it was pre-trained
 PROBED = "compression"  # of a pre-trained encoder it needs a task's texts
 LAST_LAYER = "layer[-1]"  # a part, whatever the number of layers
 # The families of metrics, by the kind of task that encoders are trained on. GEST, CrowS-Pairs, StereoSet's blanks,
-# Winogender, SEAT and the real lists of WEAT are not here: nearly all of their words are unknown to the embedded corpus.
+# Winogender, SEAT and the real lists of WEAT are not here: nearly all of their words are unknown to the embedded
+# corpus.
 FAMILIES = {
     ENCODER: (
         "strength",
