@@ -89,9 +89,9 @@ def _mean_of_both(without: np.ndarray, having: np.ndarray, axis: int = -1) -> np
     return (having.mean(axis=axis) + without.mean(axis=axis)) / 2
 
 
-def interval(samples: Sequence[np.ndarray], statistic: Callable, *, seed: int = 0) -> tuple[float, float]:
+def interval(samples: Sequence[np.ndarray], statistic: Callable) -> tuple[float, float]:
     """The 95 % percentile bootstrap interval of statistic(*samples, axis), each sample drawn by itself."""
-    options = {"method": "percentile", "vectorized": True, "n_resamples": RESAMPLES, "rng": np.random.default_rng(seed)}
+    options = {"method": "percentile", "vectorized": True, "n_resamples": RESAMPLES, "rng": np.random.default_rng(0)}
     drawn = stats.bootstrap(samples, statistic, **options).bootstrap_distribution
     low, high = np.nanpercentile(drawn, [2.5, 97.5])
     return float(low), float(high)
