@@ -21,7 +21,7 @@ KEYS = ["measure", "group", "sign", "task", *MODEL, "method"]
 
 def measured(run: Run) -> pd.DataFrame:
     """A row per measure, model and method: KEYS, value, and error, the variance that the items of the measure leave in
-    it (that of its 95 % interval; NaN where it has none).
+    it (that of its 95 % interval, too large where that is made to reach 0; NaN where it has none).
 
     bias: of the pre-training; task, task_bias: the task and the bias of its data, "" and NaN for the encoder itself;
     group: inside, outside or cost. Masks, probes and orders are averaged over. BiasflowError names the first model
