@@ -15,16 +15,16 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from scripts.biasflow.overview.judgements import COST, distances
-from scripts.biasflow.overview.maps import OWN, name_of
+from scripts.biasflow.overview.maps import UNTOUCHED, name_of
+from scripts.biasflow.plan.blocks import RANDOM
 from scripts.biasflow.results.first_table import SETTINGS
-from scripts.biasflow.results.matrix import by_rows
+from scripts.biasflow.results.matrix import OWN, by_rows
 from scripts.biasflow.results.scores import NA
 from scripts.biasflow.results.statistics import cluster_interval, t_interval
 
 LEAST_ROWS = 5  # methods below which two measures are not said to agree
 LEAST_CLUSTERS = 3
 ENCODERS, SEEDS, ITEMS = "encoders", "seeds", "items"
-RANDOM = "random"  # a strategy: encoders that were never trained
 UNIT = ["encoder", "seed"]
 CAPTION = (
     "Rank correlation (Spearman) of the distances from neutral that two measures of bias find for the methods on the "
