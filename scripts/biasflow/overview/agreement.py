@@ -246,19 +246,20 @@ def _orders(rows: pd.DataFrame, cluster: str) -> dict[tuple[str, str], tuple[int
         rows.pivot_table(index=cluster, columns="name", values=column, dropna=False)
         for column in ("distance", "low", "high")
     )
-    untouched = wide.get(name_of(NA, "none", NA), pd.Series(dtype=float)).mean()
+    untouched = wide.get(UNTOUCHED, pd.Series(dtype=float)).mean()
     over = {"encoder": ENCODERS, "seed": SEEDS}[cluster] if len(wide) >= LEAST_CLUSTERS else ITEMS
     found = {}
     for one, two in combinations(sorted(wide.columns), 2):
-        difference = (wide[one] - wide[two]).dropna()
+        both = wide.index[wide[[one, two]].notna().all(axis=1)]  # what only one of them was measured on says nothing
+        if both.empty:
+            continue
+        difference = wide.loc[both, one] - wide.loc[both, two]
         if over == ITEMS:
-            below = high[one].mean() < low[two].mean()
-            sure = below or high[two].mean() < low[one].mean()
+            ends = (low.loc[both, one] - high.loc[both, two]).mean(), (high.loc[both, one] - low.loc[both, two]).mean()
         else:
             ends = t_interval(difference.to_numpy())
-            sure = ends[0] > 0 or ends[1] < 0
-        if sure:
-            scale = untouched if untouched > 0 else max(wide[one].mean(), wide[two].mean())
+        if ends[0] > 0 or ends[1] < 0:
+            scale = untouched if untouched > 0 else wide.loc[both, [one, two]].mean().max()
             size = abs(difference.mean())
             found[one, two] = int(np.sign(difference.mean())), float(size / scale), over
     return found
