@@ -32,7 +32,7 @@ CAPTION = (
     f"Ranks are those among the methods on one model, {LEAST_ROWS} or more; a measure of the encoder as pre-trained is "
     "compared with the mean over the seeds of a fine-tuning. The interval (95 %, bootstrap) draws whole encoders, from "
     "three on, or else whole seeds, from three on: methods on one model are not independent. Settings of a grid are "
-    "left out."
+    "left out; random controls count as methods."
 )
 
 
@@ -219,7 +219,8 @@ def conflicts(found: pd.DataFrame) -> list[Conflict]:
     """Where two measures put two methods in opposite orders, each beyond doubt; the largest first.
 
     Beyond doubt is, with three encoders or more (of all of them together), or else three seeds of a model, a difference
-    whose t interval over these excludes 0; otherwise two intervals over items that do not overlap."""
+    whose t interval over these excludes 0; otherwise two intervals over items that do not overlap. There is no
+    correction for how many are looked at."""
     several = found["encoder"].nunique() >= LEAST_CLUSTERS
     scopes = [("all encoders", found)] if several else list(found.groupby("encoder", sort=False))
     all_of_them = [each for where, block in scopes for each in _conflicts(where, block, several)]
