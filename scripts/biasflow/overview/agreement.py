@@ -160,8 +160,8 @@ def sentences(pairs: pd.DataFrame) -> list[str]:
     if len(known):
         agree, against = (known["low"] > 0).sum(), (known["high"] < 0).sum()
         said.append(
-            f"Of {len(known)} pairs of measures with an interval, {agree} agree on the methods (it lies above 0), "
-            f"{against} put them in the opposite order (below 0), and {len(known) - agree - against} do neither surely."
+            f"Pairs of measures with an interval: {len(known)}. Agree on the methods (it lies above 0): {agree}; put "
+            f"them in the opposite order (below 0): {against}; neither surely: {len(known) - agree - against}."
         )
     for over, block in pairs[pairs["low"].isna()].groupby(["encoders", "seeds"], sort=False):
         some = "the pair" if len(block) == 1 else f"the {len(block)} pairs"

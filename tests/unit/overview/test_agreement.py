@@ -161,7 +161,7 @@ def test_contradictions_over_seeds_and_over_encoders():
 def test_what_is_said_counts_what_was_found():
     scores = [side for seed in range(3) for side in (gap(UP, seed=str(seed)), independence(UP, seed=str(seed)))]
     said = " ".join(sentences(agreement(observations(concatenate(scores)))))
-    assert "1 pairs" in said or "1 pair" in said
+    assert "with an interval: 1." in said and "(it lies above 0): 1;" in said and "(below 0): 0;" in said
     alone = " ".join(sentences(agreement(observations(concatenate(scores[:2])))))
     assert "1 encoder and 1 seed" in alone
     assert len(sentences(agreement(observations(strength(UP))))) == 1
