@@ -179,7 +179,16 @@ def test_methods_are_compared_on_as_many_measures():
     occtmp = [{"method": m, "metric": "occtmp_diff", "value": v} for m, v in (("none", 1.0), ("omega", 0.1))]
     scored = concatenate([scored, tidy(pd.DataFrame(occtmp), encoder="bert", dataset="data")])
     summary = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
-    assert any("of the 3 viable: zeta (50% " in line and "mean of 2 measures)" in line for line in summary)
+    assert any("of the 3 viable: zeta (50% " in line and "median of 2 measures)" in line for line in summary)
+
+
+def test_one_measure_that_was_neutral_already_does_not_decide():
+    """OCCTMP of 0.001 becomes 0.1 under zeta: a hundred times as far, and next to nothing."""
+    values = (("none", 0.001), ("zeta", 0.1), ("gamma", 0.001), ("beta", 0.001))
+    occtmp = [{"method": method, "metric": "occtmp_diff", "value": value} for method, value in values]
+    scored = concatenate([made_up.scores(), tidy(pd.DataFrame(occtmp), encoder="bert", dataset="data")])
+    summary = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
+    assert any("of the 3 viable: zeta (50% " in line and "median of 3 measures)" in line for line in summary)
 
 
 def test_a_map_without_the_untouched_model_calls_no_row_so():
