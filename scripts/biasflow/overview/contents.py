@@ -283,7 +283,7 @@ def _summary(found: Sequence[Map], untouched: Mapping[str, Sequence[Measured]], 
     cells = sum(n for _, n, _ in not_run)
     return [
         *lines[:7],
-        f"not run: {cells} cells, for {len(not_run)} reasons" if not_run else "all that was asked for was run",
+        f"not run: {cells} cells, for {len(not_run)} reason(s)" if not_run else "all that was asked for was run",
     ]
 
 
