@@ -23,7 +23,7 @@ SMALL = {
 }
 BEGUN = (f"{RESULTS}/encoders/tiny/model.safetensors", f"{RESULTS}/data/stimuli/planted.csv")
 ON_SLURM = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
-LIMIT = 2400  # seconds for one run
+LIMIT = 240  # seconds for one run
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def heard(number: signal.Signals) -> Iterator[None]:
         signal.signal(number, before)
 
 
-def wait_for(what, *, seconds: float = 600) -> None:
+def wait_for(what, *, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "not in time"
