@@ -55,20 +55,23 @@ def unmeasured(path: str | Path) -> str:
     )
 
 
-def _reasons(text: str, since: float) -> Iterator[str]:
+def _reasons(text: str, since: float) -> list[str]:
     """What each job that Snakemake calls failed says itself, or else what its executor says, such as why a scheduler
     refused it. Of a group all jobs are called failed: those that say nothing are passed over."""
+    found: dict[str, str] = {}  # by the job's log: of several tries the last counts
     for match in _JOB.finditer(text):
         paths = match["paths"].split(", ")  # of the rule, and of the scheduler
         fresh = [path for path in paths if _is_since(path, since)]
         own = [reason for path in fresh for reason in _reasons_of_job(path)]
         message = " ".join(match["message"].partition(_ADVICE)[0].split()).rstrip(".")
         if own:
-            yield own[0]
+            found[paths[0]] = own[0]
         elif message not in ("", "None"):
-            yield f"rule {match['rule']}: {message}" + (f" (log: {fresh[-1]})" if fresh else "")
+            found[paths[0]] = f"rule {match['rule']}: {message}" + (f" (log: {fresh[-1]})" if fresh else "")
         elif not match["indent"]:
-            yield f"rule {match['rule']} left no message: killed, out of memory, or see above (log: {paths[-1]})"
+            silent = "left no message: killed, out of memory, or see above"
+            found[paths[0]] = f"rule {match['rule']} {silent} (log: {paths[-1]})"
+    return list(found.values())
 
 
 def _reasons_of_groups(text: str) -> Iterator[str]:

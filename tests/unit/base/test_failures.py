@@ -73,9 +73,10 @@ def test_a_refused_submission_is_told_and_not_the_log_of_an_earlier_run(tmp_path
     fail(tmp_path / "score.log", "score", BiasflowError("of last time"))
     log = tmp_path / "snakemake.log"
     log.write_text(REFUSED.format(log=tmp_path / "score.log"))
+    log.write_text(2 * log.read_text())  # tried twice
     line = failures([log], [tmp_path], since=(tmp_path / "score.log").stat().st_mtime + 1)
     assert line.startswith("rule score: SLURM sbatch failed.") and "invalid partition specified: x" in line
-    assert "last time" not in line and "score.log" not in line and "wrap" not in line and "further" not in line
+    assert "last time" not in line and "score.log" not in line and "wrap" not in line and "1 more" not in line
 
 
 def test_a_job_of_a_scheduler_has_two_logs_and_a_status(tmp_path):
