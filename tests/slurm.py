@@ -41,6 +41,7 @@ SchedulerParameters=batch_sched_delay=0,sched_interval=2
 SlurmdParameters=config_overrides
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 KillWait=2
+MinJobAge=3600
 GresTypes=gpu
 """
 NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=64000 {has}\n"
