@@ -127,7 +127,7 @@ def test_a_job_that_asks_for_a_gpu_gets_it_and_is_tried_once_more_with_twice_the
     assert done.returncode != 0
     assert said[-1].startswith("biasflow: rule pretrain: device 'cuda' was asked for"), "\n".join(said)
     jobs = [row for row in slurm.jobs("%i|%k|%P|%m") if row[0] not in known]
-    tries = sorted(row for row in jobs if "pretrain" in row[1])
+    tries = sorted((row for row in jobs if "pretrain" in row[1]), key=lambda row: int(row[0]))
     assert [row[2:] for row in tries] == [["gpu", "6000M"], ["gpu", "12000M"]]
     assert all("gpu:1" in slurm.ask("scontrol", "show", "job", row[0]) for row in tries)
     assert {row[2] for row in jobs if row not in tries} == {"cpu"}
