@@ -273,7 +273,7 @@ def test_a_job_takes_its_gpu_before_torch_looks_for_one(monkeypatch):
 def test_a_job_that_sees_several_gpus_computes_on_none_of_them(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(BiasflowError, match="2 GPUs.*CUDA_VISIBLE_DEVICES"):
+    with pytest.raises(BiasflowError, match=r"2 GPUs.*CUDA_VISIBLE_DEVICES"):
         resolve_device("cuda", gpus=1)
 
 
