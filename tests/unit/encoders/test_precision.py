@@ -128,8 +128,8 @@ def test_vectors_of_texts_and_words_are_half_for_every_model_on_a_gpu(gpu):
     seen.clear()
     contexts = pd.DataFrame({"word": ["he", "she"], "text": ["he sang", "she sang"], "start": 0, "end": [2, 3]})
     reader = Reader(model, TOKENIZER)
-    for rows, forward in word_batches(model, TOKENIZER, contexts):
-        assert reader.under_each(forward).shape == (1, len(rows), HIDDEN)
+    for rows, found in word_batches(reader.under_each, model, TOKENIZER, contexts):
+        assert found.shape == (1, len(rows), HIDDEN)
     assert set(seen) == {torch.bfloat16}
 
 
