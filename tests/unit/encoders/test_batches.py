@@ -140,7 +140,7 @@ def words(one):
 
 def heads(one):
     examples = Examples(lambda start, stop: (SENTENCES[start:stop],), (12,), ("a", "b", "c"), [0, 1, 2] * 4)
-    return retrain_heads(one, examples, epochs=1, batch_size=8, learning_rate=0.01, seed=0).weight.numpy()
+    return retrain_heads(one, examples, epochs=1, batch_size=8, learning_rate=0.01, seed=0).weight.cpu().numpy()
 
 
 READINGS = [
