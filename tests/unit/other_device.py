@@ -47,6 +47,10 @@ class There(torch.Tensor):
     def tolist(self) -> list:
         return self.here.tolist()  # which torch has for its own tensors alone
 
+    def __getitem__(self, index: object) -> torch.Tensor:
+        listed = tree_map(lambda each: _made(each) if isinstance(each, list) else each, index, is_leaf=_is_list)
+        return super().__getitem__(listed)
+
     def new_tensor(self, data: object, *, dtype: torch.dtype | None = None) -> torch.Tensor:
         return _tensor(data, dtype=dtype or self.dtype, device=DEVICE)
 
@@ -58,6 +62,10 @@ class There(torch.Tensor):
 class _Mode(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         return _run(function, args, kwargs or {})
+
+
+def _is_list(each: object) -> bool:
+    return isinstance(each, list)
 
 
 _made = torch.tensor
@@ -90,6 +98,8 @@ def other_device() -> Iterator[torch.device]:
 
 def _run(function, args, kwargs):
     tensors = [each for each in tree_flatten((args, kwargs))[0] if isinstance(each, torch.Tensor)]
+    if any(each.device == DEVICE and not isinstance(each, There) for each in tensors):
+        raise NotImplementedError(f"{function}: torch made a tensor that the stand-in has not seen")
     there = any(isinstance(each, There) for each in tensors)
     if there and function not in FROM_ANYWHERE:
         data = [args[0], *args[2:]] if function in INDEXED else (args, kwargs)

@@ -51,8 +51,9 @@ def batchwise(
     Where that takes more memory than the GPU has, half as many are taken from then on, and the log says so. So compute
     may be called for rows again: it changes nothing. BiasflowError where one row alone is too large, which name(row)
     tells from others, with the model."""
-    while len(rows):
-        some = rows[:batch_size]
+    start = 0
+    while start < len(rows):
+        some = rows[start : start + batch_size]
         try:
             found = compute(some)
         except torch.OutOfMemoryError as error:
@@ -62,15 +63,18 @@ def batchwise(
                     "texts, or say device: cpu"
                 ) from error
             batch_size = len(some) // 2
-            line = "out of memory with %d at once (the first: %s); from now on %d at once"
-            logging.getLogger("biasflow").warning(line, len(some), name(some[0]), batch_size)
-            gc.collect()  # tensors may be held in cycles
+        else:
+            yield some, found
+            start += len(some)
             continue
-        yield some, found
-        rows = rows[batch_size:]
+        line = "out of memory with %d at once (the first: %s); from now on %d at once"
+        logging.getLogger("biasflow").warning(line, len(some), name(some[0]), batch_size)
+        gc.collect()  # tensors may be held in cycles
 
 
-def padded(encoded: Encoded, rows: Sequence[int], model: nn.Module, tokenizer: PreTrainedTokenizerBase):
+def padded(
+    encoded: Encoded, rows: Sequence[int], model: nn.Module, tokenizer: PreTrainedTokenizerBase
+) -> BatchEncoding:
     """These rows as a padded batch on the model's device."""
     features = {key: [encoded[key][row] for row in rows] for key in encoded}
     return tokenizer.pad(features, return_tensors="pt").to(model.device)
