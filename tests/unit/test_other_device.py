@@ -167,6 +167,7 @@ def test_gradients_of_pretraining_and_its_metrics(tmp_path):
     on_both(run)
 
 
+@pytest.mark.filterwarnings("ignore:for .*meta parameter")  # the name of the stand-in
 def test_coreference_is_trained_and_predicts(tmp_path):
     documents = made_up.documents(tmp_path, range(4), sentences=3)
     pieces = Segmenter(made_up.TOKENIZER, 12)(documents)
