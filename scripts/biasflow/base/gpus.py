@@ -20,7 +20,7 @@ EVERY = 1.0  # seconds between two looks at GPUs that are taken
 REMIND = 600.0  # seconds between two lines that say so
 
 
-def visible_gpus() -> list[str]:
+def gpus_here() -> list[str]:
     """The UUIDs of the GPUs that this process may use, in order; of one that is divided (MIG), those of its parts.
 
     They are what nvidia-smi lists, without those that CUDA_VISIBLE_DEVICES hides; none where there is no nvidia-smi."""
@@ -64,11 +64,11 @@ def chosen(gpus: Sequence[Sequence[str]], choice: str | None) -> list[str]:
 @functools.cache  # once in a process, which keeps the lock as long as it lives
 def take_gpu() -> FileLock | None:
     """Make a GPU that no other job of this user has the only one that this process sees, waiting until there is one;
-    None, and nothing done, where `visible_gpus` finds none. To be called before CUDA is.
+    None, and nothing done, where `gpus_here` finds none. To be called before CUDA is.
 
     A GPU is taken by the lock on a file of its UUID in the system's folder for temporary files. The kernel frees it
     when the process ends, also after SIGKILL. There is no limit to the wait: a training may have the GPU for hours."""
-    gpus, log, said = visible_gpus(), logging.getLogger("biasflow"), -REMIND
+    gpus, log, said = gpus_here(), logging.getLogger("biasflow"), -REMIND
     while gpus:
         for uuid in gpus:
             lock = FileLock(Path(tempfile.gettempdir()) / f"biasflow-{os.getuid()}-{uuid}.lock")

@@ -2,7 +2,7 @@
 
 import importlib.metadata
 
-from scripts.biasflow.base.gpus import visible_gpus
+from scripts.biasflow.base.gpus import gpus_here
 
 AUTO, CPU, CUDA = "auto", "cpu", "cuda"
 
@@ -14,7 +14,7 @@ def planned_device(choice: str, *, cluster: bool) -> str:
     has one that torch can use. A job that does not find it fails (encoders.device.resolve_device)."""
     if choice != AUTO:
         return choice
-    return CUDA if cluster or (torch_has_cuda() and visible_gpus()) else CPU
+    return CUDA if cluster or (torch_has_cuda() and gpus_here()) else CPU
 
 
 def torch_has_cuda() -> bool:

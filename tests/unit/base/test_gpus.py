@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.biasflow.base.gpus import chosen, visible_gpus
+from scripts.biasflow.base.gpus import chosen, gpus_here
 
 ROOT = Path(__file__).parents[3]
 TWO = "GPU 0: NVIDIA H100 (UUID: GPU-aa1)\nGPU 1: NVIDIA H100 (UUID: GPU-ab2)\n"
@@ -122,23 +122,23 @@ def test_a_job_takes_none_that_is_hidden_from_it(job, monkeypatch):
 def test_visible_are_those_that_cuda_would_see(nvidia_smi, monkeypatch, choice, expected):
     if choice is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", choice)
-    assert visible_gpus() == expected
+    assert gpus_here() == expected
 
 
 @pytest.mark.parametrize("lines", ["No devices found.\n", ""])
 def test_a_driver_may_list_none(nvidia_smi, lines):
     nvidia_smi(lines)
-    assert visible_gpus() == []
+    assert gpus_here() == []
 
 
 def test_without_a_driver_there_is_none(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert visible_gpus() == []
+    assert gpus_here() == []
 
 
 def test_the_parts_of_a_divided_gpu_are_taken_one_by_one(nvidia_smi):
     nvidia_smi(DIVIDED)
-    assert visible_gpus() == ["GPU-aa1", "MIG-c1", "MIG-c2"]
+    assert gpus_here() == ["GPU-aa1", "MIG-c1", "MIG-c2"]
     divided = [["GPU-aa1"], ["GPU-ab2", "MIG-c1", "MIG-c2"]]
     assert chosen(divided, "1") == chosen(divided, "GPU-ab2") == ["MIG-c1", "MIG-c2"]
     assert chosen(divided, "MIG-c2") == ["MIG-c2"]

@@ -9,13 +9,13 @@ from scripts.biasflow.plan.device import planned_device
 @pytest.mark.parametrize("cluster", [False, True])
 @pytest.mark.parametrize("there", [False, True])
 def test_auto_is_a_gpu_on_a_cluster_and_where_one_is_and_other_choices_stay(monkeypatch, cluster, there):
-    monkeypatch.setattr(device, "visible_gpus", lambda: ["GPU-1"] * there)
+    monkeypatch.setattr(device, "gpus_here", lambda: ["GPU-1"] * there)
     monkeypatch.setattr(device.importlib.metadata, "version", lambda name: "2.13.0+cu128")
     assert planned_device("auto", cluster=cluster) == ("cuda" if cluster or there else "cpu")
     assert [planned_device(choice, cluster=cluster) for choice in ("cpu", "cuda")] == ["cpu", "cuda"]
 
 
 def test_a_torch_for_processors_alone_takes_no_gpu(monkeypatch):
-    monkeypatch.setattr(device, "visible_gpus", lambda: ["GPU-1"])
+    monkeypatch.setattr(device, "gpus_here", lambda: ["GPU-1"])
     monkeypatch.setattr(device.importlib.metadata, "version", lambda name: "2.13.0+cpu")
     assert planned_device("auto", cluster=False) == "cpu"
