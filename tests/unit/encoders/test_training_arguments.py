@@ -7,7 +7,7 @@ from scripts.biasflow.encoders.training_arguments import training_arguments
 
 
 @pytest.mark.parametrize("visible", [0, 1, 2])
-def test_two_gpus_here_do_not_share_the_batches(tmp_path, monkeypatch, visible):
+def test_two_visible_gpus_do_not_share_the_batches(tmp_path, monkeypatch, visible):
     """Beside the GPU of a training a second one may be visible: it would make other batches and another result."""
     setup = TrainingArguments.__post_init__
     monkeypatch.setattr(
