@@ -33,6 +33,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.documents import check_documents
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, mask_tokens, pack
+from scripts.biasflow.encoders.precision import full, half, on_gpu, trained_in
 from scripts.biasflow.encoders.training_arguments import training_arguments
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -70,7 +71,8 @@ def pretrain(
     the vocab.txt that `vocabulary` names (vocab_size is then not used). 5 % of the documents (at most 2,000) are held
     out; on pairs from them: `masked_lm_loss` and `next_sentence_accuracy`. `folder` gets model.safetensors,
     config.json, the tokenizer's files and training.json (these metrics, steps, seed). The same arguments give the same
-    bytes on the same machine, with one thread or two. `threads`: None takes torch's own number.
+    bytes on the same machine, with one thread or two. `threads`: None takes torch's own number. On a GPU training is in
+    bf16, as training.json says (`trained_in`), and the metrics are those of the encoder in float32, as it is read.
 
     The default initializer_range is 0.05: with BERT's own 0.02 an encoder this narrow stays on the unigram plateau.
     BiasflowError: too few documents, an unusable vocabulary, a hidden size that the heads do not divide, or a loss that
@@ -111,6 +113,7 @@ def pretrain(
     finally:
         torch.set_num_threads(before)
     metrics |= {"steps": steps, "seed": seed, "vocabulary": len(tokenizer), "parameters": model.num_parameters()}
+    metrics |= trained_in(model.device)
     _save(model, tokenizer, metrics, Path(folder))
     return metrics
 
@@ -151,8 +154,8 @@ def losses(
     hidden, _ = last.attention(hidden, seen)
     scored = last.feed_forward_chunk(torch.cat([hidden[:, 0], hidden[masked]]))
     first, others = scored[: len(masked)], scored[len(masked) :]
-    scores = model.cls.predictions(others)
-    relation = model.cls.seq_relationship(bert.pooler(first[:, None]))
+    scores = full(model.cls.predictions(others))
+    relation = full(model.cls.seq_relationship(bert.pooler(first[:, None])))
     return (
         # a small batch of short sentences may have no mask at all
         cross_entropy(scores, batch["labels"][masked]) if masked.any() else scores.sum(),
@@ -173,7 +176,8 @@ def gradients(
 
     def of_part(rows: torch.Tensor) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
         part = {key: value[rows] for key, value in batch.items()}
-        masked_lm, next_sentence, _ = losses(model, part)
+        with half(model.device):  # of the thread: each has its own
+            masked_lm, next_sentence, _ = losses(model, part)
         loss = masked_lm * (part["labels"] != IGNORED).sum() / masked + next_sentence * len(rows) / pairs
         return loss.detach(), torch.autograd.grad(loss, parameters)
 
@@ -193,7 +197,7 @@ class PreTrainer(Trainer):
 
         BiasflowError for a loss that is not finite."""
         model.train()
-        parts = PARTS if model.device.type == "cpu" else 1
+        parts = 1 if on_gpu(model.device) else PARTS  # a GPU has no threads that a part would keep busy
         loss, found = gradients(model, self._prepare_inputs(inputs), parts=parts, pool=self.pool)
         if not torch.isfinite(loss):
             raise BiasflowError(
@@ -300,7 +304,7 @@ def _train(
     arguments = training_arguments(
         folder,
         seed=seed,
-        on_gpu=model.device.type == "cuda",
+        on_gpu=on_gpu(model.device),
         max_steps=steps,
         per_device_train_batch_size=batch_size,
         train_sampling_strategy="sequential",  # the pairs were shuffled when they were drawn

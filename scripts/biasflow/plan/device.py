@@ -1,9 +1,8 @@
 """Where a run computes, decided before its first job, so that no table mixes numbers of processors and of GPUs."""
 
 import importlib.metadata
-import os
-import shutil
-import subprocess
+
+from scripts.biasflow.base.gpus import gpus_here
 
 AUTO, CPU, CUDA = "auto", "cpu", "cuda"
 
@@ -24,11 +23,3 @@ def torch_has_cuda() -> bool:
         return "+cpu" not in importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
         return True
-
-
-def gpus_here() -> bool:
-    """Whether the driver lists a GPU on this machine, and CUDA_VISIBLE_DEVICES does not hide all of them."""
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1") or shutil.which("nvidia-smi") is None:
-        return False
-    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
-    return any(line.startswith("GPU ") for line in listed.stdout.splitlines())

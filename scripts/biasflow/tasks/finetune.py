@@ -7,6 +7,7 @@ import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +21,15 @@ from transformers import (
     Trainer,
     TrainerCallback,
 )
+from transformers.trainer_pt_utils import nested_concat
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.batches import grouped_by_length, shortened
+from scripts.biasflow.encoders.batches import batchwise, grouped_by_length, shortened
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import new_classifier
 from scripts.biasflow.encoders.precision import mark_trained, on_gpu
+from scripts.biasflow.encoders.taps import name_of
 from scripts.biasflow.encoders.tokens import Tokens, tokenise
 from scripts.biasflow.encoders.training_arguments import training_arguments
 from scripts.biasflow.tasks import TOLD
@@ -240,10 +243,28 @@ class LengthSampler(Sampler):
 
 
 class FineTuner(Trainer):
-    """transformers' Trainer with batches of similar length."""
+    """transformers' Trainer with batches of similar length, which validation halves where they are too large."""
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler:
         return LengthSampler(self.train_dataset.lengths, self.args.train_batch_size, self.args.seed)
+
+    def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None):
+        rows, length = inputs["input_ids"].shape
+
+        def predict(part: range) -> tuple:
+            some = {name: values[part.start : part.stop] for name, values in inputs.items()}
+            return super(FineTuner, self).prediction_step(model, some, prediction_loss_only, ignore_keys=ignore_keys)
+
+        def name(row: int) -> str:
+            return f"validation: {name_of(model)}: a text of {length} tokens"
+
+        (part, found), *others = batchwise(predict, range(rows), batch_size=rows, name=name)
+        if not others:
+            return found
+        losses, *outputs = zip(found, *(each for _, each in others), strict=True)
+        sizes = [len(part), *(len(each) for each, _ in others)]
+        loss = sum(size / rows * each for size, each in zip(sizes, losses, strict=True))
+        return loss, *(reduce(nested_concat, each) for each in outputs)
 
 
 class Watch(TrainerCallback):
