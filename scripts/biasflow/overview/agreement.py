@@ -119,9 +119,11 @@ def agreement(found: pd.DataFrame) -> pd.DataFrame:
 
     found: `observations`. spearman is Pearson's correlation of the ranks within models."""
     rows = []
-    of = dict(list(found.groupby("measure", sort=False)))
-    for a, b in combinations(of, 2):
-        both = _ranked(of[a], of[b])
+    tasks = dict(zip(found["measure"], found["task"], strict=True))
+    by_model, by_encoder = (_means(found, keys) for keys in ([*UNIT, "name"], ["encoder", "name"]))
+    for a, b in combinations(tasks, 2):
+        sides = by_model if tasks[a] == tasks[b] else by_encoder
+        both = _ranked(sides[a], sides[b])
         if both.empty or not (both["x"].any() and both["y"].any()):
             continue
         over, clusters = _clusters(both)
@@ -133,18 +135,23 @@ def agreement(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _ranked(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
-    """The ranks of both measures among the methods on each model, less their mean: encoder, seed, x, y; of models with
-    LEAST_ROWS methods."""
-    same = a["task"].iloc[0] == b["task"].iloc[0]
-    keys = [*UNIT, "name"] if same else ["encoder", "name"]
-    sides = [side.groupby(keys, sort=False)["distance"].mean() for side in (a, b)]
-    both = pd.concat(sides, axis=1, join="inner")
+def _means(found: pd.DataFrame, keys: list[str]) -> dict[str, pd.Series]:
+    """Measure -> its mean distances, by `keys`."""
+    return {
+        name: rows.groupby(keys, sort=False)["distance"].mean() for name, rows in found.groupby("measure", sort=False)
+    }
+
+
+def _ranked(a: pd.Series, b: pd.Series) -> pd.DataFrame:
+    """The ranks of both measures among the methods on each model, less their mean: encoder, seed (NA where the index
+    has none), x, y; of models with LEAST_ROWS methods."""
+    both = pd.concat([a, b], axis=1, join="inner")
     found = []
-    for unit, rows in both.groupby(level=keys[:-1], sort=False) if len(both) >= LEAST_ROWS else ():
+    for unit, rows in both.groupby(level=a.index.names[:-1], sort=False) if len(both) >= LEAST_ROWS else ():
         if len(rows) >= LEAST_ROWS:
             x, y = rankdata(rows.to_numpy(), axis=0).T - (len(rows) + 1) / 2
-            found.append(pd.DataFrame({"encoder": unit[0], "seed": unit[1] if same else NA, "x": x, "y": y}))
+            encoder, seed, *_ = *unit, NA
+            found.append(pd.DataFrame({"encoder": encoder, "seed": seed, "x": x, "y": y}))
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*UNIT, "x", "y"])
 
 
@@ -248,17 +255,21 @@ def _orders(rows: pd.DataFrame, cluster: str) -> dict[tuple[str, str], tuple[int
     )
     untouched = wide.get(name_of(NA, "none", NA), pd.Series(dtype=float)).mean()
     over = {"encoder": ENCODERS, "seed": SEEDS}[cluster] if len(wide) >= LEAST_CLUSTERS else ITEMS
+    mean, least, most = (table.mean().to_dict() for table in (wide, low, high))
+    distances_of = {name: wide[name].to_numpy() for name in sorted(wide.columns)}
     found = {}
-    for one, two in combinations(sorted(wide.columns), 2):
-        difference = (wide[one] - wide[two]).dropna()
+    for one, two in combinations(distances_of, 2):
+        differences = distances_of[one] - distances_of[two]
+        differences = differences[~np.isnan(differences)]
+        if not len(differences):  # never on the same model
+            continue
         if over == ITEMS:
-            below = high[one].mean() < low[two].mean()
-            sure = below or high[two].mean() < low[one].mean()
+            sure = most[one] < least[two] or most[two] < least[one]
         else:
-            ends = t_interval(difference.to_numpy())
+            ends = t_interval(differences)
             sure = ends[0] > 0 or ends[1] < 0
         if sure:
-            scale = untouched if untouched > 0 else max(wide[one].mean(), wide[two].mean())
-            size = abs(difference.mean())
-            found[one, two] = int(np.sign(difference.mean())), float(size / scale), over
+            scale = untouched if untouched > 0 else max(mean[one], mean[two])
+            difference = float(differences.mean())
+            found[one, two] = int(np.sign(difference)), abs(difference) / scale, over
     return found

@@ -131,6 +131,11 @@ def test_contradictions_are_beyond_doubt():
     assert not conflicts(observations(concatenate([strength(UP), occtmp(UP)])))
 
 
+def test_methods_that_were_never_on_the_same_model_contradict_nothing():
+    apart = [gap({"a": 1.0}, seed="0"), gap({"b": 2.0}, seed="1"), independence({"a": 2.0}, seed="0")]
+    assert conflicts(observations(concatenate([*apart, independence({"b": 1.0}, seed="1")]))) == []
+
+
 def test_contradictions_over_seeds_and_over_encoders():
     rng = np.random.default_rng(0)
 
