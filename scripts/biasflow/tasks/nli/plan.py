@@ -27,10 +27,12 @@ def word_lists(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
 
 
 def test_sets(asked: Asked) -> list[Dataset]:
+    """The test part, for accuracy."""
     return [_asked_of(asked, "test", examples="test.csv")]
 
 
 def occupation_pairs(asked: Asked) -> list[Dataset]:
+    """The gender-occupation pairs, for fairness."""
     return [_asked_of(asked, "occupation-pairs", pairs="occupation_pairs.json")]
 
 
@@ -53,6 +55,7 @@ def _asked_of(asked: Asked, name: str, **files: str) -> Dataset:
 
 
 def check(task: TaskPlan) -> None:
+    """BiasflowError for a selection of pairs that the task does not define."""
     require(task.about["selection"], task.about["selections"], f"tasks.{task.name}.selection", "selections")
 
 
