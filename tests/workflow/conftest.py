@@ -11,6 +11,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("Snakefile", "rules", "scripts", "config", "profiles", "envs", "results/README.md")
+COPIED += ("requirements.lock", "LICENSE", "CITATION.cff")
 _PAIRS = {"train": 300, "validation": 60, "test": 60}
 _ERASERS = ["hard", "conceptor", "densray"]
 TINY = {
