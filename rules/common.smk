@@ -4,7 +4,7 @@ import gc
 import re
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 gc.set_threshold(50_000)  # planning makes objects that stay: looking for cycles among them takes a sixth of it
@@ -15,11 +15,8 @@ if str(ROOT) not in sys.path:
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.failures import ended, failures
 from scripts.biasflow.base.files import check_remembered, check_writable
-from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.papers.paper import load as load_paper
-from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.base.code import code_digest, module_file
-from scripts.biasflow.plan.configuration import check_keys_once, load_schema, resolve
 from scripts.biasflow.plan.datasets import (
     AUTHORS_STIMULI,
     CHINESE_ARTICLES,
@@ -29,11 +26,11 @@ from scripts.biasflow.plan.datasets import (
     text_name,
 )
 from scripts.biasflow.plan.device import CUDA, planned_device
-from scripts.biasflow.plan.external import check_files, files_read
-from scripts.biasflow.plan.facts import gather, is_narrow
-from scripts.biasflow.plan.inputs import Inputs
+from scripts.biasflow.plan.external import files_read
+from scripts.biasflow.plan.facts import is_narrow
 from scripts.biasflow.plan.items import items_of
 from scripts.biasflow.plan.paths import CORPORA, Paths, project_file, project_folder
+from scripts.biasflow.plan.prepared import prepared
 from scripts.biasflow.plan.sources import is_external
 from scripts.biasflow.plan.tasks import kind_of, plan_module
 from scripts.biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS, module_of, rule_of
@@ -47,14 +44,8 @@ def say_last(message):
 
 
 try:
-    for FILE in workflow.configfiles:
-        check_keys_once(FILE)
-    config = resolve(config, load_schema())
-    CATALOGUE = read_catalogue()
-    check_files(config, CATALOGUE)
-    FACTS = gather(config)
-    PLAN = plan(config, FACTS)
-    FIND = Inputs(config, FACTS, PLAN, CATALOGUE)
+    PREPARED = prepared(config, workflow.configfiles)
+    config, CATALOGUE, FACTS, PLAN, FIND = (getattr(PREPARED, each.name) for each in fields(PREPARED))
     check_remembered(Paths(config["run"]).root, ".snakemake")
 except BiasflowError as error:
     sys.exit(f"biasflow: {error}")

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.plan.jobs import Dataset
 from scripts.biasflow.plan.names import require
 from scripts.biasflow.plan.paths import CORPORA
 from scripts.biasflow.plan.sources import PLANTED
 from scripts.biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
+from scripts.biasflow.planted.nli import occupation_pair_words
 from scripts.biasflow.registry import PACKAGE
-from scripts.biasflow.text.occupation_pairs import LISTS
+from scripts.biasflow.text.occupation_pairs import LISTS, check_words, select
 
 PARTS = ("train", "validation", "test")
 EXAMPLES = f"{PACKAGE}.tasks.nli.examples"
@@ -53,7 +55,18 @@ def _asked_of(asked: Asked, name: str, **files: str) -> Dataset:
 
 
 def check(task: TaskPlan) -> None:
-    require(task.about["selection"], task.about["selections"], f"tasks.{task.name}.selection", "selections")
+    """BiasflowError for a selection that there is not, and for one of which no pairs can be made; that of downloaded
+    lists is known to have templates when these are there."""
+    name, selections = task.about["selection"], task.about["selections"]
+    require(name, selections, f"tasks.{task.name}.selection", "selections")
+    try:
+        if task.about["occupations"] == PLANTED:
+            words = occupation_pair_words()
+            select(words["occupations"], words["templates"], **selections[name])
+        for name, selection in selections.items():
+            check_words(selection["masculine"], selection["feminine"])
+    except BiasflowError as error:
+        raise BiasflowError(f"config: key 'tasks.{task.name}.selections.{name}': {error}") from error
 
 
 KIND = Kind(
