@@ -13,7 +13,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.failures import ended, failures
+from scripts.biasflow.base.failures import LastWord, ended, failures
 from scripts.biasflow.base.files import check_remembered, check_writable
 from scripts.biasflow.papers.paper import load as load_paper
 from scripts.biasflow.base.code import code_digest, module_file
@@ -25,7 +25,7 @@ from scripts.biasflow.plan.datasets import (
     context_files,
     text_name,
 )
-from scripts.biasflow.plan.device import CUDA, planned_device
+from scripts.biasflow.plan.device import CUDA, check_device, planned_device
 from scripts.biasflow.plan.external import files_read
 from scripts.biasflow.plan.facts import is_narrow
 from scripts.biasflow.plan.items import items_of
@@ -37,11 +37,9 @@ from scripts.biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS,
 from scripts.biasflow.text.occupation_templates import PRONOUNS
 
 
-def say_last(message):
-    """Print the message, if any, as the very last line that the user sees, after whatever Snakemake has to say."""
-    if message:
-        atexit.register(lambda: print(f"biasflow: {message}", file=sys.stderr, flush=True))
-
+LAST = LastWord()
+logger.addHandler(LAST)
+atexit.register(LAST.say)
 
 try:
     PREPARED = prepared(config, workflow.configfiles)
@@ -67,13 +65,14 @@ def code(name, *modules):
     return code_digest(files, ROOT)
 
 
-def check_results_folder():
-    """Stop before the first job if nothing can be written."""
+def check_machine():
+    """Stop before the first job if nothing can be written, or if there is no GPU that is asked for."""
     try:
         check_writable(RESULTS)
+        check_device(config["device"], cluster=workflow.remote_exec or not workflow.local_exec)
     except BiasflowError as error:
-        say_last(error)
-        raise WorkflowError(str(error)) from None
+        LAST.message = str(error)
+        raise WorkflowError(LAST.message) from None
 
 
 def one_of(names):

@@ -137,7 +137,9 @@ def _cross_check(config: Mapping) -> None:
         _check_encoder(config, name, encoder, encoders)
     for name in config["tasks"]:
         if name in DATA_FOLDERS:
-            raise BiasflowError(f"config: key 'tasks.{name}': {name} is a folder of other data; give the task another name")
+            raise BiasflowError(
+                f"config: key 'tasks.{name}': {name} is a folder of other data; give the task another name"
+            )
         task = TaskPlan(config, name)
         task.kind.check(task)
     for number, name in enumerate(config["metrics"]["occtmp"]["chinese"]):
@@ -192,7 +194,9 @@ def _check_papers(config: Mapping) -> None:
     """The names that papers' options refer to, and the kinds of their tasks."""
     known = {**config, "encoders": _with_weights(config), "methods": with_variants(config["methods"])}
     if "planted" in config["papers"] and PLANTED not in corpora(config["papers"]["planted"]["encoder"]):
-        raise BiasflowError("config: key 'papers.planted.encoder.corpus': its bias is planted in the corpus planted alone")
+        raise BiasflowError(
+            "config: key 'papers.planted.encoder.corpus': its bias is planted in the corpus planted alone"
+        )
     for paper, options in config["papers"].items():
         kinds = PAPERS[paper].tasks
         for part, keys in {**_NAMED_BY_PAPERS, "tasks": kinds}.items():

@@ -91,7 +91,9 @@ def _architecture(name: str, folder: Path) -> Mapping:
     about = read_json(folder / "config.json")
     if (kind := about.get("model_type", MODEL_TYPES[0])) not in MODEL_TYPES:
         known = ", ".join(MODEL_TYPES)
-        raise BiasflowError(f"config: key 'encoders.{name}.path': model type {kind!r} is not known; biasflow knows {known}")
+        raise BiasflowError(
+            f"config: key 'encoders.{name}.path': model type {kind!r} is not known; biasflow knows {known}"
+        )
     return about
 
 

@@ -141,7 +141,9 @@ def missing_layer(method: object, depth: int) -> str | None:
 def largest_rank(method: object) -> tuple[str, int]:
     """The eraser of a method that takes out the most directions, and how many; ("", 0) where no option says it."""
     steps = [] if isinstance(method, Mapping) else method
-    return max(((step["eraser"], step["options"].get("components", 0)) for step in steps), key=itemgetter(1), default=("", 0))
+    return max(
+        ((step["eraser"], step["options"].get("components", 0)) for step in steps), key=itemgetter(1), default=("", 0)
+    )
 
 
 def not_in_training(method: object) -> str | None:

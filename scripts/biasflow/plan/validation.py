@@ -54,7 +54,9 @@ def _explain(error: ValidationError, key: str) -> str:
         unknown = next(name for name in error.instance if name not in allowed)
         name = f"{where}.{unknown}" if where else str(unknown)
         close = difflib.get_close_matches(str(unknown), allowed, n=1)
-        return f"unknown key {name!r}" + (f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(allowed)}")
+        return f"unknown key {name!r}" + (
+            f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(allowed)}"
+        )
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
         return f"key {f'{where}.{missing}' if where else missing!r} is missing"
@@ -63,7 +65,10 @@ def _explain(error: ValidationError, key: str) -> str:
         message = str(error.cause)
     elif error.validator == "pattern":
         message = f"{error.instance!r} is not allowed"
-    described = error.schema.get("description", "")
+    outer = error
+    while outer.parent is not None and not outer.relative_path:  # an alternative of the same value
+        outer = outer.parent
+    described = outer.schema.get("description") or error.schema.get("description", "")
     return f"key {where!r}: {message}{_as_text(error)}" + (f" ({described})" if described else "")
 
 
@@ -76,5 +81,7 @@ def _as_text(error: ValidationError) -> str:
             number = f"{float(error.instance):g}"
             if "e" in number and "." not in number:
                 number = number.replace("e", ".0e")
-            return f"; it is text: write {number} without quotes, and in a file, since lists of --config hold text alone"
+            return (
+                f"; it is text: write {number} without quotes, and in a file, since lists of --config hold text alone"
+            )
     return ""

@@ -6,9 +6,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.plan.device import check_device
 from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.plan import prepared as module
+from scripts.biasflow.plan.device import check_device
 from scripts.biasflow.plan.prepared import prepared
 from tests.unit.plan.configs import SCHEMA, changed
 
@@ -350,7 +350,9 @@ def test_without_a_mistake_it_is_planned(place):
     assert prepared(BASE).plan.scored
 
 
-@pytest.mark.parametrize(("config", "key"), MISTAKES, ids=[f"{number}-{key}" for number, (_, key) in enumerate(MISTAKES)])
+@pytest.mark.parametrize(
+    ("config", "key"), MISTAKES, ids=[f"{number}-{key}" for number, (_, key) in enumerate(MISTAKES)]
+)
 def test_one_line_that_names_the_key(place, config, key):
     line = said(config)
     assert line.startswith("config: ") and "\n" not in line

@@ -149,7 +149,9 @@ def _check_professions(task: TaskPlan) -> None:
     """BiasflowError for professions that the biographies do not have, as far as that is known before they are read."""
     data, key, known = task.about["data"], f"tasks.{task.name}", professions(task)
     if len(known) == 1:
-        raise BiasflowError(f"config: key '{key}.data.professions': {known[0]} alone is nothing to tell; name two or more")
+        raise BiasflowError(
+            f"config: key '{key}.data.professions': {known[0]} alone is nothing to tell; name two or more"
+        )
     if data != PLANTED and all(name.startswith(BIAS_IN_BIOS) for name in data["files"]):
         for name in known:
             require(name, PROFESSIONS, f"{key}.data.professions", "professions of Bias in Bios")
