@@ -36,7 +36,6 @@ from scripts.biasflow.plan.tasks import kind_of, plan_module
 from scripts.biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS, module_of, rule_of
 from scripts.biasflow.text.occupation_templates import PRONOUNS
 
-
 LAST = LastWord()
 logger.addHandler(LAST)
 atexit.register(LAST.say)

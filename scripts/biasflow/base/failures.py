@@ -14,8 +14,8 @@ _INTERRUPTED = ("Terminating processes on user request", "Will exit after finish
 _FULL = tuple(f"[Errno {number}]" for number in (errno.ENOSPC, errno.EDQUOT))
 # What Snakemake raises before the first job -> what to do.
 _RAISED = {
-    "LockException": "another run is at work in this folder, or one was killed and left its lock; if none is at work, add "
-    "--unlock to the command, once, and run it again without",
+    "LockException": "another run is at work in this folder, or one was killed and left its lock; if none is at work, "
+    "add --unlock to the command, once, and run it again without",
     "IncompleteFilesException": "a killed run left results that are not whole; add --rerun-incomplete to the command",
 }
 _JOB = re.compile(

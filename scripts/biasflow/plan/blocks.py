@@ -88,8 +88,8 @@ def _check(block: Block, config: Mapping) -> None:
         for part in ignored:
             if list(getattr(block, part)) != DEFAULTS[part]:
                 raise BiasflowError(
-                    f"config: key '{block.key}.{part}': no task is named, so that nothing is fine-tuned; name one (task), "
-                    f"or leave {part} out"
+                    f"config: key '{block.key}.{part}': no task is named, so that nothing is fine-tuned; "
+                    f"name one (task), or leave {part} out"
                 )
     else:
         kind = config["tasks"][block.task]["kind"]

@@ -48,7 +48,7 @@ def check_methods(methods: Mapping[str, object]) -> None:
             _check_eraser(method["eraser"], method["options"], key)
             if "components" in method["options"]:
                 raise BiasflowError(
-                    f"config: key '{key}.options.components': the grid takes as many as each setting needs; leave it out"
+                    f"config: key '{key}.options.components': a grid takes as many as each setting needs; leave it out"
                 )
             if not ERASERS[method["eraser"]].ordered:
                 ordered = ", ".join(eraser for eraser, entry in ERASERS.items() if entry.ordered)

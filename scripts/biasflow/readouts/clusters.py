@@ -45,8 +45,8 @@ def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Map
 
     recipe: the fields of `loop.Recipe`; what it says of the encoder plays no part, and documents are read as the model
     was trained to (its `reading`). A killed run goes on from what it left in `source.work` (or beside the output),
-    which is removed at the end. BiasflowError: what reading, training and `checkpoints.claim` refuse, vectors that are not
-    finite, and a method that changes nothing."""
+    which is removed at the end. BiasflowError: what reading, training and `checkpoints.claim` refuse, vectors that are
+    not finite, and a method that changes nothing."""
     work = source.work or output.with_suffix(".work")
     with flushed_denormals():
         asked = Recipe.of(recipe)

@@ -103,6 +103,7 @@ def top(**keys) -> dict:
     return {**BASE, **keys}
 
 
+PARTS = ("train", "validation", "test")
 NAN, INFINITE = float("nan"), float("inf")
 DEEP = ("methods.deep", [{"eraser": "leace", "places": "layer[12]"}])
 DERIVED = {"source": "pretrain", "corpus": "planted", "layers": 3}
@@ -258,11 +259,11 @@ MISTAKES = [
     (task("nli", data=None), "tasks.nli.data"),
     (task("cola", data="colla"), "tasks.cola.data"),
     (
-        task("coref", data=dict.fromkeys(("train", "validation", "test"), ["nowhere.conll"])),
+        task("coref", data={part: ["nowhere.conll"] for part in PARTS}),
         "tasks.coref.data.train.0",
     ),
     (
-        task("coref", data={"folder": "nowhere"} | dict.fromkeys(("train", "validation", "test"), ["{folder}/x"])),
+        task("coref", data={"folder": "nowhere"} | {part: ["{folder}/x"] for part in PARTS}),
         "tasks.coref.data.folder",
     ),
     # encoders

@@ -57,16 +57,16 @@ def _asked_of(asked: Asked, name: str, **files: str) -> Dataset:
 def check(task: TaskPlan) -> None:
     """BiasflowError for a selection that there is not, and for one of which no pairs can be made; that of downloaded
     lists is known to have templates when these are there."""
-    name, selections = task.about["selection"], task.about["selections"]
-    require(name, selections, f"tasks.{task.name}.selection", "selections")
-    try:
-        if task.about["occupations"] == PLANTED:
-            words = occupation_pair_words()
-            select(words["occupations"], words["templates"], **selections[name])
-        for name, selection in selections.items():
+    chosen, selections = task.about["selection"], task.about["selections"]
+    require(chosen, selections, f"tasks.{task.name}.selection", "selections")
+    for name, selection in selections.items():
+        try:
             check_words(selection["masculine"], selection["feminine"])
-    except BiasflowError as error:
-        raise BiasflowError(f"config: key 'tasks.{task.name}.selections.{name}': {error}") from error
+            if name == chosen and task.about["occupations"] == PLANTED:
+                words = occupation_pair_words()
+                select(words["occupations"], words["templates"], **selection)
+        except BiasflowError as error:
+            raise BiasflowError(f"config: key 'tasks.{task.name}.selections.{name}': {error}") from error
 
 
 KIND = Kind(
