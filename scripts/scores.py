@@ -4,13 +4,15 @@ import pandas as pd
 
 from scripts._rule import rule
 from scripts.biasflow.base.tabular import read_text_csv, write_csv
+from scripts.biasflow.results.holes import HOLES
 from scripts.biasflow.results.scores import concatenate, read_scores, write_scores
 
 
 def main(smk) -> None:
     with rule(smk):
         write_scores(concatenate(map(read_scores, smk.input.scores)), smk.output.scores)
-        write_csv(pd.concat([read_text_csv(file) for file in smk.input.reasons]), smk.output.reasons)
+        reasons = map(read_text_csv, smk.input.reasons)
+        write_csv(pd.concat([pd.DataFrame(columns=HOLES), *reasons]), smk.output.reasons)
 
 
 if "snakemake" in globals():

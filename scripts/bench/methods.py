@@ -84,33 +84,37 @@ def bench_sweep() -> Iterator[dict]:
 
 @torch.inference_mode()
 def bench_passes() -> Iterator[dict]:
-    """Ten methods at the last layer beside the untouched model, against one plain pass and against ten hooked ones."""
-    model, many = small_bert(2), 10
+    """Ten methods beside the untouched model, at the last layer and in all, against plain and against hooked passes."""
+    torch.manual_seed(0)
+    model, many = BertForSequenceClassification(BertConfig()).eval(), 10
     ids = torch.randint(1000, model.config.vocab_size, (BATCH, TOKENS))
     batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     directions = torch.linalg.qr(torch.randn(model.config.hidden_size, many))[0].T
     erasers = [Eraser.projection(direction[None]) for direction in directions]
-    methods = [Active(str(i), edits=(("layer[-1]", eraser),)) for i, eraser in enumerate(erasers)]
+    size = f"random BERT-base, batch {BATCH} x {TOKENS} tokens, {torch.get_num_threads()} threads"
 
     def plain() -> torch.Tensor:
         return model(**batch).logits
 
-    def hooked() -> list[torch.Tensor]:
-        found = []
-        for active in methods:
-            with edited(model, active.edits):
-                found.append(plain())
-        return found
+    for name, where in (("at the last layer", "last"), ("in all layers", "all")):
+        places = taps.resolve(model, where)
+        methods = [Active(str(i), edits=tuple((place, each) for place in places)) for i, each in enumerate(erasers)]
 
-    def together() -> list[torch.Tensor]:
-        return passes(model, [Active(NONE), *methods], plain, {})
+        def hooked(methods: list[Active] = methods) -> list[torch.Tensor]:
+            found = []
+            for active in methods:
+                with edited(model, active.edits):
+                    found.append(plain())
+            return found
 
-    worst = max(float((a - b).abs().max()) for a, b in zip(together()[1:], hooked(), strict=True))
-    ours, one, each = in_turn(together, plain, hooked)
-    size = f"random BERT of 12 layers x 384, batch {BATCH} x {TOKENS} tokens, {torch.get_num_threads()} threads"
-    name = f"{many} methods at the last layer"
-    yield row(f"{name} against one plain pass", ours, one, f"{size}; 1/ratio is the cost in plain passes")
-    yield row(f"{name} against {many} hooked passes", ours, each, f"{size}; largest difference of a logit {worst:.1e}")
+        def together(methods: list[Active] = methods) -> list[torch.Tensor]:
+            return passes(model, [Active(NONE), *methods], plain, {})
+
+        worst = max(float((a - b).abs().max()) for a, b in zip(together()[1:], hooked(), strict=True))
+        ours, one, each = in_turn(together, plain, hooked)
+        yield row(f"{many} methods {name} against one plain pass", ours, one, f"{size}; 1/ratio: cost in plain passes")
+        note = f"{size}; largest difference of a logit {worst:.1e}"
+        yield row(f"{many} methods {name} against {many} hooked passes", ours, each, note)
 
 
 def bench_contexts() -> Iterator[dict]:

@@ -194,10 +194,9 @@ class Measure:
     """One column of the matrix. better: low, high or neutral (nearer to neutral); group: inside, outside, cost."""
 
     label: str
-    neutral: float | None
+    neutral: float
     better: str
     group: str
-    bounds: tuple[float | None, float | None] = (None, None)
     part: str = "-"
     variant: str = "-"
 
@@ -205,11 +204,11 @@ class Measure:
 def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     """The gaps between genders in a classification, by the variants of them that stand in the matrix."""
     return {
-        "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, (-1, 1), variant=pearson),
-        "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, (0, None), variant=sums),
-        "independence": Measure("independence", 0, "low", OUTSIDE, (0, None), variant=sums),
-        "separation": Measure("separation", 0, "low", OUTSIDE, (0, None), variant=distances),
-        "sufficiency": Measure("sufficiency", 0, "low", OUTSIDE, (0, None), variant=distances),
+        "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, variant=pearson),
+        "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, variant=sums),
+        "independence": Measure("independence", 0, "low", OUTSIDE, variant=sums),
+        "separation": Measure("separation", 0, "low", OUTSIDE, variant=distances),
+        "sufficiency": Measure("sufficiency", 0, "low", OUTSIDE, variant=distances),
     }
 
 
@@ -245,10 +244,10 @@ METRICS = {
         "next_sentence",
         "stimuli",
         measures={
-            "strength": Measure("Strength", 0, "low", INSIDE, (0, None), part="top=10%"),
-            "distance": Measure("Distance", 0, "low", INSIDE, (0, 1), part="top=10%"),
-            "stereotype_score": Measure("Stereotype Score", 0.5, "neutral", INSIDE, (0, 1), variant="original"),
-            "language_model_score": Measure("language-model score", 1, "high", COST, (0, 1), variant="both"),
+            "strength": Measure("Strength", 0, "low", INSIDE, part="top=10%"),
+            "distance": Measure("Distance", 0, "low", INSIDE, part="top=10%"),
+            "stereotype_score": Measure("Stereotype Score", 0.5, "neutral", INSIDE, variant="original"),
+            "language_model_score": Measure("language-model score", 1, "high", COST, variant="both"),
         },
         finetuned=False,
     ),
@@ -257,7 +256,7 @@ METRICS = {
         "metrics.occtmp",
         "masked_words",
         "occupations",
-        measures={"occtmp_diff": Measure("OCCTMP", 0, "low", INSIDE, (0, None))},
+        measures={"occtmp_diff": Measure("OCCTMP", 0, "low", INSIDE)},
         sees=WORDS,
         finetuned=False,
     ),
@@ -266,7 +265,7 @@ METRICS = {
         "metrics.association",
         "vectors",
         "word_tests",
-        measures={"weat_effect_size": Measure("WEAT", 0, "neutral", INSIDE, (-2, 2), variant="target")},
+        measures={"weat_effect_size": Measure("WEAT", 0, "neutral", INSIDE, variant="target")},
         sees=WORDS,
     ),
     "seat": Metric(
@@ -274,7 +273,7 @@ METRICS = {
         "metrics.association",
         "vectors",
         "sentence_tests",
-        measures={"seat_effect_size": Measure("SEAT", 0, "neutral", INSIDE, (-2, 2), variant="cls")},
+        measures={"seat_effect_size": Measure("SEAT", 0, "neutral", INSIDE, variant="cls")},
         sees=FIRST_TOKEN,
     ),
     "ceat": Metric(
@@ -282,7 +281,7 @@ METRICS = {
         "metrics.combined_effect",
         "associations",
         "context_tests",
-        measures={"ceat_effect_size": Measure("CEAT", 0, "neutral", INSIDE, (-2, 2), variant="concepts-spread")},
+        measures={"ceat_effect_size": Measure("CEAT", 0, "neutral", INSIDE, variant="concepts-spread")},
         sees=WORDS,
     ),
     "gender_share": Metric(
@@ -298,7 +297,7 @@ METRICS = {
         "metrics.log_odds",
         "masked_words",
         "planted_occupations",
-        measures={"log_odds_r": Measure("log-odds r", 0, "neutral", INSIDE, (-1, 1))},
+        measures={"log_odds_r": Measure("log-odds r", 0, "neutral", INSIDE)},
         sees=WORDS,
         finetuned=False,
     ),
@@ -307,9 +306,7 @@ METRICS = {
         "metrics.gest",
         "likelihoods",
         "gest_sentences",
-        measures={
-            "gest_stereotype_rate": Measure("GEST rate", 1, "neutral", INSIDE, (0, None), part="all", variant="base10")
-        },
+        measures={"gest_stereotype_rate": Measure("GEST rate", 1, "neutral", INSIDE, part="all", variant="base10")},
         sees=WORDS,
         finetuned=False,
         criticism="GEST: what templates measure changes with their wording (Seshadri et al. 2022)",
@@ -319,9 +316,7 @@ METRICS = {
         "metrics.crows_pairs",
         "likelihoods",
         "crows_pairs",
-        measures={
-            "crows_pairs_score": Measure("CrowS-Pairs", 0.5, "neutral", INSIDE, (0, 1), part="all", variant="exact")
-        },
+        measures={"crows_pairs_score": Measure("CrowS-Pairs", 0.5, "neutral", INSIDE, part="all", variant="exact")},
         sees=WORDS,
         finetuned=False,
         criticism="CrowS-Pairs: many pairs hold no stereotype, or differ in more than the group (Blodgett et al. 2021)",
@@ -333,10 +328,10 @@ METRICS = {
         "stereoset_blanks",
         measures={
             "intrasentence_stereotype_score": Measure(
-                "StereoSet SS", 0.5, "neutral", INSIDE, (0, 1), variant="left-to-right-terms"
+                "StereoSet SS", 0.5, "neutral", INSIDE, variant="left-to-right-terms"
             ),
             "intrasentence_language_model_score": Measure(
-                "StereoSet LMS", 1, "high", COST, (0, 1), variant="left-to-right-terms"
+                "StereoSet LMS", 1, "high", COST, variant="left-to-right-terms"
             ),
         },
         sees=WORDS,
@@ -358,9 +353,7 @@ METRICS = {
         "metrics.winogender",
         "masked_words",
         "winogender",
-        measures={
-            "winogender_r": Measure("Winogender r", 0, "neutral", INSIDE, (-1, 1), part="occupation", variant="bls")
-        },
+        measures={"winogender_r": Measure("Winogender r", 0, "neutral", INSIDE, part="occupation", variant="bls")},
         sees=WORDS,
         finetuned=False,
         criticism="Winogender: its 120 templates can show a bias, not that there is none (Rudinger et al. 2018)",
@@ -371,8 +364,8 @@ METRICS = {
         "probes",
         "probed_texts",
         measures={
-            "compression": Measure("Compression", 1, "low", INSIDE, (0, None), variant="paper-bits-best"),
-            "probe_accuracy": Measure("probe accuracy", 0.5, "low", INSIDE, (0, 1), variant="paper-best"),
+            "compression": Measure("Compression", 1, "low", INSIDE, variant="paper-bits-best"),
+            "probe_accuracy": Measure("probe accuracy", 0.5, "low", INSIDE, variant="paper-best"),
         },
         sees=FIRST_TOKEN,
     ),
@@ -381,7 +374,7 @@ METRICS = {
         "metrics.perplexity",
         "losses",
         "running_text",
-        measures={"perplexity": Measure("perplexity", 1, "low", COST, (1, None))},
+        measures={"perplexity": Measure("perplexity", 1, "low", COST)},
         sees=WORDS,
         finetuned=False,
     ),
@@ -390,7 +383,7 @@ METRICS = {
         "metrics.pseudo_perplexity",
         "likelihoods",
         "sample_of_text",
-        measures={"pseudo_perplexity": Measure("pseudo-perplexity", 1, "low", COST, (1, None))},
+        measures={"pseudo_perplexity": Measure("pseudo-perplexity", 1, "low", COST)},
         sees=WORDS,
         finetuned=False,
     ),
@@ -400,7 +393,7 @@ METRICS = {
         "predictions",
         "test_sets",
         measures={
-            "accuracy": Measure("accuracy", 1, "high", COST, (0, 1)),
+            "accuracy": Measure("accuracy", 1, "high", COST),
             "glue_score": Measure("GLUE score", 1, "high", COST),
         },
         pretrained=False,
@@ -410,7 +403,7 @@ METRICS = {
         "metrics.nli",
         "predictions",
         "occupation_pairs",
-        measures={"nli_fairness": Measure("NLI Fairness Score", 1, "high", OUTSIDE, (0, 1), variant="majority")},
+        measures={"nli_fairness": Measure("NLI Fairness Score", 1, "high", OUTSIDE, variant="majority")},
         pretrained=False,
     ),
     "fairness": Metric(
@@ -419,7 +412,7 @@ METRICS = {
         "heads",
         "classified_texts",
         measures={
-            "accuracy": Measure("accuracy", 1, "high", COST, (0, 1)),
+            "accuracy": Measure("accuracy", 1, "high", COST),
             **_gaps(pearson="train", sums="-", distances="absdiff"),
         },
         sees=FIRST_TOKEN,
@@ -429,7 +422,7 @@ METRICS = {
         "metrics.coreference",
         "clusters",
         "documents",
-        measures={"conll_f1": Measure("CoNLL F1", 1, "high", COST, (0, 1))},
+        measures={"conll_f1": Measure("CoNLL F1", 1, "high", COST)},
         pretrained=False,
         sees=WORDS,
     ),
@@ -450,7 +443,7 @@ METRICS = {
         "metrics.adversary",
         TRAINING,
         "adversaries",
-        measures={"adversary_accuracy": Measure("adversary accuracy", 0.5, "low", INSIDE, (0, 1))},
+        measures={"adversary_accuracy": Measure("adversary accuracy", 0.5, "low", INSIDE)},
         untouched_only=True,
         pretrained=False,
         sees=FIRST_TOKEN,

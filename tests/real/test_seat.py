@@ -33,7 +33,7 @@ TARGET_SENTENCES = {"weat7": 72, "weat7b": 72, "weat8": 56, "weat8b": 56}  # for
 
 
 @pytest.fixture(scope="module")
-def tests():
+def read_tests():
     data = Path(os.environ["BIASFLOW_DATA"])
     catalogue = read_catalogue()
     return {
@@ -49,21 +49,23 @@ def encoder():
 
 
 @pytest.mark.parametrize("name", WORD_TESTS)
-def test_words_have_eight_in_every_set(tests, name):
-    assert tests[name].name == name
-    assert [len(set(getattr(tests[name], role).examples)) for role in "XYAB"] == [8] * 4
+def test_words_have_eight_in_every_set(read_tests, name):
+    assert read_tests[name].name == name
+    assert [len(set(getattr(read_tests[name], role).examples)) for role in "XYAB"] == [8] * 4
 
 
 @pytest.mark.parametrize("name", WORD_TESTS)
-def test_sentences_are_as_many_as_specified_and_have_the_roles_of_the_words(tests, name):
-    sets = {role: getattr(tests[f"sent-{name}"], role) for role in "XYAB"}
-    assert [sets[role].category for role in "XYAB"] == [getattr(tests[name], role).category for role in "XYAB"]
+def test_sentences_are_as_many_as_specified_and_have_the_roles_of_the_words(read_tests, name):
+    sets = {role: getattr(read_tests[f"sent-{name}"], role) for role in "XYAB"}
+    assert [sets[role].category for role in "XYAB"] == [getattr(read_tests[name], role).category for role in "XYAB"]
     expected = [SENTENCES_OF.get(sets[role].category, TARGET_SENTENCES.get(name)) for role in "XYAB"]
     assert [len(set(sets[role].examples)) for role in "XYAB"] == expected
 
 
-def test_paper_as_roles(tests):
-    found = {name: [getattr(test, role).category for role in "XYAB"] for name, test in densray_tests(tests).items()}
+def test_paper_as_roles(read_tests):
+    found = {
+        name: [getattr(test, role).category for role in "XYAB"] for name, test in densray_tests(read_tests).items()
+    }
     assert found == {
         "C6": ["Career", "Family", "MaleNames", "FemaleNames"],
         "C7": ["MaleTerms", "FemaleTerms", "Math", "Arts"],
@@ -71,8 +73,8 @@ def test_paper_as_roles(tests):
     }
 
 
-def test_weat_of_a_small_bert(tests, encoder):
-    for name, test in densray_tests(tests).items():
+def test_weat_of_a_small_bert(read_tests, encoder):
+    for name, test in densray_tests(read_tests).items():
         vectors = embed_test(encoder, test, pooling="target")
         found = weat(*(vectors[role][0] for role in "XYAB"))
         assert found.exact and found.partitions == math.comb(16, 8)
@@ -80,8 +82,8 @@ def test_weat_of_a_small_bert(tests, encoder):
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "first-piece"])
-def test_seat_of_a_small_bert(tests, encoder, pooling):
+def test_seat_of_a_small_bert(read_tests, encoder, pooling):
     for name in SENTENCE_TESTS:
-        vectors = embed_test(encoder, tests[name], pooling=pooling)
+        vectors = embed_test(encoder, read_tests[name], pooling=pooling)
         found = weat(*(vectors[role][0] for role in "XYAB"), ddof=1, ties="inclusive", samples=1000)
         assert not found.exact and 0 < abs(found.effect_size) < 2 and 0 < found.p_value <= 1, name

@@ -6,6 +6,7 @@ import shutil
 import pytest
 import yaml
 
+from scripts.biasflow.base.tabular import read_text_csv
 from scripts.biasflow.papers.paper import load
 from scripts.biasflow.registry import JOBS_OF_READOUTS, rule_of
 from tests.workflow.conftest import ROOT, TINY
@@ -108,3 +109,17 @@ def test_an_optional_encoder_that_is_not_there_is_said_and_left_out(project):
     rows = (project.folder / "results/tiny/plan.csv").read_text().splitlines()
     absent = [row for row in rows if ",other," in row]
     assert absent and all("not run" in row and "mirror" in row for row in absent)
+
+
+def test_a_run_of_which_nothing_can_run_ends_with_the_reason(project):
+    config = {
+        "run": "own",
+        "encoders": {"other": {"source": "local", "path": "other", "optional": True}},
+        "ask": {"inside": {"encoders": ["other"], "methods": ["none"], "metrics": ["strength"]}},
+    }
+    project.configure(config, "own.yaml")
+    done = project.snakemake(config="own.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "not run: 1 cells" in done.stderr
+    (row,) = read_text_csv(project.folder / "results/own/matrix.csv").query("measure == 'strength'").itertuples()
+    assert row.value == "" and row.reason.startswith("encoders.other.path")

@@ -203,7 +203,10 @@ class PreTrainer(Trainer):
         super().__init__(**options)
         self.pool = pool
 
-    def training_step(self, model, inputs, num_items_in_batch=None):
+    def training_step(self, model, inputs, num_items_in_batch=None) -> torch.Tensor:
+        """The loss of a batch (nats), with its gradient left in the parameters: what the Trainer's own step does.
+
+        BiasflowError for a loss that is not finite."""
         model.train()
         parts = PARTS if model.device.type == "cpu" else 1
         loss, found = gradients(model, self._prepare_inputs(inputs), parts=parts, pool=self.pool)

@@ -101,7 +101,8 @@ class EffectDraws:
         s, (x, y) = self.s[:INTERVAL_DRAWS].T, self.sizes  # [words, draws]
         s = s - s.mean(axis=0)
 
-        def combined(counts: np.ndarray) -> np.ndarray:
+        def of_resamples(counts: np.ndarray) -> np.ndarray:
+            """The combined effect in each resample, by VARIANCES: counts [resamples, words] -> [resamples, 2]."""
             of_x, of_y = counts[:, :x] @ s[:x] / x, counts[:, x:] @ s[x:] / y
             mean = (x * of_x + y * of_y) / (x + y)
             spread = (counts @ s**2 / (x + y) - mean**2) * (x + y) / (x + y - self.ddof)
@@ -112,11 +113,11 @@ class EffectDraws:
                 axis=-1,
             )
 
-        low, high = interval(combined, np.arange(x + y) >= x, strata=True, resamples=RESAMPLES)
+        low, high = interval(of_resamples, np.arange(x + y) >= x, strata=True, resamples=RESAMPLES)
         return dict(zip(VARIANCES, zip(low.tolist(), high.tolist(), strict=True), strict=True))
 
     def combined(self, variance: str = "spread") -> CombinedEffect:
-        """The random-effects combination of the draws; NaN with the reason where there are none."""
+        """`random_effects` of the draws, with `variances(variance)`; NaN with the reason where there are none."""
         variances = self.variances(variance)
         return CombinedEffect(reason=self.reason) if self.reason else random_effects(self.effects, variances)
 

@@ -15,16 +15,16 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from scripts.biasflow.overview.judgements import COST, distances
-from scripts.biasflow.overview.maps import OWN, name_of
+from scripts.biasflow.overview.maps import UNTOUCHED, name_of
+from scripts.biasflow.plan.blocks import RANDOM
 from scripts.biasflow.results.first_table import SETTINGS
-from scripts.biasflow.results.matrix import by_rows
+from scripts.biasflow.results.matrix import OWN, by_rows
 from scripts.biasflow.results.scores import NA
 from scripts.biasflow.results.statistics import cluster_interval, t_interval
 
 LEAST_ROWS = 5  # methods below which two measures are not said to agree
 LEAST_CLUSTERS = 3
 ENCODERS, SEEDS, ITEMS = "encoders", "seeds", "items"
-RANDOM = "random"  # a strategy: encoders that were never trained
 UNIT = ["encoder", "seed"]
 CAPTION = (
     "Rank correlation (Spearman) of the distances from neutral that two measures of bias find for the methods on the "
@@ -32,7 +32,7 @@ CAPTION = (
     f"Ranks are those among the methods on one model, {LEAST_ROWS} or more; a measure of the encoder as pre-trained is "
     "compared with the mean over the seeds of a fine-tuning. The interval (95 %, bootstrap) draws whole encoders, from "
     "three on, or else whole seeds, from three on: methods on one model are not independent. Settings of a grid are "
-    "left out."
+    "left out; random controls count as methods."
 )
 
 
@@ -160,8 +160,8 @@ def sentences(pairs: pd.DataFrame) -> list[str]:
     if len(known):
         agree, against = (known["low"] > 0).sum(), (known["high"] < 0).sum()
         said.append(
-            f"Of {len(known)} pairs of measures with an interval, {agree} agree on the methods (it lies above 0), "
-            f"{against} put them in the opposite order (below 0), and {len(known) - agree - against} do neither surely."
+            f"Pairs of measures with an interval: {len(known)}. Agree on the methods (it lies above 0): {agree}; put "
+            f"them in the opposite order (below 0): {against}; neither surely: {len(known) - agree - against}."
         )
     for over, block in pairs[pairs["low"].isna()].groupby(["encoders", "seeds"], sort=False):
         some = "the pair" if len(block) == 1 else f"the {len(block)} pairs"
@@ -219,7 +219,8 @@ def conflicts(found: pd.DataFrame) -> list[Conflict]:
     """Where two measures put two methods in opposite orders, each beyond doubt; the largest first.
 
     Beyond doubt is, with three encoders or more (of all of them together), or else three seeds of a model, a difference
-    whose t interval over these excludes 0; otherwise two intervals over items that do not overlap."""
+    whose t interval over these excludes 0; otherwise two intervals over items that do not overlap. There is no
+    correction for how many are looked at."""
     several = found["encoder"].nunique() >= LEAST_CLUSTERS
     scopes = [("all encoders", found)] if several else list(found.groupby("encoder", sort=False))
     all_of_them = [each for where, block in scopes for each in _conflicts(where, block, several)]
@@ -246,19 +247,20 @@ def _orders(rows: pd.DataFrame, cluster: str) -> dict[tuple[str, str], tuple[int
         rows.pivot_table(index=cluster, columns="name", values=column, dropna=False)
         for column in ("distance", "low", "high")
     )
-    untouched = wide.get(name_of(NA, "none", NA), pd.Series(dtype=float)).mean()
+    untouched = wide.get(UNTOUCHED, pd.Series(dtype=float)).mean()
     over = {"encoder": ENCODERS, "seed": SEEDS}[cluster] if len(wide) >= LEAST_CLUSTERS else ITEMS
     found = {}
     for one, two in combinations(sorted(wide.columns), 2):
-        difference = (wide[one] - wide[two]).dropna()
+        both = wide.index[wide[[one, two]].notna().all(axis=1)]  # what only one of them was measured on says nothing
+        if both.empty:
+            continue
+        difference = wide.loc[both, one] - wide.loc[both, two]
         if over == ITEMS:
-            below = high[one].mean() < low[two].mean()
-            sure = below or high[two].mean() < low[one].mean()
+            ends = (low.loc[both, one] - high.loc[both, two]).mean(), (high.loc[both, one] - low.loc[both, two]).mean()
         else:
             ends = t_interval(difference.to_numpy())
-            sure = ends[0] > 0 or ends[1] < 0
-        if sure:
-            scale = untouched if untouched > 0 else max(wide[one].mean(), wide[two].mean())
+        if ends[0] > 0 or ends[1] < 0:
+            scale = untouched if untouched > 0 else wide.loc[both, [one, two]].mean().max()
             size = abs(difference.mean())
             found[one, two] = int(np.sign(difference.mean())), float(size / scale), over
     return found

@@ -18,8 +18,10 @@ from scripts.biasflow.overview.agreement import (
     sentences,
 )
 from scripts.biasflow.overview.judgements import COST, DIFFERS, verdict
-from scripts.biasflow.overview.maps import GROUPS, Map, maps
+from scripts.biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from scripts.biasflow.overview.tradeoff import Plot, plots
+from scripts.biasflow.plan.blocks import RANDOM
+from scripts.biasflow.plan.methods import control_of
 from scripts.biasflow.results.holes import NOT_RUN
 from scripts.biasflow.results.matrix import criticisms
 from scripts.biasflow.results.scores import NA, NONE
@@ -133,7 +135,7 @@ def contents(matrix: pd.DataFrame, plan: pd.DataFrame, scores: pd.DataFrame) -> 
 
 
 def _untouched(found: Map) -> list[Measured]:
-    own = found.cells[found.cells["name"] == found.rows.index[0]]
+    own = found.cells[found.cells["name"] == UNTOUCHED]
     own = own[own["untouched"].notna()]
     return [_measured(found, row) for row in own.itertuples()]
 
@@ -281,21 +283,33 @@ def _summary(found: Sequence[Map], untouched: Mapping[str, Sequence[Measured]], 
     cells = sum(n for _, n, _ in not_run)
     return [
         *lines[:7],
-        f"not run: {cells} cells, for {len(not_run)} reasons" if not_run else "all that was asked for was run",
+        f"not run: {cells} cells, for {len(not_run)} reason(s)" if not_run else "all that was asked for was run",
     ]
 
 
 def _best(found: Map) -> list[str]:
+    """The viable method with the least bias, of those with most measures, and what its controls leave. Random
+    directions are no method, whatever they leave, nor is an encoder that was never trained. Medians over measures: a
+    small change is many times the distance of an untouched model that is nearly neutral."""
     bias = found.cells[(found.cells["group"] != COST) & found.cells["left"].notna()]
-    changed = bias[bias["viable"] & (bias["name"] != found.rows.index[0])]
-    if changed.empty:
+    rows = bias[~bias["name"].eq(UNTOUCHED) & ~bias["strategy"].eq(RANDOM)].drop_duplicates("name")
+    table = bias.pivot_table(index="name", columns="header", values="left")
+    methods = table.loc[rows.loc[rows["viable"] & rows["method"].map(control_of).isna(), "name"]]
+    if methods.empty:
         return []
-    table = changed.pivot_table(index="name", columns="header", values="left")
-    whole = table.dropna()
-    mean = (whole if len(whole) else table).mean(axis=1)
-    if mean.min() >= 1:
-        return [f"{found.title}: none of the {len(mean)} viable leaves less bias than there was untouched"]
+    measures = methods.notna().sum(axis=1)
+    left = methods[measures == measures.max()].median(axis=1)
+    if left.min() >= 1:
+        return [f"{found.title}: none of the {len(left)} viable leaves less bias than there was untouched"]
+    best = left.idxmin()
+    controls = [
+        name
+        for name, method in rows[["name", "method"]].itertuples(index=False)
+        if (of := control_of(method)) and name.replace(method, of) == best
+    ]
+    at_random = table.loc[controls, methods.loc[best].notna()].dropna().median(axis=1)
+    beside = f"; random directions in its place leave {at_random.mean():.0%}" if len(at_random) else ""
     return [
-        f"{found.title}: least bias of the {len(mean)} viable: {mean.idxmin()} "
-        f"({mean.min():.0%} of the untouched distance left, mean of {table.shape[1]} measures)"
+        f"{found.title}: least bias of the {len(left)} viable: {best} "
+        f"({left.min():.0%} of the untouched distance left, median of {measures.max()} measures{beside})"
     ]

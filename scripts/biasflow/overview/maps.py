@@ -11,10 +11,9 @@ import pandas as pd
 from scripts.biasflow.overview.judgements import COST, keeps, left
 from scripts.biasflow.registry import WITH
 from scripts.biasflow.results.first_table import SETTINGS
-from scripts.biasflow.results.matrix import PLAIN
+from scripts.biasflow.results.matrix import OWN, PLAIN
 from scripts.biasflow.results.scores import NA, NONE
 
-OWN = (NA, "own")
 UNTOUCHED = "none (untouched)"
 ROW = ["strategy", "method", "setting"]
 COLUMN = ["measure", "dataset"]

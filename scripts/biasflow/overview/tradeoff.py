@@ -111,7 +111,7 @@ def _plot(both: pd.DataFrame, bias, cost) -> Plot:
     points = [
         Point(
             row.Index,
-            _kind(place, row, on_front[place]),
+            _kind(row, on_front[place]),
             across.place(row.value_cost),
             up.place(distance[place]),
             _bar(across, row.low_cost, row.high_cost),
@@ -134,8 +134,8 @@ def _plot(both: pd.DataFrame, bias, cost) -> Plot:
     )
 
 
-def _kind(place: int, row, on_front: bool) -> str:
-    if place == 0:
+def _kind(row, on_front: bool) -> str:
+    if row.Index == UNTOUCHED:
         return "untouched"
     return "front" if on_front else "grid" if row.grid else "other"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.results.captions import first_sentence
 
 HERE = Path(__file__).parent
 DECIMALS = 4
@@ -60,7 +61,7 @@ class PaperText:
         """(first sentence of its caption, the file that a browser shows) of every target."""
         return [
             (
-                caption.partition(". ")[0].rstrip(".") + ".",
+                first_sentence(caption)[0],
                 next(file for file in self.files(kind, target) if file.endswith(_SHOWN)),
             )
             for kind in _SUFFIXES

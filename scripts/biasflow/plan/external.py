@@ -16,6 +16,8 @@ from scripts.biasflow.plan.datasets import (
     AUTHORS_STIMULI,
     CHINESE_ARTICLES,
     CHINESE_TEXT,
+    TEXTS,
+    WIKITEXT,
     context_files,
     fitting_files,
 )
@@ -103,9 +105,9 @@ def files_read(config: Mapping, catalogue: Catalogue, facts: Facts, found: Plan)
         given = (names for step in task.kind.steps for names in step.sources(task, catalogue).values())
         files |= {file for names in given for file in names}
     names = {file.removeprefix(f"{CORPORA}/") for file in files}
-    for name in [name for name in names if "wikitext-2" in name]:
-        names |= {f"wikitext-2-{'test' if '-test' in name else 'train'}", "google-analogies"}  # words that are counted
-    names |= {article for name in names if name.endswith(f"/{CHINESE_TEXT}.txt") for article in CHINESE_ARTICLES}
+    for text in {Path(name).name.partition(".")[0] for name in names if "/data/texts/" in name} & set(TEXTS):
+        part = "test" if text.endswith("-test") else "train"
+        names |= {*CHINESE_ARTICLES} if text == CHINESE_TEXT else {f"{WIKITEXT}-{part}", "google-analogies"}
     names |= {"stereoset-dev" for name in names if name.endswith("stereoset-swapped.csv")}
     names |= {AUTHORS_STIMULI[Path(name).stem] for name in names if Path(name).stem in AUTHORS_STIMULI}
     return sorted(name for name in names if name in catalogue.files)

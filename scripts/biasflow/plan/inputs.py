@@ -75,5 +75,5 @@ class Inputs:
     def digest(self) -> str:
         """Changes with everything that plan.csv and names.csv show."""
         shown = {key: self.config[key] for key in ("encoders", "tasks", "methods", "ask", "papers", "metrics")}
-        text = json.dumps([shown, {name: dict(about) for name, about in self.facts.architectures.items()}], default=str)
+        text = json.dumps([shown, vars(self.facts)], default=str)
         return hashlib.sha256(text.encode()).hexdigest()

@@ -15,6 +15,7 @@ NONE, GRID = "none", "grid"
 # random directions in place of those that were fitted (a grid has none).
 OF_PRETRAINED, RANDOM, DRAWS = "-pretrained", "-random", 5
 VARIANT = re.compile(rf"({OF_PRETRAINED}|{RANDOM}\d)$")
+CONTROL = re.compile(rf"random|(?P<of>.+){RANDOM}\d")  # the first: the method of the eraser of that name
 PLACE = re.compile(r"all|last|last\.cls|pooled|each|layer\[(?P<layer>-?\d+)\](\.cls|\.attention\.(query|key|value))?")
 
 
@@ -32,6 +33,13 @@ def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
             if not isinstance(method, Mapping):
                 found |= {f"{name}{RANDOM}{seed}": _with(method, control=seed) for seed in range(DRAWS)}
     return {**found, **methods}
+
+
+def control_of(name: str) -> str | None:
+    """The method that the one of this name is a control of: random directions in its place; "" if in that of no method
+    in particular, None for what is no control."""
+    control = CONTROL.fullmatch(name)
+    return control and (control["of"] or "")
 
 
 def _with(method: object, **keys: object) -> object:

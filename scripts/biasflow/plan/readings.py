@@ -41,7 +41,7 @@ class Readings:
         return self._jobs[wildcards.encoder, wildcards.training, wildcards.block, name]
 
     def inputs(self, name: str) -> Callable[..., Named]:
-        """The model, the methods fitted to it, and the data."""
+        """Wildcards -> the model, the methods fitted to it, and the data, but for what the job itself reads first."""
 
         def inputs(wildcards) -> Named:
             readings = self.of(wildcards, name)
@@ -57,7 +57,7 @@ class Readings:
         return inputs
 
     def spares(self, name: str) -> Callable[..., list[str]]:
-        """The files that spare it work."""
+        """Wildcards -> the files that spare it work."""
 
         def spares(wildcards) -> list[str]:
             found = [files for reading in self.of(wildcards, name) for files in reading.dataset.spares.values()]
@@ -66,7 +66,7 @@ class Readings:
         return spares
 
     def modules(self, name: str) -> Callable[..., list[str]]:
-        """The modules that it imports by name."""
+        """Wildcards -> the modules that it imports by name."""
 
         def modules(wildcards) -> list[str]:
             readings = self.of(wildcards, name)
@@ -76,7 +76,7 @@ class Readings:
         return modules
 
     def params(self, name: str) -> Callable[..., list[Named]]:
-        """For each readout and dataset its module, file, methods, data and options."""
+        """Wildcards -> for each readout and dataset its module, file, methods, data and options."""
         return lambda wildcards: [self._params(reading) for reading in self.of(wildcards, name)]
 
     def given(self, wildcards) -> Named:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 import pandas as pd
 
+from scripts.biasflow.results.captions import first_sentence
 from scripts.biasflow.results.latex import LONG_TEXT  # up to which a column does not wrap
 from scripts.biasflow.results.page import page
 
@@ -94,10 +95,10 @@ def html_table(
         alike = []  # nothing would be left
     kept = [column for column in shown if column not in alike]
     kinds = [_kind(shown[column], column in numeric, roles.get(column)) for column in kept]
-    first, _, rest = caption.partition(". ")
+    first, rest = first_sentence(caption)
     return _PAGE.render(
         title=title,
-        first=first.removesuffix(".") + "." if first else "",
+        first=first,
         rest=rest,
         everywhere=[f"{headers[column]}: {said[column][0]}" for column in alike if said[column][0]],
         empty=[headers[column] for column in alike if not said[column][0]],

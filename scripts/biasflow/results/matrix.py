@@ -16,6 +16,7 @@ ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset",
 VALUES = ["value", "n", "unit", "low", "high", "interval", "untouched"]
 COLUMNS = [*ROW, "label", "group", *VALUES, "neutral", "better", "in_training", "reason"]
 PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
+OWN = (NA, "own")  # the heads of a model as it was trained, if it has any
 SEEDS, ITEMS, DRAWS = "seeds", "items", "draws"
 DRAWN = ["split_seed", "readout_seed", "head_seed"]
 UNDEFINED = "measured, but not defined for what was found"

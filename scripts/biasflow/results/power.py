@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.results.matrix import by_rows
-from scripts.biasflow.results.scores import NA, NONE
+from scripts.biasflow.results.matrix import OWN, PLAIN, by_rows
+from scripts.biasflow.results.scores import NONE
 from scripts.biasflow.results.statistics import sd_interval, seeds_needed
 
 SIZES = {"half": 0.5, "quarter": 0.25, "tenth": 0.1}  # of the distance from neutral
@@ -29,7 +29,7 @@ def power(scores: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
     each of two groups), note (TOO_FEW, where a single seed was measured).
 
     families: encoder -> family, of `results.families`."""
-    own = scores[(scores["method"] == NONE) & scores["strategy"].isin([NA, "plain"]) & scores["head"].isin([NA, "own"])]
+    own = scores[(scores["method"] == NONE) & scores["strategy"].isin(PLAIN) & scores["head"].isin(OWN)]
     own = own.assign(family=own["encoder"].map(lambda name: families.get(name, name)))
     rows = []
     for (name, part, variant), measure in by_rows().items():

@@ -120,6 +120,7 @@ def _displayed(column: pd.Series, decimals: int, least_p: float = 0) -> pd.Serie
     signed = str(column.name).endswith(DIFFERENCE)
 
     def show(value: object) -> str:
+        """A cell; what is no float is shown as it is."""
         if pd.isna(value):
             return ""
         if is_bool_dtype(column):

@@ -131,6 +131,17 @@ def test_contradictions_are_beyond_doubt():
     assert not conflicts(observations(concatenate([strength(UP), occtmp(UP)])))
 
 
+def test_methods_of_other_seeds_are_not_compared():
+    """a has seed 0 alone and b seed 1 alone: whatever their intervals, nothing is said of the two."""
+    scores = [
+        side({method: value for method, value in order.items() if method != absent}, seed=seed)
+        for seed, absent in (("0", "b"), ("1", "a"))
+        for side, order in ((gap, UP), (independence, DOWN))
+    ]
+    pairs = {frozenset((each.better, each.worse)) for each in conflicts(observations(concatenate(scores)))}
+    assert {"a", "b"} not in pairs and {"a", "d"} in pairs and len(pairs) == 9
+
+
 def test_contradictions_over_seeds_and_over_encoders():
     rng = np.random.default_rng(0)
 
@@ -150,7 +161,7 @@ def test_contradictions_over_seeds_and_over_encoders():
 def test_what_is_said_counts_what_was_found():
     scores = [side for seed in range(3) for side in (gap(UP, seed=str(seed)), independence(UP, seed=str(seed)))]
     said = " ".join(sentences(agreement(observations(concatenate(scores)))))
-    assert "1 pairs" in said or "1 pair" in said
+    assert "with an interval: 1." in said and "(it lies above 0): 1;" in said and "(below 0): 0;" in said
     alone = " ".join(sentences(agreement(observations(concatenate(scores[:2])))))
     assert "1 encoder and 1 seed" in alone
     assert len(sentences(agreement(observations(strength(UP))))) == 1

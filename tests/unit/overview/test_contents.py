@@ -9,7 +9,7 @@ from scripts.biasflow.overview.maps import UNTOUCHED, maps, name_of
 from scripts.biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
 from scripts.biasflow.registry import METRICS
 from scripts.biasflow.results.matrix import matrix
-from scripts.biasflow.results.scores import tidy
+from scripts.biasflow.results.scores import concatenate, tidy
 from tests.unit.overview import made_up
 
 
@@ -148,6 +148,53 @@ def test_what_was_not_run_stands_once_and_the_summary_is_short(whole):
     assert whole.not_run == [("metrics.seat: no <data> & such", 1, "seat")]
     assert len(whole.summary) <= 8 and "not run: 1 cells" in whole.summary[-1]
     assert any("zeta" in line for line in whole.summary)  # the viable one with the least bias; alpha is not viable
+
+
+def least(**values):
+    """What the summary says of the methods of a made-up encoder, beside those of every run: (strength, perplexity)."""
+    scored = made_up.scores(**values)
+    summary = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
+    return next(line for line in summary if line.startswith("bert, as pre-trained: "))
+
+
+def test_random_directions_are_no_method_whatever_they_leave():
+    controls = {"zeta-random0": (1.6, 10.0), "zeta-random1": (1.8, 10.0), "gamma-random0": (0.1, 10.0)}
+    said = least(**controls, random=(0.2, 10.0))
+    assert "least bias of the 3 viable: zeta (50% " in said and said.endswith("in its place leave 85%)")
+    assert "random" not in least()
+    assert "least bias of the 4 viable: zeta-pretrained (25% " in least(**{"zeta-pretrained": (0.5, 10.0)})
+
+
+def test_controls_alone_are_no_best_method():
+    scored = made_up.scores(**{"zeta-random0": (0.1, 10.0)})
+    scored = scored[scored["method"].isin(["none", "zeta-random0"])]
+    summary = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
+    assert not any(line.startswith("bert, as pre-trained: ") for line in summary)
+
+
+def test_methods_are_compared_on_as_many_measures():
+    """Of OCCTMP alone omega leaves least; it says nothing of what the others were measured by."""
+    scored = made_up.scores(omega=(0.0, 10.0))
+    scored = scored[~((scored["method"] == "omega") & scored["metric"].isin(["strength", "distance"]))]
+    occtmp = [{"method": m, "metric": "occtmp_diff", "value": v} for m, v in (("none", 1.0), ("omega", 0.1))]
+    scored = concatenate([scored, tidy(pd.DataFrame(occtmp), encoder="bert", dataset="data")])
+    summary = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
+    assert any("of the 3 viable: zeta (50% " in line and "median of 2 measures)" in line for line in summary)
+
+
+def test_one_measure_that_was_neutral_already_does_not_decide():
+    """OCCTMP of 0.001 becomes 0.1 under zeta: a hundred times as far, and next to nothing."""
+    values = (("none", 0.001), ("zeta", 0.1), ("gamma", 0.001), ("beta", 0.001))
+    occtmp = [{"method": method, "metric": "occtmp_diff", "value": value} for method, value in values]
+    scored = concatenate([made_up.scores(), tidy(pd.DataFrame(occtmp), encoder="bert", dataset="data")])
+    summary = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
+    assert any("of the 3 viable: zeta (50% " in line and "median of 3 measures)" in line for line in summary)
+
+
+def test_a_map_without_the_untouched_model_calls_no_row_so():
+    scored = made_up.scores()
+    (only,) = maps(matrix(scored[scored["method"] != "none"], made_up.plan(scored)))
+    assert {point.kind for plot in plots(only) for point in plot.points} == {"front"}
 
 
 def test_what_is_known_against_a_measure_is_said_where_it_stands(whole):

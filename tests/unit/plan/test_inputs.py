@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -311,6 +312,8 @@ def test_the_digest_follows_what_the_plan_shows(tmp_path):
     other = resolve(changed(("ask.nli-methods.seeds", [1]), config=find.config), SCHEMA)
     assert find.digest() == found("config", tmp_path).digest()
     assert find.digest() != Inputs(other, find.facts, plan(other, find.facts), CATALOGUE).digest()
+    gone = replace(find.facts, missing={next(iter(find.config["encoders"])): "it is not there"})
+    assert find.digest() != Inputs(find.config, gone, plan(find.config, gone), CATALOGUE).digest()
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -363,6 +366,9 @@ def test_the_external_files_of_stimuli():
     own = ("encoders.own.corpus", "mine.txt")
     assert files_of(asked("strength"), own) == ["gender-swapped-dev"]
     assert set(files_of(asked("strength", methods=["none", "leace"]), own)) == {"gender-swapped-dev"} | corpus
+    for run in ("my-test", "wikitext-2-test"):  # a run's name says nothing of what it reads
+        assert set(files_of(asked("strength"), ("run", run))) == {"gender-swapped-dev"} | corpus
+        assert files_of(asked("strength"), own, ("run", run)) == ["gender-swapped-dev"]
     test = ("metrics.strength.stimuli", ["stereoset-authors-test"])
     assert files_of(asked("strength"), own, test) == ["gender-swapped-test"]
 

@@ -7,7 +7,17 @@ from scripts.biasflow.encoders import places
 from scripts.biasflow.methods.fitted import Active
 from scripts.biasflow.methods.grid import PLACES, all_settings, edits_of, name_of_setting
 from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.plan.methods import PLACE, erasers, missing_layer, needs_origin, sources, unseen_setting
+from scripts.biasflow.plan.methods import (
+    PLACE,
+    control_of,
+    erasers,
+    methods_of_erasers,
+    missing_layer,
+    needs_origin,
+    sources,
+    unseen_setting,
+    with_variants,
+)
 from scripts.biasflow.readouts.states import reaching
 from scripts.biasflow.registry import FIRST_TOKEN, SENTENCE, WORDS
 from tests.unit.plan.configs import SCHEMA, changed
@@ -84,3 +94,11 @@ def test_what_a_method_is_fitted_with():
     assert [name for name, _ in erasers(methods["both"])] == ["leace", "pca"]
     assert sources(methods["dawkins2024"]) == {"pairs"} and not needs_origin(methods["dawkins2024"])
     assert needs_origin(methods["dawkins2024-pretrained"]) and erasers([]) == [] and sources([]) == set()
+
+
+def test_controls_are_known_by_their_names():
+    methods = with_variants(methods_of_erasers())
+    of = {name: base for name in methods if (base := control_of(name)) is not None}
+    assert of.pop("random") == ""
+    assert set(of.values()) <= set(methods_of_erasers()) and "leace-pretrained" not in of
+    assert set(of) == {name for name, (step, *_) in methods.items() if step.get("control") is not None}

@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 
+from scripts.biasflow.results.captions import first_sentence
 from scripts.biasflow.results.tables import merge_published, readable, with_bound, write_table
 
 FRAME = pd.DataFrame(
@@ -125,3 +126,11 @@ def test_a_page_leaves_out_what_says_nothing_and_names_it(tmp_path):
     assert csv.startswith("a,encoder,gone")
     assert len(Cells(write(frame.head(1), tmp_path)[2]).texts) == 6  # of one row all is shown
     assert len(Cells(write(frame[["encoder", "gone"]], tmp_path)[2]).texts) == 6  # something must be left
+
+
+def test_the_first_sentence_of_a_caption():
+    assert first_sentence("Numbers of Liang et al. (2020), and ours. The rest. More.") == (
+        "Numbers of Liang et al. (2020), and ours.",
+        "The rest. More.",
+    )
+    assert first_sentence("Alone") == first_sentence("Alone.") == ("Alone.", "") and first_sentence("") == ("", "")
