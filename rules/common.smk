@@ -47,8 +47,11 @@ try:
 except BiasflowError as error:
     sys.exit(f"biasflow: {error}")
 
+# Snakemake knows its executor only when this file is read: a cluster is given a number of jobs, and no cores (but by -n).
 # A job of a cluster plans again, on its own machine: what it is given was decided before.
-DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or not workflow.local_exec)
+GIVEN = workflow.resource_settings
+SUBMITS = GIVEN.nodes is not None and (GIVEN.cores is None or workflow.output_settings.dryrun)
+DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or SUBMITS)
 PATHS = Paths(config["run"])
 RESULTS = PATHS.root
 STARTED = time.time()
