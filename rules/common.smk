@@ -47,10 +47,10 @@ try:
 except BiasflowError as error:
     sys.exit(f"biasflow: {error}")
 
-# Snakemake knows its executor only when this file is read: a cluster is given a number of jobs, and no cores (but by -n).
+# Snakemake sets its executor when it has read this file: what submits jobs is given their number, and no cores. (A dry run
+# is given cores: of device: auto it shows this machine's.)
+SUBMITS = workflow.resource_settings.cores is None and workflow.resource_settings.nodes is not None
 # A job of a cluster plans again, on its own machine: what it is given was decided before.
-GIVEN = workflow.resource_settings
-SUBMITS = GIVEN.nodes is not None and (GIVEN.cores is None or workflow.output_settings.dryrun)
 DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or SUBMITS)
 PATHS = Paths(config["run"])
 RESULTS = PATHS.root

@@ -3,7 +3,6 @@
 import contextlib
 import difflib
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 
 from jsonschema import FormatChecker
@@ -61,7 +60,7 @@ def _formats(catalogue: Catalogue) -> FormatChecker:
     formats = FormatChecker(formats=())
 
     def is_file(path: object, names: Collection[str] = ()) -> bool:
-        if isinstance(path, str) and path not in names and not is_expanded(path) and not Path(path).is_file():
+        if isinstance(path, str) and path not in names and not Path(path).is_file():
             close = difflib.get_close_matches(path, names, n=1)
             raise BiasflowError(f"there is no file {path}" + (f"; did you mean {close[0]!r}?" if close else ""))
         return True
@@ -76,7 +75,13 @@ def _formats(catalogue: Catalogue) -> FormatChecker:
             raise BiasflowError(f"there is no {MANIFEST} in the folder {path!r}")
         return True
 
-    checks = {"file": is_file, "catalogued": partial(is_file, names=list(catalogue.files)), "folder": is_folder}
+    def is_catalogued(path: object) -> bool:
+        return is_file(path, list(catalogue.files))
+
+    def is_pattern(path: object) -> bool:  # tasks look for what patterns stand for
+        return (isinstance(path, str) and is_expanded(path)) or is_catalogued(path)
+
+    checks = {"file": is_file, "catalogued": is_catalogued, "pattern": is_pattern, "folder": is_folder}
     for name, check in (checks | {"mirror": is_mirror}).items():
         formats.checks(name, raises=BiasflowError)(check)
     return formats

@@ -253,6 +253,7 @@ MISTAKES = [
     (metric("ceat", text="nowhere.jsonl"), "metrics.ceat.text"),
     (task("bios", data={"files": ["bias-in-bios-dve"]}), "tasks.bios.data.files.0"),
     (task("bios", data={"files": ["nowhere.csv"]}), "tasks.bios.data.files.0"),
+    (task("bios", data={"files": ["bios*.csv"]}), "tasks.bios.data.files.0"),
     (task("bios", data={"files": ["bias-in-bios-dev"]}, labour="nowhere.csv"), "tasks.bios.labour"),
     (task("nli", data={"train": ["snli-trian"], "test": ["snli-test"]}), "tasks.nli.data.train.0"),
     (task("nli", data={"train": [], "test": ["snli-test"]}), "tasks.nli.data.train"),
