@@ -27,8 +27,13 @@ WHOLE_NUMBER = re.compile(r"[0-9]{1,3}(\.0+)?")
 KEPT_COLUMNS = ("profession", "women", "men", "kept", "reason")
 
 
-def read_bios(path: str | Path, *, professions: Sequence[str] | None = PROFESSIONS) -> pd.DataFrame:
-    """The biographies of one file: a table with the columns text, profession, gender, name, scrubbed (all text).
+def collect_bios(
+    files: Mapping[str, str | Path], *, professions: Sequence[str] | None = PROFESSIONS
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The biographies of several files (name -> path), one after the other, and what was read and left out.
+
+    The first table has the columns text, profession, gender, name, scrubbed (all text). The second has one row per
+    file: file (its name), read, no_profession, duplicate, conflicting, kept; read is the sum of the other four.
 
     Formats, told by content: Parquet, JSON lines, tab-separated with a header (quotes are plain characters), CSV with a
     header, and the pickle BIOS.pkl of the original distribution, of which nothing but plain values is ever built.
@@ -43,23 +48,13 @@ def read_bios(path: str | Path, *, professions: Sequence[str] | None = PROFESSIO
     name        its parts joined by "|" ("Ada||King" of ("Ada", "", "King")), or as the file has it; "" where unknown.
     scrubbed    the source's own text without names and pronouns, "" where it has none.
 
-    Left out, and counted by `collect_bios`: rows without a profession; repeated texts (outer blanks apart), but for the
-    first; all copies of a text that occurs with two professions or two genders, since no copy can be trusted. So no
-    text can be in two parts of a split. BiasflowError names the file, the place (line, row or record, from 1) and the
-    value: a column that is missing or there twice, a row longer or shorter than the header (as where a comma in a text
-    is not quoted), an empty text, an unknown profession or gender, a name that is no text, half a character (a lone
-    surrogate), a JSON array in place of lines, a pickle that asks for any global; or the file that has no biography or
-    cannot be read."""
-    return collect_bios({str(path): path}, professions=professions)[0]
-
-
-def collect_bios(
-    files: Mapping[str, str | Path], *, professions: Sequence[str] | None = PROFESSIONS
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The biographies of several files (name -> path), one after the other, and what was read and left out.
-
-    The first table is that of `read_bios`, with repeated texts left out across files. The second has one row per file:
-    file (its name), read, no_profession, duplicate, conflicting, kept; read is the sum of the other four."""
+    Left out, and counted: rows without a profession; texts that are repeated (outer blanks apart), in any of the files,
+    but for the first; all copies of a text that occurs with two professions or two genders, since no copy can be
+    trusted. So no text can be in two parts of a split. BiasflowError names the file, the place (line, row or record,
+    from 1) and the value: a column that is missing or there twice, a row longer or shorter than the header (as where a
+    comma in a text is not quoted), an empty text, an unknown profession or gender, a name that is no text, half a
+    character (a lone surrogate), a JSON array in place of lines, a pickle that asks for any global; or the file that
+    has no biography or cannot be read."""
     paths = {name: Path(path) for name, path in files.items()}
     tables = [_checked(path, read_biographies(path), professions).assign(file=name) for name, path in paths.items()]
     if not tables:

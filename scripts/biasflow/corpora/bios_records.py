@@ -26,7 +26,7 @@ def read_biographies(path: Path) -> pd.DataFrame:
     """One row per record, one column per name of COLUMNS, values as they are (None where there is none).
 
     The index, named line, row or record, is the place in the file, from 1. attrs["hub"]: whether the columns have the
-    names of the hub's files. Formats and errors as `bios.read_bios` has them."""
+    names of the hub's files. Formats and errors as `bios.collect_bios` has them."""
     pickled = path.suffix in (".pkl", ".pickle")
     try:
         with open(path, "rb") as stream:

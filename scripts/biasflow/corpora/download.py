@@ -3,60 +3,22 @@
 import contextlib
 import csv
 import logging
-import re
 import shutil
 import signal
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-
-import requests
-from tqdm import tqdm
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, InvalidHeader, NewConnectionError, ProxyError
-from urllib3.util import Retry as RetryAfter
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import sha256, whole_file
 from scripts.biasflow.corpora.catalogue import MANIFEST, Entry
-from scripts.biasflow.corpora.form import PAGE, check_form, refuse_page
+from scripts.biasflow.corpora.form import check_form, refuse_page
 from scripts.biasflow.corpora.lock import agree
 from scripts.biasflow.corpora.origins import VERIFIED_BY, Origin
+from scripts.biasflow.corpora.transfer import Limits, PassingError, Retry, download
 
 log = logging.getLogger(__name__)
-
-BLOCK = 1 << 16  # the most bytes that are written at once
-PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses that a later attempt may mend
-
-
-@dataclass(frozen=True)
-class Retry:
-    """How to insist: waits of first_wait * 2^k seconds (no jitter) up to longest_wait, or as Retry-After says."""
-
-    attempts: int = 5
-    first_wait: float = 1.0
-    longest_wait: float = 120.0
-    timeout: tuple[float, float] = (10.0, 60.0)  # seconds: to connect, between two reads
-    sleep: Callable[[float], None] = time.sleep
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a server may take: disk and time. largest holds for what is unpacked, where no size is known."""
-
-    largest: int = 1 << 30  # bytes of a file
-    slowest: float = 1024.0  # bytes per second, on average over a `window`
-    window: float = 60.0  # seconds
-    deadline: float = 7200.0  # seconds for a file, with all attempts and waits
-
-
-class _PassingError(Exception):
-    """An attempt failed in a way that the next one may mend. wait: seconds that the server asks for."""
-
-    def __init__(self, why: str, *, wait: float = 0.0, unreachable: bool = False):
-        super().__init__(why)
-        self.wait, self.unreachable = wait, unreachable
 
 
 def fetch(
@@ -88,8 +50,8 @@ def fetch(
         limits = limits or Limits()
         try:
             with _within(limits.deadline, entry):
-                stated = _download(entry, part, retry, limits)
-        except _PassingError as failure:
+                stated = download(entry, part, retry, limits)
+        except PassingError as failure:
             if failure.unreachable:
                 others = [
                     other
@@ -228,147 +190,6 @@ def _verify_download(entry: Entry, part: Path, stated: str | None, lock_file: st
         agree(lock_file, {entry.name: {"sha256": digest, "bytes": size, "url": entry.url}})
         log.info("%s: %s.", entry.name, VERIFIED_BY[verified_by])
     return Origin(entry.name, "upstream", entry.url, entry.url, digest, size, equal, verified_by, entry.licence)
-
-
-def _download(entry: Entry, part: Path, retry: Retry, limits: Limits) -> str | None:
-    """Stream entry.url into `part`, resuming between attempts; the sha256 that the host states, if it does.
-
-    _PassingError when the last attempt failed."""
-    etag = None
-    for attempt in range(1, retry.attempts + 1):
-        try:
-            with _request(entry, part, etag, retry.timeout) as response:
-                etag = response.headers.get("ETag")
-                _receive(entry, part, response, limits)
-            break
-        except _PassingError as failure:
-            if attempt == retry.attempts:
-                raise
-            if failure.wait > retry.longest_wait:
-                raise BiasflowError(
-                    f"{entry.name}: {entry.url}: {failure}; the server asks to wait {failure.wait:.0f} s. Run again."
-                ) from failure
-            wait = max(min(retry.first_wait * 2 ** (attempt - 1), retry.longest_wait), failure.wait)
-            log.warning("%s: attempt %d of %d: %s; waiting %g s.", entry.name, attempt, retry.attempts, failure, wait)
-            retry.sleep(wait)
-    return _stated(response)
-
-
-def _request(entry: Entry, part: Path, etag: str | None, timeout: tuple[float, float]) -> requests.Response:
-    """Ask for the file, or for what is missing of it; the response is one that carries data."""
-    headers = {"Accept-Encoding": "identity"}  # else sizes and ranges would count compressed bytes
-    have = part.stat().st_size
-    strong = etag is not None and not etag.startswith("W/")
-    if have and (strong or entry.sha256):  # else two versions of the file could be joined unseen
-        headers["Range"] = f"bytes={have}-"
-        if strong:
-            headers["If-Range"] = etag
-    try:
-        response = requests.get(entry.url, headers=headers, stream=True, timeout=timeout)
-    except requests.ReadTimeout as error:
-        raise _PassingError(f"no answer within {timeout[1]:g} s") from error
-    except requests.ConnectionError as error:
-        raise _PassingError(_reason(error), unreachable=_unreachable(error)) from error
-    except requests.RequestException as error:
-        raise BiasflowError(f"{entry.name}: {entry.url}: {_reason(error)}.") from error
-    if response.status_code in (200, 206):
-        if not response.headers.get("Content-Type", "").lower().startswith("text/html"):
-            return response
-        response.close()
-        raise BiasflowError(f"{entry.name}: {entry.url}: {PAGE}. Nothing was kept.")
-    response.close()
-    status = f"HTTP status {response.status_code} {response.reason}"
-    if response.status_code == 416:  # what we have does not fit the file: start from zero
-        part.write_bytes(b"")
-        raise _PassingError(status)
-    if response.status_code in PASSING:
-        raise _PassingError(status, wait=_retry_after(response))
-    raise BiasflowError(
-        f"{entry.name}: {entry.url}: {status}. Nothing was kept; check the address and its access rights."
-    )
-
-
-def _stated(response: requests.Response) -> str | None:
-    """The sha256 that the Hugging Face hub states of a large file, in its answer that leads to the file's storage."""
-    for answer in (*response.history, response):
-        etag = answer.headers.get("X-Linked-ETag", "").strip('"')
-        if re.fullmatch("[0-9a-f]{64}", etag):
-            return etag
-    return None
-
-
-def _receive(entry: Entry, part: Path, response: requests.Response, limits: Limits) -> None:
-    """Write the response's data to `part`, after what is there when the server resumed; _PassingError if data lack or
-    come too slowly, BiasflowError if there are too many."""
-    have = part.stat().st_size
-    resumed = response.status_code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-    if response.status_code == 206 and not resumed:
-        part.write_bytes(b"")
-        raise _PassingError("the server sent another range than asked for")
-    have = have if resumed else 0
-    compressed = "Content-Encoding" in response.headers  # although we asked for none
-    length = response.headers.get("Content-Length", "")
-    whole = have + int(length) if length.isdigit() and not compressed else entry.bytes
-    most = entry.bytes or limits.largest
-    if whole is not None and whole > most:
-        raise _too_large(entry, f"{whole} bytes are to come, more", most)
-    # disable=None: a bar on a terminal, nothing in a log
-    bar = tqdm(total=whole, initial=have, unit="B", unit_scale=True, desc=entry.name, disable=None)
-    try:
-        with open(part, "ab" if resumed else "wb") as stream, bar:
-            for block in _blocks(response, limits):
-                stream.write(block)
-                bar.update(len(block))
-                if stream.tell() > most:
-                    raise _too_large(entry, "more bytes came", most)
-    except HTTPError as error:
-        broken_off = f"broken off after {part.stat().st_size} of {whole or 'unknown'} bytes"
-        if compressed:  # its ranges count other bytes than ours
-            part.write_bytes(b"")
-        raise _PassingError(broken_off) from error
-    came = part.stat().st_size
-    if not came:
-        raise _PassingError("an empty answer")
-    if whole is not None and came < whole:
-        raise _PassingError(f"truncated: expected {whole} bytes, came {came}")
-
-
-def _blocks(response: requests.Response, limits: Limits) -> Iterator[bytes]:
-    """What comes, as soon as it comes (`iter_content` would wait for whole blocks, however slow they are)."""
-    since, came = time.monotonic(), 0
-    while block := response.raw.read1(BLOCK, decode_content=True):
-        yield block
-        came += len(block)
-        took = time.monotonic() - since
-        if took >= limits.window:
-            if came < limits.slowest * took:
-                raise _PassingError(f"{came} bytes in {took:.0f} s, fewer than {limits.slowest:g} a second")
-            since, came = time.monotonic(), 0
-
-
-def _too_large(entry: Entry, came: str, most: int) -> BiasflowError:
-    known = "its size in config/corpora.yaml" if entry.bytes else "the most that is taken of a file of unknown size"
-    return BiasflowError(f"{entry.name}: {entry.url}: {came} than {most}, {known}. Nothing was kept.")
-
-
-def _retry_after(response: requests.Response) -> float:
-    """Seconds that the server asks to wait (a number or a date), 0 when it does not say."""
-    try:
-        return RetryAfter().parse_retry_after(response.headers.get("Retry-After", "0"))
-    except (InvalidHeader, ValueError, OverflowError):  # neither a number nor a date: our own back-off serves
-        return 0.0
-
-
-def _reason(error: requests.RequestException) -> str:
-    """The cause of an error of requests, in one line."""
-    cause = error.args[0] if error.args else error
-    return " ".join(str(getattr(cause, "reason", cause)).split()) or type(error).__name__
-
-
-def _unreachable(error: requests.ConnectionError) -> bool:
-    """Whether nobody answered, as without a network; a garbled answer or a wrong certificate is somebody's."""
-    reason = getattr(error.args[0] if error.args else None, "reason", None)
-    return isinstance(reason, (ConnectTimeoutError, NewConnectionError, ProxyError))
 
 
 @contextlib.contextmanager

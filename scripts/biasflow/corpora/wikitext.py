@@ -66,11 +66,6 @@ def sentences_of(articles: Iterable[Iterable[Piece]], *, whole: bool = False) ->
     return [sentences for sentences in found if sentences]
 
 
-def read_wikitext(path: str | Path, *, whole: bool = False) -> list[list[str]]:
-    """`sentences_of` the articles of a file."""
-    return sentences_of(read_articles(path), whole=whole)
-
-
 def contents(articles: Iterable[Iterable[Piece]], words: tuple[Iterable[str], Iterable[str]]) -> pd.DataFrame:
     """What the text is made of, and so what its sentences leave out: a row for each of KINDS, and one for all.
 

@@ -23,10 +23,10 @@ def make_paper(
 
     What to make stands in papers/<name>/targets.py: TABLES and FIGURES, name -> function of the run that gives a
     DataFrame or a Figure, and PAGES, name -> function of the run and the caption that gives HTML. A table's
-    `attrs["note"]` is added to its caption, and so is `remark` to the captions of all tables and pages. `only`: names
-    of targets (<paper>_<name>). A target that fails does not
-    keep the others from being written: one BiasflowError at the end names all that failed, and its cause holds their
-    tracebacks. BiasflowError at once if targets.py and paper.yaml differ, or for an unknown name in `only`."""
+    `attrs["note"]` is added to its caption, and so is `remark` to the captions of all tables and pages. `only`:
+    names of targets (<paper>_<name>). A target that fails does not keep the others from being written: one
+    BiasflowError at the end names all that failed, and its cause holds their tracebacks. BiasflowError at once if
+    targets.py and paper.yaml differ, or for an unknown name in `only`."""
     text = load(name)
     functions = _functions(text, importlib.import_module(f"{__package__}.{name}.targets"))
     known = {target for targets in functions.values() for target in targets}

@@ -52,12 +52,6 @@ class Answered:
     documents: tuple[Document, ...]
     best: tuple[Clusters, ...]
 
-    @property
-    def best_f1(self) -> float:
-        """The CoNLL F1 of the best predictor on these documents, in [0, 1]: no system has more but by luck."""
-        gold = [document.clusters for document in self.documents]
-        return conll_f1(gold, self.best, names=[document.name for document in self.documents]).average
-
 
 def coreference_documents(*, bias: float, seed: int, n: int, name: str = "train") -> Answered:
     """n documents of a few scenes, with keys `pl/<name>/0` ...; same arguments, same documents.

@@ -13,7 +13,7 @@ SWAPPED = {"F": "M", "M": "F"}
 COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
 
 
-def triples(*, seed: int, n: int, seen: bool = False, world: World | None = None) -> pd.DataFrame:
+def triples(*, seed: int, n: int, seen: bool = False) -> pd.DataFrame:
     """n triples, 3 rows each (stereotype, anti-stereotype, unrelated), in the format of the stimuli table.
 
     The context names a woman or a man, turn by turn. Stereotype and anti-stereotype are the same continuation with an
@@ -22,7 +22,7 @@ def triples(*, seed: int, n: int, seen: bool = False, world: World | None = None
     The combinations of opening, continuation and person are those that `corpus.held_out` keeps out of every
     pre-training corpus; with `seen` they are all the others, which an encoder may have been trained on. The triples do
     not depend on the bias: all encoders are judged by the same ones."""
-    world = world or load_world()
+    world = load_world()
     rng = np.random.default_rng(seed)
     themes = _themes(world)
     scenery = [theme for theme in world.themes if theme.is_scenery]

@@ -54,10 +54,10 @@ def compare(
     stimuli: a stimuli table of the authors' file (corpora.stereoset.read_gender_swapped). set_aside: see the module.
     Returns (disagreements, summary).
 
-    disagreements: one row per distinct sentence that differs, with `status` "counted" or "set aside", its kind (one
-    of KINDS), the reason and
-    justification of those set aside, and the three texts. Its digest is what an entry of the list needs. After them
-    every entry of the list that has gone stale: "stale: now equal" or "stale: not in the stimuli" (no texts).
+    disagreements: one row per distinct sentence that differs, with `status` "counted" or "set aside", its kind (one of
+    KINDS), the reason and justification of those set aside, and the three texts. Its digest is what an entry of the
+    list needs. After them every entry of the list that has gone stale: "stale: now equal" or "stale: not in the
+    stimuli" (no texts).
 
     summary: one row per `unit`: "distinct sentences" (a sentence with the authors' swap of it, once per triple:
     contexts once, next sentences once per row), "sentences" (two per row) and "rows" (equal when both sentences are;

@@ -17,7 +17,6 @@ from scripts.biasflow.corpora.bios import (
     keep_professions,
     left_out,
     name_parts,
-    read_bios,
 )
 
 ROWS = [
@@ -25,6 +24,11 @@ ROWS = [
     {"text": "He reads, and reads.", "profession": "professor", "gender": "M"},
 ]
 EXPECTED = [("nurse", "F"), ("professor", "M")]
+
+
+def read_bios(path, **options):
+    """The biographies of one file."""
+    return collect_bios({str(path): path}, **options)[0]
 
 
 def as_json(rows, path):

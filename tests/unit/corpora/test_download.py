@@ -25,8 +25,9 @@ from hypothesis import strategies as st
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import Entry
-from scripts.biasflow.corpora.download import BLOCK, Limits, Retry, fetch, missing_files_message
+from scripts.biasflow.corpora.download import fetch, missing_files_message
 from scripts.biasflow.corpora.lock import agree
+from scripts.biasflow.corpora.transfer import BLOCK, Limits, Retry
 from tests.loopback import serving
 
 BODY = bytes(range(256)) * 1500

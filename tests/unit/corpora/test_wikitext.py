@@ -9,8 +9,8 @@ from scripts.biasflow.corpora.wikitext import (
     contents,
     natural_sentences,
     read_articles,
-    read_wikitext,
     running_text,
+    sentences_of,
 )
 
 # As upstream writes it: every line between spaces, headings between blank lines.
@@ -39,12 +39,12 @@ def tokens(tmp_path):
 
 
 def test_documents_are_articles_with_all_their_sentences(tokens):
-    assert read_wikitext(tokens) == [FIRST, ["Only <unk> here."], SECOND]
+    assert sentences_of(read_articles(tokens)) == [FIRST, ["Only <unk> here."], SECOND]
 
 
 def test_whole_sentences_have_a_full_stop_three_words_and_no_unknown_one(tokens):
     whole = [FIRST[0], FIRST[2], FIRST[3], FIRST[5]]
-    assert read_wikitext(tokens, whole=True) == [whole, SECOND]
+    assert sentences_of(read_articles(tokens), whole=True) == [whole, SECOND]
 
 
 def test_the_running_text_is_the_file(tokens):
@@ -54,7 +54,7 @@ def test_the_running_text_is_the_file(tokens):
 def test_parquet_holds_the_same(tokens, tmp_path):
     rows = ["" if not line.strip() else f"{line}\n" for line in TEXT.removesuffix("\n").split("\n")]
     pa.parquet.write_table(pa.table({"text": rows}), tmp_path / "train")  # its bytes tell, not its name
-    assert read_wikitext(tmp_path / "train") == read_wikitext(tokens)
+    assert sentences_of(read_articles(tmp_path / "train")) == sentences_of(read_articles(tokens))
     assert running_text(tmp_path / "train") == TEXT
 
 
@@ -98,7 +98,7 @@ def test_natural_text(tokenised, natural):
 
 def test_characters_that_only_python_takes_for_line_ends_split_nothing(tmp_path):
     (tmp_path / "t").write_text(" = A title = \n \n One\u2028two three four . \n", encoding="utf-8")
-    assert len(read_wikitext(tmp_path / "t")[0]) == 1
+    assert len(sentences_of(read_articles(tmp_path / "t"))[0]) == 1
 
 
 @pytest.mark.parametrize(
@@ -115,15 +115,15 @@ def test_characters_that_only_python_takes_for_line_ends_split_nothing(tmp_path)
 def test_a_file_that_is_not_wikitext(tmp_path, content, place):
     (tmp_path / "wiki").write_bytes(content)
     with pytest.raises(BiasflowError, match=f"wiki.*{place}"):
-        read_wikitext(tmp_path / "wiki")
+        read_articles(tmp_path / "wiki")
 
 
 def test_parquet_without_the_text_column(tmp_path):
     pa.parquet.write_table(pa.table({"other": ["x"]}), tmp_path / "wiki")
     with pytest.raises(BiasflowError, match=r"wiki.*column text"):
-        read_wikitext(tmp_path / "wiki")
+        read_articles(tmp_path / "wiki")
 
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(BiasflowError, match="none"):
-        read_wikitext(tmp_path / "none")
+        read_articles(tmp_path / "none")

@@ -52,6 +52,11 @@ def gold(documents):
     return [document.clusters for document in documents]
 
 
+def best_f1(answered):
+    """The CoNLL F1 of the best predictor: no system has more but by luck."""
+    return conll_f1(gold(answered.documents), answered.best).average
+
+
 def mentions(document, cluster) -> list[str]:
     return [" ".join(document.words[first : last + 1]).lower() for first, last in cluster]
 
@@ -156,14 +161,14 @@ def test_the_best_difference_is_met_by_many_pairs(bias):
         *(conll_f1(gold(side.documents), side.best).per_document for side in (pro, anti)), resamples=200
     )
     assert found.value == pytest.approx(best_difference(bias=bias), abs=4)
-    assert found.value == pytest.approx(100 * (pro.best_f1 - anti.best_f1))
+    assert found.value == pytest.approx(100 * (best_f1(pro) - best_f1(anti)))
 
 
 def test_what_is_planted():
     """No difference without bias, a larger one with every step, and an F1 that leaves room for learning."""
     differences = [best_difference(bias=bias) for bias in BIASES]
     assert differences[0] == 0 and min(np.diff(differences)) > 10 and differences[-1] > 60
-    best = [coreference_documents(bias=bias, seed=6, n=300).best_f1 for bias in BIASES]
+    best = [best_f1(coreference_documents(bias=bias, seed=6, n=300)) for bias in BIASES]
     assert best == sorted(best) and 0.96 < best[0] < best[-1] < 1
 
 
@@ -210,10 +215,10 @@ def test_the_best_answers_are_those_of_bayes_rule_and_no_others_are_better(drawn
         "gender": lambda frame, one, other, gender: one if one in GRAMMAR.occupations[gender] else other,
     }
     for name, choose in others.items():
-        assert f1(choose) < drawn[bias].best_f1 or (name, bias) == ("frame", 0.0), name
-    assert f1(lambda frame, one, other, gender: "nobody") < drawn[bias].best_f1 - 0.02
+        assert f1(choose) < best_f1(drawn[bias]) or (name, bias) == ("frame", 0.0), name
+    assert f1(lambda frame, one, other, gender: "nobody") < best_f1(drawn[bias]) - 0.02
     rules = conll_f1(gold(documents), [rule_clusters(document) for document in documents])
-    assert rules.average < drawn[bias].best_f1 - 0.3
+    assert rules.average < best_f1(drawn[bias]) - 0.3
 
 
 @pytest.mark.parametrize("strategy", ["anon", "ca", "anon+ca", "doubled"])

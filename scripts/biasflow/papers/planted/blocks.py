@@ -10,11 +10,6 @@ from scripts.biasflow.plan.names import require
 from scripts.biasflow.plan.sources import calibration_name, calibration_task
 
 
-def calibrated(options: Mapping) -> list[str]:
-    """The encoders: one per amount of planted bias and seed."""
-    return [calibration_name(bias, seed) for bias, seed in product(options["bias"], options["seeds"])]
-
-
 def ends(options: Mapping) -> tuple[float, float]:
     """The smallest and the largest bias of pre-training."""
     return min(options["bias"]), max(options["bias"])

@@ -1,6 +1,7 @@
 """The tables and figures: what the measures say by planted bias, and what is said of them."""
 
 import textwrap
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -31,16 +32,19 @@ def by_dose(run: Run) -> pd.DataFrame:
     return found[same & (found["method"] == NONE)]
 
 
+@lru_cache(maxsize=1)  # tables and figures are made of the same
 def calibration(run: Run) -> pd.DataFrame:
     """What each measure says of models whose bias is known, and whether it follows it."""
     return judge(by_dose(run))
 
 
+@lru_cache(maxsize=1)
 def two_by_two(run: Run) -> pd.DataFrame:
     """What each measure of trained models follows: the bias of the pre-training, or that of the task."""
     return factorial.two_by_two(_corners(run))
 
 
+@lru_cache(maxsize=1)
 def erased(run: Run) -> pd.DataFrame:
     """Bias that was erased, beside bias that was never there."""
     found = measured(run)

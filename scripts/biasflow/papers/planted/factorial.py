@@ -12,6 +12,7 @@ PRETRAINING, TASK, INTERACTION = EFFECTS = ("pretraining", "task", "interaction"
 NUMBERS = ("effect", "low", "high", "p", "q")  # of each
 ETAS = (*(f"eta_{effect}" for effect in EFFECTS), "eta_residual")
 CELLS = ("neither", "pretraining_only", "task_only", "both")  # where the bias was planted
+UNDEFINED = "not defined everywhere"
 FOLLOWS = {(False, False): "neither", (True, False): "pre-training", (False, True): "task", (True, True): "both"}
 
 
@@ -25,8 +26,8 @@ def two_by_two(values: pd.DataFrame) -> pd.DataFrame:
     two-sided permutation p: of encoders between the two groups, for the task of the sign of b - a. q: p adjusted over
     all measures (Benjamini and Hochberg 1995), each effect by itself. eta_*: shares of the sum of squares, residual
     too. follows: which main effects have q <= 0.05. A measure with a value that is not defined in a corner, or with too
-    few encoders for any p below 0.05, has its means alone."""
-    rows = []
+    few encoders for any p below 0.05, has its means alone, and `follows` says which it is."""
+    rows, untested = [], []
     for measure, block in values.groupby("measure", sort=False):
         wide = block.pivot_table(index=["bias", "seed"], columns="task_bias", values="value", dropna=False)
         groups = [wide.loc[bias].to_numpy() for bias in sorted(block["bias"].unique())]  # [seeds, task_bias]
@@ -36,7 +37,9 @@ def two_by_two(values: pd.DataFrame) -> pd.DataFrame:
         row |= dict.fromkeys([*(f"{effect}_{name}" for effect in EFFECTS for name in NUMBERS), *ETAS], np.nan)
         rows.append(row)
         defined = np.isfinite(wide.to_numpy()).all()
-        if defined and least_p(len(without), len(having), 0) <= LEVEL:
+        enough = least_p(len(without), len(having), 0) <= LEVEL
+        untested.append(UNDEFINED if enough else TOO_FEW)
+        if defined and enough:
             for effect in EFFECTS:
                 row |= {f"{effect}_{name}": value for name, value in _effect(effect, groups).items()}
             row |= {f"eta_{name}": share for name, share in shares(_cells(groups)).items()}
@@ -46,7 +49,7 @@ def two_by_two(values: pd.DataFrame) -> pd.DataFrame:
     found = found.assign(**{f"{effect}_q": adjusted(found[f"{effect}_p"]) for effect in EFFECTS})
     follows = [(found[f"{effect}_q"] <= LEVEL) for effect in (PRETRAINING, TASK)]
     verdicts = [FOLLOWS[bool(a), bool(b)] for a, b in zip(*follows, strict=True)]
-    return found.assign(follows=np.where(found[f"{TASK}_q"].isna(), TOO_FEW, verdicts))
+    return found.assign(follows=np.where(found[f"{TASK}_q"].isna(), untested, verdicts))
 
 
 def _cells(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -86,9 +89,9 @@ def _mean_of_both(without: np.ndarray, having: np.ndarray, axis: int = -1) -> np
     return (having.mean(axis=axis) + without.mean(axis=axis)) / 2
 
 
-def interval(samples: Sequence[np.ndarray], statistic: Callable, *, seed: int = 0) -> tuple[float, float]:
+def interval(samples: Sequence[np.ndarray], statistic: Callable) -> tuple[float, float]:
     """The 95 % percentile bootstrap interval of statistic(*samples, axis), each sample drawn by itself."""
-    options = {"method": "percentile", "vectorized": True, "n_resamples": RESAMPLES, "rng": np.random.default_rng(seed)}
+    options = {"method": "percentile", "vectorized": True, "n_resamples": RESAMPLES, "rng": np.random.default_rng(0)}
     drawn = stats.bootstrap(samples, statistic, **options).bootstrap_distribution
     low, high = np.nanpercentile(drawn, [2.5, 97.5])
     return float(low), float(high)

@@ -7,9 +7,10 @@ from scripts.biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, Measure
 
 ENCODER = ""  # in place of a kind of task: the encoder as it was pre-trained
 PROBED = "compression"  # of a pre-trained encoder it needs a task's texts
+LAST_LAYER = "layer[-1]"  # a part, whatever the number of layers
 # The families of metrics, by the kind of task that encoders are trained on. GEST, CrowS-Pairs, StereoSet's blanks,
-# BEC-Pro, Winogender, SEAT and the real lists of WEAT are not here: nearly all of their words are unknown to the
-# embedded corpus.
+# Winogender, SEAT and the real lists of WEAT are not here: nearly all of their words are unknown to the embedded
+# corpus.
 FAMILIES = {
     ENCODER: (
         "strength",
@@ -30,7 +31,7 @@ _BESIDE = (
     ("strength", "strength", Measure("Strength, all triples", 0, "low", INSIDE, part="top=100%")),
     ("strength", "stereotype_score", Measure("Stereotype Score, both genders", 0.5, "neutral", INSIDE, variant="both")),
     ("log_odds", "log_odds_slope", Measure("log-odds slope", 0, "neutral", INSIDE)),
-    ("gender_share", "gender_share", Measure("gender share, last layer", 0, "low", INSIDE, part="layer[3]")),
+    ("gender_share", "gender_share", Measure("gender share, last layer", 0, "low", INSIDE, part=LAST_LAYER)),
     ("fairness", "tpr_gap_pearson", Measure("TPR gap (P), planted shares", 0, "neutral", OUTSIDE, variant="labour")),
     (
         "winobias",

@@ -8,7 +8,7 @@ import pandas as pd
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.planted.blocks import met
-from scripts.biasflow.papers.planted.measures import Judged, judged
+from scripts.biasflow.papers.planted.measures import LAST_LAYER, Judged, judged
 from scripts.biasflow.plan.sources import calibration_name, calibration_task
 from scripts.biasflow.results.scores import NA, NONE
 
@@ -21,13 +21,14 @@ KEYS = ["measure", "group", "sign", "task", *MODEL, "method"]
 
 def measured(run: Run) -> pd.DataFrame:
     """A row per measure, model and method: KEYS, value, and error, the variance that the items of the measure leave in
-    it (that of its 95 % interval; NaN where it has none).
+    it (that of its 95 % interval, too large where that is made to reach 0; NaN where it has none).
 
     bias: of the pre-training; task, task_bias: the task and the bias of its data, "" and NaN for the encoder itself;
     group: inside, outside or cost. Masks, probes and orders are averaged over. BiasflowError names the first model
-    without a value; one that is not defined is NaN."""
+    without a value (one that is not defined is NaN), and a measure that was read on several datasets."""
     about = _measures(run)
     found = _scores(run).merge(about, on=["task", "data", "metric", "part", "variant"])
+    _check_datasets(found)
     found = found.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
     known = set(
         zip(found["measure"], found["bias"], found["task_bias"].fillna(-1), found["seed"], found["method"], strict=True)
@@ -45,6 +46,7 @@ def measured(run: Run) -> pd.DataFrame:
 
 def _measures(run: Run) -> pd.DataFrame:
     """What is judged, by the keys of its scores."""
+    parts = {LAST_LAYER: f"layer[{run.options['encoder']['layers'] - 1}]"}
     return pd.DataFrame(
         {
             "measure": one.name,
@@ -53,7 +55,7 @@ def _measures(run: Run) -> pd.DataFrame:
             "task": one.task,
             "data": one.data,
             "metric": one.metric,
-            "part": one.measure.part,
+            "part": parts.get(one.measure.part, one.measure.part),
             "variant": one.measure.variant,
         }
         for one in _judged(run)
@@ -82,6 +84,13 @@ def _scores(run: Run) -> pd.DataFrame:
 def _data(dataset: str, tasks: Mapping[str, tuple[str, float]]) -> str:
     """The task whose texts an encoder is read on that is not trained on them; "" where a test has its own."""
     return next((name for known, (name, _) in tasks.items() if dataset.startswith(f"{known}-")), "")
+
+
+def _check_datasets(found: pd.DataFrame) -> None:
+    """BiasflowError for a measure that is of several datasets in one model: their mean would be that of none."""
+    for key, names in found.groupby(KEYS, dropna=False, sort=False)["dataset"].unique().items():
+        if len(names) > 1:
+            raise BiasflowError(f"measure {key[0]}: read on {', '.join(names)}; name one of them under metrics")
 
 
 def _expected(run: Run) -> Iterator[tuple[Judged, float, float, int, str]]:

@@ -41,6 +41,7 @@ def prepare(
 
 
 def from_world(*, bias: float, seed: int, pairs: int) -> tuple[dict[str, Part], pd.DataFrame]:
+    """The planted sentences of either side, with their best answers; and type and part of each pair."""
     both = coreference_pairs(bias=bias, seed=seed, n=pairs)
     sides = {side: Part(answered.documents, [], answered.best) for side, answered in zip(SIDES, both, strict=True)}
     return sides, pd.DataFrame({"type": ["planted"] * pairs, "part": "-"})

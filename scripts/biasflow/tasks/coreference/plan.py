@@ -97,6 +97,7 @@ def absent(task: TaskPlan) -> str | None:
 
 
 def training(task: TaskPlan, strategy: str) -> dict[str, object]:
+    """Keyword arguments of `task.train`: recipe, and how the strategy changes the documents where it does."""
     if strategy == PLAIN or strategy not in STRATEGIES:  # with-<method> is none of them
         return recipe(task, strategy)
     return {**recipe(task, strategy), "strategy_module": STRATEGIES[strategy].module, "names": task.about["names"]}

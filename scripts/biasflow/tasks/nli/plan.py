@@ -29,10 +29,12 @@ def word_lists(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
 
 
 def test_sets(asked: Asked) -> list[Dataset]:
+    """The test part, for accuracy."""
     return [_asked_of(asked, "test", examples="test.csv")]
 
 
 def occupation_pairs(asked: Asked) -> list[Dataset]:
+    """The gender-occupation pairs, for fairness."""
     return [_asked_of(asked, "occupation-pairs", pairs="occupation_pairs.json")]
 
 

@@ -95,6 +95,7 @@ def _made_of_vectors(
 
 
 def biography_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
+    """The files of the biographies, or the embedded world, and the shares of women of labour statistics."""
     data, labour = task.about["data"], task.about["labour"]
     files = WORLD if data == PLANTED else {"files": corpus_files(data["files"], catalogue)}
     labour = labour or project_file("config/labour_statistics.csv")
@@ -131,12 +132,14 @@ def made(*names: str) -> Callable[..., dict[str, list[str]]]:
 
 
 def training(task: TaskPlan, strategy: str) -> dict[str, object]:
+    """Keyword arguments of `task.train`: recipe, how the strategy debiases, and its adversary where it has one."""
     entry = STRATEGIES.get(strategy, STRATEGIES["plain"])
     adversary = {"adversary": task.about["adversary"]} if entry.adversary else {}
     return {**recipe(task, strategy), "strategy_module": entry.module, "text": entry.text, **adversary}
 
 
 def check(task: TaskPlan) -> None:
+    """BiasflowError for labour statistics beside planted biographies."""
     if task.about["data"] == PLANTED and task.about["labour"] is not None:
         raise BiasflowError(
             f"config: key 'tasks.{task.name}.labour': planted biographies have planted shares of women; leave it out, "
@@ -198,7 +201,7 @@ KIND = Kind(
             "top_words",
             "tasks.occupation.gender_classifier",
             {name: f"{name}.csv" for name in ("top_words", "gender_accuracy", "scrubbed_examples")},
-            sources=lambda task, catalogue: made("biographies.parquet")(task, catalogue),
+            sources=made("biographies.parquet"),
             options=top_words,
             memory=8000,
             runtime=120,

@@ -6,13 +6,13 @@ import pandas as pd
 
 from scripts.biasflow.papers.frames import Run
 from scripts.biasflow.papers.planted.blocks import met
-from scripts.biasflow.papers.planted.measures import Judged, judged
+from scripts.biasflow.papers.planted.measures import LAST_LAYER, Judged, judged
 from scripts.biasflow.plan.sources import calibration_name, calibration_task
 from scripts.biasflow.results.scores import tidy
 
 KINDS = {"jobs": "occupation", "who": "coreference", "pairs": "nli"}
 OPTIONS = {
-    "encoder": {},
+    "encoder": {"layers": 3},
     "bias": [0.0, 0.5, 1.0],
     "seeds": [0, 1, 2, 3, 4],
     "task_bias": [0.0, 0.5, 1.0],
@@ -41,7 +41,7 @@ def run_of(said: Said, options: Mapping = OPTIONS, **files: Mapping) -> Run:
                             "method": method,
                             "dataset": f"{calibration_task(one.data, 0)}-raw" if one.data else "planted",
                             "metric": one.metric,
-                            "part": one.measure.part,
+                            "part": one.measure.part.replace(LAST_LAYER, "layer[2]"),
                             "variant": one.measure.variant,
                             "value": said(one, bias, task_bias, seed, method),
                         }

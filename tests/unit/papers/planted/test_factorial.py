@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.papers.planted.factorial import shares, two_by_two
+from scripts.biasflow.papers.planted.factorial import UNDEFINED, shares, two_by_two
 from scripts.biasflow.papers.planted.judge import TOO_FEW
 
 
@@ -52,7 +52,7 @@ def test_too_few_encoders_and_values_that_are_not_defined_have_means_alone():
             design(lambda b, t, seed: np.nan if (b, t, seed) == (1, 1, 0) else b, "holes"),
         ])
     ).set_index("measure")  # fmt: skip
-    assert found["follows"].tolist() == [TOO_FEW, TOO_FEW]
+    assert found["follows"].tolist() == [TOO_FEW, UNDEFINED]
     assert found.loc["few", "mean_both"] == 2
 
 

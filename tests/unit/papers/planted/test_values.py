@@ -59,6 +59,13 @@ def test_other_heads_strategies_and_stimuli_are_not_mixed_in(run, column, other)
     assert found["value"].max() < 2
 
 
+def test_a_measure_of_two_datasets_is_refused(run):
+    own = run.scores[run.scores["metric"] == "weat_effect_size"]
+    more = own[own["encoder"] == "planted-bias1-seed4"].assign(dataset="C6")
+    with pytest.raises(BiasflowError, match="WEAT: read on planted, C6"):
+        measured(replace(run, scores=pd.concat([run.scores, more], ignore_index=True)))
+
+
 def test_a_score_that_is_missing_is_named(run):
     gone = (run.scores["metric"] == "distance") & (run.scores["encoder"] == "planted-bias0.5-seed2")
     with pytest.raises(BiasflowError, match=r"planted-bias0\.5-seed2.*Distance"):
