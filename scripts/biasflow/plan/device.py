@@ -4,6 +4,8 @@ import importlib.metadata
 
 from scripts.biasflow.base.gpus import gpus_here
 
+from scripts.biasflow.base.errors import BiasflowError
+
 AUTO, CPU, CUDA = "auto", "cpu", "cuda"
 
 
@@ -15,6 +17,15 @@ def planned_device(choice: str, *, cluster: bool) -> str:
     if choice != AUTO:
         return choice
     return CUDA if cluster or (torch_has_cuda() and gpus_here()) else CPU
+
+
+def check_device(choice: str, *, cluster: bool) -> None:
+    """BiasflowError for the key `device` that asks for a GPU where jobs run on this machine, and it has none."""
+    if choice == CUDA and not cluster and not gpus_here():
+        raise BiasflowError(
+            "config: key 'device': cuda, but this machine has no GPU that the driver lists and CUDA_VISIBLE_DEVICES "
+            "leaves to see; write auto or cpu"
+        )
 
 
 def torch_has_cuda() -> bool:

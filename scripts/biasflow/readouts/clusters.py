@@ -19,6 +19,7 @@ from scripts.biasflow.base.progress import progress
 from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.corpora.conll import read_conll
 from scripts.biasflow.encoders.batches import batchwise
+from scripts.biasflow.encoders.checkpoints import claim
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.taps import layers, name_of
 from scripts.biasflow.methods.fitted import Fitted, load_for
@@ -33,7 +34,7 @@ from scripts.biasflow.tasks.coreference.model import SEGMENTS, TokenVectors, loa
 from scripts.biasflow.tasks.coreference.scorer import CoarseToFine
 from scripts.biasflow.tasks.coreference.segments import SPECIAL, Pieces, Segmenter, SpecialTokens, in_one_row
 from scripts.biasflow.tasks.coreference.task import course_facts
-from scripts.biasflow.tasks.training import claim, origin
+from scripts.biasflow.tasks.training import origin
 
 TRAIN, VALIDATION = LEARNT = ("train", "validation")  # roles of what scorers are trained on
 
@@ -45,8 +46,8 @@ def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Map
 
     recipe: the fields of `loop.Recipe`; what it says of the encoder plays no part, and documents are read as the model
     was trained to (its `reading`). A killed run goes on from what it left in `source.work` (or beside the output),
-    which is removed at the end. BiasflowError: what reading, training and `training.claim` refuse, vectors that are not
-    finite, and a method that changes nothing."""
+    which is removed at the end. BiasflowError: what reading, training and `checkpoints.claim` refuse, vectors that are
+    not finite, and a method that changes nothing."""
     work = source.work or output.with_suffix(".work")
     with flushed_denormals():
         asked = Recipe.of(recipe)

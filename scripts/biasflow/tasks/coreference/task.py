@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from scripts.biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
+from scripts.biasflow.encoders.checkpoints import claim
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import load_encoder
@@ -30,7 +31,7 @@ from scripts.biasflow.tasks.coreference.loop import (
 )
 from scripts.biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
 from scripts.biasflow.tasks.coreference.segments import SpecialTokens
-from scripts.biasflow.tasks.training import PLAIN, check_strategy, claim, fit_method, origin, save_training
+from scripts.biasflow.tasks.training import PLAIN, check_strategy, fit_method, origin, save_training
 
 
 def train(
