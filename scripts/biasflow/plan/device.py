@@ -2,9 +2,8 @@
 
 import importlib.metadata
 
-from scripts.biasflow.base.gpus import gpus_here
-
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.gpus import gpus_here
 
 AUTO, CPU, CUDA = "auto", "cpu", "cuda"
 
