@@ -8,6 +8,9 @@ if not workflow.overwrite_configfiles:  # a --configfile replaces the default ru
     configfile: "config/config.yaml"
 
 
+container: "biasflow.sif"  # of envs/biasflow.def, with --sdm apptainer alone
+
+
 include: "rules/common.smk"
 include: "rules/data.smk"
 include: "rules/encoders.smk"

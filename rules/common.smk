@@ -1,6 +1,7 @@
 # What all rules share: the checked configuration, its plan, and helpers that find inputs in it. No rules here.
 import atexit
 import gc
+import os
 import re
 import sys
 import time
@@ -54,7 +55,7 @@ SUBMITS = workflow.resource_settings.cores is None and workflow.resource_setting
 DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or SUBMITS)
 PATHS = Paths(config["run"])
 RESULTS = PATHS.root
-STARTED = time.time()
+STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
 MODEL_FILES = ["config.json", "model.safetensors"]
 TRAINING = r"pretrained|random/seed\d+|[^/]+/[^/]+/seed\d+"
 

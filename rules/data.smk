@@ -108,7 +108,7 @@ rule planted_text:
         "../envs/light.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
         runtime=10,
     params:
         code=code("planted_text"),
@@ -129,7 +129,7 @@ rule swapped_text:
         "../envs/light.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
         runtime=20,
     params:
         code=code("swapped_text"),
@@ -148,7 +148,7 @@ rule stimuli_planted:
         "../envs/light.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
         runtime=10,
     params:
         code=code("stimuli_planted"),
@@ -172,7 +172,7 @@ rule stimuli_authors:
         "../envs/light.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
         runtime=10,
     params:
         code=code("stimuli_authors"),
@@ -191,7 +191,7 @@ rule stimuli_swapped:
         "../envs/light.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
         runtime=10,
     params:
         code=code("stimuli_swapped"),
@@ -211,7 +211,7 @@ rule stereoset_changes:
         "../envs/light.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
         runtime=10,
     params:
         code=code("stereoset_changes"),
@@ -233,7 +233,7 @@ rule ceat_contexts:
         "../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime=240,
     params:
         **{key: config["metrics"]["ceat"][key] for key in ("per_word", "seed")},
@@ -263,7 +263,7 @@ for KIND in TASKS:
                 "../envs/light.yaml"
             threads: 1
             resources:
-                mem_mb=STEP.memory,
+                mem_mb=memory(STEP.memory),
                 runtime=STEP.runtime,
             params:
                 code=code("prepare", module_of(STEP)),

@@ -26,7 +26,7 @@ if LEDGER_OF:
             "../envs/light.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
+            mem_mb=memory(2000),
             runtime=20,
         params:
             code=code("ledger", *(f"{module_of(PAPERS[name])}.ledger" for name in LEDGER_OF)),

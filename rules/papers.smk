@@ -39,7 +39,7 @@ for NAME in config["papers"]:
                 "../envs/light.yaml"
             threads: 1
             resources:
-                mem_mb=2000,
+                mem_mb=memory(2000),
                 runtime=20,
             params:
                 code=code("paper", f"{module_of(PAPERS[NAME])}.{'audit' if AUDIT else 'targets'}"),

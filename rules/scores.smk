@@ -44,7 +44,7 @@ rule scores:
         "../envs/light.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
         runtime=10,
     params:
         code=code("scores"),
@@ -62,7 +62,7 @@ rule plan:
         "../envs/light.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
         runtime=10,
     params:
         code=code(
@@ -103,7 +103,7 @@ rule matrix:
         "../envs/light.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
         runtime=10,
     params:
         code=code("matrix"),

@@ -28,7 +28,7 @@ def rule(smk) -> Iterator[dict]:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # threads that spin while they wait slow every other job down
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     facts: dict = {}
-    with rule_log(smk.log[0], rule=smk.rule):
+    with rule_log(smk.log[0], rule=smk.rule, since=float(os.environ.get("BIASFLOW_STARTED", "inf"))):
         inputs = checked(smk.input)
         yield facts
         write_provenance(

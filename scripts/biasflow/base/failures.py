@@ -19,8 +19,15 @@ _RAISED = {
     "IncompleteFilesException": "a killed run left results that are not whole; add --rerun-incomplete to the command",
 }
 _JOB = re.compile(
-    r"^Error in rule (?P<rule>\S+):\n(?:[ \t]+.*\n)*?[ \t]+log: (?P<path>.+?) \(check log file", re.MULTILINE
+    r"^(?P<indent>[ \t]*)Error in rule (?P<rule>\S+):\n"
+    r"[ \t]+message: (?P<message>.*(?:\n(?![ \t]).*)*)\n"  # an executor's has several lines
+    r"(?:(?![ \t]*Error in rule ).*\n)*?[ \t]+log: (?P<paths>.+?) \(check log file",
+    re.MULTILINE,
 )
+_GROUP = re.compile(
+    r"^[ \t]+message: Error in group (?P<group>\S+)\n(?:[ \t]+log: (?P<path>.+?) \(check)?", re.MULTILINE
+)
+_ADVICE = "For further error details"  # with which every message of an executor ends
 
 
 class LastWord(logging.Handler):
@@ -51,8 +58,9 @@ def failures(logs: Iterable[str | Path], own: Iterable[str | Path] = (), *, sinc
     logs: Snakemake's, which name the failed jobs; with --quiet they do not. Then the jobs' own logs in the folders
     `own` are looked through, those written after `since` (seconds)."""
     texts = [_text(Path(log)) for log in logs]
-    found = list(dict.fromkeys(reason for text in texts for reason in _reasons(text)))
+    found = list(dict.fromkeys(reason for text in texts for reason in _reasons(text, since)))
     found = found or [reason for path in _written(own, since) for reason in _reasons_of_job(path)]
+    found = found or [reason for text in texts for reason in _reasons_of_groups(text)]
     if not found and any(_INCOMPLETE in text for text in texts):
         return "a job left no message: killed, or out of memory; finished results are kept"
     if not found:
@@ -80,11 +88,32 @@ def unmeasured(path: str | Path) -> str:
     )
 
 
-def _reasons(text: str) -> Iterator[str]:
+def _reasons(text: str, since: float) -> list[str]:
+    """What each job that Snakemake calls failed says itself, or else what its executor says, such as why a scheduler
+    refused it. Of a group all jobs are called failed: those that say nothing are passed over."""
+    found: dict[str, str] = {}  # by the job's log: of several tries the last counts
     for match in _JOB.finditer(text):
-        path = match["path"].strip()
-        silent = f"rule {match['rule']} left no message: killed, out of memory, or see above (log: {path})"
-        yield next(_reasons_of_job(path), silent)
+        paths = match["paths"].split(", ")  # of the rule, and of the scheduler
+        fresh = [path for path in paths if _is_since(path, since)]
+        own = [reason for path in fresh for reason in _reasons_of_job(path)]
+        message = " ".join(match["message"].partition(_ADVICE)[0].split()).rstrip(".")
+        if own:
+            found[paths[0]] = own[0]
+        elif message not in ("", "None"):
+            found[paths[0]] = f"rule {match['rule']}: {message}" + (f" (log: {fresh[-1]})" if fresh else "")
+        elif not match["indent"]:
+            silent = "left no message: killed, out of memory, or see above"
+            found[paths[0]] = f"rule {match['rule']} {silent} (log: {paths[-1]})"
+    return list(found.values())
+
+
+def _reasons_of_groups(text: str) -> Iterator[str]:
+    """Groups of jobs that failed as a whole: Snakemake does not say why."""
+    for match in _GROUP.finditer(text):
+        if match["path"]:
+            yield f"group {match['group']} left no message: killed, or out of memory (log: {match['path']})"
+        else:
+            yield f"group {match['group']}: the scheduler took no job of it; are the names of its partitions right?"
 
 
 def _reasons_of_job(path: str | Path) -> Iterator[str]:
@@ -92,6 +121,14 @@ def _reasons_of_job(path: str | Path) -> Iterator[str]:
     failed = [line for line in map(_FAILED.search, _text(Path(path)).splitlines()) if line]
     if failed:
         yield f"rule {failed[-1]['rule']}: {failed[-1]['message'].rstrip('.')} (log: {path})"
+
+
+def _is_since(path: str | Path, since: float) -> bool:
+    """Whether a log is of this run: one that a refused job did not write may be there from an earlier run."""
+    try:
+        return Path(path).stat().st_mtime >= since
+    except OSError:
+        return False
 
 
 def _written(folders: Iterable[str | Path], since: float) -> list[Path]:

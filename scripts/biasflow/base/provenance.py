@@ -5,18 +5,22 @@ import functools
 import importlib.metadata
 import json
 import logging
+import math
 import platform
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NoReturn
 
 from scripts.biasflow.base.errors import BiasflowError, headline
 from scripts.biasflow.base.files import sha256, whole_file
 
 RECORD = ".provenance.json"  # what is added to the name of a result
+_FINAL = re.compile(r" CRITICAL biasflow: rule \S+ failed: (?P<message>.*)")
 MODEL = "config.json"  # of a model: whoever is given it reads all of its folder, the tokenizer's files too
 LIBRARIES = (
     "numpy", "pandas", "scipy", "scikit-learn", "torch", "transformers", "tokenizers", "accelerate", "snakemake",
@@ -24,10 +28,16 @@ LIBRARIES = (
 
 
 @contextlib.contextmanager
-def rule_log(path: str | Path, *, rule: str) -> Iterator[logging.Logger]:
+def rule_log(path: str | Path, *, rule: str, since: float = math.inf) -> Iterator[logging.Logger]:
     """Log to `path` while the rule works. An exception leaves its traceback there and ends the process with code 1;
-    what reaches the terminal is one line with the rule, the error and the log's place."""
+    what reaches the terminal is one line with the rule, the error and the log's place.
+
+    since: when the run began (seconds). A scheduler's retry of a job that has told in this run why it failed ends with
+    the same line at once, and leaves the log as it is, unless the failure was one of memory or of files."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
+    told = _final_failure(Path(path), since)
+    if told:
+        _end(rule, told, path)
     handler = logging.FileHandler(path, mode="w", encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
@@ -39,12 +49,30 @@ def rule_log(path: str | Path, *, rule: str) -> Iterator[logging.Logger]:
         yield logger
     except Exception as error:
         message = headline(error)
-        logger.exception("rule %s failed: %s", rule, message)
-        print(f"biasflow: rule {rule}: {message} (traceback in {path})", file=sys.stderr, flush=True)
-        raise SystemExit(1) from error
+        level = logging.ERROR if _may_pass(error) else logging.CRITICAL
+        logger.log(level, "rule %s failed: %s", rule, message, exc_info=True)
+        _end(rule, message, path, error)
     finally:
         root.removeHandler(handler)
         handler.close()
+
+
+def _end(rule: str, message: str, path: str | Path, error: Exception | None = None) -> NoReturn:
+    print(f"biasflow: rule {rule}: {message} (traceback in {path})", file=sys.stderr, flush=True)
+    raise SystemExit(1) from error
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether another try, with more memory or at another moment, may go better."""
+    return isinstance(error, (MemoryError, OSError)) or "allocate memory" in str(error)
+
+
+def _final_failure(log: Path, since: float) -> str:
+    """The message of a failure that another try cannot mend, in a log that was written since; "" for none."""
+    if not log.is_file() or log.stat().st_mtime < since:
+        return ""
+    found = _FINAL.search(log.read_text(encoding="utf-8", errors="replace"))
+    return found["message"] if found else ""
 
 
 def write_provenance(

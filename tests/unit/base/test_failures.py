@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import time
 
 import pytest
 
@@ -54,6 +55,102 @@ def test_a_killed_job_has_no_message_of_its_own(tmp_path, begun):
         (tmp_path / "x.log").write_text("12:00 INFO biasflow: begun\n")
     line = failures(snakemake_log(tmp_path, ("pretrain", tmp_path / "x.log")))
     assert "pretrain" in line and "killed" in line and str(tmp_path / "x.log") in line
+
+
+REFUSED = """
+[Sun Nov 22 14:56:48 2026]
+Error in rule score:
+    message: SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: x
+sbatch: error: Batch job submission failed: Invalid partition name specified'.
+    sbatch call:
+        sbatch --parsable -p x --wrap="python -m snakemake"
+For further error details see the cluster/cloud log and the log files of the involved rule(s).
+    jobid: 3
+    output: results/x
+    log: {log} (check log file(s) for error details)
+"""
+
+
+def test_a_refused_submission_is_told_and_not_the_log_of_an_earlier_run(tmp_path):
+    fail(tmp_path / "score.log", "score", BiasflowError("of last time"))
+    log = tmp_path / "snakemake.log"
+    log.write_text(REFUSED.format(log=tmp_path / "score.log"))
+    log.write_text(2 * log.read_text())  # tried twice
+    line = failures([log], [tmp_path], since=(tmp_path / "score.log").stat().st_mtime + 1)
+    assert line.startswith("rule score: SLURM sbatch failed.") and "invalid partition specified: x" in line
+    assert "last time" not in line and "score.log" not in line and "wrap" not in line and "1 more" not in line
+
+
+def test_a_job_of_a_scheduler_has_two_logs_and_a_status(tmp_path):
+    own, theirs = tmp_path / "score.log", tmp_path / "12.log"
+    theirs.write_text("slurmstepd: error: Detected 1 oom-kill event\n")
+    status = "SLURM-job '12' failed, SLURM status is: 'OUT_OF_MEMORY'. For further error details see the log."
+    text = snakemake_log(tmp_path, ("score", f"{own}, {theirs}"))[0]
+    text.write_text(text.read_text().replace("message: None", f"message: {status}"))
+    line = failures([text])
+    assert line.startswith(f"rule score: SLURM-job '12' failed, SLURM status is: 'OUT_OF_MEMORY' (log: {theirs}).")
+    fail(own, "score", BiasflowError("words missing"))
+    assert failures([text]).startswith(f"rule score: words missing (log: {own}).")
+
+
+GROUP = """
+[Sun Nov 22 14:58:09 2026]
+    message: Error in group scores
+{log}    jobs:
+        rule score:
+            jobid: 1
+            log: {one} (check log file(s) for error details)
+    [Sun Nov 22 14:58:09 2026]
+    Error in rule score:
+        message: None
+        jobid: 1
+        log: {one} (check log file(s) for error details)
+    [Sun Nov 22 14:58:09 2026]
+    Error in rule score:
+        message: None
+        jobid: 0
+        log: {two} (check log file(s) for error details)
+"""
+
+
+def test_of_a_group_the_job_that_failed_is_told_or_else_the_group(tmp_path):
+    one, two, log = tmp_path / "one.log", tmp_path / "two.log", tmp_path / "snakemake.log"
+    of_scheduler = f"    log: {tmp_path / '6.log'} (check log file(s) for error details)\n"
+    log.write_text(GROUP.format(one=one, two=two, log=""))
+    assert failures([log]).startswith("group scores: the scheduler took no job of it")
+    log.write_text(GROUP.format(one=one, two=two, log=of_scheduler))
+    assert failures([log]).startswith("group scores left no message: killed, or out of memory")
+    fail(two, "score", BiasflowError("words missing"))
+    line = failures([log])
+    assert line.startswith(f"rule score: words missing (log: {two}).") and "more" not in line
+
+
+@pytest.mark.parametrize("error", [BiasflowError("words missing"), ValueError("words missing")])
+def test_a_failure_that_would_come_again_is_told_again_at_once(tmp_path, capsys, error):
+    begun, log = time.time() - 1, tmp_path / "x.log"
+    fail(log, "x", error)
+    first, _ = log.read_text(), capsys.readouterr()
+    with pytest.raises(SystemExit), rule_log(log, rule="x", since=begun):
+        pytest.fail("it works once more")
+    assert "words missing" in capsys.readouterr().err and log.read_text() == first
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError("stale file handle"), RuntimeError("can't allocate memory")])
+def test_a_failure_that_may_pass_is_tried_again(tmp_path, error):
+    begun, log, done = time.time() - 1, tmp_path / "x.log", []
+    fail(log, "x", error)
+    with rule_log(log, rule="x", since=begun):
+        done.append("x")
+    assert done == ["x"]
+
+
+def test_a_failure_of_an_earlier_run_is_tried_again(tmp_path):
+    log, done = tmp_path / "x.log", []
+    fail(log, "x", BiasflowError("words missing"))
+    for since in ({"since": time.time() + 1}, {}):
+        with rule_log(log, rule="x", **since):
+            done.append("x")
+    assert done == ["x", "x"]
 
 
 def test_a_quiet_log_names_no_job_so_that_their_own_logs_are_asked(tmp_path):

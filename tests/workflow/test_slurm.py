@@ -1,0 +1,149 @@
+"""Runs through profiles/slurm on a real Slurm, whose CPU partition has no GPU."""
+
+import contextlib
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.slurm import NoSlurmError, Slurm
+from tests.workflow.conftest import TINY, Project
+
+RESULTS = "results/small"
+SMALL = {
+    "run": "small",
+    "device": "cpu",
+    "encoders": {"tiny": TINY["encoders"]["tiny-bert"]},
+    "metrics": {"strength": {"triples": 20}},
+    "ask": {name: {"encoders": ["tiny"], "methods": ["none"], "metrics": [name]} for name in ("strength", "occtmp")},
+}
+BEGUN = (f"{RESULTS}/encoders/tiny/model.safetensors", f"{RESULTS}/data/stimuli/planted.csv")
+ON_SLURM = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
+LIMIT = 240  # seconds for one run
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    cluster = Slurm(tmp_path_factory.mktemp("slurm"))
+    with pytest.MonkeyPatch.context() as patch:
+        try:
+            try:
+                cluster.start()
+            except NoSlurmError as reason:
+                pytest.skip(f"no Slurm here: {reason}")
+            for name, value in cluster.environment.items():
+                patch.setenv(name, value)
+            yield cluster
+        finally:
+            cluster.stop()
+
+
+@pytest.fixture
+def small(project) -> Project:
+    """A fresh copy of the project, whose partitions are named as a user does it."""
+    path = project.folder / "profiles/slurm/partitions.yaml"
+    path.write_text(path.read_text().replace("CPU_PARTITION", "cpu").replace("GPU_PARTITION", "gpu"))
+    project.configure(SMALL)
+    return project
+
+
+def contents(project: Project) -> dict[str, bytes]:
+    """What a run wrote, but for what tells of the times and places of its jobs."""
+    folder = project.folder / RESULTS
+    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".log", ".tsv"))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files if ".provenance." not in path.name}
+
+
+def copy_of(project: Project, folder: Path) -> Project:
+    """The same project elsewhere, with what it has done."""
+    shutil.copytree(project.folder, folder)
+    there = object.__new__(Project)
+    there.folder = folder
+    return there
+
+
+@contextlib.contextmanager
+def heard(number: signal.Signals) -> Iterator[None]:
+    """What is started in this block hears a signal that the tests may have been told to ignore, as a job of a shell's
+    background is."""
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def wait_for(what, *, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "not in time"
+        time.sleep(0.2)
+
+
+def test_a_run_begun_here_goes_on_there_and_ends_with_the_same_bytes(slurm, small, tmp_path, capsys):
+    """It is interrupted there, and cancels its jobs."""
+    done = small.snakemake(*BEGUN, timeout=LIMIT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    there = copy_of(small, tmp_path / "there")
+
+    with heard(signal.SIGINT):
+        run = there.start(*ON_SLURM)
+    wait_for(lambda: slurm.jobs("%i", states="running"))
+    os.kill(run.pid, signal.SIGINT)
+    assert run.wait(60) != 0
+    assert {state for (state,) in slurm.jobs("%T")} <= {"CANCELLED", "COMPLETING"}
+
+    cancelled = {number for (number,) in slurm.jobs("%i")}
+    done = there.snakemake(*ON_SLURM, timeout=LIMIT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [row for row in slurm.jobs("%i|%P|%k") if row[0] not in cancelled]
+    assert {partition for _, partition, _ in rows} == {"cpu"}
+    submitted = sorted(rule.partition("_wildcards_")[0] for *_, rule in rows)
+    assert submitted == [
+        "rule_read_together",
+        "rule_read_together",
+        "rule_scores_score",
+        "rule_tables_matrix_plan_scores",
+    ]
+
+    assert small.snakemake(timeout=LIMIT).returncode == 0
+    here, then = contents(small), contents(there)
+    differ = [name for name in here.keys() | then.keys() if here.get(name) != then.get(name)]
+    with capsys.disabled():
+        print(f"\nSlurm: {len(submitted)} submissions, {len(differ)} of {len(here)} files differ from a local run")
+    assert differ == []
+
+
+def test_a_job_that_asks_for_a_gpu_gets_it_and_is_tried_once_more_with_twice_the_memory(slurm, small):
+    """It fails, as there is no CUDA behind Slurm's GPUs: by name, and at once when it is tried again."""
+    small.configure({**SMALL, "device": "cuda"})
+    known = {number for (number,) in slurm.jobs("%i")}
+    done = small.snakemake(*ON_SLURM, BEGUN[0], timeout=LIMIT)
+    said = (done.stdout + done.stderr).strip().splitlines()
+    assert done.returncode != 0
+    assert said[-1].startswith("biasflow: rule pretrain: device 'cuda' was asked for"), "\n".join(said)
+    jobs = [row for row in slurm.jobs("%i|%k|%P|%m") if row[0] not in known]
+    tries = sorted(row for row in jobs if "pretrain" in row[1])
+    assert [row[2:] for row in tries] == [["gpu", "6000M"], ["gpu", "12000M"]]
+    assert all("gpu:1" in slurm.ask("scontrol", "show", "job", row[0]) for row in tries)
+    assert {row[2] for row in jobs if row not in tries} == {"cpu"}
+    log = (small.folder / RESULTS / "logs/encoders/tiny.log").read_text()
+    assert log.count("rule pretrain failed") == 1 and "Traceback" in log
+
+
+def test_a_refused_submission_is_told_and_not_an_older_log(slurm, project):
+    """The names of the partitions were not filled in."""
+    project.configure(SMALL)
+    log = project.folder / RESULTS / "logs/data/stimuli-planted.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("2026-01-01 12:00:00 CRITICAL biasflow: rule stimuli_planted failed: of last time\n")
+    os.utime(log, (1, 1))
+    done = project.snakemake(*ON_SLURM, BEGUN[1], timeout=LIMIT)
+    line = (done.stdout + done.stderr).strip().splitlines()[-1]
+    assert done.returncode != 0
+    assert line.startswith("biasflow: rule stimuli_planted: SLURM sbatch failed.")
+    assert "CPU_PARTITION" in line and "last time" not in line
