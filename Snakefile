@@ -39,12 +39,12 @@ for NAME, TARGETS in {"tables": TABLES, **PAPER_TARGETS}.items():
 
 
 onstart:
-    check_results_folder()
+    check_machine()
 
 
 onsuccess:
-    say_last(ended(SUMMARY, f"{RESULTS}/reasons.csv", since=STARTED))
+    LAST.message = ended(SUMMARY, f"{RESULTS}/reasons.csv", since=STARTED)
 
 
 onerror:
-    say_last(failures(log, [f"{RESULTS}/logs", f"{CORPORA}/logs"], since=STARTED))
+    LAST.message = failures(log, [f"{RESULTS}/logs", f"{CORPORA}/logs"], since=STARTED)

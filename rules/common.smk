@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 gc.set_threshold(50_000)  # planning makes objects that stay: looking for cycles among them takes a sixth of it
@@ -14,13 +14,10 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.failures import ended, failures
+from scripts.biasflow.base.failures import LastWord, ended, failures
 from scripts.biasflow.base.files import check_remembered, check_writable
-from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.papers.paper import load as load_paper
-from scripts.biasflow.plan.cells import plan
 from scripts.biasflow.base.code import code_digest, module_file
-from scripts.biasflow.plan.configuration import check_keys_once, load_schema, resolve
 from scripts.biasflow.plan.datasets import (
     AUTHORS_STIMULI,
     CHINESE_ARTICLES,
@@ -29,39 +26,33 @@ from scripts.biasflow.plan.datasets import (
     context_files,
     text_name,
 )
-from scripts.biasflow.plan.device import CUDA, planned_device
-from scripts.biasflow.plan.external import check_files, files_read
-from scripts.biasflow.plan.facts import gather, is_narrow
-from scripts.biasflow.plan.inputs import Inputs
+from scripts.biasflow.plan.device import CUDA, check_device, planned_device
+from scripts.biasflow.plan.external import files_read
+from scripts.biasflow.plan.facts import is_narrow
 from scripts.biasflow.plan.items import items_of
 from scripts.biasflow.plan.paths import CORPORA, Paths, project_file, project_folder
+from scripts.biasflow.plan.prepared import prepared
 from scripts.biasflow.plan.sources import is_external
 from scripts.biasflow.plan.tasks import kind_of, plan_module
 from scripts.biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS, module_of, rule_of
 from scripts.biasflow.text.occupation_templates import PRONOUNS
 
-
-def say_last(message):
-    """Print the message, if any, as the very last line that the user sees, after whatever Snakemake has to say."""
-    if message:
-        atexit.register(lambda: print(f"biasflow: {message}", file=sys.stderr, flush=True))
-
+LAST = LastWord()
+logger.addHandler(LAST)
+atexit.register(LAST.say)
 
 try:
-    for FILE in workflow.configfiles:
-        check_keys_once(FILE)
-    config = resolve(config, load_schema())
-    CATALOGUE = read_catalogue()
-    check_files(config, CATALOGUE)
-    FACTS = gather(config)
-    PLAN = plan(config, FACTS)
-    FIND = Inputs(config, FACTS, PLAN, CATALOGUE)
+    PREPARED = prepared(config, workflow.configfiles)
+    config, CATALOGUE, FACTS, PLAN, FIND = (getattr(PREPARED, each.name) for each in fields(PREPARED))
     check_remembered(Paths(config["run"]).root, ".snakemake")
 except BiasflowError as error:
     sys.exit(f"biasflow: {error}")
 
+# Snakemake sets its executor when it has read this file: what submits jobs is given their number, and no cores. (A dry run
+# is given cores: of device: auto it shows this machine's.)
+SUBMITS = workflow.resource_settings.cores is None and workflow.resource_settings.nodes is not None
 # A job of a cluster plans again, on its own machine: what it is given was decided before.
-DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or not workflow.local_exec)
+DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or SUBMITS)
 PATHS = Paths(config["run"])
 RESULTS = PATHS.root
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
@@ -77,13 +68,14 @@ def code(name, *modules):
     return code_digest(files, ROOT)
 
 
-def check_results_folder():
-    """Stop before the first job if nothing can be written."""
+def check_machine():
+    """Stop before the first job if nothing can be written, or if there is no GPU that is asked for."""
     try:
         check_writable(RESULTS)
+        check_device(config["device"], cluster=workflow.remote_exec or not workflow.local_exec)
     except BiasflowError as error:
-        say_last(error)
-        raise WorkflowError(str(error)) from None
+        LAST.message = str(error)
+        raise WorkflowError(LAST.message) from None
 
 
 def one_of(names):

@@ -51,6 +51,7 @@ rule pretrain:
         gpu=gpu,
     params:
         code=code("pretrain"),
+        checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/pretraining",
         device=DEVICE,
         deterministic=config["deterministic"],
         encoder=lambda wildcards: FIND.encoders.pretraining(wildcards.encoder),

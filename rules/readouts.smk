@@ -44,5 +44,6 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
             readout=FIND.readings.params(NAME),
             checkpoints=f"{RESULTS}/checkpoints/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}",
             device=DEVICE,
+            deterministic=config["deterministic"],
         script:
             "../scripts/read.py"

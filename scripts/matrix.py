@@ -24,9 +24,10 @@ def main(smk) -> None:
         scores, plan = read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons)
         found = matrix(scores, plan)
         write_csv(found, smk.output.matrix)
-        overview = contents(found, plan, scores)
+        alike = families(read_text_csv(smk.input.names))
+        overview = contents(found, plan, scores, alike)
         tables = {name: first_table(found, task) for name, task in smk.params.tables.items()}
-        needed = power.power(scores, families(read_text_csv(smk.input.names)))
+        needed = power.power(scores, alike)
         tables["power"] = FirstTable(needed, {}, power.CAPTION)
         tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
         about_files = remark(read_text_csv(smk.input.files))

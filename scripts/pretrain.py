@@ -22,6 +22,7 @@ def main(smk) -> None:
                 vocabulary=smk.input.get("vocabulary") or None,
                 device=device.type,
                 threads=smk.threads,
+                work=smk.params.checkpoints,
                 **smk.params.encoder,
             )
         facts |= {"device": str(device), "seed": smk.params.encoder["seed"], "metrics": metrics}

@@ -12,11 +12,13 @@ def main(smk) -> None:
     with rule(smk) as facts:
         from scripts.biasflow.base.errors import AbsentError
         from scripts.biasflow.base.files import whole_folder
-        from scripts.biasflow.encoders.device import resolve_device
+        from scripts.biasflow.encoders.device import resolve_deterministic, resolve_device
         from scripts.biasflow.readouts.reasons import not_fitted, reasons_of, write_reasons
         from scripts.biasflow.readouts.source import Source
 
-        facts["device"] = device = str(resolve_device(smk.params.device, gpus=smk.resources.gpu))
+        device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
+        # Heads and probes are trained, too.
+        facts |= {"device": str(device), "deterministic": resolve_deterministic(smk.params.deterministic, device)}
         methods_file = Path(smk.input.methods) if smk.input.get("methods") else None
         with whole_folder(smk.output[0]) as folder:
             for each in smk.params.readout:
@@ -36,7 +38,7 @@ def main(smk) -> None:
                     data=data,
                     dataset=each["dataset"],
                     training=smk.wildcards.training,
-                    device=device,
+                    device=device.type,
                     work=Path(smk.params.checkpoints) / name,
                 )
                 try:

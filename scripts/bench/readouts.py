@@ -12,7 +12,7 @@ from scripts.bench.methods import random_subspaces
 from scripts.bench.timing import REPEATS, one_thread, peak_gib, row, seconds
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.corpora.nli import LABELS
-from scripts.biasflow.encoders.batches import encode, length_sorted
+from scripts.biasflow.encoders.batches import encode, padded
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.first_token import first_token_vectors
 from scripts.biasflow.methods.fitted import NONE, Active, Fitted, Grid
@@ -42,15 +42,15 @@ def bench_nli() -> Iterator[dict]:
     @torch.inference_mode()
     def plain_pass(examples: Examples) -> None:
         """The classes of all pairs without any intervention, in the same batches."""
-        for _, batch in batches(reader, examples):
-            model(**batch).logits.argmax(-1)
+        for _ in batches(lambda batch: model(**batch).logits.argmax(-1), reader, examples):
+            pass
 
     plain_pass(replace(examples, shape=(1, *examples.shape[1:])))  # warm up
     plain = seconds(lambda: plain_pass(examples))
     before = peak_gib()
     ours = seconds(lambda: predict(reader, examples))
     memory = peak_gib() - before
-    _, batch = next(length_sorted(encode(tokenizer, *pairs.sentences(0, sample)), tokenizer, batch_size=sample))
+    batch = padded(encode(tokenizer, *pairs.sentences(0, sample)), range(sample), model, tokenizer)
     hooked = 0.0
     for setting in progress(settings, total=len(settings), description="hooked"):
         with torch.inference_mode(), edited(model, edits_of(setting, subspaces)):

@@ -21,7 +21,14 @@ def _one_of(*values: object) -> Schema:
 
 
 _POSITIVE = {"type": "number", "exclusiveMinimum": 0}
-_WEIGHTS = {"type": "array", "items": {"type": "number", "minimum": 0}, "minItems": 2, "maxItems": 2}
+_SEED = {"type": "integer", "minimum": 0, "maximum": 2**32 - 1, "default": 0}
+_WEIGHTS = {
+    "type": "array",
+    "items": {"type": "number", "minimum": 0},
+    "contains": {"exclusiveMinimum": 0},
+    "minItems": 2,
+    "maxItems": 2,
+}
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ ERASERS = {
     "inlp": Eraser("INLP", "erasers.inlp", {"classifiers": _whole(1, 100)}),
     "rlace": Eraser("R-LACE", "erasers.rlace", {"components": _whole(1, 1)}),
     "sal": Eraser("SAL", "erasers.sal"),
-    "random": Eraser("random directions", "erasers.random", {"components": _whole(1, 1), "seed": _whole(0, 0)}),
+    "random": Eraser("random directions", "erasers.random", {"components": _whole(1, 1), "seed": _SEED}),
 }
 
 

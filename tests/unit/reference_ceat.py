@@ -13,8 +13,8 @@ from scripts.biasflow.readouts.word_contexts import by_word, word_batches
 def word_vectors(model, tokenizer, contexts, *, batch_size=64):
     """The vectors of the occurrences by word: [n, d], rows as in `contexts`."""
     found = np.empty((len(contexts), model.config.hidden_size), dtype=np.float32)
-    for rows, forward in word_batches(model, tokenizer, contexts, batch_size=batch_size):
-        found[rows] = forward().numpy()
+    for rows, states in word_batches(lambda forward: forward(), model, tokenizer, contexts, batch_size=batch_size):
+        found[rows] = states.numpy()
     return by_word(contexts, found)
 
 

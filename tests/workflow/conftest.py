@@ -11,6 +11,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("Snakefile", "rules", "scripts", "config", "profiles", "envs", "results/README.md")
+COPIED += ("requirements.lock", "LICENSE", "CITATION.cff")
 _PAIRS = {"train": 300, "validation": 60, "test": 60}
 _ERASERS = ["hard", "conceptor", "densray"]
 TINY = {
@@ -170,10 +171,10 @@ class Project:
         command = self._command(arguments, config)
         return subprocess.run(**command, capture_output=True, text=True, timeout=timeout, check=False)
 
-    def start(self, *arguments: str, config: str = "tiny.yaml") -> subprocess.Popen:
-        """Snakemake in a process group of its own, to be killed."""
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        return subprocess.Popen(**self._command(arguments, config), **quiet, start_new_session=True)
+    def start(self, *arguments: str, config: str = "tiny.yaml", said=subprocess.DEVNULL) -> subprocess.Popen:
+        """Snakemake in a process group of its own, to be killed; said: the file that it writes to."""
+        output = {"stdout": said, "stderr": said}
+        return subprocess.Popen(**self._command(arguments, config), **output, start_new_session=True)
 
     def jobs(self, *arguments: str, config: str = "tiny.yaml") -> dict[str, int]:
         """How many jobs of each rule a dry run would start."""

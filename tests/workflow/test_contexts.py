@@ -106,6 +106,7 @@ def test_a_page_in_the_place_of_a_file_is_named(own, hub):
 def test_a_mirror_that_altered_a_known_file_is_named(own, hub):
     place = own.folder / "mirror/wikipedia/20231101.en"
     place.mkdir(parents=True)
+    (own.folder / "mirror/MANIFEST.tsv").write_text("path\tbytes\tsha256\tupstream\tlicence\tnote\n")
     own.configure({**CONFIG, "files": {}, "mirror": "mirror"}, "own.yaml")
     (place / "train-00000-of-00041.parquet").write_bytes(parquet(2))
     line = last_line(own, CONTEXTS, config="own.yaml")

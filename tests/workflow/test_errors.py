@@ -3,6 +3,8 @@
 import copy
 import json
 import os
+import signal
+import time
 
 import numpy as np
 import pytest
@@ -116,3 +118,31 @@ def test_truncated_weights(project):
         "biasflow: config: key 'encoders.own.path': own/model.safetensors: the weights cannot be read"
     )
     assert not (project.folder / "results/own").exists()
+
+
+def last_words(project: Project, target: str, number: signal.Signals) -> str:
+    """What is said last by a run that gets a signal, with all its jobs, while it pre-trains."""
+    log, words = project.folder / "results/tiny/logs/encoders/tiny-bert.log", project.folder / "said"
+    log.unlink(missing_ok=True)
+    with words.open("w") as said:
+        running = project.start(target, said=said)
+        deadline = time.monotonic() + 600
+        while not log.exists():
+            assert running.poll() is None and time.monotonic() < deadline, words.read_text()
+            time.sleep(0.05)
+        os.killpg(running.pid, number)
+        assert running.wait(300) != 0
+    return [line for line in words.read_text().splitlines() if line.strip()][-1]
+
+
+def test_a_run_that_was_killed_and_one_that_was_interrupted(project):
+    """The first leaves a lock; the second says what happened. Then the same command goes on, and leaves nothing."""
+    target = "results/tiny/encoders/tiny-bert/model.safetensors"
+    assert not last_words(project, target, signal.SIGKILL).startswith("biasflow: ")
+    line = last_line(project, target)
+    assert line.startswith("biasflow: ") and "--unlock" in line
+    assert project.snakemake(target, "--unlock").returncode == 0
+    assert last_words(project, target, signal.SIGINT).startswith("biasflow: interrupted")
+    done = project.snakemake(target)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list((project.folder / "results").rglob("*.part")) == []

@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 
 import pandas as pd
@@ -134,6 +136,17 @@ def test_every_result_has_its_provenance_and_every_job_its_log(finished):
     ] >= 1
     assert len(list(results.glob("logs/**/*.log"))) >= 80
     assert not (results / "checkpoints/tiny-bert/nli/plain/seed0").exists()
+
+
+def test_a_run_is_a_crate_with_an_action_for_every_job(run):
+    command = [sys.executable, "-m", "scripts.crate", RESULTS]
+    done = subprocess.run(command, cwd=run.folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((run.folder / RESULTS / "ro-crate-metadata.json").read_text())["@graph"]
+    jobs = [entity for entity in found if entity["@type"] == "CreateAction" and entity["@id"] != "#run"]
+    assert len(jobs) == len(list((run.folder / "results").rglob("*.log")))
+    made = {"tables/matrix.html", "scores.csv", "encoders/tiny-bert/model.safetensors", "index.html"}
+    assert made <= {entity["@id"] for entity in found if entity["@type"] == "File"}
 
 
 def test_a_second_run_has_nothing_to_do_and_touching_files_changes_nothing(run):

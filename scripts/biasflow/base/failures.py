@@ -1,12 +1,23 @@
 """What to tell the user at the end of a run. No script imports it: an edit runs nothing again."""
 
 import csv
+import errno
+import logging
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _FAILED = re.compile(r"rule (?P<rule>\S+) failed: (?P<message>.*)")
 _INCOMPLETE = "a job execution failed"  # not there after an interrupt
+_INTERRUPTED = ("Terminating processes on user request", "Will exit after finishing currently running jobs")
+_FULL = tuple(f"[Errno {number}]" for number in (errno.ENOSPC, errno.EDQUOT))
+# What Snakemake raises before the first job -> what to do.
+_RAISED = {
+    "LockException": "another run is at work in this folder, or one was killed and left its lock; if none is at work, "
+    "add --unlock to the command, once, and run it again without",
+    "IncompleteFilesException": "a killed run left results that are not whole; add --rerun-incomplete to the command",
+}
 _JOB = re.compile(
     r"^(?P<indent>[ \t]*)Error in rule (?P<rule>\S+):\n"
     r"[ \t]+message: (?P<message>.*(?:\n(?![ \t]).*)*)\n"  # an executor's has several lines
@@ -17,6 +28,28 @@ _GROUP = re.compile(
     r"^[ \t]+message: Error in group (?P<group>\S+)\n(?:[ \t]+log: (?P<path>.+?) \(check)?", re.MULTILINE
 )
 _ADVICE = "For further error details"  # with which every message of an executor ends
+
+
+class LastWord(logging.Handler):
+    """The last line that a user sees, after whatever Snakemake has to say. As a handler of Snakemake's logger it hears
+    why a run ends that is not ended by its jobs: interrupted, locked, the disk full. Otherwise it says `message`."""
+
+    def __init__(self):
+        super().__init__()
+        self.message, self.heard = "", ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text, raised = record.getMessage(), getattr(record, "exception", "")
+        if any(words in text for words in _INTERRUPTED):
+            self.heard = "interrupted; finished results are kept, and the same command goes on from them"
+        elif raised in _RAISED:
+            self.heard = _RAISED[raised]
+        elif raised and any(number in text for number in _FULL):
+            self.heard = "no space left on the disk; free some, and the same command goes on from the finished results"
+
+    def say(self) -> None:
+        if line := self.heard or self.message:
+            print(f"biasflow: {line}", file=sys.stderr, flush=True)
 
 
 def failures(logs: Iterable[str | Path], own: Iterable[str | Path] = (), *, since: float = 0) -> str:

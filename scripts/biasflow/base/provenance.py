@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
@@ -87,8 +88,8 @@ def write_provenance(
     """Write <output>.provenance.json beside every output of a rule.
 
     It holds the sha256 of all files that the output consists of, and of the inputs (`checked`), the resolved
-    configuration, the rule's parameters, library versions, the git commit, the wall time in seconds, and `facts`: what
-    the rule itself knows (device, seed, origin of a file)."""
+    configuration, the rule's parameters, library versions, the git commit, when the job started (UTC), the wall time
+    in seconds, and `facts`: what the rule itself knows (device, seed, origin of a file)."""
     record = {
         "rule": rule,
         "params": dict(params),
@@ -96,6 +97,7 @@ def write_provenance(
         "inputs": dict(inputs),
         "versions": versions(),
         "git": git_commit(),
+        "started": datetime.fromtimestamp(started, UTC).isoformat(),
         "wall_seconds": round(time.time() - started, 3),
         **(facts or {}),
     }

@@ -11,6 +11,7 @@ import yaml
 from scripts.biasflow.base.errors import BiasflowError
 
 CONFIG = Path(__file__).parents[3] / "config"
+MANIFEST = "MANIFEST.tsv"  # of a mirror: its files with size and sha256
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,11 @@ class Catalogue:
 def read_catalogue(path: str | Path = CONFIG / "corpora.yaml") -> Catalogue:
     """Read and check the catalogue; BiasflowError names the file and the key that is wrong."""
     try:
-        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        data = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise BiasflowError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     schema = (CONFIG / "schema" / "corpora.schema.yaml").read_text(encoding="utf-8")
-    validator = jsonschema.Draft202012Validator(yaml.safe_load(schema))
+    validator = jsonschema.Draft202012Validator(yaml.load(schema, Loader=yaml.CSafeLoader))
     error = jsonschema.exceptions.best_match(validator.iter_errors(data))
     if error is not None:
         raise BiasflowError(f"{path}: key {'/'.join(map(str, error.absolute_path)) or '(top)'}: {error.message}.")

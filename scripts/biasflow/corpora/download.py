@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import sha256, whole_file
-from scripts.biasflow.corpora.catalogue import Entry
+from scripts.biasflow.corpora.catalogue import MANIFEST, Entry
 from scripts.biasflow.corpora.form import check_form, refuse_page
 from scripts.biasflow.corpora.lock import agree
 from scripts.biasflow.corpora.origins import VERIFIED_BY, Origin
@@ -76,7 +76,7 @@ def missing_files_message(missing: list[Entry], *, mirror: str | Path | None = N
     for entry in missing:
         places = [f"any place named in the configuration as files: {{{entry.name}: PATH}}"]
         if mirror is not None:
-            places.append(f"{Path(mirror) / entry.mirror_path} with its row in {Path(mirror) / 'MANIFEST.tsv'}")
+            places.append(f"{Path(mirror) / entry.mirror_path} with its row in {Path(mirror) / MANIFEST}")
         lines.append(f"- {entry.name}: from {entry.url}; to {', or '.join(places)}")
     return "\n".join(lines)
 
@@ -115,7 +115,7 @@ def _copy(source: Path, part: Path) -> None:
 
 def _check_mirror(entry: Entry, mirror: Path, part: Path) -> str:
     """Compare the copy with the mirror's own manifest; return the manifest's note."""
-    manifest = mirror / "MANIFEST.tsv"
+    manifest = mirror / MANIFEST
     if not manifest.is_file():
         raise BiasflowError(f"{manifest}: missing; a mirror folder must list its files (path, bytes, sha256) there.")
     with open(manifest, encoding="utf-8-sig", newline="") as stream:
@@ -129,7 +129,7 @@ def _check_mirror(entry: Entry, mirror: Path, part: Path) -> str:
     came = str(part.stat().st_size), sha256(part)
     if expected != came:
         raise BiasflowError(
-            f"{mirror / entry.mirror_path}: expected {expected[0]} bytes, sha256 {expected[1]} (its MANIFEST.tsv); "
+            f"{mirror / entry.mirror_path}: expected {expected[0]} bytes, sha256 {expected[1]} (its {MANIFEST}); "
             f"found {came[0]} bytes, sha256 {came[1]}. Nothing was kept; mend the mirror."
         )
     return row.get("note") or ""

@@ -1,6 +1,9 @@
-"""Batches of token sequences, sorted by length so that little is padded."""
+"""Batches of token sequences, sorted by length so that little is padded, and halved where they are too large."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import gc
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -9,8 +12,13 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
+from scripts.biasflow.encoders.taps import name_of
 
 BLOCK = 50  # batches that are sorted by length together
+
+Rows = TypeVar("Rows", bound=Sequence[int])
+Found = TypeVar("Found")
+Encoded = BatchEncoding | Mapping[str, Sequence]
 
 
 def encode(tokenizer: PreTrainedTokenizerBase, first: Sequence[str], second: Sequence[str] | None = None, **options):
@@ -35,36 +43,85 @@ def shortened(max_length: int | None, model: nn.Module, tokenizer: PreTrainedTok
     return longest if max_length is None else min(max_length, longest)
 
 
-def length_sorted(
-    encoded: BatchEncoding | Mapping[str, Sequence],
+def batchwise(
+    compute: Callable[[Rows], Found], rows: Rows, *, batch_size: int, name: Callable[[int], str]
+) -> Iterator[tuple[Rows, Found]]:
+    """Yield (some of the rows, compute(some)), in their order, batch_size at a time.
+
+    Where that takes more memory than the GPU has, half as many are taken from then on, and the log says so. So compute
+    may be called for rows again: it changes nothing. BiasflowError where one row alone is too large, which name(row)
+    tells from others, with the model."""
+    start = 0
+    while start < len(rows):
+        some = rows[start : start + batch_size]
+        try:
+            found = compute(some)
+        except torch.OutOfMemoryError as error:
+            if len(some) == 1:
+                raise BiasflowError(
+                    f"{name(some[0])} takes more memory than is free on the GPU; end what else runs there, shorten the "
+                    "texts, or say device: cpu"
+                ) from error
+            batch_size = len(some) // 2
+        else:
+            yield some, found
+            start += len(some)
+            continue
+        line = "out of memory with %d at once (the first: %s); from now on %d at once"
+        logging.getLogger("biasflow").warning(line, len(some), name(some[0]), batch_size)
+        gc.collect()  # tensors may be held in cycles
+
+
+def padded(
+    encoded: Encoded, rows: Sequence[int], model: nn.Module, tokenizer: PreTrainedTokenizerBase
+) -> BatchEncoding:
+    """These rows as a padded batch on the model's device."""
+    features = {key: [encoded[key][row] for row in rows] for key in encoded}
+    return tokenizer.pad(features, return_tensors="pt").to(model.device)
+
+
+def over_batches(
+    forward: Callable[[list[int], BatchEncoding], Found],
+    encoded: Encoded,
+    model: nn.Module,
     tokenizer: PreTrainedTokenizerBase,
     *,
     batch_size: int,
-    device: torch.device | str = "cpu",
     description: str | None = None,
-) -> Iterator[tuple[list[int], BatchEncoding]]:
-    """Yield (row numbers, padded batch on `device`), longest rows first, so that a batch too large fails at once.
+) -> Iterator[tuple[list[int], Found]]:
+    """Yield (row numbers, forward(row numbers, padded batch on the model's device)) for all rows, see `batchwise`.
 
-    The order depends on the lengths alone (ties by row number): the same rows make the same batches. description: what
-    the progress is called; none is shown without it."""
+    The longest rows come first, so that a batch too large fails at once. The order depends on the lengths alone (ties
+    by row number): the same rows make the same batches. description: what the progress is called; none is shown without
+    it."""
     lengths = [len(ids) for ids in encoded["input_ids"]]
     order = sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
-    starts = range(0, len(order), batch_size)
-    for start in progress(starts, total=len(starts), description=description) if description else starts:
-        rows = order[start : start + batch_size]
-        features = {key: [encoded[key][row] for row in rows] for key in encoded}
-        yield rows, tokenizer.pad(features, return_tensors="pt").to(device)
+
+    def name(row: int) -> str:
+        return f"{f'{description}: ' if description else ''}{name_of(model)}: a text of {lengths[row]} tokens"
+
+    def compute(rows: list[int]) -> Found:
+        return forward(rows, padded(encoded, rows, model, tokenizer))
+
+    found = batchwise(compute, order, batch_size=batch_size, name=name)
+    return progress(found, total=-(-len(order) // batch_size), description=description) if description else found
 
 
-def with_occurrences(
-    batches: Iterable[tuple[list[int], BatchEncoding]], text_of: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray, BatchEncoding]]:
-    """Batches of texts with what occurs in them: (numbers of occurrences, the row of each one's text in the batch, the
-    batch). text_of: the number of each occurrence's text; every text has one."""
+def at_occurrences(
+    forward: Callable[[np.ndarray, np.ndarray, BatchEncoding], Found], text_of: np.ndarray
+) -> Callable[[list[int], BatchEncoding], tuple[np.ndarray, Found]]:
+    """A `forward` of `over_batches` for what occurs in texts: it returns the numbers of the occurrences in a batch, and
+    forward(these, the row of each one's text in the batch, the batch).
+
+    text_of: the number of each occurrence's text; every text has one."""
     occurrences_in = np.split(np.argsort(text_of, kind="stable"), np.cumsum(np.bincount(text_of))[:-1])
-    for texts, batch in batches:
-        found = [occurrences_in[text] for text in texts]
-        yield np.concatenate(found), np.repeat(np.arange(len(texts)), [len(some) for some in found]), batch
+
+    def of_texts(texts: list[int], batch: BatchEncoding) -> tuple[np.ndarray, Found]:
+        own = [occurrences_in[text] for text in texts]
+        wanted, rows = np.concatenate(own), np.repeat(np.arange(len(texts)), [len(some) for some in own])
+        return wanted, forward(wanted, rows, batch)
+
+    return of_texts
 
 
 def grouped_by_length(lengths: np.ndarray, *, batch_size: int, rng: np.random.Generator) -> np.ndarray:

@@ -14,6 +14,7 @@ from scripts.biasflow.encoders.batches import shortened
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.examples import blocks_of
 from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.precision import on_gpu, trained_in
 from scripts.biasflow.encoders.recipes import RECIPES, SWAPPED
 from scripts.biasflow.encoders.taps import set_dropout
 from scripts.biasflow.encoders.training_arguments import training_arguments
@@ -32,7 +33,7 @@ def continue_encoder(
 ) -> dict:
     """Train the encoder in `encoder_folder` further by one of RECIPES on the file `text`, read as one string as it is,
     in blocks of max_length tokens (None, or more than the encoder takes: as many as it takes); fill `folder`, whole or
-    not at all, and return the number of blocks and steps.
+    not at all, and return the number of blocks and steps; on a GPU it computes in bf16, and says so.
 
     swapped: the same text with the genders swapped, for recipes that train on it, too. The number of steps follows from
     the blocks of `text` alone, twice as many where something stands beside it: a method and its control take the same,
@@ -52,17 +53,16 @@ def continue_encoder(
         blocks = np.concatenate([blocks, other])
     if how.attention_dropout is not None:
         set_dropout(model, attention=how.attention_dropout, hidden=how.hidden_dropout)
-    on_gpu = where.type == "cuda"
     with tempfile.TemporaryDirectory() as work:
         arguments = training_arguments(
             work,
             seed=seed,
-            on_gpu=on_gpu,
+            on_gpu=on_gpu(where),
             max_steps=steps,
             per_device_train_batch_size=how.batch_size,
             learning_rate=how.learning_rate,
             lr_scheduler_type="linear",
-            bf16=on_gpu,
+            bf16=on_gpu(where),  # precision.HALF
             save_strategy="no",
         )
         trainer = Trainer(
@@ -76,4 +76,4 @@ def continue_encoder(
     with whole_folder(folder) as temporary:
         model.to("cpu").eval().save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
-    return {"blocks": len(blocks), "steps": trainer.state.global_step}
+    return {"blocks": len(blocks), "steps": trainer.state.global_step, **trained_in(where)}

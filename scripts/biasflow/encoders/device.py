@@ -6,12 +6,17 @@ import platform
 import torch
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
+from scripts.biasflow.base.gpus import VISIBLE, take_gpu
 
 
 def resolve_device(name: str, *, gpus: int = 0) -> torch.device:
-    """The device "auto" (the GPU where there is one), "cpu" or "cuda"; BiasflowError for a GPU that is absent, and for
-    a job that was given one (gpus: how many) and would compute without it."""
+    """The device "auto" (the GPU where there is one), "cpu" or "cuda"; BiasflowError for a GPU that is absent.
+
+    gpus: how many a job was given. It takes one that no other job has (`gpus.take_gpu`) and sees no other from then on;
+    BiasflowError for a job that would compute without it, and for several GPUs that nothing tells apart."""
     check_choice("device", name, ("auto", "cpu", "cuda"))
+    if gpus and name != "cpu":
+        take_gpu()
     available = torch.cuda.is_available()
     if name == "cuda" and not available:
         raise BiasflowError(
@@ -23,6 +28,11 @@ def resolve_device(name: str, *, gpus: int = 0) -> torch.device:
         raise BiasflowError(
             f"the job was given a GPU (resource gpu={gpus}), but computes on the processor (device '{name}'); "
             "say device: cuda, or ask for no GPU"
+        )
+    if gpus and torch.cuda.device_count() > 1:
+        raise BiasflowError(
+            f"the job sees {torch.cuda.device_count()} GPUs, and there is no nvidia-smi to take one by; name one in "
+            f"{VISIBLE}"
         )
     return device
 

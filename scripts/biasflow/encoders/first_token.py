@@ -11,7 +11,7 @@ from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
-from scripts.biasflow.encoders.batches import length_sorted, shortened
+from scripts.biasflow.encoders.batches import Found, over_batches, shortened
 from scripts.biasflow.encoders.linear_head import save_head
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.encoders.precision import half, on_gpu
@@ -66,16 +66,21 @@ def new_first_token_classifier(
 
 
 def text_batches(
-    model: nn.Module, tokenizer: PreTrainedTokenizerBase, tokens: Tokens, *, batch_size: int = 128
-) -> Iterator[tuple[np.ndarray, BatchEncoding]]:
-    """Texts in batches of similar length, for a model: (row numbers, batch on its device), every row once.
+    read: Callable[[BatchEncoding], Found],
+    model: nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    tokens: Tokens,
+    *,
+    batch_size: int = 128,
+) -> Iterator[tuple[np.ndarray, Found]]:
+    """Texts in batches of similar length, for a model: (row numbers, read(batch on its device)), every row once.
 
     They are batched within runs of CHUNK texts."""
     starts = range(0, len(tokens), CHUNK)
     for start in progress(starts, total=len(starts), description="vectors of texts"):
         some = tokens.of_all(range(start, min(start + CHUNK, len(tokens))))
-        for rows, batch in length_sorted(some, tokenizer, batch_size=batch_size, device=model.device):
-            yield np.asarray(rows) + start, batch
+        for rows, found in over_batches(lambda _, batch: read(batch), some, model, tokenizer, batch_size=batch_size):
+            yield np.asarray(rows) + start, found
 
 
 def text_tokens(
@@ -122,8 +127,12 @@ def first_token_vectors(
     BiasflowError for no texts, or for vectors that are not finite."""
     tokens = text_tokens(model, tokenizer, texts, max_length=max_length)
     kept = torch.empty(len(texts), model.config.hidden_size, dtype=dtype_on(model.device))
-    for rows, batch in text_batches(model, tokenizer, tokens, batch_size=batch_size):
-        kept[torch.from_numpy(rows)] = first_states(model, batch).cpu()
+
+    def read(batch: BatchEncoding) -> torch.Tensor:
+        return first_states(model, batch).cpu()
+
+    for rows, found in text_batches(read, model, tokenizer, tokens, batch_size=batch_size):
+        kept[torch.from_numpy(rows)] = found
     check_finite(kept)
     return kept, int(tokens.cut.sum())
 

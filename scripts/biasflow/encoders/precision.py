@@ -1,5 +1,6 @@
-"""In which precision models compute. On a processor: float32. On a GPU: fine-tuning and the many vectors of texts and
-words in HALF, by autocast; whatever else is read from a model in what it was tuned in. Erasers: always float32."""
+"""In which precision models compute. On a processor: float32. On a GPU: all training and the many vectors of texts and
+words in HALF, by autocast; whatever else is read from a model in what it was fine-tuned in, and from one that was not
+in float32. Weights, losses and erasers: always float32."""
 
 import contextlib
 
@@ -8,7 +9,7 @@ from torch import nn
 
 GPU = "cuda"  # the type of device on which HALF is used
 HALF = torch.bfloat16  # what the Trainer's `bf16` computes in
-TRAINED_IN = "trained_in"  # in config.json: the precision that a model was fine-tuned in, where that is not float32
+TRAINED_IN = "trained_in"  # the precision of a training, where that is not float32; in config.json, of a fine-tuning
 
 
 def on_gpu(device: torch.device) -> bool:
@@ -26,10 +27,14 @@ def as_trained(model: nn.Module) -> contextlib.AbstractContextManager:
     return half(model.device) if hasattr(model.config, TRAINED_IN) else contextlib.nullcontext()
 
 
+def trained_in(device: torch.device) -> dict[str, str]:
+    """What is to be said of a training: that it computed in HALF, if it did."""
+    return {TRAINED_IN: str(HALF).removeprefix("torch.")} if on_gpu(device) else {}
+
+
 def mark_trained(model: nn.Module) -> None:
     """Note in the configuration of a model that was fine-tuned on a GPU that it was tuned in HALF."""
-    if on_gpu(model.device):
-        setattr(model.config, TRAINED_IN, str(HALF).removeprefix("torch."))
+    model.config.update(trained_in(model.device))
 
 
 def full(found: torch.Tensor) -> torch.Tensor:

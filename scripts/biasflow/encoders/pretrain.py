@@ -1,10 +1,12 @@
 """A BERT trained from scratch: WordPiece vocabulary, masked-LM and next-sentence heads, transformers' training loop."""
 
+import hashlib
 import json
 import logging
 import math
+import shutil
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +33,10 @@ from transformers.masking_utils import create_bidirectional_mask
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.documents import check_documents
+from scripts.biasflow.encoders.checkpoints import FromTimeToTime, claim, computed_by, last_checkpoint
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, mask_tokens, pack
+from scripts.biasflow.encoders.precision import full, half, on_gpu, trained_in
 from scripts.biasflow.encoders.training_arguments import training_arguments
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -62,6 +66,7 @@ def pretrain(
     vocabulary: str | Path | None = None,
     device: str = "cpu",
     threads: int | None = None,
+    work: str | Path | None = None,
 ) -> dict[str, float | int]:
     """Train a BERT on `documents` (lists of sentences) and fill `folder` with it; returns the final metrics.
 
@@ -70,11 +75,16 @@ def pretrain(
     the vocab.txt that `vocabulary` names (vocab_size is then not used). 5 % of the documents (at most 2,000) are held
     out; on pairs from them: `masked_lm_loss` and `next_sentence_accuracy`. `folder` gets model.safetensors,
     config.json, the tokenizer's files and training.json (these metrics, steps, seed). The same arguments give the same
-    bytes on the same machine, with one thread or two. `threads`: None takes torch's own number.
+    bytes on the same machine, with one thread or two. `threads`: None takes torch's own number. On a GPU training is in
+    bf16, as training.json says (`trained_in`), and the metrics are those of the encoder in float32, as it is read.
+
+    `work` is a folder for checkpoints, of which a long training writes one from time to time (`FromTimeToTime`), left
+    where a killed run stopped; the next call with the same arguments goes on from there, ends with the same bytes, and
+    removes it at the end. None: there are none.
 
     The default initializer_range is 0.05: with BERT's own 0.02 an encoder this narrow stays on the unigram plateau.
-    BiasflowError: too few documents, an unusable vocabulary, a hidden size that the heads do not divide, or a loss that
-    is not finite (nothing is saved then)."""
+    BiasflowError: too few documents, an unusable vocabulary, a hidden size that the heads do not divide, a loss that is
+    not finite (nothing is saved then), or checkpoints of another training."""
     check_documents(documents, "pre-training corpus")
     if hidden % heads:
         raise BiasflowError(f"pre-training: hidden size {hidden} is not a multiple of the number of heads, {heads}.")
@@ -104,14 +114,22 @@ def pretrain(
         pairs = draw_pairs(sentences, n=steps * batch_size, max_length=max_length, rng=rng)
         pairs = by_length(pairs, batch_size=batch_size, rng=rng)
         collator = Collator(sentences, pairs, tokenizer, mask_share, np.random.default_rng([seed, 1]))
+        if work is not None:
+            decided = {"seed": seed, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
+            decided |= {"mask_share": mask_share, "documents": _digest(documents)}
+            decided |= {"config": model.config.to_dict(), "vocabulary": _digest([tokenizer.get_vocab()])}
+            claim(Path(work), decided | computed_by(model.device, [__file__]))
         with ThreadPoolExecutor(min(threads, PARTS)) as pool:
-            _train(model, collator, pool, folder, seed, steps, batch_size, learning_rate)
+            _train(model, collator, pool, folder, work, seed, steps, batch_size, learning_rate)
         held_out = _tokenise(tokenizer, held_out)
         metrics = _evaluate(model, held_out, tokenizer, mask_share, batch_size, max_length)
     finally:
         torch.set_num_threads(before)
     metrics |= {"steps": steps, "seed": seed, "vocabulary": len(tokenizer), "parameters": model.num_parameters()}
+    metrics |= trained_in(model.device)
     _save(model, tokenizer, metrics, Path(folder))
+    if work is not None:
+        shutil.rmtree(work)
     return metrics
 
 
@@ -151,8 +169,8 @@ def losses(
     hidden, _ = last.attention(hidden, seen)
     scored = last.feed_forward_chunk(torch.cat([hidden[:, 0], hidden[masked]]))
     first, others = scored[: len(masked)], scored[len(masked) :]
-    scores = model.cls.predictions(others)
-    relation = model.cls.seq_relationship(bert.pooler(first[:, None]))
+    scores = full(model.cls.predictions(others))
+    relation = full(model.cls.seq_relationship(bert.pooler(first[:, None])))
     return (
         # a small batch of short sentences may have no mask at all
         cross_entropy(scores, batch["labels"][masked]) if masked.any() else scores.sum(),
@@ -173,7 +191,8 @@ def gradients(
 
     def of_part(rows: torch.Tensor) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
         part = {key: value[rows] for key, value in batch.items()}
-        masked_lm, next_sentence, _ = losses(model, part)
+        with half(model.device):  # of the thread: each has its own
+            masked_lm, next_sentence, _ = losses(model, part)
         loss = masked_lm * (part["labels"] != IGNORED).sum() / masked + next_sentence * len(rows) / pairs
         return loss.detach(), torch.autograd.grad(loss, parameters)
 
@@ -193,7 +212,7 @@ class PreTrainer(Trainer):
 
         BiasflowError for a loss that is not finite."""
         model.train()
-        parts = PARTS if model.device.type == "cpu" else 1
+        parts = 1 if on_gpu(model.device) else PARTS  # a GPU has no threads that a part would keep busy
         loss, found = gradients(model, self._prepare_inputs(inputs), parts=parts, pool=self.pool)
         if not torch.isfinite(loss):
             raise BiasflowError(
@@ -277,6 +296,14 @@ def _split(documents: Sequence[Sequence[str]], rng: np.random.Generator) -> tupl
     return [usable[k] for k in np.sort(order[n:])], [usable[k] for k in np.sort(order[:n])]
 
 
+def _digest(things: Iterable[object]) -> str:
+    """The SHA-256 of what can be written as JSON, in this order."""
+    digest = hashlib.sha256()
+    for thing in things:
+        digest.update(json.dumps(thing, sort_keys=True).encode() + b"\n")
+    return digest.hexdigest()
+
+
 def _tokenise(tokenizer: PreTrainedTokenizerBase, documents: Sequence[Sequence[str]]) -> Sentences:
     flat = [sentence for document in documents for sentence in document]
     ids = tokenizer(flat, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
@@ -288,23 +315,30 @@ def _train(
     collator: Collator,
     pool: Executor,
     folder: str | Path,
+    work: str | Path | None,
     seed: int,
     steps: int,
     batch_size: int,
     learning_rate: float,
 ) -> None:
+    begun = last_checkpoint(Path(work)) if work is not None else None
+    if begun:  # the masks are drawn batch by batch: those of the batches that are done come first
+        done = int(begun.rpartition("-")[2])
+        for start in range(0, done * batch_size, batch_size):
+            collator(range(start, start + batch_size))
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=BETAS, weight_decay=0.01, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, max_lr=learning_rate, total_steps=steps, pct_start=WARM_UP, cycle_momentum=False
     )
     arguments = training_arguments(
-        folder,
+        work or folder,  # where nothing is written unless there are checkpoints
         seed=seed,
-        on_gpu=model.device.type == "cuda",
+        on_gpu=on_gpu(model.device),
         max_steps=steps,
         per_device_train_batch_size=batch_size,
         train_sampling_strategy="sequential",  # the pairs were shuffled when they were drawn
-        save_strategy="no",
+        save_strategy="no",  # but `FromTimeToTime`
+        save_total_limit=1,
         logging_steps=max(1, steps // 20),
     )
     trainer = PreTrainer(
@@ -314,10 +348,10 @@ def _train(
         train_dataset=range(len(collator.pairs)),
         data_collator=collator,
         optimizers=(optimizer, schedule),
-        callbacks=[LogLines()],
+        callbacks=[LogLines(), *([] if work is None else [FromTimeToTime()])],
     )
     trainer.remove_callback(PrinterCallback)
-    trainer.train()
+    trainer.train(resume_from_checkpoint=begun)
 
 
 @torch.inference_mode()

@@ -4,7 +4,7 @@ All are read in the same way: `at(places, edits)` gives [n, hidden] ([n, heads, 
 on the CPU in float32, in one pass of the model with the edits active; `labels` says which rows are whose."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import encode, length_sorted, with_occurrences
+from scripts.biasflow.encoders.batches import at_occurrences, encode, over_batches, padded
 from scripts.biasflow.encoders.edit import Edits, edited, watched
 from scripts.biasflow.encoders.places import LAST_CLS, POOLED, has_tokens
 from scripts.biasflow.encoders.precision import as_trained
@@ -25,7 +25,9 @@ from scripts.biasflow.methods.arrays import States, allocate
 from scripts.biasflow.methods.occurrences import FEMININE, Occurrences, find_occurrences_for
 from scripts.biasflow.text.sentence_pairs import check_pairs
 
-Rows = Mapping[bool, tuple]  # whether a place has tokens -> (which states of a batch, their row numbers)
+Which = Mapping[bool, object]  # whether a place has tokens -> which states of a batch, as an index
+Rows = Mapping[bool, np.ndarray]  # whether a place has tokens -> their row numbers
+Read = Callable[[Mapping[str, torch.Tensor], Which], States]
 
 
 class VectorSource(ABC):
@@ -54,8 +56,9 @@ class PassStates(VectorSource):
     batch_size: int
 
     @abstractmethod
-    def _batches(self) -> Iterator[tuple[Mapping[str, torch.Tensor], Rows]]:
-        """A padded batch, and for places with tokens (True) and without: which of its states, and their row numbers."""
+    def _batches(self, read: Read) -> Iterator[tuple[Rows, States]]:
+        """Row numbers, for places with tokens (True) and without, and what read(padded batch, which of its states they
+        are) returns."""
 
     @abstractmethod
     def _sizes(self) -> Mapping[bool, int]:
@@ -66,17 +69,23 @@ class PassStates(VectorSource):
         """place -> float32 [n, hidden], or [n, heads, head_dim] in attention, read in one pass with `edits` active."""
         sizes, run = self._sizes(), self.model if POOLED in places else self.model.base_model  # a head costs much
         found: States = {}
-        rows: Rows = {}
+        which: Which = {}
 
         def chosen(place: str, h: torch.Tensor) -> torch.Tensor:
-            return h[rows[has_tokens(place)][0]].float().cpu()  # only these leave the device
+            return h[which[has_tokens(place)]].float().cpu()  # only these leave the device
 
         with edited(self.model, edits), watched(self.model, places, chosen) as seen, as_trained(self.model):
-            for batch, rows in self._batches():
+
+            def read(batch: Mapping[str, torch.Tensor], wanted: Which) -> States:
+                nonlocal which
+                which = wanted
                 run(**batch)
-                found = found or allocate({p: (sizes[has_tokens(p)], *seen[p].shape[1:]) for p in places})
-                for place, h in seen.items():
-                    found[place][rows[has_tokens(place)][1]] = h
+                return dict(seen)
+
+            for rows, states in self._batches(read):
+                found = found or allocate({p: (sizes[has_tokens(p)], *states[p].shape[1:]) for p in places})
+                for place, h in states.items():
+                    found[place][rows[has_tokens(place)]] = h
         return found
 
 
@@ -101,13 +110,17 @@ class WordStates(PassStates):
     def _sizes(self) -> dict[bool, int]:
         return {True: len(self.occurrences.table)}
 
-    def _batches(self) -> Iterator[tuple[Mapping[str, torch.Tensor], Rows]]:
+    def _batches(self, read: Read) -> Iterator[tuple[Rows, States]]:
         text_of, _ = pd.factorize(self.occurrences.table["sentence"])
         positions = self.occurrences.table["position"].to_numpy()
-        options = {"batch_size": self.batch_size, "device": self.model.device, "description": "states in context"}
-        batches = length_sorted(self._encoded(), self.tokenizer, **options)
-        for rows, texts, batch in with_occurrences(batches, text_of):
-            yield batch, {True: ((texts, positions[rows]), rows)}
+
+        def of_words(rows: np.ndarray, texts: np.ndarray, batch: BatchEncoding) -> States:
+            return read(batch, {True: (texts, positions[rows])})
+
+        forward, options = at_occurrences(of_words, text_of), {"batch_size": self.batch_size}
+        options["description"] = "states in context"
+        for _, (rows, states) in over_batches(forward, self._encoded(), self.model, self.tokenizer, **options):
+            yield {True: rows}, states
 
     def _encoded(self) -> BatchEncoding:
         """The sentences that hold occurrences, in the order of the text, with every occurrence checked."""
@@ -177,19 +190,26 @@ class PairStates(PassStates):
         ids = [ids for members in self._encoded for ids in members["input_ids"]]
         return {True: sum(map(len, ids)), False: len(ids)}
 
-    def _batches(self) -> Iterator[tuple[Mapping[str, torch.Tensor], Rows]]:
+    def _batches(self, read: Read) -> Iterator[tuple[Rows, States]]:
         # A batch holds the masculine members, then the feminine ones of the same pairs: equal lengths align them.
         sizes, start = self._sizes(), {True: 0, False: 0}
-        options = {"batch_size": self.batch_size, "device": self.model.device}
-        members = (length_sorted(encoded, self.tokenizer, **options) for encoded in self._encoded)
-        for (_, first), (_, second) in zip(*members, strict=True):
+        masculine, feminine = self._encoded
+
+        def of_pairs(pairs: list[int], first: BatchEncoding) -> tuple[dict[bool, int], States]:
+            second = padded(feminine, pairs, self.model, self.tokenizer)
             batch = {key: torch.cat([first[key], second[key]]) for key in first}
-            keep, rows = batch["attention_mask"].bool(), {}
-            for tokens, which in ((True, keep), (False, torch.ones(len(keep), dtype=torch.bool))):
-                masculine = start[tokens] + np.arange(int(which.sum()) // 2)
-                rows[tokens] = which, np.concatenate([masculine, masculine + sizes[tokens] // 2])
-                start[tokens] += len(masculine)
-            yield batch, rows
+            keep = batch["attention_mask"].bool()
+            which = {True: keep, False: torch.ones(len(keep), dtype=torch.bool)}
+            return {tokens: int(states.sum()) // 2 for tokens, states in which.items()}, read(batch, which)
+
+        options = {"batch_size": self.batch_size}
+        for _, (sums, states) in over_batches(of_pairs, masculine, self.model, self.tokenizer, **options):
+            rows = {}
+            for tokens, n in sums.items():
+                of_first = start[tokens] + np.arange(n)
+                rows[tokens] = np.concatenate([of_first, of_first + sizes[tokens] // 2])
+                start[tokens] += n
+            yield rows, states
 
     def labels(self, X: torch.Tensor) -> dict[str, torch.Tensor | None]:
         rows = torch.arange(len(X))

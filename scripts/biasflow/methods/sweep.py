@@ -96,8 +96,11 @@ def sweep(
 ) -> torch.Tensor:
     """Logits of every setting: [settings, batch, classes], equal to the plainly hooked model (see `edit.edited`).
 
-    Arguments and errors as in `grid_vectors`; the model must have a next-sentence or a classification head."""
-    return taps.classify(model, grid_vectors(model, batch, settings, subspaces, reports))
+    Computed `as_trained`. Arguments and errors as in `grid_vectors`; the model must have a next-sentence or a
+    classification head."""
+    with as_trained(model):
+        vectors = grid_vectors(model, batch, settings, subspaces, reports)
+    return taps.classify(model, full(vectors))
 
 
 @torch.inference_mode()

@@ -119,9 +119,11 @@ def agreement(found: pd.DataFrame) -> pd.DataFrame:
 
     found: `observations`. spearman is Pearson's correlation of the ranks within models."""
     rows = []
-    of = dict(list(found.groupby("measure", sort=False)))
-    for a, b in combinations(of, 2):
-        both = _ranked(of[a], of[b])
+    tasks = dict(zip(found["measure"], found["task"], strict=True))
+    by_model, by_encoder = (_means(found, keys) for keys in ([*UNIT, "name"], ["encoder", "name"]))
+    for a, b in combinations(tasks, 2):
+        sides = by_model if tasks[a] == tasks[b] else by_encoder
+        both = _ranked(sides[a], sides[b])
         if both.empty or not (both["x"].any() and both["y"].any()):
             continue
         over, clusters = _clusters(both)
@@ -133,18 +135,23 @@ def agreement(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _ranked(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
-    """The ranks of both measures among the methods on each model, less their mean: encoder, seed, x, y; of models with
-    LEAST_ROWS methods."""
-    same = a["task"].iloc[0] == b["task"].iloc[0]
-    keys = [*UNIT, "name"] if same else ["encoder", "name"]
-    sides = [side.groupby(keys, sort=False)["distance"].mean() for side in (a, b)]
-    both = pd.concat(sides, axis=1, join="inner")
+def _means(found: pd.DataFrame, keys: list[str]) -> dict[str, pd.Series]:
+    """Measure -> its mean distances, by `keys`."""
+    return {
+        name: rows.groupby(keys, sort=False)["distance"].mean() for name, rows in found.groupby("measure", sort=False)
+    }
+
+
+def _ranked(a: pd.Series, b: pd.Series) -> pd.DataFrame:
+    """The ranks of both measures among the methods on each model, less their mean: encoder, seed (NA where the index
+    has none), x, y; of models with LEAST_ROWS methods."""
+    both = pd.concat([a, b], axis=1, join="inner")
     found = []
-    for unit, rows in both.groupby(level=keys[:-1], sort=False) if len(both) >= LEAST_ROWS else ():
+    for unit, rows in both.groupby(level=a.index.names[:-1], sort=False) if len(both) >= LEAST_ROWS else ():
         if len(rows) >= LEAST_ROWS:
             x, y = rankdata(rows.to_numpy(), axis=0).T - (len(rows) + 1) / 2
-            found.append(pd.DataFrame({"encoder": unit[0], "seed": unit[1] if same else NA, "x": x, "y": y}))
+            encoder, seed, *_ = *unit, NA
+            found.append(pd.DataFrame({"encoder": encoder, "seed": seed, "x": x, "y": y}))
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*UNIT, "x", "y"])
 
 
@@ -249,18 +256,28 @@ def _orders(rows: pd.DataFrame, cluster: str) -> dict[tuple[str, str], tuple[int
     )
     untouched = wide.get(UNTOUCHED, pd.Series(dtype=float)).mean()
     over = {"encoder": ENCODERS, "seed": SEEDS}[cluster] if len(wide) >= LEAST_CLUSTERS else ITEMS
+    names = sorted(wide.columns)
+    columns = {name: tuple(table[name].to_numpy() for table in (wide, low, high)) for name in names}
     found = {}
-    for one, two in combinations(sorted(wide.columns), 2):
-        both = wide.index[wide[[one, two]].notna().all(axis=1)]  # what only one of them was measured on says nothing
-        if both.empty:
+    for one, two in combinations(names, 2):
+        there = ~np.isnan(columns[one][0] - columns[two][0])  # what only one of them was measured on says nothing
+        if not there.any():
             continue
-        difference = wide.loc[both, one] - wide.loc[both, two]
+        (first, first_low, first_high), (second, second_low, second_high) = (
+            (values[there] for values in columns[name]) for name in (one, two)
+        )
+        difference = first - second
         if over == ITEMS:
-            ends = (low.loc[both, one] - high.loc[both, two]).mean(), (high.loc[both, one] - low.loc[both, two]).mean()
+            ends = _mean(first_low - second_high), _mean(first_high - second_low)
         else:
-            ends = t_interval(difference.to_numpy())
+            ends = t_interval(difference)
         if ends[0] > 0 or ends[1] < 0:
-            scale = untouched if untouched > 0 else wide.loc[both, [one, two]].mean().max()
-            size = abs(difference.mean())
-            found[one, two] = int(np.sign(difference.mean())), float(size / scale), over
+            scale = untouched if untouched > 0 else max(first.mean(), second.mean())
+            found[one, two] = int(np.sign(difference.mean())), float(abs(difference.mean()) / scale), over
     return found
+
+
+def _mean(values: np.ndarray) -> float:
+    """Of those that are defined."""
+    defined = values[~np.isnan(values)]
+    return defined.mean() if len(defined) else np.nan

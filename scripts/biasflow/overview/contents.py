@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -93,9 +94,11 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """All that the page says. pairs: `agreement` of every two measures of bias, which is a table of its own."""
+    """All that the page says. pairs: `agreement` of every two measures of bias, which is a table of its own;
+    other_seeds: encoders that are not shown."""
 
     encoders: Mapping[str, Sequence[Measured]]
+    other_seeds: Sequence[str]
     sections: Sequence[Section]
     criticisms: Sequence[str]
     pairs: pd.DataFrame
@@ -108,11 +111,20 @@ class Contents:
     summary: Sequence[str]
 
 
-def contents(matrix: pd.DataFrame, plan: pd.DataFrame, scores: pd.DataFrame) -> Contents:
-    """What the page says: matrix (results.matrix), the plan with reasons (results.holes) and the table of scores."""
+def contents(
+    matrix: pd.DataFrame,
+    plan: pd.DataFrame,
+    scores: pd.DataFrame,
+    families: Mapping[str, str] = MappingProxyType({}),
+) -> Contents:
+    """What the page says: matrix (results.matrix), the plan with reasons (results.holes) and the table of scores.
+
+    families (results.families): of encoders that differ in their seed alone the first is shown, as one page cannot hold
+    dozens; agreement, ranks and contradictions are those of all."""
     measured = observations(scores)
     pairs, contradictions = agreement(measured), in_words(conflicts(measured))
-    found = list(maps(matrix))
+    of_all = list(maps(matrix))
+    found = [each for each in of_all if families.get(each.encoder, each.encoder) == each.encoder]
     encoders = list(dict.fromkeys(each.encoder for each in found))
     untouched = {
         name: [one for each in found if each.encoder == name and each.own for one in _untouched(each)]
@@ -121,6 +133,7 @@ def contents(matrix: pd.DataFrame, plan: pd.DataFrame, scores: pd.DataFrame) -> 
     not_run = _not_run(plan)
     return Contents(
         untouched,
+        list(dict.fromkeys(each.encoder for each in of_all if each.encoder not in untouched)),
         [_section(each) for each in found],
         criticisms({measure for each in found for measure in each.cells["measure"]}),
         pairs,
@@ -128,7 +141,7 @@ def contents(matrix: pd.DataFrame, plan: pd.DataFrame, scores: pd.DataFrame) -> 
         _ranks(mean_ranks(measured)),
         contradictions[:CONFLICTS],
         max(len(contradictions) - CONFLICTS, 0),
-        _shares(scores),
+        _shares(scores[scores["encoder"].isin(encoders)]),
         not_run,
         _summary(found, untouched, not_run),
     )

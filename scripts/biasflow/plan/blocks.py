@@ -83,7 +83,15 @@ def _check(block: Block, config: Mapping) -> None:
             require(name, known, f"{block.key}.{part}", part)
     if FINETUNED in block.trainings and not block.task:
         raise BiasflowError(f"config: key '{block.key}.task': fine-tuned models are asked for, but no task is named")
-    if block.task and FINETUNED in block.trainings:
+    if not block.task:
+        ignored = ["strategies"] if RANDOM in block.trainings else ["strategies", "seeds"]
+        for part in ignored:
+            if list(getattr(block, part)) != DEFAULTS[part]:
+                raise BiasflowError(
+                    f"config: key '{block.key}.{part}': no task is named, so that nothing is fine-tuned; "
+                    f"name one (task), or leave {part} out"
+                )
+    else:
         kind = config["tasks"][block.task]["kind"]
         for name in block.strategies:
             if name.startswith(WITH):

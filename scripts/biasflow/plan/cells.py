@@ -5,12 +5,13 @@ A pure function of the configuration and of what lies on disk (facts); rules loo
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, blocks_of
 from scripts.biasflow.plan.configuration import check_planted_texts
 from scripts.biasflow.plan.datasets import DATASETS, datasets_of, kinds_of
-from scripts.biasflow.plan.facts import Facts, depth, has_head, is_narrow
+from scripts.biasflow.plan.facts import Facts, depth, has_head, is_narrow, width
 from scripts.biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
-from scripts.biasflow.plan.methods import NONE, missing_layer, sources, unseen_setting
+from scripts.biasflow.plan.methods import NONE, largest_rank, missing_layer, sources, unseen_setting
 from scripts.biasflow.plan.sources import EXTERNAL, given_files, is_external
 from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
 from scripts.biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
@@ -78,6 +79,29 @@ def plan(config: Mapping, facts: Facts) -> Plan:
         for place, own in scored.items()
     }
     return Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks), facts.absent)
+
+
+def check_asked(found: Plan) -> None:
+    """BiasflowError, naming the key, for a metric of a block that measures none of its models, by the block's own
+    words, and for a method that acts on none of them."""
+    keys = {block.name: block.key for block in found.blocks}
+    by_metric: dict[tuple[str, str], list[str]] = {}
+    by_method: dict[tuple[str, str], list[str]] = {}
+    for cell in found.cells:
+        by_metric.setdefault((keys[cell.block], cell.metric), []).append(cell.reason)
+        by_method.setdefault((cell.block, cell.method), []).append(cell.reason)
+    for (key, _), reasons in by_metric.items():
+        if all(reason.startswith(f"{key}.") for reason in reasons):
+            raise _mistake(reasons[0])
+    for (_, method), reasons in by_method.items():
+        own = [reason for reason in reasons if reason.startswith(f"methods.{method}: ")]
+        if own and all(reasons):
+            raise _mistake(own[0])
+
+
+def _mistake(reason: str) -> BiasflowError:
+    key, _, why = reason.partition(": ")
+    return BiasflowError(f"config: key '{key}': {why}")
 
 
 def _users_of_texts(config: Mapping, readings: Mapping, fits: Mapping, trained: Mapping) -> dict[str, list[str]]:
@@ -188,6 +212,9 @@ def _not_under(
     about, layers = config["methods"][method], depth(config, facts, model.encoder)
     if layers and (place := missing_layer(about, layers)):
         return f"methods.{method}: encoders.{model.encoder} has {layers} layers and no place {place}"
+    (eraser, rank), dimensions = largest_rank(about), width(config, facts, model.encoder)
+    if dimensions and rank > dimensions:
+        return f"methods.{method}: encoders.{model.encoder} has {dimensions} dimensions, and {eraser} takes out {rank}"
     gendered = [kind for kind in TASKS if kind_of(kind).gendered]
     if "task" in sources(about) and _kind(config, block.task) not in gendered:
         return f"{block.key}.task: methods.{method} is fitted to a task of kind {' or '.join(gendered)}"

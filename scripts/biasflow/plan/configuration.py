@@ -1,23 +1,23 @@
 """The configuration: checked against its schema, completed with the schema's defaults, errors in one line each."""
 
 import copy
-import difflib
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import yaml
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_text
 from scripts.biasflow.base.shipped import ROOT
+from scripts.biasflow.corpora.densray_sets import OCCUPATIONS
 from scripts.biasflow.plan.datasets import TEXTS
 from scripts.biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from scripts.biasflow.plan.names import require
-from scripts.biasflow.plan.sources import PLANTED, derived_encoders, derived_tasks, is_external, is_planted
+from scripts.biasflow.plan.paths import DATA_FOLDERS
+from scripts.biasflow.plan.sources import PLANTED, corpora, derived_encoders, derived_tasks, is_external, is_planted
 from scripts.biasflow.plan.tasks import TaskPlan
+from scripts.biasflow.plan.validation import Validator, fault
 from scripts.biasflow.registry import PACKAGE, PAPERS, TASKS
 
 MERGE = "tag:yaml.org,2002:merge"  # the key <<, which may stand more than once
@@ -41,7 +41,7 @@ def load_schema() -> dict:
 
 
 def _read(path: Path) -> dict:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
 
 
 def check_keys_once(path: str | Path) -> None:
@@ -79,11 +79,14 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     if isinstance(resolved.setdefault("methods", {}), dict):
         resolved["methods"] = {**resolved["methods"], **_absent(methods_of_erasers(), resolved["methods"])}
     _fill(resolved, schema, schema)
-    error = max(Draft202012Validator(schema).iter_errors(resolved), key=_relevance, default=None)
-    if error is not None:
-        raise BiasflowError(f"config: {_explain(_innermost(error))}")
-    resolved["encoders"] |= derived_encoders(resolved)
-    resolved["tasks"] |= derived_tasks(resolved)
+    if found := fault(resolved, schema):
+        raise BiasflowError(f"config: {found}")
+    for part, derived in (("encoders", derived_encoders(resolved)), ("tasks", derived_tasks(resolved))):
+        for name, keys in derived.items():
+            if resolved[part].setdefault(name, keys) != keys:
+                raise BiasflowError(
+                    f"config: key '{part}.{name}': a paper of this run makes one of this name; choose another"
+                )
     _cross_check(resolved)
     resolved["methods"] = with_variants(resolved["methods"])
     return resolved
@@ -91,17 +94,6 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
 
 def _absent(defaults: Mapping, given: Mapping) -> dict:
     return {name: method for name, method in defaults.items() if name not in given}
-
-
-def _relevance(error: ValidationError):
-    # An unknown key is the likeliest cause of whatever else is wrong beside it.
-    return (error.validator == "additionalProperties", -len(error.absolute_path))
-
-
-def _innermost(error: ValidationError) -> ValidationError:
-    """What is wrong within the alternative that was meant: of several, the one whose kind of value it is."""
-    meant = [below for below in error.context or () if below.validator not in ("const", "enum", "type")]
-    return _innermost(max(meant, key=_relevance)) if meant else error
 
 
 def _subschemas(value, schema: Mapping, root: Mapping) -> Iterator[Mapping]:
@@ -112,7 +104,7 @@ def _subschemas(value, schema: Mapping, root: Mapping) -> Iterator[Mapping]:
         if "$ref" in described:
             yield from _subschemas(value, root["$defs"][described["$ref"].rsplit("/", 1)[1]], root)
     for branch in schema.get("allOf", []):
-        if "if" in branch and Draft202012Validator({**branch["if"], "$defs": root.get("$defs", {})}).is_valid(value):
+        if "if" in branch and Validator({**branch["if"], "$defs": root.get("$defs", {})}).is_valid(value):
             yield from _subschemas(value, branch["then"], root)
 
 
@@ -135,21 +127,6 @@ def _fill(value, schema: Mapping, root: Mapping) -> None:
                     _fill(value[key], part["additionalProperties"], root)
 
 
-def _explain(error: ValidationError) -> str:
-    where = ".".join(str(step) for step in error.absolute_path)
-    if error.validator == "additionalProperties":
-        allowed = sorted(error.schema.get("properties", {}))
-        unknown = next(key for key in error.instance if key not in allowed)
-        key = f"{where}.{unknown}" if where else str(unknown)
-        close = difflib.get_close_matches(str(unknown), allowed, n=1)
-        return f"unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(allowed)}")
-    if error.validator == "required":
-        missing = next(key for key in error.validator_value if key not in error.instance)
-        return f"key {f'{where}.{missing}' if where else missing!r} is missing"
-    described = error.schema.get("description", "")
-    return f"key {where!r}: {error.message}" + (f" ({described})" if described else "")
-
-
 def _cross_check(config: Mapping) -> None:
     """What a schema cannot say: names that refer to one another, and numbers that must fit together."""
     encoders = _with_weights(config)
@@ -157,8 +134,12 @@ def _cross_check(config: Mapping) -> None:
         raise BiasflowError("config: keys 'ask' and 'papers' are empty: nothing is asked for")
     _check_papers(config)
     for name, encoder in encoders.items():
-        _check_encoder(name, encoder, encoders)
+        _check_encoder(config, name, encoder, encoders)
     for name in config["tasks"]:
+        if name in DATA_FOLDERS:
+            raise BiasflowError(
+                f"config: key 'tasks.{name}': {name} is a folder of other data; give the task another name"
+            )
         task = TaskPlan(config, name)
         task.kind.check(task)
     for number, name in enumerate(config["metrics"]["occtmp"]["chinese"]):
@@ -168,6 +149,8 @@ def _cross_check(config: Mapping) -> None:
     for name in config["fitting"]["own"]:
         require(name, encoders, f"fitting.own.{name}", _ENCODERS)
     for own, one in config["metrics"]["occtmp"]["own"].items():
+        if own in OCCUPATIONS:
+            raise BiasflowError(f"config: key 'metrics.occtmp.own.{own}': there is a set of this name; choose another")
         for number, name in enumerate(one["encoders"]):
             require(name, encoders, f"metrics.occtmp.own.{own}.encoders.{number}", _ENCODERS)
     fractions = config["metrics"]["compression"]["fractions"]
@@ -183,7 +166,7 @@ def _with_weights(config: Mapping) -> dict[str, Mapping]:
     return {name: encoder for name, encoder in config["encoders"].items() if not is_external(config, name)}
 
 
-def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
+def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mapping) -> None:
     if name in TEXTS:
         raise BiasflowError(f"config: key 'encoders.{name}': {name} is the name of a text; give the encoder another")
     if encoder["source"] == "pretrain" and encoder["hidden"] % encoder["heads"]:
@@ -196,6 +179,8 @@ def _check_encoder(name: str, encoder: Mapping, encoders: Mapping) -> None:
             above.append(last["from"])
             if above[-1] in above[:-1]:
                 raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
+        if encoder["text"] == PLANTED and not is_planted(config, name):
+            raise _not_planted(f"encoders.{name}.text", above[-1])
 
 
 # What the options of papers name, by the part of the configuration that it is in; the registry has those of tasks.
@@ -208,6 +193,10 @@ _NAMED_BY_PAPERS = {
 def _check_papers(config: Mapping) -> None:
     """The names that papers' options refer to, and the kinds of their tasks."""
     known = {**config, "encoders": _with_weights(config), "methods": with_variants(config["methods"])}
+    if "planted" in config["papers"] and PLANTED not in corpora(config["papers"]["planted"]["encoder"]):
+        raise BiasflowError(
+            "config: key 'papers.planted.encoder.corpus': its bias is planted in the corpus planted alone"
+        )
     for paper, options in config["papers"].items():
         kinds = PAPERS[paper].tasks
         for part, keys in {**_NAMED_BY_PAPERS, "tasks": kinds}.items():
@@ -229,7 +218,11 @@ def check_planted_texts(config: Mapping, used: Mapping[str, Iterable[str]]) -> N
             options = options[key]
         for name in encoders:
             if options["text"] == PLANTED and not is_planted(config, name):
-                raise BiasflowError(
-                    f"config: key '{part}.text': planted, but encoder {name} was not trained on the planted corpus; "
-                    "name another text, or leave it out"
-                )
+                raise _not_planted(f"{part}.text", name)
+
+
+def _not_planted(key: str, encoder: str) -> BiasflowError:
+    return BiasflowError(
+        f"config: key '{key}': planted, but encoder {encoder} was not trained on the planted corpus; "
+        "name another text, or leave it out"
+    )

@@ -1,9 +1,9 @@
 """Where a run computes, decided before its first job, so that no table mixes numbers of processors and of GPUs."""
 
 import importlib.metadata
-import os
-import shutil
-import subprocess
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.gpus import gpus_here
 
 AUTO, CPU, CUDA = "auto", "cpu", "cuda"
 
@@ -18,17 +18,18 @@ def planned_device(choice: str, *, cluster: bool) -> str:
     return CUDA if cluster or (torch_has_cuda() and gpus_here()) else CPU
 
 
+def check_device(choice: str, *, cluster: bool) -> None:
+    """BiasflowError for the key `device` that asks for a GPU where jobs run on this machine, and it has none."""
+    if choice == CUDA and not cluster and not gpus_here():
+        raise BiasflowError(
+            "config: key 'device': cuda, but this machine has no GPU that the driver lists and CUDA_VISIBLE_DEVICES "
+            "leaves to see; write auto or cpu"
+        )
+
+
 def torch_has_cuda() -> bool:
     """False for a torch of this environment that is built without it; jobs in environments of their own may have it."""
     try:
         return "+cpu" not in importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
         return True
-
-
-def gpus_here() -> bool:
-    """Whether the driver lists a GPU on this machine, and CUDA_VISIBLE_DEVICES does not hide all of them."""
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1") or shutil.which("nvidia-smi") is None:
-        return False
-    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
-    return any(line.startswith("GPU ") for line in listed.stdout.splitlines())

@@ -1,9 +1,15 @@
 """The external files that a run reads."""
 
-from collections.abc import Mapping
+import contextlib
+import difflib
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from scripts.biasflow.corpora.catalogue import Catalogue
+from jsonschema import FormatChecker
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.catalogue import MANIFEST, Catalogue
+from scripts.biasflow.corpora.densray_sets import read_occupation_set
 from scripts.biasflow.plan.cells import Plan, plan
 from scripts.biasflow.plan.datasets import (
     AUTHORS_STIMULI,
@@ -18,13 +24,67 @@ from scripts.biasflow.plan.encoders import Encoders
 from scripts.biasflow.plan.facts import Facts, gather
 from scripts.biasflow.plan.names import require
 from scripts.biasflow.plan.paths import CORPORA
+from scripts.biasflow.plan.sources import is_expanded
 from scripts.biasflow.plan.tasks import TaskPlan
+from scripts.biasflow.plan.validation import fault
+from scripts.biasflow.text.sentence_pairs import load_sentence_pairs
 
 
-def check_files(config: Mapping, catalogue: Catalogue) -> None:
-    """BiasflowError for a key of `files` that is no external file: the path beside it would never be looked at."""
+def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
+    """BiasflowError, naming the key, for a file or folder of the configuration that is not there (the schema says by
+    `format` which keys name one); for a small list of one's own that cannot be used; and for a key of `files` that is
+    no external file: the path beside it would never be looked at."""
     for name in config["files"]:
         require(name, catalogue.files, f"files.{name}", "files of config/corpora.yaml")
+    if found := fault(config, schema, formats=_formats(catalogue)):
+        raise BiasflowError(f"config: {found}")
+    for name, one in config["metrics"]["occtmp"]["own"].items():
+        with _named(f"metrics.occtmp.own.{name}.file"):
+            read_occupation_set(name, one["file"], template=one["template"], pronouns=one["pronouns"])
+    if pairs := config["fitting"]["sentence_pairs"]:
+        with _named("fitting.sentence_pairs"):
+            load_sentence_pairs(pairs)
+
+
+@contextlib.contextmanager
+def _named(key: str) -> Iterator[None]:
+    """Put the key of the configuration before what is wrong with its file."""
+    try:
+        yield
+    except BiasflowError as error:
+        raise BiasflowError(f"config: key '{key}': {error}") from error
+
+
+def _formats(catalogue: Catalogue) -> FormatChecker:
+    """What strings of the schema's formats must be."""
+    formats = FormatChecker(formats=())
+
+    def is_file(path: object, names: Collection[str] = ()) -> bool:
+        if isinstance(path, str) and path not in names and not Path(path).is_file():
+            close = difflib.get_close_matches(path, names, n=1)
+            raise BiasflowError(f"there is no file {path}" + (f"; did you mean {close[0]!r}?" if close else ""))
+        return True
+
+    def is_folder(path: object) -> bool:
+        if isinstance(path, str) and not Path(path).is_dir():
+            raise BiasflowError(f"there is no folder {path!r}")
+        return True
+
+    def is_mirror(path: object) -> bool:
+        if isinstance(path, str) and is_folder(path) and not (Path(path) / MANIFEST).is_file():
+            raise BiasflowError(f"there is no {MANIFEST} in the folder {path!r}")
+        return True
+
+    def is_catalogued(path: object) -> bool:
+        return is_file(path, list(catalogue.files))
+
+    def is_pattern(path: object) -> bool:  # tasks look for what patterns stand for
+        return (isinstance(path, str) and is_expanded(path)) or is_catalogued(path)
+
+    checks = {"file": is_file, "catalogued": is_catalogued, "pattern": is_pattern, "folder": is_folder}
+    for name, check in (checks | {"mirror": is_mirror}).items():
+        formats.checks(name, raises=BiasflowError)(check)
+    return formats
 
 
 def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:

@@ -6,19 +6,26 @@ from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_json
-from scripts.biasflow.encoders.stored import check_stored
+from scripts.biasflow.encoders.stored import WEIGHTS, check_stored
 from scripts.biasflow.plan.sources import given_files, is_external, local_folder, origin
 from scripts.biasflow.plan.tasks import TaskPlan
 
 _NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
 _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
 _NARROW = 256  # hidden sizes up to this gain nothing from a second thread
+MODEL_TYPES = ("bert", "roberta", "distilbert", "deberta", "deberta-v2")  # whose places encoders.taps knows
+# What the folder of an encoder holds, and how the files are called.
+_HELD = {
+    "config.json": ("config.json",),
+    "weights in safetensors": (WEIGHTS,),
+    "tokenizer": ("tokenizer.json", "vocab.txt", "vocab.json", "*.model"),
+}
 
 
 @dataclass(frozen=True)
 class Facts:
-    """architectures: local encoder -> its config.json; missing: local encoder -> why it cannot be had; absent: file
-    of a task's data -> why it cannot be had."""
+    """architectures: local encoder -> its config.json; missing: encoder -> why it, or the local one that it continues,
+    cannot be had; absent: file of a task's data -> why it cannot be had."""
 
     architectures: Mapping[str, Mapping] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -28,7 +35,7 @@ class Facts:
 def gather(config: Mapping) -> Facts:
     """Read the config.json of every local encoder, check what its folder says of itself (encoders.stored), and look for
     the files of external ones and for the data of tasks. BiasflowError for an encoder that is absent and not optional,
-    or refused, and for files that are named, but not there."""
+    refused, or continued from one without a masked-LM head, and for files that are named, but not there."""
     architectures, missing = {}, {}
     for name, encoder in config["encoders"].items():
         if is_external(config, name):
@@ -43,6 +50,15 @@ def gather(config: Mapping) -> Facts:
             missing[name] = f"encoders.{name}.path: {reason}"
         else:
             raise BiasflowError(f"config: key 'encoders.{name}.path': {reason}")
+    for name, encoder in config["encoders"].items():
+        if encoder["source"] != "continued":
+            continue
+        if (first := origin(config, name)) in missing:
+            missing[name] = missing[first]
+        elif not has_head(config, Facts(architectures), encoder["from"], "masked_lm"):
+            raise BiasflowError(
+                f"config: key 'encoders.{name}.from': encoder {encoder['from']} has no masked-LM head to train further"
+            )
     tasks = (TaskPlan(config, name) for name in config["tasks"])
     steps = ((task, step, step.absent(task)) for task in tasks for step in task.kind.steps)
     absent = {task.file(name): reason for task, step, reason in steps if reason for name in step.outputs.values()}
@@ -59,8 +75,11 @@ def _check_given(name: str, encoder: Mapping) -> None:
 def _why_not(encoder: Mapping, folder: Path | None) -> str | None:
     if folder is None:
         return f"its path {encoder['path']} needs the config key mirror"
-    if not (folder / "config.json").is_file():
-        return f"there is no encoder in {folder} (no config.json)"
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    for what, names in _HELD.items():
+        if not any(any(folder.glob(name)) for name in names):
+            return f"there is no encoder in {folder} (no {what}); save it with save_pretrained of transformers"
     return None
 
 
@@ -69,7 +88,13 @@ def _architecture(name: str, folder: Path) -> Mapping:
         check_stored(folder)
     except BiasflowError as error:
         raise BiasflowError(f"config: key 'encoders.{name}.path': {error}") from error
-    return read_json(folder / "config.json")
+    about = read_json(folder / "config.json")
+    if (kind := about.get("model_type", MODEL_TYPES[0])) not in MODEL_TYPES:
+        known = ", ".join(MODEL_TYPES)
+        raise BiasflowError(
+            f"config: key 'encoders.{name}.path': model type {kind!r} is not known; biasflow knows {known}"
+        )
+    return about
 
 
 def has_head(config: Mapping, facts: Facts, encoder: str, head: str) -> bool:
@@ -100,6 +125,11 @@ def depth(config: Mapping, facts: Facts, encoder: str) -> int | None:
 
 def is_narrow(config: Mapping, facts: Facts, encoder: str) -> bool:
     """Whether an encoder is known to be so small that its jobs take little more than their start."""
-    first = origin(config, encoder)
-    hidden = config["encoders"][first].get("hidden") or facts.architectures.get(first, {}).get("hidden_size")
+    hidden = width(config, facts, encoder)
     return hidden is not None and hidden <= _NARROW
+
+
+def width(config: Mapping, facts: Facts, encoder: str) -> int | None:
+    """The dimensions of a token's vector, where they can be known before the first job."""
+    first = origin(config, encoder)
+    return config["encoders"][first].get("hidden") or facts.architectures.get(first, {}).get("hidden_size")

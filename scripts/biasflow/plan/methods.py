@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
-
-from jsonschema import Draft202012Validator
+from operator import itemgetter
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
 from scripts.biasflow.plan.names import require
+from scripts.biasflow.plan.validation import fault
 from scripts.biasflow.registry import ERASERS, SENTENCE, WORDS, module_of
 
 NONE, GRID = "none", "grid"
@@ -54,6 +54,10 @@ def check_methods(methods: Mapping[str, object]) -> None:
         if isinstance(method, Mapping):
             key = f"methods.{name}"
             _check_eraser(method["eraser"], method["options"], key)
+            if "components" in method["options"]:
+                raise BiasflowError(
+                    f"config: key '{key}.options.components': a grid takes as many as each setting needs; leave it out"
+                )
             if not ERASERS[method["eraser"]].ordered:
                 ordered = ", ".join(eraser for eraser, entry in ERASERS.items() if entry.ordered)
                 raise BiasflowError(
@@ -94,8 +98,8 @@ def _check_eraser(eraser: str, options: Mapping, key: str) -> None:
     known = ERASERS[eraser].options
     for option, value in options.items():
         require(option, known, f"{key}.options", f"options of {eraser}")
-        for error in Draft202012Validator(known[option]).iter_errors(value):
-            raise BiasflowError(f"config: key '{key}.options.{option}': {error.message}")
+        if found := fault(value, known[option], key=f"{key}.options.{option}"):
+            raise BiasflowError(f"config: {found}")
 
 
 def resolved(method: object) -> object:
@@ -140,6 +144,14 @@ def missing_layer(method: object, depth: int) -> str | None:
         if layer is not None and not -depth <= int(layer) < depth:
             return step["places"]
     return None
+
+
+def largest_rank(method: object) -> tuple[str, int]:
+    """The eraser of a method that takes out the most directions, and how many; ("", 0) where no option says it."""
+    steps = [] if isinstance(method, Mapping) else method
+    return max(
+        ((step["eraser"], step["options"].get("components", 0)) for step in steps), key=itemgetter(1), default=("", 0)
+    )
 
 
 def not_in_training(method: object) -> str | None:

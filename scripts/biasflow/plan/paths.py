@@ -7,6 +7,7 @@ from scripts.biasflow.base.shipped import ROOT
 
 CORPORA = "results/corpora"  # external files: shared by all runs
 PRETRAINED = "pretrained"
+DATA_FOLDERS = ("texts", "stimuli", "contexts")  # beside those of tasks, which have their names
 
 
 def project_file(path: str) -> str:

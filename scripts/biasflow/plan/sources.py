@@ -37,6 +37,11 @@ def given_files(encoder: Mapping) -> dict[str, list[str]]:
     return {readout: list(files) for readout, files in encoder.items() if readout != "source"}
 
 
+def is_expanded(name: str) -> bool:
+    """Whether a name of files is a pattern, or in a folder that is named elsewhere."""
+    return "{folder}" in name or glob.has_magic(name)
+
+
 def expanded(names: Sequence[str], folder: str | None) -> list[str]:
     """Names of files, of which those with *, ? or [ in them are patterns: the files that there are, sorted. folder:
     what {folder} stands for in them."""

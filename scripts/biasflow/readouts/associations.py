@@ -34,8 +34,8 @@ def read(source: Source, output: Path, *, draws: int, seed: int, missing: str) -
     with tempfile.TemporaryFile(dir=output.parent) as file:  # a method's vectors can take gigabytes
         shape = (len(reader.axis), len(contexts), reader.model.config.hidden_size)
         vectors = np.memmap(file, np.float32, "w+", shape=shape)
-        for rows, forward in word_batches(reader.model, reader.tokenizer, contexts):
-            vectors[:, rows] = reader.under_each(forward)
+        for rows, found in word_batches(reader.under_each, reader.model, reader.tokenizer, contexts):
+            vectors[:, rows] = found
         facts = reader.facts()
         shape = (len(reader.axis), draws, sizes["X"] + sizes["Y"], sizes["A"] + sizes["B"])
         with array_on_disk(output, "cosines", shape, "float32", reader.axis) as (cosines, meta):

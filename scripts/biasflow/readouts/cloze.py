@@ -10,7 +10,7 @@ import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.encoders.batches import encode, with_occurrences
+from scripts.biasflow.encoders.batches import at_occurrences, encode
 from scripts.biasflow.encoders.masked_lm import logits_at
 from scripts.biasflow.readouts.reader import Reader
 from scripts.biasflow.readouts.source import Source
@@ -48,9 +48,13 @@ def log_probabilities_of(reader: Reader, clozes: Sequence[Cloze], description: s
     )
     encoded = BatchEncoding({"input_ids": [list(ids) for ids in texts]})
     found = np.empty((len(reader.axis), len(tokens)))
-    for wanted, rows, batch in with_occurrences(reader.batches(encoded, description), text_of):
+
+    def read(wanted: np.ndarray, rows: np.ndarray, batch: BatchEncoding) -> np.ndarray:
         places = [torch.from_numpy(each).to(reader.model.device) for each in (rows, at[wanted], tokens[wanted])]
-        found[:, wanted] = reader.under_each(_log_p_at, reader.model, batch, *places)
+        return reader.under_each(_log_p_at, reader.model, batch, *places)
+
+    for _, (wanted, log_p) in reader.batches(at_occurrences(read, text_of), encoded, description):
+        found[:, wanted] = log_p
     return found
 
 

@@ -18,6 +18,8 @@ from scripts.biasflow.base.files import sha256
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.base.tabular import write_parquet
 from scripts.biasflow.corpora.conll import read_conll
+from scripts.biasflow.encoders.batches import batchwise
+from scripts.biasflow.encoders.checkpoints import claim
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.taps import layers, name_of
 from scripts.biasflow.methods.fitted import Fitted, load_for
@@ -30,9 +32,9 @@ from scripts.biasflow.tasks.coreference.heads import StoredVectors, save_heads, 
 from scripts.biasflow.tasks.coreference.loop import DivergedError, Examples, Recipe, flushed_denormals, with_words
 from scripts.biasflow.tasks.coreference.model import SEGMENTS, TokenVectors, load_coreference, predicted_clusters
 from scripts.biasflow.tasks.coreference.scorer import CoarseToFine
-from scripts.biasflow.tasks.coreference.segments import Segmenter, SpecialTokens, in_one_row
+from scripts.biasflow.tasks.coreference.segments import SPECIAL, Pieces, Segmenter, SpecialTokens, in_one_row
 from scripts.biasflow.tasks.coreference.task import course_facts
-from scripts.biasflow.tasks.training import claim, origin
+from scripts.biasflow.tasks.training import origin
 
 TRAIN, VALIDATION = LEARNT = ("train", "validation")  # roles of what scorers are trained on
 
@@ -44,8 +46,8 @@ def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Map
 
     recipe: the fields of `loop.Recipe`; what it says of the encoder plays no part, and documents are read as the model
     was trained to (its `reading`). A killed run goes on from what it left in `source.work` (or beside the output),
-    which is removed at the end. BiasflowError: what reading, training and `training.claim` refuse, vectors that are not
-    finite, and a method that changes nothing."""
+    which is removed at the end. BiasflowError: what reading, training and `checkpoints.claim` refuse, vectors that are
+    not finite, and a method that changes nothing."""
     work = source.work or output.with_suffix(".work")
     with flushed_denormals():
         asked = Recipe.of(recipe)
@@ -107,10 +109,18 @@ def _store(reader: Reader, corpora: Mapping[str, Examples], path: Path, dtype: s
     shape = (len(reader.axis), len(row), reader.model.config.hidden_size)
     with array_on_disk(path, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
         meta[LAYERS] = len(layers(reader.model))
-        batches = range(0, row.n_segments, SEGMENTS)
-        for first in progress(batches, total=len(batches), description="coreference: vectors"):
-            window = row.window(first, SEGMENTS)
-            found = reader.under_each(encode, window)
+
+        def read_segments(numbers: range) -> tuple[Pieces, np.ndarray]:
+            window = row.window(numbers.start, len(numbers))
+            return window, reader.under_each(encode, window)
+
+        def name(segment: int) -> str:
+            length = len(row.window(segment, 1)) + SPECIAL
+            return f"coreference: vectors: {name_of(reader.model)}: a segment of {length} tokens"
+
+        batches = batchwise(read_segments, range(row.n_segments), batch_size=SEGMENTS, name=name)
+        total = -(-row.n_segments // SEGMENTS)
+        for _, (window, found) in progress(batches, total=total, description="coreference: vectors"):
             if not (np.abs(found) <= np.finfo(dtype).max).all():
                 raise BiasflowError(
                     f"{name_of(reader.model)}: the states of its last layer are not finite in {dtype}; check its "

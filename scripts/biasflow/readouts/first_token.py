@@ -7,7 +7,9 @@ layer is not stored: `readouts.states`."""
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
+from transformers import BatchEncoding
 
 from scripts.biasflow.base.tabular import read_parquet
 from scripts.biasflow.encoders.first_token import check_finite, dtype_on, first_states, text_batches, text_tokens
@@ -35,8 +37,11 @@ def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
     shape = (len(reader.axis), len(texts), model.config.hidden_size)
     dtype = str(dtype_on(model.device)).removeprefix("torch.")
     with array_on_disk(output, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
-        for rows, batch in text_batches(model, reader.tokenizer, tokens):
-            found = reader.under_each(first_states, model, batch)
+
+        def read_batch(batch: BatchEncoding) -> np.ndarray:
+            return reader.under_each(first_states, model, batch)
+
+        for rows, found in text_batches(read_batch, model, reader.tokenizer, tokens):
             check_finite(torch.from_numpy(found))
             vectors[:, rows] = found
         meta |= {LAYERS: n_layers, "truncated": int(tokens.cut.sum())}

@@ -12,8 +12,10 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_text
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.base.tabular import write_parquet
+from scripts.biasflow.encoders.batches import batchwise
 from scripts.biasflow.encoders.examples import IGNORED, blocks_of, mask_tokens
 from scripts.biasflow.encoders.masked_lm import logits_at, negative_log_p
+from scripts.biasflow.encoders.taps import name_of
 from scripts.biasflow.readouts.files import under_methods
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -78,11 +80,16 @@ def losses_at(reader: Reader, input_ids: np.ndarray, labels: np.ndarray) -> np.n
         chosen = labels != IGNORED
         return negative_log_p(logits_at(reader.model, batch, chosen), labels[chosen])
 
-    parts = []
-    starts = range(0, len(labels), reader.batch_size)
-    for start in progress(starts, total=len(starts), description="masked tokens"):
-        rows = slice(start, start + reader.batch_size)
+    def of_blocks(rows: range) -> np.ndarray:
+        if not (labels[rows] != IGNORED).any():  # a short batch may have no mask
+            return np.empty((len(reader.axis), 0))
         batch = [torch.from_numpy(array[rows]).to(reader.model.device) for array in (input_ids, labels)]
-        if (labels[rows] != IGNORED).any():  # a short batch may have no mask
-            parts.append(reader.under_each(losses, *batch))
+        return reader.under_each(losses, *batch)
+
+    def name(row: int) -> str:
+        return f"masked tokens: {name_of(reader.model)}: a block of {labels.shape[1]} tokens"
+
+    found = batchwise(of_blocks, range(len(labels)), batch_size=reader.batch_size, name=name)
+    total = -(-len(labels) // reader.batch_size)
+    parts = [part for _, part in progress(found, total=total, description="masked tokens")]
     return np.concatenate(parts, axis=1)

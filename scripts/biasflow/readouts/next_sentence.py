@@ -49,8 +49,8 @@ def next_sentence_probabilities(reader: Reader, pairs: pd.DataFrame) -> np.ndarr
     options = {"truncation": True, "max_length": reader.longest_input}
     encoded = encode(reader.tokenizer, pairs["first"], pairs["second"], **options)
     p = np.empty((len(reader.axis), len(pairs)))
-    for rows, batch in reader.batches(encoded, "next sentences"):
-        logits = taps.classify(reader.model, reader.sentence_vectors(batch))
+    for rows, vectors in reader.batches(lambda _, batch: reader.sentence_vectors(batch), encoded, "next sentences"):
+        logits = taps.classify(reader.model, vectors)
         if logits.shape[-1] != 2:
             raise BiasflowError(f"the head has {logits.shape[-1]} classes; a next-sentence head has 2")
         p[:, rows] = logits.double().softmax(-1)[..., IS_NEXT].cpu().numpy()

@@ -1,7 +1,7 @@
 """Predicted classes of a fine-tuned encoder under every method: one byte a prediction, however many there are."""
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from transformers import BatchEncoding
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import encode, shortened
+from scripts.biasflow.encoders.batches import Found, encode, shortened
 from scripts.biasflow.readouts.files import save_arrays
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -45,9 +45,9 @@ def read(
 
 
 def batches(
-    reader: Reader, examples: Examples, max_length: int | None = None
-) -> Iterator[tuple[np.ndarray, BatchEncoding]]:
-    """Yield (numbers of the examples, padded batch) of all examples, with a chunk of them as text at a time.
+    read: Callable[[BatchEncoding], Found], reader: Reader, examples: Examples, max_length: int | None = None
+) -> Iterator[tuple[np.ndarray, Found]]:
+    """Yield (numbers of the examples, read(padded batch)) of all examples, with a chunk of them as text at a time.
 
     Input that is longer than max_length, or than the encoder takes, is cut from the longer text."""
     limit = shortened(max_length, reader.model, reader.tokenizer)
@@ -55,8 +55,8 @@ def batches(
     for start in progress(starts, total=len(starts), description="predictions"):
         texts = examples.texts(start, min(start + CHUNK, len(examples)))
         encoded = encode(reader.tokenizer, *texts, truncation=True, max_length=limit)
-        for rows, batch in reader.batches(encoded):
-            yield start + np.asarray(rows), batch
+        for rows, found in reader.batches(lambda _, batch: read(batch), encoded):
+            yield start + np.asarray(rows), found
 
 
 @torch.inference_mode()
@@ -70,8 +70,7 @@ def predict(
     size = (len(reader.axis), len(examples))
     kind = np.uint8 if examples.classes else np.float32
     found = {name: np.empty(size, kind) for name in (OWN, *([RETRAINED] if heads else []))}
-    for numbers, batch in batches(reader, examples, max_length):
-        vectors = reader.sentence_vectors(batch)
+    for numbers, vectors in batches(reader.sentence_vectors, reader, examples, max_length):
         logits = {OWN: taps.classify(reader.model, vectors)} | ({RETRAINED: heads.logits(vectors)} if heads else {})
         for name, each in logits.items():
             if each.isnan().any():

@@ -19,7 +19,7 @@ from transformers import BatchEncoding
 
 from scripts.biasflow.base.errors import AbsentError, BiasflowError
 from scripts.biasflow.corpora.winobias import Sentence, masked_words, read_professions, read_sentences
-from scripts.biasflow.encoders.batches import with_occurrences
+from scripts.biasflow.encoders.batches import at_occurrences
 from scripts.biasflow.encoders.first_token import check_finite, dtype_on
 from scripts.biasflow.encoders.precision import half
 from scripts.biasflow.encoders.taps import layers
@@ -46,12 +46,16 @@ def read(source: Source, output: Path, *, word_prefix_space: bool) -> dict:
     n_layers = len(layers(reader.model))
     reader = replace(reader, fitted=to_be_stored(reader.fitted, n_layers, words=True))
     encoded, places = _tokenised(reader, sentences, rows, word_prefix_space)
-    batches = reader.batches(encoded, "vectors of professions")
     shape = (len(reader.axis), len(rows), reader.model.config.hidden_size)
     dtype = str(dtype_on(reader.model.device)).removeprefix("torch.")
     with array_on_disk(output, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
-        for numbers, of_sentence, batch in with_occurrences(batches, rows["document"].to_numpy()):
-            found = reader.under_each(_means, reader.model, batch, of_sentence, places[numbers])
+        of_rows = at_occurrences(
+            lambda numbers, of_sentence, batch: reader.under_each(
+                _means, reader.model, batch, of_sentence, places[numbers]
+            ),
+            rows["document"].to_numpy(),
+        )
+        for _, (numbers, found) in reader.batches(of_rows, encoded, "vectors of professions"):
             check_finite(torch.from_numpy(found))
             vectors[:, numbers] = found
         meta |= {LAYERS: n_layers, WORDS: True}

@@ -1,5 +1,6 @@
 """A model with its tokenizer and the methods that it is read under: what every readout of a model begins with."""
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,12 +10,12 @@ import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.batches import length_sorted, longest_input
+from scripts.biasflow.encoders.batches import Found, longest_input, over_batches
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.load import Head, load_model
 from scripts.biasflow.encoders.taps import layers
 from scripts.biasflow.methods.fitted import NONE, Active, Fitted, load, load_for
-from scripts.biasflow.methods.passes import Reports, passes
+from scripts.biasflow.methods.passes import Reports, add_report, passes
 from scripts.biasflow.methods.sweep import check_reports, sentence_vectors
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.readouts.states import all_reaching
@@ -26,7 +27,8 @@ UNTOUCHED = load(None, [NONE])
 class Reader:
     """A model in evaluation mode, its tokenizer, and the methods fitted to it; `reports` says what these did so far.
 
-    batch_size: how many texts go through the model at once; it changes the speed alone."""
+    batch_size: how many texts go through the model at once, if the GPU's memory holds them; it changes the speed
+    alone."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
@@ -61,29 +63,40 @@ class Reader:
 
     def under_each(self, forward: Callable[..., torch.Tensor], *inputs: object) -> np.ndarray:
         """forward(*inputs), which runs the model on one batch, under every method: [methods, ...]. See `passes`."""
-        found = passes(self.model, self.methods, lambda: forward(*inputs), self.reports)
-        return torch.stack(found).cpu().numpy()
+        with self._reported() as reports:
+            found = passes(self.model, self.methods, lambda: forward(*inputs), reports)
+            return torch.stack(found).cpu().numpy()
 
     def sentence_vectors(self, batch: BatchEncoding) -> torch.Tensor:
         """What the classification layer reads under every method, [methods, batch, hidden]. See `sweep`."""
-        return sentence_vectors(self.model, batch, self.fitted, self.reports)
+        with self._reported() as reports:
+            return sentence_vectors(self.model, batch, self.fitted, reports)
+
+    @contextlib.contextmanager
+    def _reported(self) -> Iterator[Reports]:
+        """What edits did in a batch; it counts when all of the batch is read: one that is too large is read again."""
+        reports: Reports = {}
+        yield reports
+        for report in reports.values():
+            add_report(self.reports, report)
 
     def over(
         self, encoded: BatchEncoding, forward: Callable[[BatchEncoding, Sequence[int]], torch.Tensor], description: str
     ) -> np.ndarray:
         """`under_each` of forward(batch, its row numbers) over all rows of `encoded`: [methods, rows, ...]."""
-        order, parts = [], []
-        for rows, batch in self.batches(encoded, description):
-            order += rows
-            parts.append(self.under_each(forward, batch, rows))
-        return np.concatenate(parts, axis=1)[:, np.argsort(order)]
+
+        def read(rows: list[int], batch: BatchEncoding) -> np.ndarray:
+            return self.under_each(forward, batch, rows)
+
+        order, parts = zip(*self.batches(read, encoded, description), strict=True)
+        return np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(order))]
 
     def batches(
-        self, encoded: BatchEncoding, description: str | None = None
-    ) -> Iterator[tuple[list[int], BatchEncoding]]:
-        """(row numbers, padded batch on the model's device): see `length_sorted`."""
-        options = {"batch_size": self.batch_size, "device": self.model.device, "description": description}
-        return length_sorted(encoded, self.tokenizer, **options)
+        self, read: Callable[[list[int], BatchEncoding], Found], encoded: BatchEncoding, description: str | None = None
+    ) -> Iterator[tuple[list[int], Found]]:
+        """(row numbers, read(row numbers, padded batch on the model's device)): see `over_batches`."""
+        options = {"batch_size": self.batch_size, "description": description}
+        return over_batches(read, encoded, self.model, self.tokenizer, **options)
 
     def facts(self) -> dict[str, object]:
         """The device, and one row per edit of what it did; BiasflowError if one did nothing (design rule 11)."""

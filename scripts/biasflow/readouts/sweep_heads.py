@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.progress import progress
 from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import encode, grouped_by_length, shortened
+from scripts.biasflow.encoders.batches import batchwise, encode, grouped_by_length, padded, shortened
 from scripts.biasflow.readouts.files import load_arrays, save_arrays
 from scripts.biasflow.readouts.reader import Reader, open_reader
 from scripts.biasflow.readouts.source import Source
@@ -110,15 +110,21 @@ def retrain_heads(
     start = own_heads(model, len(reader.axis))
     heads = Heads(start.weight.clone().requires_grad_(), start.bias.clone().requires_grad_())
     optimizer = torch.optim.Adam([heads.weight, heads.bias], lr=learning_rate)
+
+    def read(rows: list[int]) -> torch.Tensor:
+        return reader.sentence_vectors(padded(encoded, rows, model, tokenizer))
+
+    def name(row: int) -> str:
+        return f"heads: {taps.name_of(model)}: a text of {lengths[row]} tokens"
+
+    options = {"batch_size": batch_size, "name": name}
     for epoch in range(epochs):
         rng = np.random.default_rng([seed, epoch])
         order = rng.permutation(len(examples))
         order = order[grouped_by_length(lengths[order], batch_size=batch_size, rng=rng)]
         batches = [order[i : i + batch_size].tolist() for i in range(0, len(order), batch_size)]
         for rows in progress(batches, total=len(batches), description=f"heads, epoch {epoch + 1} of {epochs}"):
-            features = {key: [encoded[key][row] for row in rows] for key in encoded}
-            batch = tokenizer.pad(features, return_tensors="pt").to(model.device)
-            vectors = reader.sentence_vectors(batch).clone()
+            vectors = torch.cat([found for _, found in batchwise(read, rows, **options)], dim=1)
             targets = gold[rows].expand(len(reader.axis), -1)
             loss = cross_entropy(heads.logits(vectors).flatten(0, 1), targets.flatten(), reduction="sum") / len(rows)
             if not torch.isfinite(loss):

@@ -20,7 +20,14 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.encoders.batches import encode, length_sorted, longest_input, require_offsets, with_occurrences
+from scripts.biasflow.encoders.batches import (
+    Found,
+    at_occurrences,
+    encode,
+    longest_input,
+    over_batches,
+    require_offsets,
+)
 from scripts.biasflow.encoders.precision import half
 
 COLUMNS = ["word", "text", "start", "end"]
@@ -127,10 +134,15 @@ def by_word(contexts: pd.DataFrame, vectors: np.ndarray) -> dict[str, np.ndarray
 
 
 def word_batches(
-    model: nn.Module, tokenizer: PreTrainedTokenizerBase, contexts: pd.DataFrame, *, batch_size: int = 64
-) -> Iterator[tuple[np.ndarray, Callable[[], torch.Tensor]]]:
-    """The occurrences in batches: (numbers of rows of `contexts`, a function that runs the model on their texts and
-    returns the occurrences' states in the last layer, float32 [rows, d] on its device).
+    read: Callable[[Callable[[], torch.Tensor]], Found],
+    model: nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    contexts: pd.DataFrame,
+    *,
+    batch_size: int = 64,
+) -> Iterator[tuple[np.ndarray, Found]]:
+    """The occurrences in batches: (numbers of rows of `contexts`, what `read` returns). It is given a function that
+    runs the model on their texts and returns their states in the last layer, float32 [rows, d] on its device.
 
     contexts: the `table` of WordContexts, found with a tokenizer like this one. The state is that of the word's last
     token, as released. A text that holds several of the words is encoded once; texts are batched by length, with
@@ -141,10 +153,13 @@ def word_batches(
         raise BiasflowError("word vectors: there are no contexts; find some first.")
     text_of, texts = pd.factorize(contexts["text"])
     encoded, tokens = _last_tokens(tokenizer, list(texts), contexts, text_of, longest_input(model, tokenizer))
-    options = {"batch_size": batch_size, "device": model.device, "description": "words in context"}
-    batches = length_sorted(encoded, tokenizer, **options)
-    for rows, sentences, batch in with_occurrences(batches, text_of):
-        yield rows, partial(_states_at, model, batch, sentences, tokens[rows])
+
+    def of_words(rows: np.ndarray, sentences: np.ndarray, batch: BatchEncoding) -> Found:
+        return read(partial(_states_at, model, batch, sentences, tokens[rows]))
+
+    options = {"batch_size": batch_size, "description": "words in context"}
+    for _, found in over_batches(at_occurrences(of_words, text_of), encoded, model, tokenizer, **options):
+        yield found
 
 
 def _states_at(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, tokens: np.ndarray) -> torch.Tensor:

@@ -7,6 +7,7 @@ import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -18,24 +19,25 @@ from transformers import (
     PreTrainedTokenizerBase,
     PrinterCallback,
     Trainer,
-    TrainerCallback,
 )
+from transformers.trainer_pt_utils import nested_concat
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.batches import grouped_by_length, shortened
+from scripts.biasflow.encoders.batches import batchwise, grouped_by_length, shortened
+from scripts.biasflow.encoders.checkpoints import Marks, claim, last_checkpoint
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import new_classifier
 from scripts.biasflow.encoders.precision import mark_trained, on_gpu
+from scripts.biasflow.encoders.taps import name_of
 from scripts.biasflow.encoders.tokens import Tokens, tokenise
 from scripts.biasflow.encoders.training_arguments import training_arguments
 from scripts.biasflow.tasks import TOLD
 from scripts.biasflow.tasks.examples import check_labels
-from scripts.biasflow.tasks.training import claim, fit_method, origin, save_training
+from scripts.biasflow.tasks.training import fit_method, origin, save_training
 
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
-COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk
 OPTIMIZER = "optimizer.pt"  # twice as large as the weights, and needed to go on only
 DIVERGED = "diverged_at"  # the step, in what happened
 LOSSES = ("loss", "eval_loss", "train_loss")
@@ -155,7 +157,7 @@ def _train(trainer: Trainer, work: Path, recipe: Recipe, keep_diverged: bool) ->
     """Train to the end, from the last checkpoint if there is one; return what happened. A loss that is not finite is a
     DivergedError, or with `keep_diverged` a fact."""
     try:
-        trainer.train(resume_from_checkpoint=_last_checkpoint(work))
+        trainer.train(resume_from_checkpoint=last_checkpoint(work))
     except DivergedError as error:
         if not keep_diverged:
             shutil.rmtree(work, ignore_errors=True)  # there is nothing in it to go on from
@@ -240,13 +242,31 @@ class LengthSampler(Sampler):
 
 
 class FineTuner(Trainer):
-    """transformers' Trainer with batches of similar length."""
+    """transformers' Trainer with batches of similar length, which validation halves where they are too large."""
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler:
         return LengthSampler(self.train_dataset.lengths, self.args.train_batch_size, self.args.seed)
 
+    def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None):
+        rows, length = inputs["input_ids"].shape
 
-class Watch(TrainerCallback):
+        def predict(part: range) -> tuple:
+            some = {name: values[part.start : part.stop] for name, values in inputs.items()}
+            return super(FineTuner, self).prediction_step(model, some, prediction_loss_only, ignore_keys=ignore_keys)
+
+        def name(row: int) -> str:
+            return f"validation: {name_of(model)}: a text of {length} tokens"
+
+        (part, found), *others = batchwise(predict, range(rows), batch_size=rows, name=name)
+        if not others:
+            return found
+        losses, *outputs = zip(found, *(each for _, each in others), strict=True)
+        sizes = [len(part), *(len(each) for each, _ in others)]
+        loss = sum(size / rows * each for size, each in zip(sizes, losses, strict=True))
+        return loss, *(reduce(nested_concat, each) for each in outputs)
+
+
+class Watch(Marks):
     """Checkpoints within epochs, a mark on complete ones, plain lines in the log, and a stop where the loss is lost.
 
     Of an earlier checkpoint, which stays as the best so far, only the weights are used: its optimiser goes."""
@@ -259,10 +279,9 @@ class Watch(TrainerCallback):
             control.should_save = True
 
     def on_save(self, args, state, control, **kwargs):
-        latest = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-        (latest / COMPLETE).touch()
-        for checkpoint in latest.parent.glob("checkpoint-*"):
-            if checkpoint != latest:
+        super().on_save(args, state, control, **kwargs)
+        for checkpoint in Path(args.output_dir).glob("checkpoint-*"):
+            if checkpoint.name != f"checkpoint-{state.global_step}":
                 (checkpoint / OPTIMIZER).unlink(missing_ok=True)
 
     def on_log(self, args, state, control, logs=None, **kwargs):
@@ -394,13 +413,3 @@ def _data_facts(
 def _digest(frame: pd.DataFrame) -> str:
     """Of the rows in their order, which decides the batches."""
     return hashlib.sha256(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes()).hexdigest()
-
-
-def _last_checkpoint(work: Path) -> str | None:
-    """The latest checkpoint that was written to its end; the others are removed."""
-    checkpoints = {int(path.name.rpartition("-")[2]): path for path in work.glob("checkpoint-*")}
-    for path in checkpoints.values():
-        if not (path / COMPLETE).is_file():
-            shutil.rmtree(path)
-    whole = [step for step, path in checkpoints.items() if path.is_dir()]
-    return str(checkpoints[max(whole)]) if whole else None

@@ -1,5 +1,5 @@
-"""What every training has in common, whatever its loop: the method that is active in it, the mark on its checkpoints,
-and the folder that it fills. Knows no Trainer: a task may bring a loop of its own.
+"""What every training for a task has in common, whatever its loop: the method that is active in it, what it starts
+from, and the folder that it fills. Knows no Trainer: a task may bring a loop of its own.
 
 The protocol of a task: a module with `train(encoder_folder, folder, work, data, *, strategy, seed, recipe, device,
 method, **options) -> dict` that fills `folder` by `save_training`; where classes are predicted, this module or one
@@ -16,19 +16,16 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.code import code_digest
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import sha256, whole_folder
-from scripts.biasflow.base.provenance import RECORD, versions
-from scripts.biasflow.base.shipped import ROOT
+from scripts.biasflow.base.provenance import RECORD
+from scripts.biasflow.encoders.checkpoints import computed_by
 from scripts.biasflow.encoders.edit import Edits
-from scripts.biasflow.encoders.precision import on_gpu
 from scripts.biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
 from scripts.biasflow.methods.fitting import fit_block
 from scripts.biasflow.tasks import FACTS
 
 PLAIN, WITH = "plain", "with-"
-COMPUTING = ("numpy", "torch", "transformers", "tokenizers", "accelerate")  # libraries whose numbers a training has
 ENCODER_SUFFIXES = (".json", ".txt", ".model", ".safetensors")  # of all that transformers reads: no pickles
 
 
@@ -88,44 +85,11 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
 
 
 def origin(encoder_folder: str | Path, device: torch.device, code: Iterable[str | Path]) -> dict[str, object]:
-    """What decides a training beside its data and recipe, for `claim`: the encoder's files, weights, configuration and
-    tokenizer; the device (a GPU by its name), whether torch takes deterministic algorithms there, the precision of its
-    matrix products, the number of threads, the libraries; the modules `code` that train, and all that these import."""
+    """What decides a training beside its data and recipe, for `checkpoints.claim`: the encoder's files, weights,
+    configuration and tokenizer, and what computes (`checkpoints.computed_by`)."""
     files = [path for path in sorted(Path(encoder_folder).iterdir()) if path.suffix in ENCODER_SUFFIXES]
-    return {
-        "encoder": {path.name: sha256(path) for path in files if not path.name.endswith(RECORD)},
-        "device": torch.cuda.get_device_name(device) if on_gpu(device) else device.type,
-        "deterministic": torch.are_deterministic_algorithms_enabled(),
-        "precision": torch.get_float32_matmul_precision(),
-        "threads": torch.get_num_threads(),
-        "libraries": {name: version for name, version in versions().items() if name in COMPUTING},
-        "code": code_digest(code, ROOT),
-    }
-
-
-def claim(work: Path, settings: Mapping[str, object]) -> None:
-    """Mark `work`, the folder of checkpoints, as belonging to these settings (JSON, maybe nested), which must be all
-    that decides the result; BiasflowError naming the key if it holds checkpoints of others."""
-    mark = work / "settings.json"
-    settings = json.loads(json.dumps(settings))
-    if mark.is_file():
-        found, now = _flat(json.loads(mark.read_text(encoding="utf-8"))), _flat(settings)
-        other = [key for key in found | now if found.get(key) != now.get(key)]
-        if other:
-            raise BiasflowError(
-                f"{work}: the checkpoints there were made with another {other[0]} ({found.get(other[0])}, now "
-                f"{now.get(other[0])}); restore it to go on from them, or delete the folder to start afresh."
-            )
-    work.mkdir(parents=True, exist_ok=True)
-    mark.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
-
-
-def _flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """Nested settings by their path: {"recipe": {"epochs": 1}} -> {"recipe.epochs": 1}."""
-    flat: dict[str, object] = {}
-    for key, value in settings.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) and value else {f"{prefix}{key}": value}
-    return flat
+    known = {path.name: sha256(path) for path in files if not path.name.endswith(RECORD)}
+    return {"encoder": known, **computed_by(device, code)}
 
 
 def save_training(

@@ -55,21 +55,9 @@ class OccupationPairs:
     def __post_init__(self):
         if self.form not in FORMS:
             raise BiasflowError(f"occupation pairs: form: {self.form!r} is none of {', '.join(FORMS)}.")
-        if len(self.masculine) != len(self.feminine):
-            raise BiasflowError(
-                f"occupation pairs: {len(self.masculine)} masculine and {len(self.feminine)} feminine words "
-                f"({', '.join(self.masculine)}; {', '.join(self.feminine)}); give them in pairs."
-            )
-        gendered = (*self.masculine, *self.feminine)
-        for name, words in (
-            ("occupation", self.occupations),
-            ("template", self.templates),
-            ("gendered word", gendered),
-        ):
-            if not words:
-                raise BiasflowError(f"occupation pairs: no {name}; give at least one.")
-            if (twice := _first_repeated(words)) is not None:
-                raise BiasflowError(f"occupation pairs: {name} {twice!r} occurs twice; name it once.")
+        check_words(self.masculine, self.feminine)
+        _check_distinct("occupation", self.occupations)
+        _check_distinct("template", self.templates)
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -104,6 +92,23 @@ class OccupationPairs:
     @functools.cached_property
     def _predicates(self) -> list[str]:
         return [_predicate(verb, thing, self.form) for verb, thing in self.templates]
+
+
+def check_words(masculine: Sequence[str], feminine: Sequence[str]) -> None:
+    """BiasflowError unless the words come in pairs, at least one, and each stands once."""
+    if len(masculine) != len(feminine):
+        raise BiasflowError(
+            f"occupation pairs: {len(masculine)} masculine and {len(feminine)} feminine words "
+            f"({', '.join(masculine)}; {', '.join(feminine)}); give them in pairs."
+        )
+    _check_distinct("gendered word", (*masculine, *feminine))
+
+
+def _check_distinct(what: str, values: Sequence) -> None:
+    if not values:
+        raise BiasflowError(f"occupation pairs: no {what}; give at least one.")
+    if (twice := _first_repeated(values)) is not None:
+        raise BiasflowError(f"occupation pairs: {what} {twice!r} occurs twice; name it once.")
 
 
 def read_word_lists(paths: Mapping[str, str | Path]) -> WordLists:

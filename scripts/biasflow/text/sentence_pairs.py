@@ -9,6 +9,7 @@ import pandas as pd
 import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import read_text
 
 SLOT = re.compile(r"\{(\w+)\}")
 TEMPLATE_SETS = ("interventions", "sentence-debias")
@@ -19,10 +20,15 @@ def load_sentence_pairs(path: str | Path) -> dict[str, pd.DataFrame]:
 
     The file has `words`: slot -> list of [masculine, feminine], and `templates`: set -> list of sentences with slots
     in braces. Errors name the file and the entry."""
-    content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    try:
+        content = yaml.safe_load(read_text(path))
+    except yaml.YAMLError as error:
+        raise BiasflowError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or set(content) != {"words", "templates"}:
         raise BiasflowError(f"{path}: it must have exactly the keys `words` and `templates`")
     words, templates = content["words"], content["templates"]
+    if not isinstance(words, dict) or not isinstance(templates, dict):
+        raise BiasflowError(f"{path}: `words` and `templates` must be mappings: slot -> pairs, set -> sentences")
     for slot, pairs in words.items():
         for pair in pairs or [None]:
             if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:

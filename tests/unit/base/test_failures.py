@@ -1,12 +1,14 @@
 """One line for a failed run, from Snakemake's log and the logs of its jobs."""
 
+import errno
+import logging
 import os
 import time
 
 import pytest
 
 from scripts.biasflow.base.errors import BiasflowError, headline
-from scripts.biasflow.base.failures import ended, failures
+from scripts.biasflow.base.failures import LastWord, ended, failures
 from scripts.biasflow.base.provenance import rule_log
 
 ERROR = """
@@ -179,3 +181,50 @@ def test_a_run_ends_with_the_summary_that_it_wrote(tmp_path):
     summary.write_text("run demo\noverview: index.html\n")
     assert ended(summary, reasons, since=0) == "run demo\noverview: index.html"
     assert ended(summary, reasons, since=summary.stat().st_mtime + 1) == ""  # that of an earlier run
+
+
+@pytest.fixture
+def snakemakes_logger():
+    logger = logging.Logger("snakemake")
+    logger.addHandler(LastWord())
+    return logger
+
+
+def raised(logger, error):
+    """As Snakemake tells an exception that ends it."""
+    logger.error("%s", error, extra={"exception": type(error).__name__})
+
+
+class LockException(Exception):  # noqa: N818
+    pass
+
+
+@pytest.mark.parametrize(
+    ("tell", "named"),
+    [
+        (
+            lambda logger: logger.info("Terminating processes on user request, this might take some time."),
+            "interrupted",
+        ),
+        (lambda logger: raised(logger, LockException("Error: Directory cannot be locked.")), "--unlock"),
+        (lambda logger: raised(logger, OSError(errno.ENOSPC, "No space left on device")), "no space left"),
+    ],
+)
+def test_why_a_run_ended_that_its_jobs_did_not_end_comes_before_what_they_say(snakemakes_logger, capsys, tell, named):
+    (last,) = snakemakes_logger.handlers
+    tell(snakemakes_logger)
+    last.message = "rule x: failed"
+    last.say()
+    line = capsys.readouterr().err
+    assert line.startswith("biasflow: ") and named in line and line.count("\n") == 1
+
+
+def test_other_messages_of_snakemake_leave_the_last_word_to_the_run(snakemakes_logger, capsys):
+    (last,) = snakemakes_logger.handlers
+    snakemakes_logger.info("Job 3 finished")
+    raised(snakemakes_logger, ValueError("No rule to produce x"))
+    last.say()
+    assert capsys.readouterr().err == ""
+    last.message = "rule x: failed"
+    last.say()
+    assert capsys.readouterr().err == "biasflow: rule x: failed\n"

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,7 @@ def test_the_record_beside_a_result(tmp_path):
     assert record["inputs"] == {str(tmp_path / "in.csv"): hashlib.sha256(b"a").hexdigest()}
     assert record["sha256"] == {str(output): hashlib.sha256(b"b").hexdigest()}
     assert record["wall_seconds"] >= 2
+    assert 2 <= time.time() - datetime.fromisoformat(record["started"]).timestamp() < 60
     assert (record["device"], record["seed"], record["params"], record["config"]) == (
         "cpu",
         3,

@@ -260,6 +260,23 @@ def test_devices(monkeypatch):
     assert resolve_device("auto") == resolve_device("cuda", gpus=1) == torch.device("cuda")
 
 
+def test_a_job_takes_its_gpu_before_torch_looks_for_one(monkeypatch):
+    said = []
+    monkeypatch.setattr("scripts.biasflow.encoders.device.take_gpu", lambda: said.append("taken"))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: said.append("looked") is None)
+    resolve_device("cuda", gpus=1)
+    assert said == ["taken", "looked"]
+    resolve_device("cuda")  # within the job, which has one
+    assert said.count("taken") == 1
+
+
+def test_a_job_that_sees_several_gpus_computes_on_none_of_them(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(BiasflowError, match=r"2 GPUs.*CUDA_VISIBLE_DEVICES"):
+        resolve_device("cuda", gpus=1)
+
+
 @pytest.mark.parametrize(("device", "there"), [("cuda", False), ("auto", False), ("cpu", True)])
 def test_a_job_that_was_given_a_gpu_and_would_compute_without_it_fails(monkeypatch, device, there):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: there)

@@ -7,24 +7,32 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import nn
 
-from scripts.biasflow.encoders import precision, taps
+from scripts.biasflow.corpora.conll import read_conll
+from scripts.biasflow.encoders import continue_, precision, pretrain, taps
+from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.first_token import first_states, first_token_vectors
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.encoders.training_arguments import training_arguments
+from scripts.biasflow.erasers.eraser import Eraser
 from scripts.biasflow.methods.fitted import NONE, Active, Fitted, Grid
-from scripts.biasflow.methods.grid import chosen_settings
+from scripts.biasflow.methods.grid import all_settings, chosen_settings, edits_of
 from scripts.biasflow.methods.states import PairStates
-from scripts.biasflow.methods.sweep import sentence_vectors
+from scripts.biasflow.methods.sweep import sentence_vectors, sweep
 from scripts.biasflow.readouts.predictions import predict
 from scripts.biasflow.readouts.reader import Reader
 from scripts.biasflow.readouts.word_contexts import word_batches
 from scripts.biasflow.tasks import finetune
+from scripts.biasflow.tasks.coreference.model import load_coreference
+from scripts.biasflow.tasks.coreference.model import predict as predict_clusters
 from scripts.biasflow.tasks.examples import Examples
-from tests.unit.conftest import HIDDEN, MODELS, random_batch, random_eraser, random_subspaces
+from tests.unit.conftest import HIDDEN, MODELS, logits_of, random_batch, random_eraser, random_subspaces
+from tests.unit.encoders.test_pretrain import DOCUMENTS, TINY
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.tasks.test_finetune import RECIPE, TRAIN, run
+from tests.unit.tasks.coreference import test_task as test_coreference
+from tests.unit.tasks.test_finetune import RECIPE, TRAIN, WORDS, run, save_source
 
 TOKENIZER = word_tokenizer(["he", "she", "sang", "well"])
 ROUNDING = 0.05  # of numbers of about 1 after a few layers of half precision
@@ -120,19 +128,94 @@ def test_vectors_of_texts_and_words_are_half_for_every_model_on_a_gpu(gpu):
     seen.clear()
     contexts = pd.DataFrame({"word": ["he", "she"], "text": ["he sang", "she sang"], "start": 0, "end": [2, 3]})
     reader = Reader(model, TOKENIZER)
-    for rows, forward in word_batches(model, TOKENIZER, contexts):
-        assert reader.under_each(forward).shape == (1, len(rows), HIDDEN)
+    for rows, found in word_batches(reader.under_each, model, TOKENIZER, contexts):
+        assert found.shape == (1, len(rows), HIDDEN)
     assert set(seen) == {torch.bfloat16}
 
 
-def test_a_tuning_on_a_gpu_says_so_in_the_model_and_it_is_read_accordingly(tmp_path, monkeypatch, gpu):
-    def on_the_processor(*places, on_gpu, bf16, **options):
-        assert on_gpu and bf16
-        return training_arguments(*places, on_gpu=False, bf16=bf16, **options)
+@torch.inference_mode()
+def test_a_sweep_of_a_tuned_model_is_half_and_its_edits_are_not(tuned, monkeypatch):
+    model, seen = tuned
+    batch, subspaces, settings, edits = random_batch(model), random_subspaces(), all_settings(), []
+    original = Eraser.coordinates
+    monkeypatch.setattr(Eraser, "coordinates", lambda *given: edits.append(original(*given)) or edits[-1])
+    logits = sweep(model, batch, settings, subspaces)
+    assert set(seen) == {torch.bfloat16} and logits.dtype == torch.float32
+    assert {each.dtype for each in edits} == {torch.float32}
+    for setting, ours in zip(settings, logits, strict=True):
+        with edited(model, edits_of(setting, subspaces)), precision.as_trained(model):
+            hooked = logits_of(model(**batch))
+        assert (ours - hooked).abs().mean() < ROUNDING, setting
 
-    monkeypatch.setattr(finetune, "training_arguments", on_the_processor)
+
+@pytest.fixture
+def training(gpu, monkeypatch):
+    """The Trainer on the processor, whatever it is told; what it is told."""
+    told = []
+
+    def on_the_processor(*places, on_gpu, **options):
+        told.append({"on_gpu": on_gpu, **options})
+        return training_arguments(*places, on_gpu=False, **options)
+
+    for module in (finetune, pretrain, continue_):
+        monkeypatch.setattr(module, "training_arguments", on_the_processor)
+    return told
+
+
+def test_pretraining_on_a_gpu_is_half_and_whole_at_once_and_what_it_leaves_is_read_in_float32(
+    tmp_path, monkeypatch, training
+):
+    seen, parts = {True: set(), False: set()}, []
+    losses, gradients = pretrain.losses, pretrain.gradients
+
+    def watched(model, batch):
+        types = watch(model)
+        found = losses(model, batch)
+        seen[torch.is_grad_enabled()].update(types)
+        assert {each.dtype for each in found} == {torch.float32}
+        return found
+
+    def counted(*given, **options):
+        parts.append(options["parts"])
+        return gradients(*given, **options)
+
+    monkeypatch.setattr(pretrain, "losses", watched)
+    monkeypatch.setattr(pretrain, "gradients", counted)
+    half = pretrain.pretrain(DOCUMENTS, tmp_path / "half", seed=0, threads=2, **TINY)
+    assert seen == {True: {torch.bfloat16}, False: {torch.float32}} and set(parts) == {1}
+    assert training[0]["on_gpu"] and half.pop(precision.TRAINED_IN) == "bfloat16"
+    model, _ = load_encoder(tmp_path / "half", head="pretraining")
+    assert not hasattr(model.config, precision.TRAINED_IN)
+    assert {weight.dtype for weight in load_file(tmp_path / "half/model.safetensors").values()} == {torch.float32}
+
+    monkeypatch.setattr(precision, "GPU", "cuda")
+    whole = pretrain.pretrain(DOCUMENTS, tmp_path / "whole", seed=0, threads=2, **TINY)
+    assert set(parts) == {1, pretrain.PARTS} and whole.keys() == half.keys()
+    assert 0 < abs(half["masked_lm_loss"] - whole["masked_lm_loss"]) < ROUNDING
+
+
+def test_more_training_on_a_gpu_is_half_and_says_so_beside_the_encoder(tmp_path, training):
+    (tmp_path / "text").write_text(" ".join(WORDS * 10))
+    facts = continue_.continue_encoder(save_source(tmp_path / "source"), tmp_path / "more", tmp_path / "text")
+    assert training[0]["on_gpu"] and training[0]["bf16"] and facts[precision.TRAINED_IN] == "bfloat16"
+    model, _ = load_encoder(tmp_path / "more", head="masked_lm")
+    assert not hasattr(model.config, precision.TRAINED_IN)
+
+
+def test_a_coreference_model_says_what_it_was_tuned_in_and_its_scorer_is_float32(tmp_path, gpu):
+    data = test_coreference.files(tmp_path, train=range(2), validation=range(2, 3))
+    test_coreference.run(tmp_path, "model", data, recipe=test_coreference.RECIPE | {"epochs": 1})
+    model, tokenizer = load_coreference(tmp_path / "model")
+    assert getattr(model.config, precision.TRAINED_IN) == "bfloat16"
+    of_encoder, of_scorer = watch(model.base_model), watch(model.scorer)
+    predict_clusters(model, tokenizer, read_conll(data["validation"][0]).documents)
+    assert set(of_encoder) == {torch.bfloat16} and set(of_scorer) == {torch.float32}
+
+
+def test_a_tuning_on_a_gpu_says_so_in_the_model_and_it_is_read_accordingly(tmp_path, training):
     facts = run(tmp_path, "model", train=TRAIN.iloc[:24], recipe=replace(RECIPE, epochs=1))
     assert json.loads((tmp_path / "model/config.json").read_text())[precision.TRAINED_IN] == "bfloat16"
     model, tokenizer = load_encoder(tmp_path / "model", head="classification")
+    assert training[0]["on_gpu"] and training[0]["bf16"]
     assert facts["epoch"] and hasattr(model.config, precision.TRAINED_IN)
     assert first_token_vectors(model, tokenizer, ["red one"], max_length=8)[0].dtype == torch.float16

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from transformers import BertTokenizer
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.encoders import checkpoints
 from scripts.biasflow.encoders.examples import IGNORED, Sentences, by_length, draw_pairs, mask_tokens, pack
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.encoders.pretrain import SPECIAL_TOKENS, gradients, losses, pretrain, train_vocabulary
@@ -199,3 +200,70 @@ def test_what_cannot_be_trained_is_an_error_and_nothing_is_saved(tmp_path, docum
     with pytest.raises(BiasflowError):
         pretrain(documents, tmp_path / "x", seed=0, **{**TINY, "steps": 40, **change})
     assert not (tmp_path / "x" / "model.safetensors").exists()
+
+
+class KilledError(Exception):
+    pass
+
+
+def killed(monkeypatch, tmp_path, step: int, **change) -> None:
+    """A pre-training that stops before a step, with a checkpoint after every two."""
+    monkeypatch.setattr(checkpoints, "EVERY", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints.FromTimeToTime, "on_step_begin", at(step), raising=False)
+        patch.setattr(checkpoints.FromTimeToTime, "on_step_end", every_second)
+        with pytest.raises(KilledError):
+            pretrain(DOCUMENTS, tmp_path / "x", seed=1, work=tmp_path / "work", **TINY | change)
+
+
+def at(step: int):
+    def stop(self, args, state, control, **kwargs):
+        if state.global_step == step:
+            raise KilledError
+
+    return stop
+
+
+def every_second(self, args, state, control, **kwargs):
+    control.should_save = state.global_step % 2 == 0
+
+
+@pytest.mark.parametrize(("step", "first"), [(1, 0), (5, 4)])
+def test_a_killed_pretraining_goes_on_and_ends_with_the_same_bytes(tmp_path, monkeypatch, step, first):
+    whole = pretrain(DOCUMENTS, tmp_path / "whole", seed=1, **TINY)
+    killed(monkeypatch, tmp_path, step)
+    assert not (tmp_path / "x").exists()
+    steps = []
+    begin = lambda self, args, state, control, **kwargs: steps.append(state.global_step)  # noqa: E731
+    monkeypatch.setattr(checkpoints.FromTimeToTime, "on_step_begin", begin, raising=False)
+    assert pretrain(DOCUMENTS, tmp_path / "x", seed=1, threads=2, work=tmp_path / "work", **TINY) == whole
+    assert steps == list(range(first, TINY["steps"]))
+    names = {path.name for path in (tmp_path / "whole").iterdir()}
+    assert names == {path.name for path in (tmp_path / "x").iterdir()}
+    assert all((tmp_path / "x" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes() for name in names)
+    assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"seed": 2}, "seed"),
+        ({"learning_rate": 2e-3}, "learning_rate"),
+        ({"initializer_range": 0.02}, "config.initializer_range"),
+        ({"documents": DOCUMENTS[::-1]}, "documents"),
+    ],
+)
+def test_checkpoints_of_another_pretraining_are_refused_and_kept(tmp_path, monkeypatch, change, named):
+    killed(monkeypatch, tmp_path, 3)
+    asked = {"documents": DOCUMENTS, "seed": 1, **TINY, **change}
+    with pytest.raises(BiasflowError, match=f"work: .* another {named} "):
+        pretrain(asked.pop("documents"), tmp_path / "x", work=tmp_path / "work", **asked)
+    assert list((tmp_path / "work").glob("checkpoint-2/complete"))
+
+
+def test_a_short_pretraining_writes_no_checkpoint(tmp_path, monkeypatch):
+    seen = []
+    look = lambda self, args, state, control, **kwargs: seen.extend((tmp_path / "work").glob("checkpoint-*"))  # noqa: E731
+    monkeypatch.setattr(checkpoints.FromTimeToTime, "on_step_begin", look, raising=False)
+    pretrain(DOCUMENTS, tmp_path / "x", seed=1, work=tmp_path / "work", **TINY)
+    assert seen == []

@@ -9,6 +9,7 @@ from scripts.biasflow.encoders import taps
 from scripts.biasflow.encoders.edit import edited, watched
 from scripts.biasflow.encoders.places import has_tokens
 from scripts.biasflow.erasers.eraser import Eraser
+from scripts.biasflow.plan.facts import MODEL_TYPES
 from tests.unit.conftest import DISTILBERT, HEADS, HIDDEN, SIZES, logits_of, random_batch, random_eraser
 
 PLACES = ["layer[0]", "layer[-1].cls", "layer[-2].attention.query", "layer[1].attention.value", "pooled"]
@@ -164,3 +165,7 @@ def test_an_unknown_family_is_named():
     electra = ElectraModel(ElectraConfig(**SIZES, embedding_size=HIDDEN))
     with pytest.raises(BiasflowError, match="electra"):
         taps.layers(electra)
+
+
+def test_the_plan_knows_the_same_model_types():
+    assert set(taps.FAMILIES) == set(MODEL_TYPES)

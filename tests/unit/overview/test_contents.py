@@ -220,3 +220,15 @@ def test_an_undefined_value_is_a_hole():
     strength = [header for header, _ in heat.columns].index("Strength")
     assert {name: cells[strength] is None for name, _, cells in heat.rows}["zeta"]
     assert pd.notna(found.sections[0].heat.rows[0][2][strength].value)
+
+
+def test_of_encoders_that_differ_in_their_seed_the_first_is_shown_and_all_are_compared():
+    names = ["a", "b", "c"]
+    scored = concatenate(made_up.scores(encoder=name) for name in names)
+    planned = pd.concat([made_up.plan(scored[scored["encoder"] == name]) for name in names])
+    run = matrix(scored, planned), planned, scored
+    found, every = contents(*run, {"a": "a", "b": "a", "c": "c"}), contents(*run)
+    assert list(found.encoders) == ["a", "c"] and list(found.other_seeds) == ["b"]
+    assert {each.encoder for each in found.sections} == {each.encoder for each in found.shares} == {"a", "c"}
+    assert list(every.encoders) == names and not every.other_seeds
+    pd.testing.assert_frame_equal(found.pairs, every.pairs)

@@ -4,10 +4,8 @@ import pytest
 import yaml
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import read_catalogue
 from scripts.biasflow.plan.configuration import check_keys_once, load_schema, resolve
 from scripts.biasflow.plan.datasets import TEXTS
-from scripts.biasflow.plan.external import check_files
 from scripts.biasflow.registry import ERASERS, TASKS
 from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, SMALL, asking, changed, of_file, planned
 
@@ -136,13 +134,6 @@ def test_no_key_of_the_project_stands_twice():
     assert len(files) > 15
     for path in files:
         check_keys_once(path)
-
-
-def test_a_key_of_files_that_is_no_external_file_is_named():
-    catalogue = read_catalogue()
-    check_files(resolve(changed(("files", {"stereoset-dev": "x.json"})), SCHEMA), catalogue)
-    with pytest.raises(BiasflowError, match=r"files\.stereoset_dev.*'stereoset-dev'"):
-        check_files(resolve(changed(("files", {"stereoset_dev": "x.json"})), SCHEMA), catalogue)
 
 
 def method(*steps) -> dict:

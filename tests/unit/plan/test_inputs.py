@@ -49,6 +49,7 @@ def found(name: str, folder: Path) -> Inputs:
         if about["source"] == "local":
             (folder / encoder).mkdir()
             (folder / encoder / "config.json").write_text(json.dumps(BERT))
+            (folder / encoder / "vocab.txt").touch()
             save_file({}, folder / encoder / "model.safetensors")
             config = changed((f"encoders.{encoder}.path", str(folder / encoder)), config=config)
     config = resolve(config, SCHEMA)

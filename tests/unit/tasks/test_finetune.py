@@ -230,8 +230,8 @@ def test_checkpoints_of_another_machine_or_code_are_refused(tmp_path, monkeypatc
     for patched, value, named in (
         ("torch.get_num_threads", lambda: 7, "threads"),
         ("torch.get_float32_matmul_precision", lambda: "medium", "precision"),
-        ("scripts.biasflow.tasks.training.versions", lambda: {"torch": "2.99.0"}, "libraries"),
-        ("scripts.biasflow.tasks.training.on_gpu", lambda device: True, "device"),
+        ("scripts.biasflow.encoders.checkpoints.versions", lambda: {"torch": "2.99.0"}, "libraries"),
+        ("scripts.biasflow.encoders.checkpoints.on_gpu", lambda device: True, "device"),
         ("scripts.biasflow.base.code._sha256", lambda path: path.name, "code"),
     ):
         with monkeypatch.context() as patch, pytest.raises(BiasflowError, match=f"another {named}"):

@@ -12,6 +12,7 @@ import torch
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.files import read_text
+from scripts.biasflow.encoders.checkpoints import claim
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import new_classifier
 from scripts.biasflow.metrics import glue
@@ -21,7 +22,7 @@ from scripts.biasflow.readouts.files import load_arrays
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.tasks import training
 from scripts.biasflow.tasks.examples import of_table
-from scripts.biasflow.tasks.training import check_strategy, claim, fit_method, origin, save_training
+from scripts.biasflow.tasks.training import check_strategy, fit_method, origin, save_training
 from tests.unit.tasks.test_finetune import LABELS, TRAIN, VALIDATION, fit_a_dimension, save_source
 
 

@@ -16,7 +16,6 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import nn
-from transformers import enable_full_determinism
 
 from scripts.biasflow.base.errors import BiasflowError, check_choice
 from scripts.biasflow.base.files import whole_file
@@ -168,8 +167,6 @@ def fit(
 
     train: documents `with_words`. `checkpoint`: a file that is written while it trains, and from which it goes on.
     DivergedError: a loss that is not finite."""
-    if next(module.parameters()).device.type == "cuda":
-        enable_full_determinism(seed)  # on the processor torch is deterministic as it is
     done = _resume(checkpoint, module, parts)
     total = recipe.epochs * len(train)
     if len(done.scores) < done.step // len(train):

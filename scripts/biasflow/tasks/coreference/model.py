@@ -15,6 +15,7 @@ from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.conll import Clusters, Document
 from scripts.biasflow.encoders.batches import longest_input
 from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.precision import half
 from scripts.biasflow.tasks.coreference.decisions import clusters_of
 from scripts.biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Scorer, Sizes
 from scripts.biasflow.tasks.coreference.segments import Pieces, Segmenter, SpecialTokens
@@ -48,7 +49,7 @@ class TokenVectors:
         device = next(self.encoder.parameters()).device
         states = []
         for ids, mask in zip(batch.ids.split(SEGMENTS), batch.mask.split(SEGMENTS), strict=True):
-            with torch.autocast("cuda", dtype=torch.bfloat16, enabled=device.type == "cuda"):
+            with half(device):
                 found = self.encoder(input_ids=ids.to(device), attention_mask=mask.to(device))
             states.append(found.last_hidden_state.float())
         return torch.cat(states)[batch.rows.to(device), batch.columns.to(device)]

@@ -1,12 +1,13 @@
 """The plan of coreference: documents to train and to be tested on, pairs of sentences in which gender alone differs."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.plan.jobs import Dataset
 from scripts.biasflow.plan.paths import CORPORA, project_file
-from scripts.biasflow.plan.sources import PLANTED, expanded
+from scripts.biasflow.plan.sources import PLANTED, expanded, is_expanded
 from scripts.biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
 from scripts.biasflow.registry import STRATEGIES, WORDS
 
@@ -80,15 +81,18 @@ def drawn(task: TaskPlan, *numbers: str) -> dict[str, object]:
 
 
 def absent(task: TaskPlan) -> str | None:
-    """Why the documents cannot be had, or None; BiasflowError, naming the key, for a pattern that no file has."""
+    """Why the documents cannot be had, or None; BiasflowError, naming the key, for a pattern, or a name in the folder,
+    that no file has."""
     data, key = task.about["data"], f"tasks.{task.name}.data"
     if data == PLANTED:
         return None
     if data["folder"] is None and any("{folder}" in name for part in PARTS for name in data[part]):
         return f"{key}.folder: the documents are in a folder that is not named"
     for part in PARTS:
-        if not expanded(data[part], data["folder"]):
-            raise BiasflowError(f"config: key '{key}.{part}': there is no file {' or '.join(data[part])}")
+        for name in filter(is_expanded, data[part]):
+            found = expanded([name], data["folder"])
+            if not found or not Path(found[0]).is_file():
+                raise BiasflowError(f"config: key '{key}.{part}': there is no file {name}")
     return None
 
 

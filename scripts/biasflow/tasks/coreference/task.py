@@ -11,9 +11,11 @@ from importlib import import_module
 from pathlib import Path
 
 from scripts.biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
+from scripts.biasflow.encoders.checkpoints import claim
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import load_encoder
+from scripts.biasflow.encoders.precision import mark_trained
 from scripts.biasflow.tasks.coreference.loop import (
     BEST,
     CHECKPOINT,
@@ -29,7 +31,7 @@ from scripts.biasflow.tasks.coreference.loop import (
 )
 from scripts.biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
 from scripts.biasflow.tasks.coreference.segments import SpecialTokens
-from scripts.biasflow.tasks.training import PLAIN, check_strategy, claim, fit_method, origin, save_training
+from scripts.biasflow.tasks.training import PLAIN, check_strategy, fit_method, origin, save_training
 
 
 def train(
@@ -52,7 +54,7 @@ def train(
     strategy: plain, with-<method>, or one of `strategy_module` (tasks.coreference.strategies), whose
     `debias(strategy, documents, **debiasing)` is asked; recipe: the fields of `loop.Recipe`; method: one that is active
     in every forward pass (`training.fit_method`). `work`: a folder for the checkpoint, from which a killed run goes on
-    to the same weights (same machine, same threads), and which is removed at the end. BiasflowError: whatever these
+    to the same weights (as in `finetune.finetune`), and which is removed at the end. BiasflowError: whatever these
     refuse, checkpoints of another configuration, a loss that is not finite; then nothing is written to `folder`.
 
     What happened: validation_scores and validation_score (CoNLL F1 in [0, 1] by epoch, and of the one kept), epoch,
@@ -97,6 +99,7 @@ def train(
     facts = course_facts(done, asked) | {"seed": seed, "train": len(documents), "validation": len(validation)}
     facts |= {"cut": sum(each.n_segments > asked.most_segments for each in train_pieces)}
     facts |= {**_mended([*corpora["train"], *corpora["validation"]]), **changed}
+    mark_trained(trained)
     facts = save_training(folder, trained.to("cpu"), tokenizer, facts, carried)
     shutil.rmtree(work, ignore_errors=True)
     return facts

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 
+from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.plan.jobs import Dataset
 from scripts.biasflow.plan.names import require
 from scripts.biasflow.plan.paths import CORPORA
 from scripts.biasflow.plan.sources import PLANTED
 from scripts.biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
+from scripts.biasflow.planted.nli import occupation_pair_words
 from scripts.biasflow.registry import PACKAGE
-from scripts.biasflow.text.occupation_pairs import LISTS
+from scripts.biasflow.text.occupation_pairs import LISTS, check_words, select
 
 PARTS = ("train", "validation", "test")
 EXAMPLES = f"{PACKAGE}.tasks.nli.examples"
@@ -55,8 +57,18 @@ def _asked_of(asked: Asked, name: str, **files: str) -> Dataset:
 
 
 def check(task: TaskPlan) -> None:
-    """BiasflowError for a selection of pairs that the task does not define."""
-    require(task.about["selection"], task.about["selections"], f"tasks.{task.name}.selection", "selections")
+    """BiasflowError for a selection that there is not, and for one of which no pairs can be made; that of downloaded
+    lists is known to have templates when these are there."""
+    chosen, selections = task.about["selection"], task.about["selections"]
+    require(chosen, selections, f"tasks.{task.name}.selection", "selections")
+    for name, selection in selections.items():
+        try:
+            check_words(selection["masculine"], selection["feminine"])
+            if name == chosen and task.about["occupations"] == PLANTED:
+                words = occupation_pair_words()
+                select(words["occupations"], words["templates"], **selection)
+        except BiasflowError as error:
+            raise BiasflowError(f"config: key 'tasks.{task.name}.selections.{name}': {error}") from error
 
 
 KIND = Kind(

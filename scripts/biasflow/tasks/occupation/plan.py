@@ -3,14 +3,20 @@
 from collections.abc import Callable, Collection, Mapping
 
 from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.bios import PROFESSIONS
 from scripts.biasflow.corpora.catalogue import Catalogue
 from scripts.biasflow.plan.jobs import NA, Dataset, Files
+from scripts.biasflow.plan.names import require
 from scripts.biasflow.plan.paths import PRETRAINED, project_file
 from scripts.biasflow.plan.sources import PLANTED
 from scripts.biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, Tokenised, corpus_files, recipe
+from scripts.biasflow.planted.bios import load_grammar
+from scripts.biasflow.planted.world import load_world
 from scripts.biasflow.registry import STRATEGIES, module_of
 
 RAW, SCRUBBED = "raw", "scrubbed"
+BIAS_IN_BIOS = "bias-in-bios-"  # files of config/corpora.yaml
+NURSE = "nurse"  # of table 10
 
 
 def probed_texts(asked: Asked) -> list[Dataset]:
@@ -139,6 +145,37 @@ def check(task: TaskPlan) -> None:
             f"config: key 'tasks.{task.name}.labour': planted biographies have planted shares of women; leave it out, "
             "or name files in data"
         )
+    _check_professions(task)
+
+
+def _check_professions(task: TaskPlan) -> None:
+    """BiasflowError for professions that the biographies do not have, as far as that is known before they are read."""
+    data, key, known = task.about["data"], f"tasks.{task.name}", professions(task)
+    if len(known) == 1:
+        raise BiasflowError(
+            f"config: key '{key}.data.professions': {known[0]} alone is nothing to tell; name two or more"
+        )
+    if data != PLANTED and all(name.startswith(BIAS_IN_BIOS) for name in data["files"]):
+        for name in known:
+            require(name, PROFESSIONS, f"{key}.data.professions", "professions of Bias in Bios")
+    named = task.about["top_words"]["profession"]
+    if known and named is not None:
+        require(named, known, f"{key}.top_words.profession", "professions of the task")
+
+
+def professions(task: TaskPlan) -> tuple[str, ...]:
+    """The professions that the biographies may have; none where they have whatever the files say."""
+    data = task.about["data"]
+    if data == PLANTED:
+        return load_grammar(world=load_world()).professions
+    return PROFESSIONS if data["professions"] is None else tuple(data["professions"])
+
+
+def top_words(task: TaskPlan) -> dict[str, object]:
+    """How the words are looked for that tell gender."""
+    about, known = task.about["top_words"], professions(task)
+    first = known[0] if known and NURSE not in known else NURSE
+    return {**about, "profession": about["profession"] or first}
 
 
 KIND = Kind(
@@ -165,7 +202,7 @@ KIND = Kind(
             "tasks.occupation.gender_classifier",
             {name: f"{name}.csv" for name in ("top_words", "gender_accuracy", "scrubbed_examples")},
             sources=made("biographies.parquet"),
-            options=lambda task: task.about["top_words"],
+            options=top_words,
             memory=8000,
             runtime=120,
         ),

@@ -1,0 +1,86 @@
+"""The GPUs of this machine, and one of them for each job. Imports no torch: it is done before CUDA begins."""
+
+import functools
+import logging
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+KINDS = ("GPU-", "MIG-")  # how UUIDs begin
+EVERY = 1.0  # seconds between two looks at GPUs that are taken
+REMIND = 600.0  # seconds between two lines that say so
+
+
+def gpus_here() -> list[str]:
+    """The UUIDs of the GPUs that this process may use, in order; of one that is divided (MIG), those of its parts.
+
+    They are what nvidia-smi lists, without those that CUDA_VISIBLE_DEVICES hides; none where there is no nvidia-smi."""
+    if shutil.which("nvidia-smi") is None:
+        return []
+    done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
+    return chosen(_listed(done.stdout), os.environ.get(VISIBLE))
+
+
+def _listed(lines: str) -> list[list[str]]:
+    """For each GPU that `nvidia-smi -L` lists, its UUID, and then those of its parts."""
+    gpus: list[list[str]] = []
+    for kind, uuid in re.findall(r"^ *(GPU|MIG) .*\(UUID: (\S+)\)$", lines, re.MULTILINE):
+        if kind == "GPU":
+            gpus.append([])
+        gpus[-1].append(uuid)
+    return gpus
+
+
+def chosen(gpus: Sequence[Sequence[str]], choice: str | None) -> list[str]:
+    """The UUIDs that `choice`, the value of CUDA_VISIBLE_DEVICES, leaves visible; None, where it is not set: all.
+
+    gpus: as `nvidia-smi -L` numbers them, the UUID of each and those of its parts. As for CUDA, an entry is a number or
+    the beginning of one UUID, and one that names no GPU hides itself and all that follow."""
+    units = [list(parts) or [uuid] for uuid, *parts in gpus]
+    if choice is None:
+        return list(chain(*units))
+    by_uuid = {uuid: [uuid] for uuid in chain(*units)} | {gpu[0]: unit for gpu, unit in zip(gpus, units, strict=True)}
+    found: list[str] = []
+    for entry in map(str.strip, choice.split(",")):
+        if entry.isdecimal():
+            named = units[int(entry) :][:1]
+        else:
+            named = [unit for uuid, unit in by_uuid.items() if entry.startswith(KINDS) and uuid.startswith(entry)]
+        if len(named) != 1:
+            break
+        found += named[0]
+    return list(dict.fromkeys(found))
+
+
+@functools.cache  # once in a process, which keeps the lock as long as it lives
+def take_gpu() -> FileLock | None:
+    """Make a GPU that no other job of this user has the only one that this process sees, waiting until there is one;
+    None, and nothing done, where `gpus_here` finds none. To be called before CUDA is.
+
+    A GPU is taken by the lock on a file of its UUID in the system's folder for temporary files. The kernel frees it
+    when the process ends, also after SIGKILL. There is no limit to the wait: a training may have the GPU for hours."""
+    gpus, log, said = gpus_here(), logging.getLogger("biasflow"), -REMIND
+    while gpus:
+        for uuid in gpus:
+            lock = FileLock(Path(tempfile.gettempdir()) / f"biasflow-{os.getuid()}-{uuid}.lock")
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:
+                continue
+            os.environ[VISIBLE] = uuid
+            log.info("computes on GPU %s", uuid)
+            return lock
+        if time.monotonic() - said >= REMIND:
+            said = time.monotonic()
+            log.info("waits for a GPU: other jobs have taken %s", ", ".join(gpus))
+        time.sleep(EVERY)
+    return None

@@ -1,0 +1,38 @@
+"""A configuration that is checked and planned: what comes before the first job, all in one place."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.biasflow.corpora.catalogue import Catalogue, read_catalogue
+from scripts.biasflow.plan.cells import check_asked, plan
+from scripts.biasflow.plan.configuration import check_keys_once, load_schema, resolve
+from scripts.biasflow.plan.external import check_files
+from scripts.biasflow.plan.facts import Facts, gather
+from scripts.biasflow.plan.inputs import Inputs
+from scripts.biasflow.plan.jobs import Plan
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """config: with all defaults; find: what jobs take."""
+
+    config: Mapping
+    catalogue: Catalogue
+    facts: Facts
+    plan: Plan
+    find: Inputs
+
+
+def prepared(config: Mapping, files: Iterable[str | Path] = ()) -> Prepared:
+    """Check and plan a configuration, which was read from `files`; BiasflowError, one line that names the key (or file
+    and line), for whatever no job could do."""
+    for file in files:
+        check_keys_once(file)
+    schema, catalogue = load_schema(), read_catalogue()
+    config = resolve(config, schema)
+    check_files(config, schema, catalogue)
+    facts = gather(config)
+    found = plan(config, facts)
+    check_asked(found)
+    return Prepared(config, catalogue, facts, found, Inputs(config, facts, found, catalogue))

@@ -1,0 +1,87 @@
+"""How a configuration is checked against a JSON Schema, and what is wrong with it in one line."""
+
+import contextlib
+import difflib
+import math
+from collections.abc import Mapping
+
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+
+OF_KIND = ("const", "enum", "type")  # what tells that another alternative was meant
+
+
+def _is_integer(checker, value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(checker, value: object) -> bool:
+    return _is_integer(checker, value) or (isinstance(value, float) and math.isfinite(value))
+
+
+# JSON has neither .nan nor .inf, and 3.0 is an integer to it: no job can count with these.
+_TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": _is_integer, "number": _is_number})
+Validator = extend(Draft202012Validator, type_checker=_TYPES)
+
+
+def fault(value: object, schema: Mapping, *, key: str = "", formats: FormatChecker | None = None) -> str | None:
+    """What is wrong with a value, in one line that names the key; None where it follows the schema.
+
+    key: where the value stands in the configuration. formats: what strings with a `format` must be; the message of the
+    error that one raises is shown."""
+    errors = Validator(schema, format_checker=formats).iter_errors(value)
+    error = max(errors, key=_relevance, default=None)
+    return None if error is None else _explain(_innermost(error), key)
+
+
+def _relevance(error: ValidationError):
+    # An unknown key is the likeliest cause of whatever else is wrong beside it.
+    return (error.validator == "additionalProperties", -len(error.absolute_path))
+
+
+def _innermost(error: ValidationError) -> ValidationError:
+    """What is wrong within the alternative that was meant: of several, the one whose kind of value it is."""
+    below = list(error.context or ())
+    meant = [each for each in below if each.relative_path] or [each for each in below if each.validator not in OF_KIND]
+    return _innermost(max(meant, key=_relevance)) if meant else error
+
+
+def _explain(error: ValidationError, key: str) -> str:
+    where = ".".join([*([key] if key else []), *map(str, error.absolute_path)])
+    if error.validator == "additionalProperties":
+        allowed = sorted(error.schema.get("properties", {}))
+        unknown = next(name for name in error.instance if name not in allowed)
+        name = f"{where}.{unknown}" if where else str(unknown)
+        close = difflib.get_close_matches(str(unknown), allowed, n=1)
+        return f"unknown key {name!r}" + (
+            f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(allowed)}"
+        )
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in error.instance)
+        return f"key {f'{where}.{missing}' if where else missing!r} is missing"
+    message = error.message
+    if error.validator == "format":
+        message = str(error.cause)
+    elif error.validator == "pattern":
+        message = f"{error.instance!r} is not allowed"
+    outer = error
+    while outer.parent is not None and not outer.relative_path:  # an alternative of the same value
+        outer = outer.parent
+    described = outer.schema.get("description") or error.schema.get("description", "")
+    return f"key {where!r}: {message}{_as_text(error)}" + (f" ({described})" if described else "")
+
+
+def _as_text(error: ValidationError) -> str:
+    """What to write in place of a number or truth value that was given as text."""
+    if error.validator in OF_KIND and isinstance(error.instance, str):
+        if error.instance.lower() in ("true", "false", "null"):
+            return "; it is text: leave out the quotes, and give it in a file, since --config has no such values"
+        with contextlib.suppress(ValueError):
+            number = f"{float(error.instance):g}"
+            if "e" in number and "." not in number:
+                number = number.replace("e", ".0e")
+            return (
+                f"; it is text: write {number} without quotes, and in a file, since lists of --config hold text alone"
+            )
+    return ""

@@ -1,0 +1,48 @@
+"""Writes ro-crate-metadata.json into the folder of a run, and beside it a copy of the workflow's code."""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import whole_file, whole_folder
+from scripts.biasflow.base.provenance import git_commit
+from scripts.biasflow.base.shipped import ROOT
+from scripts.crate.crate import WORKFLOW, run_crate
+from scripts.crate.records import gone, made, read_jobs
+
+METADATA = "ro-crate-metadata.json"
+CODE = ("Snakefile", "rules", "scripts", "config", "envs", "profiles", "requirements.lock", "LICENSE", "CITATION.cff")
+
+
+def write_crate(folder: str) -> str:
+    """Make the folder of a run an RO-Crate; what to tell the user."""
+    folder = os.path.relpath(folder)  # as records have it
+    jobs = read_jobs(folder, aside=(WORKFLOW, METADATA))
+    metadata = run_crate(jobs, folder).metadata.generate()
+    with whole_folder(Path(folder, WORKFLOW)) as copy:
+        for source in (ROOT / name for name in CODE):
+            if source.is_dir():
+                shutil.copytree(source, copy / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, copy)
+    with whole_file(Path(folder, METADATA)) as temporary:
+        temporary.write_text(json.dumps(metadata, indent=1) + "\n", encoding="utf-8")
+    said = [f"{folder}/{METADATA}: {len(jobs)} jobs, {len(made(jobs))} files"]
+    if lost := gone(jobs, folder):
+        said.append(f"{len(lost)} files were deleted or made again after a job had read them, such as {lost[0]}")
+    commit, commits = git_commit(), sorted({str(job.about["git"]) for job in jobs})
+    if commits != [commit]:
+        said.append(f"{folder}/{WORKFLOW} is the code of {commit}, but jobs ran with that of {', '.join(commits)}")
+    return "\n".join(said)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m scripts.crate results/<run>")
+    try:
+        print(write_crate(sys.argv[1]))
+    except BiasflowError as error:
+        sys.exit(f"biasflow: {error}")

@@ -1,0 +1,118 @@
+"""The jobs of a run, as the records beside its results tell of them."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import PART, read_json
+from scripts.biasflow.base.provenance import RECORD, checked
+
+# What a run folder holds beside results: how jobs went, and what Snakemake leaves in folders.
+WITHOUT_RECORD = ("logs", "benchmarks", "checkpoints")
+TIMESTAMP = ".snakemake_timestamp"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that ended well. inputs, outputs: file -> sha256; about: all else that its record says; records: the files
+    that say so, one for each of its outputs."""
+
+    rule: str
+    started: datetime
+    ended: datetime
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+    about: Mapping
+    records: tuple[str, ...]
+
+
+def read_jobs(folder: str, *, aside: Collection[str] = ()) -> list[Job]:
+    """The jobs that made the files in the folder of a run, and those that made what these read (downloads); the first
+    to start first. aside: names in the folder that are no results.
+
+    BiasflowError, one line that names the file, where one is not as its job wrote it, gone, or without a record."""
+    records = _records(folder)
+    if not records:
+        raise BiasflowError(
+            f"{folder} has no results of the workflow; name the folder of a run, such as results/demo, and do so "
+            "where snakemake was started"
+        )
+    checked(record["output"] for record in records.values())
+    jobs = _jobs(records)
+    known = made(jobs)
+    for path in _results(Path(folder), aside):
+        if path not in known:
+            raise BiasflowError(f"{path} has no record of what made it ({path}{RECORD}); delete it and run again")
+    return jobs
+
+
+def made(jobs: Sequence[Job]) -> dict[str, str]:
+    """File -> sha256 of all that these jobs wrote."""
+    return {file: digest for job in jobs for file, digest in job.outputs.items()}
+
+
+def gone(jobs: Sequence[Job], folder: str) -> list[str]:
+    """The files of the run that a job read, and that were deleted or made again since."""
+    written = made(jobs)
+    read = {item for job in jobs for item in job.inputs.items()}
+    return sorted({path for path, digest in read if Path(path).is_relative_to(folder) and written.get(path) != digest})
+
+
+def _records(folder: str) -> dict[str, dict]:
+    """Path -> record, of all results in the folder, and of the files elsewhere that these were made of."""
+    found: dict[str, dict] = {}
+    waiting = sorted(map(str, Path(folder).rglob(f"*{RECORD}")))
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found[path] = _record(path)
+            beside = (f"{file}{RECORD}" for file in found[path]["inputs"])
+            waiting += [record for record in beside if Path(record).is_file()]
+    return found
+
+
+def _record(path: str) -> dict:
+    record, output = read_json(path), path.removesuffix(RECORD)
+    if record.get("output") != output:
+        raise BiasflowError(
+            f"{path} is the record of {record.get('output')}, not of {output}; delete {path} and run again"
+        )
+    if "started" not in record:
+        raise BiasflowError(f"{path} does not say when its job started; delete {output} and run again")
+    return record
+
+
+def _jobs(records: Mapping[str, Mapping]) -> list[Job]:
+    """A job writes the same record beside all its outputs, but for what it says of the output itself."""
+    of_job: dict[str, list[str]] = {}
+    for path, record in sorted(records.items()):
+        rest = {key: value for key, value in record.items() if key not in ("output", "sha256")}
+        of_job.setdefault(json.dumps(rest, sort_keys=True), []).append(path)
+    jobs = []
+    for rest, paths in of_job.items():
+        about = json.loads(rest)
+        started = datetime.fromisoformat(about.pop("started"))
+        jobs.append(
+            Job(
+                rule=about.pop("rule"),
+                started=started,
+                ended=started + timedelta(seconds=about.pop("wall_seconds")),
+                inputs=about.pop("inputs"),
+                outputs={file: digest for path in paths for file, digest in records[path]["sha256"].items()},
+                about=about,
+                records=tuple(paths),
+            )
+        )
+    return sorted(jobs, key=lambda job: (job.started, job.records))
+
+
+def _results(folder: Path, aside: Collection[str]) -> Iterator[str]:
+    """The files of a run that a job has made, as far as names tell."""
+    for path in sorted(folder.rglob("*")):
+        first = path.relative_to(folder).parts[0]
+        own = path.name.endswith((RECORD, PART)) or path.name == TIMESTAMP or first in (*WITHOUT_RECORD, *aside)
+        if path.is_file() and not own:
+            yield str(path)

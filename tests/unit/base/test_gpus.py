@@ -1,0 +1,154 @@
+"""Which GPUs a job may take, and that no two jobs take the same one: with processes of their own, and a stand-in for
+nvidia-smi that lists two GPUs."""
+
+import ast
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from scripts.biasflow.base.gpus import chosen, gpus_here
+
+ROOT = Path(__file__).parents[3]
+TWO = "GPU 0: NVIDIA H100 (UUID: GPU-aa1)\nGPU 1: NVIDIA H100 (UUID: GPU-ab2)\n"
+DIVIDED = TWO + "  MIG 1g.10gb     Device  0: (UUID: MIG-c1)\n  MIG 1g.10gb     Device  1: (UUID: MIG-c2)\n"
+JOB = """
+import os, sys
+from scripts.biasflow.base import gpus
+from scripts.biasflow.base.provenance import rule_log
+gpus.EVERY = 0.02
+with rule_log(sys.argv[1], rule="job"):
+    gpus.take_gpu()
+    gpus.take_gpu()  # asked for twice, a job has one
+    print(os.environ[gpus.VISIBLE], flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def nvidia_smi(tmp_path, monkeypatch):
+    """Make the stand-in list these lines; locks lie in a folder of the test."""
+
+    def lists(lines):
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        program = tmp_path / "bin/nvidia-smi"
+        program.write_text(f"#!/bin/sh\n[ \"$1\" = -L ] && cat <<'END'\n{lines}END\n")
+        program.chmod(0o755)
+
+    lists(TWO)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return lists
+
+
+@pytest.fixture
+def job(tmp_path, nvidia_smi):
+    """Start a job that holds its GPU until it is told to end: its process and its log."""
+    started = []
+
+    def start():
+        log = tmp_path / f"{len(started)}.log"
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        started.append(subprocess.Popen([sys.executable, "-c", JOB, str(log)], cwd=ROOT, **pipes))
+        return started[-1], log
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def taken(process):
+    """The GPU that a job has taken, once it has one."""
+    return process.stdout.readline().strip()
+
+
+def wait_for(log, text):
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        if log.is_file() and text in log.read_text():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"{log} never says {text!r}")
+
+
+def test_jobs_take_different_gpus_and_wait_for_those_of_others(job):
+    (first, _), (second, _) = job(), job()
+    found = [taken(first), taken(second)]
+    assert sorted(found) == ["GPU-aa1", "GPU-ab2"]
+
+    third, log = job()
+    wait_for(log, "waits for a GPU")
+    assert third.poll() is None
+    first.kill()  # nothing of it can free the lock
+    assert taken(third) == found[0]
+    assert log.read_text().count("waits for a GPU") == 1 and f"computes on GPU {found[0]}" in log.read_text()
+
+    second.communicate("")  # one that ends by itself
+    fourth, log = job()
+    assert taken(fourth) == found[1] and "waits" not in log.read_text()
+
+
+def test_a_job_takes_none_that_is_hidden_from_it(job, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    first, _ = job()
+    assert taken(first) == "GPU-ab2"
+    second, log = job()
+    wait_for(log, "taken GPU-ab2")
+    assert second.poll() is None and "GPU-aa1" not in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        (None, ["GPU-aa1", "GPU-ab2"]),
+        ("0", ["GPU-aa1"]),
+        ("1,0", ["GPU-ab2", "GPU-aa1"]),
+        ("0, 0", ["GPU-aa1"]),
+        ("GPU-ab2", ["GPU-ab2"]),
+        ("GPU-ab,GPU-aa", ["GPU-ab2", "GPU-aa1"]),
+        ("GPU-a", []),  # which of the two is open
+        ("0,2,1", ["GPU-aa1"]),  # what names none hides the rest
+        ("1,-1,0", ["GPU-ab2"]),
+        ("", []),
+        ("-1", []),
+        ("NoDevFiles", []),  # Slurm's word for none
+    ],
+)
+def test_visible_are_those_that_cuda_would_see(nvidia_smi, monkeypatch, choice, expected):
+    if choice is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", choice)
+    assert gpus_here() == expected
+
+
+@pytest.mark.parametrize("lines", ["No devices found.\n", ""])
+def test_a_driver_may_list_none(nvidia_smi, lines):
+    nvidia_smi(lines)
+    assert gpus_here() == []
+
+
+def test_without_a_driver_there_is_none(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert gpus_here() == []
+
+
+def test_the_parts_of_a_divided_gpu_are_taken_one_by_one(nvidia_smi):
+    nvidia_smi(DIVIDED)
+    assert gpus_here() == ["GPU-aa1", "MIG-c1", "MIG-c2"]
+    divided = [["GPU-aa1"], ["GPU-ab2", "MIG-c1", "MIG-c2"]]
+    assert chosen(divided, "1") == chosen(divided, "GPU-ab2") == ["MIG-c1", "MIG-c2"]
+    assert chosen(divided, "MIG-c2") == ["MIG-c2"]
+
+
+def test_every_script_takes_the_gpu_that_its_job_was_given():
+    found = {}
+    for path in (ROOT / "scripts").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "resolve_device":
+                found[path.stem] = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+    assert set(found) == {"pretrain", "continue_encoder", "finetune", "fit_methods", "read"}
+    assert all(keywords == {"gpus": "smk.resources.gpu"} for keywords in found.values())

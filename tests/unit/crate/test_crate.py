@@ -1,0 +1,236 @@
+"""A run as an RO-Crate: what its records tell, what is loud, and what a validator says."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+import rocrate
+from rocrate.rocrate import ROCrate
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.base.files import sha256
+from scripts.biasflow.base.provenance import checked, write_provenance
+from scripts.crate.__main__ import METADATA, write_crate
+from scripts.crate.records import read_jobs
+
+HERE = Path(__file__).parent
+RUN = "results/own"
+WORDS, BIOS, READ = "results/corpora/words", f"{RUN}/data/bios.csv", f"{RUN}/readouts/vectors"
+SCORES, REASONS = f"{RUN}/scores/own model.csv", f"{RUN}/scores/own model.reasons.csv"
+REMEMBER = """
+from pathlib import Path
+from requests import Request
+from requests_cache import CachedResponse, CachedSession
+url, cache = "https://w3id.org/ro/crate/1.1/context", CachedSession("cache").cache
+answer = {"status_code": 200, "url": url, "headers": {"Content-Type": "application/ld+json"}}
+answer = CachedResponse(content=Path("context.json").read_bytes(), **answer)
+cache.responses[cache.create_key(Request("GET", url))] = answer
+"""  # a download, as if it had been made
+ORIGIN = {"upstream": "https://example.org/words", "licence": "CC0-1.0"}
+
+
+def job(rule, inputs, outputs, **facts):
+    """A job that writes its own name into its outputs, and the record of it."""
+    started = time.time()
+    read = checked(inputs)
+    for output in map(Path, outputs):
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(f"{rule} of {output}")
+    record(rule, read, outputs, started, **facts)
+
+
+def record(rule, read, outputs, started, **facts):
+    about = {"params": {"code": f"{rule}-code"}, "config": {"run": "own"}, "facts": {"threads": 1, **facts}}
+    write_provenance(outputs, rule=rule, inputs=read, started=started, **about)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """The folder of a run of four jobs: a download, data, a readout (a folder of two files), and scores (two files)."""
+    monkeypatch.chdir(tmp_path)
+    Path("names.csv").write_text("she\n")
+    job("download", [], [WORDS], origin=ORIGIN)
+    job("data", [WORDS, "names.csv"], [BIOS], seed=3)
+    Path(READ).mkdir(parents=True)
+    for name in ("a.parquet", "b.parquet"):
+        Path(READ, name).write_text(name)
+    record("read", checked([BIOS]), [READ], time.time(), device="cpu")
+    Path(READ, ".snakemake_timestamp").touch()
+    job("score", [READ], [SCORES, REASONS])
+    Path(RUN, "logs").mkdir()
+    Path(RUN, "logs/score.log").touch()
+    return Path(RUN)
+
+
+def entities(folder=RUN):
+    """@id -> entity of the crate that was written."""
+    graph = json.loads(Path(folder, METADATA).read_text())["@graph"]
+    assert len({entity["@id"] for entity in graph}) == len(graph)
+    return {entity["@id"]: entity for entity in graph}
+
+
+def named(found, references):
+    """The names of what is referred to, by one reference or a list of them."""
+    references = references if isinstance(references, list) else [references]
+    return sorted(found[reference["@id"]]["name"] for reference in references)
+
+
+def actions(found):
+    """Rule -> the action of its job."""
+    return {e["name"].partition(":")[0]: e for e in found.values() if e["@id"].startswith("#job/")}
+
+
+def test_jobs_are_those_that_the_records_tell_of(run):
+    jobs = read_jobs(RUN)
+    assert [job.rule for job in jobs] == ["download", "data", "read", "score"]
+    assert [set(job.inputs) for job in jobs[:2]] == [set(), {WORDS, "names.csv"}]
+    assert set(jobs[3].outputs) == {SCORES, REASONS} and len(jobs[3].records) == 2
+    assert jobs[3].outputs[SCORES] == sha256(SCORES)
+    assert all(job.started <= job.ended for job in jobs)
+    assert (jobs[1].about["seed"], jobs[2].about["device"]) == (3, "cpu")
+
+
+def test_the_crate_tells_who_made_what_of_what(run):
+    assert "4 jobs" in write_crate(RUN)
+    found = entities()
+    by_rule = actions(found)
+    assert set(by_rule) == {"download", "data", "read", "score"}
+    assert named(found, by_rule["data"]["object"]) == ["names.csv", WORDS]
+    assert named(found, by_rule["read"]["object"]) == named(found, by_rule["data"]["result"]) == [BIOS]
+    assert named(found, by_rule["score"]["result"]) == [SCORES, REASONS]
+    assert "object" not in by_rule["download"]
+    times = [datetime.fromisoformat(by_rule[rule]["startTime"]) for rule in ("download", "data", "read", "score")]
+    assert times == sorted(times)
+    tool = found[by_rule["score"]["instrument"]["@id"]]
+    assert (tool["name"], tool["softwareVersion"]) == ("score", "score-code")
+    whole = found["#run"]
+    assert named(found, whole["object"]) == ["names.csv"]
+    assert named(found, whole["result"]) == [SCORES, REASONS]
+    assert found[found["./"]["mainEntity"]["@id"]]["@id"] == "workflow/Snakefile"
+    started = [e for e in found.values() if e["@type"] == "ControlAction"]
+    assert len(started) == 4
+
+
+def test_files_are_named_by_place_in_the_run_and_by_content_elsewhere(run):
+    write_crate(RUN)
+    found = entities()
+    scores = found["scores/own%20model.csv"]
+    assert scores["sha256"] == sha256(SCORES) and scores["encodingFormat"] == "text/csv"
+    (words,) = (entity for entity in found.values() if entity.get("name") == WORDS)
+    assert words["@id"].startswith("ni:///sha-256;") and words["sha256"] == sha256(WORDS)
+    assert (words["isBasedOn"], words["license"]) == (ORIGIN["upstream"], ORIGIN["licence"])
+    assert not (run / "words").exists()
+    assert (run / "workflow/Snakefile").is_file() and (run / "workflow/scripts/score.py").is_file()
+
+
+def test_the_same_run_is_the_same_crate(run):
+    write_crate(RUN)
+    first = (run / METADATA).read_bytes()
+    write_crate(f"{RUN}/")
+    assert (run / METADATA).read_bytes() == first
+
+
+def change(path):
+    Path(path).write_text("changed")
+
+
+def delete(path):
+    Path(path).unlink()
+
+
+def lose_record(path):
+    Path(f"{path}.provenance.json").unlink()
+
+
+def copy_record(path):
+    Path(f"{path}.provenance.json").write_text(Path(f"{BIOS}.provenance.json").read_text())
+
+
+FAULTS = {change: [SCORES, f"{READ}/a.parquet", WORDS], delete: [SCORES, f"{READ}/a.parquet", WORDS]}
+FAULTS |= {lose_record: [SCORES, READ], copy_record: [SCORES, READ, WORDS]}  # a file from elsewhere needs none
+
+
+@pytest.mark.parametrize(("fault", "path"), [(fault, path) for fault, paths in FAULTS.items() for path in paths])
+def test_what_is_not_as_recorded_is_named(run, fault, path):
+    fault(path)
+    with pytest.raises(BiasflowError, match=path.replace(".", r"\.")) as caught:
+        write_crate(RUN)
+    assert "\n" not in str(caught.value)
+    assert not (run / METADATA).exists()
+
+
+def test_a_folder_without_records_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BiasflowError, match="results/none has no results"):
+        write_crate("results/none")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_read_and_is_there_no_more_is_told(run, again):
+    before = sha256(BIOS)
+    delete(BIOS)
+    lose_record(BIOS)
+    if again:
+        job("data again", [WORDS], [BIOS])
+    assert f"1 files were deleted or made again after a job had read them, such as {BIOS}" in write_crate(RUN)
+    found = entities()
+    (read,) = (entity for entity in found.values() if entity.get("sha256") == before)
+    assert read["@id"].startswith("ni:///sha-256;") and read["name"] == BIOS
+    assert ("data/bios.csv" in found) == again
+
+
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """A process in this folder that finds the packages there first."""
+    environment = {**os.environ, "PYTHONPATH": str(folder / "packages")}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def validator(tmp_path_factory):
+    """A validator of RO-Crates, in a folder of its own as it needs another rich. Only its installation needs a network:
+    the context of RO-Crate 1.1 is given to it (rocrate has that of 1.3, where two terms have other names)."""
+    folder = tmp_path_factory.mktemp("validator")
+    install = ["pip", "install", "--quiet", "--no-deps", "--no-compile", "--target", "packages", "--requirement"]
+    done = python(folder, "-m", *install, str(HERE / "validator.lock"))
+    if done.returncode:
+        pytest.skip(f"roc-validator cannot be installed: {done.stderr.strip().splitlines()[-1]}")
+    terms = json.loads(Path(rocrate.__file__).with_name("data").joinpath("ro-crate.jsonld").read_text())["@context"]
+    own = {name: f"https://bioschemas.org/{name}" for name in ("ComputationalWorkflow", "FormalParameter")}
+    (folder / "context.json").write_text(json.dumps({"@context": terms | own}))
+    done = python(folder, "-c", REMEMBER)
+    assert done.returncode == 0, done.stderr
+
+    def validate(crate: Path) -> list[str]:
+        """What is wrong with a crate, by what its profiles require."""
+        options = ["--offline", "--cache-path", "cache", "--output-format", "json", "--output-file", "report.json"]
+        python(folder, "packages/bin/rocrate-validator", "-y", "validate", *options, str(crate))
+        report = json.loads((folder / "report.json").read_text())
+        assert "provenance-run-crate-0.5" in report["statistics"]["profiles"]
+        assert report["statistics"]["total_checks"] > 80 and report["skipped_checks"] == 0
+        return [issue["message"] for issue in report["issues"]]
+
+    return validate
+
+
+def test_the_crate_is_a_provenance_run_crate(run, validator):
+    write_crate(RUN)
+    assert validator(run.resolve()) == []
+    crate = ROCrate(RUN)
+    assert {item.id.rpartition("/")[0].rpartition("/")[2] for item in crate.root_dataset["conformsTo"]} == {
+        "process",
+        "workflow",
+        "provenance",
+        "workflow-ro-crate",
+    }
+    metadata = json.loads((run / METADATA).read_text())
+    (action,) = (entity for entity in metadata["@graph"] if entity["@id"] == "#run")
+    del action["instrument"]
+    (run / METADATA).write_text(json.dumps(metadata))
+    assert any("instrument" in issue for issue in validator(run.resolve()))

@@ -1,0 +1,265 @@
+"""Batches that are too large for the memory of a GPU: with layers that refuse more than a few texts in its place."""
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers.models.bert.modeling_bert import BertLayer
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.conll import read_conll
+from scripts.biasflow.encoders.batches import batchwise
+from scripts.biasflow.encoders.first_token import first_token_vectors
+from scripts.biasflow.encoders.taps import name_of
+from scripts.biasflow.methods.fitted import NONE, Active, Fitted, Grid
+from scripts.biasflow.methods.grid import chosen_settings
+from scripts.biasflow.methods.states import PairStates, word_states
+from scripts.biasflow.readouts import clusters
+from scripts.biasflow.readouts.files import load_arrays
+from scripts.biasflow.readouts.likelihoods import pseudo_log_likelihoods
+from scripts.biasflow.readouts.losses import losses_at
+from scripts.biasflow.readouts.next_sentence import next_sentence_probabilities
+from scripts.biasflow.readouts.predictions import predict
+from scripts.biasflow.readouts.reader import Reader
+from scripts.biasflow.readouts.states import States
+from scripts.biasflow.readouts.sweep_heads import retrain_heads
+from scripts.biasflow.readouts.vectors import embed
+from scripts.biasflow.readouts.word_contexts import word_batches
+from scripts.biasflow.tasks.coreference.loop import Examples as Documents
+from scripts.biasflow.tasks.coreference.segments import Segmenter
+from scripts.biasflow.tasks.examples import Examples
+from tests.unit.conftest import HIDDEN, MODELS, random_eraser, random_subspaces
+from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.readouts import test_professions
+from tests.unit.synthetic_conll import conll_text
+from tests.unit.tasks import test_finetune
+
+WORDS = ["he", "she", "sang", "well", "and", "then", "left"]
+TOKENIZER = word_tokenizer(WORDS)
+SENTENCES = [" ".join([WORDS[n % 2], *(WORDS[(n * k) % 7] for k in range(2, 3 + n % 5))]) for n in range(12)]
+TOLERANCE = 1e-5
+TEXT_OF = st.integers(1, 40)
+
+
+@given(n=st.integers(0, 50), batch_size=TEXT_OF, most=TEXT_OF)
+def test_all_rows_in_their_order_and_none_in_a_batch_that_was_too_large(n, batch_size, most):
+    tried = []
+
+    def compute(rows):
+        tried.append(len(rows))
+        if len(rows) > most:
+            raise torch.OutOfMemoryError("stand-in")
+        return [row * row for row in rows]
+
+    found = list(batchwise(compute, range(n), batch_size=batch_size, name=str))
+    assert [row for rows, _ in found for row in rows] == list(range(n))
+    assert [square for _, squares in found for square in squares] == [row * row for row in range(n)]
+    assert tried == sorted(tried, reverse=True)  # what failed once is not tried again
+    if batch_size <= most:
+        assert tried == [min(batch_size, n - start) for start in range(0, n, batch_size)]
+
+
+@pytest.fixture
+def memory(monkeypatch):
+    """Let layers take `most` texts at once in evaluation; the first calls with more, as many as `late`, still work."""
+
+    def of(most, late=0):
+        original, large = BertLayer.forward, []
+
+        def forward(self, hidden, *args, **kwargs):
+            if len(hidden) > most and not self.training:
+                large.append(len(hidden))
+                if len(large) > late:
+                    large.clear()
+                    refused.append(len(hidden))
+                    raise torch.OutOfMemoryError("CUDA out of memory. Stand-in.")
+            return original(self, hidden, *args, **kwargs)
+
+        monkeypatch.setattr(BertLayer, "forward", forward)
+        return refused
+
+    refused = []
+    return of
+
+
+def model_of(name):
+    torch.manual_seed(0)
+    return MODELS[name]().eval()
+
+
+def methods():
+    torch.manual_seed(1)
+    edits = {name: ((place, random_eraser(1, HIDDEN)),) for name, place in (("a", "layer[0]"), ("b", "layer[1]"))}
+    return Fitted({NONE: (Active(NONE),)} | {name: (Active(name, "-", each),) for name, each in edits.items()}, {})
+
+
+def reader(name, fitted=None):
+    return Reader(model_of(name), TOKENIZER, fitted or methods(), batch_size=8)
+
+
+def grid():
+    torch.manual_seed(1)
+    return Fitted({NONE: (Active(NONE),), "grid": Grid("grid", chosen_settings()[3::15], random_subspaces())}, {})
+
+
+def next_sentences(one):
+    return next_sentence_probabilities(one, pd.DataFrame({"first": SENTENCES, "second": SENTENCES[::-1]}))
+
+
+def classes(one):
+    examples = Examples(lambda start, stop: (SENTENCES[start:stop],), (len(SENTENCES),), None)
+    return predict(one, examples)["own"]
+
+
+def likelihoods(one):
+    return pseudo_log_likelihoods(one, SENTENCES)[0]
+
+
+def losses(one):
+    ids = np.random.default_rng(0).integers(5, 12, (20, 9))
+    return losses_at(one, ids, np.where(ids == 7, ids, -100))
+
+
+def vectors(one):
+    return embed(one, SENTENCES, pooling="mean")
+
+
+def words(one):
+    contexts = pd.DataFrame({"text": SENTENCES, "word": [text.split()[0] for text in SENTENCES], "start": 0})
+    contexts = contexts.assign(end=contexts["word"].str.len())
+    found = np.empty((len(one.axis), len(contexts), HIDDEN))
+    for rows, states in word_batches(one.under_each, one.model, one.tokenizer, contexts):
+        found[:, rows] = states
+    return found
+
+
+def heads(one):
+    examples = Examples(lambda start, stop: (SENTENCES[start:stop],), (12,), ("a", "b", "c"), [0, 1, 2] * 4)
+    return retrain_heads(one, examples, epochs=1, batch_size=8, learning_rate=0.01, seed=0).weight.cpu().numpy()
+
+
+READINGS = [
+    (next_sentences, "bert-next-sentence", methods),
+    (next_sentences, "bert-next-sentence", grid),
+    (classes, "bert-regression", methods),
+    (heads, "bert-classification", grid),
+    (likelihoods, "bert-pretraining", methods),
+    (losses, "bert-pretraining", methods),
+    (vectors, "bert-classification", methods),
+    (words, "bert-classification", methods),
+]
+
+
+@pytest.fixture
+def regression(monkeypatch):
+    """A model that predicts numbers, which show more than classes."""
+
+    def model():
+        found = MODELS["bert-classification"]()
+        found.classifier = torch.nn.Linear(HIDDEN, 1)
+        found.config.num_labels = 1
+        return found
+
+    monkeypatch.setitem(MODELS, "bert-regression", model)
+
+
+@pytest.mark.parametrize(("read", "name", "fitted"), READINGS)
+@pytest.mark.parametrize("late", [0, 5])  # at once, and when other methods have been read
+def test_a_reading_that_halves_its_batches_finds_the_same(regression, memory, caplog, read, name, fitted, late):
+    whole, halved = reader(name, fitted()), reader(name, fitted())
+    expected = read(whole)
+    refused = memory(3, late)
+    with caplog.at_level(logging.WARNING, "biasflow"):
+        found = read(halved)
+    assert np.abs(found - expected).max() < TOLERANCE and found.std() > 100 * TOLERANCE
+    assert refused and caplog.text.count("out of memory") == len(refused) and name_of(halved.model) in caplog.text
+    edits = [pd.DataFrame(one.facts()["edits"]).set_index("edit") for one in (whole, halved)]
+    assert (edits[1]["vectors"] <= edits[0]["vectors"]).all()  # nothing counts twice; there is less padding
+
+
+def pairs(model):
+    kept = pd.DataFrame({"masculine": ["he sang", "he left well", "he sang then and left"] * 4})
+    kept = kept.assign(feminine=kept["masculine"].str.replace("he ", "she ", n=1), kept=True)
+    return PairStates(model, TOKENIZER, 8, kept)
+
+
+def occurrences(model):
+    return word_states(model, TOKENIZER, SENTENCES, (["he"], ["she"]), batch_size=8, n=10, max_length=16)
+
+
+@pytest.mark.parametrize("states", [pairs, occurrences])
+def test_what_erasers_are_fitted_to_is_the_same(memory, states):
+    places = ["layer[0]", "layer[2]"] + ["pooled"] * (states is pairs)
+    model = model_of("bert-classification")
+    expected = states(model).at(places)
+    refused = memory(5, late=1)
+    found = states(model).at(places)
+    assert refused and all(torch.allclose(found[place], expected[place], atol=TOLERANCE) for place in places)
+
+
+def test_vectors_of_texts_are_the_same(memory):
+    model = model_of("bert-classification")
+    expected, _ = first_token_vectors(model, TOKENIZER, SENTENCES, max_length=16)
+    refused = memory(5)
+    assert torch.allclose(first_token_vectors(model, TOKENIZER, SENTENCES, max_length=16)[0], expected, atol=TOLERANCE)
+    assert refused == [12, 6]
+
+
+def test_vectors_of_professions_are_the_same(tmp_path, memory, folder_of_professions):
+    names = ("none", "deep")
+    expected = [X for *_, X in stored(folder_of_professions, names)]
+    refused = memory(1)
+    found = [X for *_, X in stored(folder_of_professions, names)]
+    assert refused and all(torch.allclose(a, b, atol=TOLERANCE) for a, b in zip(expected, found, strict=True))
+
+
+folder_of_professions = test_professions.folder
+
+
+def stored(folder, names):
+    path, _ = test_professions.read(folder, names)
+    return States(path, test_professions.fitted(*names)).under_each()
+
+
+def test_segments_of_documents_are_the_same(tmp_path, memory):
+    """As the readout of clusters stores them."""
+    (tmp_path / "documents").write_text(conll_text("nw/one", [text.split() for text in SENTENCES]))
+    documents = read_conll(tmp_path / "documents").documents
+    corpora = {"test": Documents(documents, Segmenter(TOKENIZER, 9)(documents))}
+    for name in ("whole", "halved"):
+        clusters._store(reader("bert-classification"), corpora, tmp_path / name, "float32")
+        refused = memory(3, late=2)
+    whole, halved = (load_arrays(tmp_path / name).arrays["vectors"] for name in ("whole", "halved"))
+    assert refused and np.abs(whole - halved).max() < TOLERANCE
+
+
+def test_validation_halves_its_batches_and_training_is_the_same(tmp_path, memory):
+    options = {"recipe": replace(test_finetune.RECIPE, epochs=1)}
+    whole = test_finetune.run(tmp_path, "whole", **options)
+    refused = memory(11)
+    halved = test_finetune.run(tmp_path, "halved", **options)
+    assert refused == [30, 15] and halved == whole
+    assert test_finetune.same(test_finetune.weights(tmp_path, "whole"), test_finetune.weights(tmp_path, "halved"))
+
+
+def test_one_text_that_is_too_large_is_an_error_that_says_what_to_do(memory):
+    memory(0)
+    one = reader("bert-next-sentence")
+    with pytest.raises(BiasflowError) as caught:
+        next_sentences(one)
+    message = str(caught.value)
+    longest = max(len(ids) for ids in TOKENIZER(SENTENCES, SENTENCES[::-1])["input_ids"])
+    for named in ("next sentences", name_of(one.model), f"{longest} tokens", "device: cpu"):
+        assert named in message
+    assert "\n" not in message
+
+
+def test_other_errors_are_not_taken_for_it(monkeypatch):
+    monkeypatch.setattr(BertLayer, "forward", lambda *args, **kwargs: torch.ones(2) @ torch.ones(3))
+    with pytest.raises(RuntimeError, match="size"):
+        next_sentences(reader("bert-next-sentence"))

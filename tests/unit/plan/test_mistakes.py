@@ -1,0 +1,361 @@
+"""Mistakes that people make in a configuration: each ends before the first job, with one line that names its key."""
+
+import json
+
+import pytest
+from safetensors.numpy import save_file
+
+from scripts.biasflow.base.errors import BiasflowError
+from scripts.biasflow.corpora.catalogue import read_catalogue
+from scripts.biasflow.plan import prepared as module
+from scripts.biasflow.plan.device import check_device
+from scripts.biasflow.plan.prepared import prepared
+from tests.unit.plan.configs import SCHEMA, changed
+
+CATALOGUE = read_catalogue()
+OWN = {"source": "pretrain", "corpus": "planted"}
+BERT = {"architectures": ["BertForPreTraining"], "model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8}
+LEACE = {"eraser": "leace", "places": "last"}
+PAIRS = {"masculine": ["man"], "feminine": ["woman"]}
+FRENCH = {
+    "file": "occupations.txt",
+    "template": "[MASK] est {occupation}.",
+    "pronouns": ["il", "elle"],
+    "encoders": ["own"],
+}
+PLANTED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}}
+BASE = {
+    "run": "test",
+    "device": "cpu",
+    "encoders": {"own": OWN, "real": {"source": "local", "path": "encoder"}},
+    "tasks": {
+        "nli": {"kind": "nli", "selection": "few", "selections": {"few": PAIRS}},
+        "cola": {"kind": "glue", "data": "planted-nli"},
+        "bios": {"kind": "occupation"},
+        "coref": {"kind": "coreference"},
+    },
+    "ask": {"inside": {"encoders": ["own"], "metrics": ["strength"]}},
+}
+
+
+def own(**keys) -> dict:
+    return changed(*((f"encoders.own.{key}", value) for key, value in keys.items()), config=BASE)
+
+
+def local(path: str) -> dict:
+    return changed(("encoders.real.path", path), config=BASE)
+
+
+def also(name, encoder: dict = OWN) -> dict:
+    """With one more encoder."""
+    return {**BASE, "encoders": {**BASE["encoders"], name: encoder}}
+
+
+def continued(**keys) -> dict:
+    return also("more", {"source": "continued", **keys})
+
+
+def method(*steps: dict, **more: object) -> dict:
+    return changed(("methods.mine", list(steps)), *more.items(), config=BASE)
+
+
+def eraser(name: str, **options) -> dict:
+    return method({"eraser": name, "options": options})
+
+
+def grid(**keys) -> dict:
+    return changed(("methods.mine", {"grid": "dawkins2024", **keys}), config=BASE)
+
+
+def metric(name: str, **keys) -> dict:
+    return changed(*((f"metrics.{name}.{key}", value) for key, value in keys.items()), config=BASE)
+
+
+def fitting(**keys) -> dict:
+    return changed(("fitting", keys), config=BASE)
+
+
+def occupations(name: str = "french", **keys) -> dict:
+    return changed((f"metrics.occtmp.own.{name}", {**FRENCH, **keys}), config=BASE)
+
+
+def task(name: str, **keys) -> dict:
+    return changed(*((f"tasks.{name}.{key}", value) for key, value in keys.items()), config=BASE)
+
+
+def selection(**keys) -> dict:
+    return task("nli", selections={"few": {**PAIRS, **keys}})
+
+
+def block(*changes, **keys) -> dict:
+    return changed(("ask", {"block": {"encoders": ["own"], "metrics": ["weat"], **keys}}), *changes, config=BASE)
+
+
+def paper(name: str, **keys) -> dict:
+    return changed((f"papers.{name}", {"encoders": ["own"], **keys}), config=BASE)
+
+
+def planted(**keys) -> dict:
+    return changed(("papers.planted", {**PLANTED, **keys}), config=BASE)
+
+
+def top(**keys) -> dict:
+    return {**BASE, **keys}
+
+
+PARTS = ("train", "validation", "test")
+NAN, INFINITE = float("nan"), float("inf")
+DEEP = ("methods.deep", [{"eraser": "leace", "places": "layer[12]"}])
+DERIVED = {"source": "pretrain", "corpus": "planted", "layers": 3}
+# What is wrong, and the key that the message names.
+MISTAKES = [
+    # names
+    (top(run="demo\n"), "run"),
+    (top(run=2024), "run"),
+    (also("own\n"), "encoders"),
+    (also("bert/large"), "encoders"),
+    (also("bert large"), "encoders"),
+    (also("größer"), "encoders"),
+    (also("../up"), "encoders"),
+    (also("own.held-out"), "encoders"),
+    (also(1), "encoders"),
+    (also(True), "encoders"),
+    (changed(("methods.a\n", [LEACE]), config=BASE), "methods"),
+    (top(ask={"inside.reasons": BASE["ask"]["inside"]}), "ask"),
+    (top(ask={"in\nside": BASE["ask"]["inside"]}), "ask"),
+    (task("texts", kind="nli"), "tasks.texts"),
+    (task("stimuli", kind="occupation"), "tasks.stimuli"),
+    (occupations("planted"), "metrics.occtmp.own.planted"),
+    (occupations("chinese-professions"), "metrics.occtmp.own.chinese-professions"),
+    (changed(("encoders.planted-bias0-seed0", DERIVED), config=planted()), "encoders.planted-bias0-seed0"),
+    (
+        changed(("encoders.own-mlm", DERIVED), config=paper("liang2020", finetuned_perplexity=True)),
+        "encoders.own-mlm",
+    ),
+    # seeds
+    (own(seed=2**32), "encoders.own.seed"),
+    (own(seed=-1), "encoders.own.seed"),
+    (own(seed=0.0), "encoders.own.seed"),
+    (continued(**{"from": "own", "seed": 2**32}), "encoders.more.seed"),
+    (metric("strength", seed=2**32), "metrics.strength.seed"),
+    (metric("ceat", seed=2**32), "metrics.ceat.seed"),
+    (metric("perplexity", mask_seeds=[0, 2**32]), "metrics.perplexity.mask_seeds.1"),
+    (task("bios", planted={"seed": 2**32}), "tasks.bios.planted.seed"),
+    (task("coref", planted={"seed": 2**32}), "tasks.coref.planted.seed"),
+    (task("cola", planted={"seed": 2**32}), "tasks.cola.planted.seed"),
+    (eraser("random", seed=2**32), "methods.mine.0.options.seed"),
+    (method(LEACE | {"control": 2**32}), "methods.mine.0.control"),
+    (paper("orgad2022", random_encoders=[2**32]), "papers.orgad2022.random_encoders.0"),
+    (block(task="bios", metrics=["fairness"], seeds=[2**32]), "ask.block.seeds.0"),
+    (block(task="bios", metrics=["fairness"], seeds=[-1]), "ask.block.seeds.0"),
+    (block(task="bios", metrics=["fairness"], seeds=[0, 0]), "ask.block.seeds"),
+    (block(task="bios", metrics=["fairness"], seeds=0), "ask.block.seeds"),
+    (block(task="bios", metrics=["fairness"], seeds=["0"]), "ask.block.seeds.0"),
+    (block(task="bios", metrics=["fairness"], seeds=[True]), "ask.block.seeds.0"),
+    (block(task="bios", metrics=["fairness"], seeds=[1.0]), "ask.block.seeds.0"),
+    (block(seeds=[0, 1]), "ask.block.seeds"),
+    # numbers
+    (own(learning_rate="1e-5"), "encoders.own.learning_rate"),
+    (own(learning_rate=NAN), "encoders.own.learning_rate"),
+    (own(learning_rate=INFINITE), "encoders.own.learning_rate"),
+    (own(learning_rate=-1), "encoders.own.learning_rate"),
+    (own(learning_rate=30), "encoders.own.learning_rate"),
+    (own(mask_share=NAN), "encoders.own.mask_share"),
+    (own(bias=NAN), "encoders.own.bias"),
+    (own(initializer_range=INFINITE), "encoders.own.initializer_range"),
+    (own(steps=100.0), "encoders.own.steps"),
+    (own(steps="1e3"), "encoders.own.steps"),
+    (own(steps=True), "encoders.own.steps"),
+    (own(batch_size=0), "encoders.own.batch_size"),
+    (own(layers=0), "encoders.own.layers"),
+    (own(documents=2), "encoders.own.documents"),
+    (task("bios", finetuning={"epochs": 0}), "tasks.bios.finetuning.epochs"),
+    (task("bios", finetuning={"epochs": 3.0}), "tasks.bios.finetuning.epochs"),
+    (task("bios", finetuning={"learning_rate": INFINITE}), "tasks.bios.finetuning.learning_rate"),
+    (task("bios", finetuning={"learning_rate": 5}), "tasks.bios.finetuning.learning_rate"),
+    (task("bios", finetuning={"weight_decay": NAN}), "tasks.bios.finetuning.weight_decay"),
+    (task("bios", finetuning={"clip": INFINITE}), "tasks.bios.finetuning.clip"),
+    (task("bios", adversary={"weight": NAN}), "tasks.bios.adversary.weight"),
+    (task("nli", finetuning={"learning_rate": 5}), "tasks.nli.finetuning.learning_rate"),
+    (task("nli", finetuning={"warmup": 100}), "tasks.nli.finetuning.warmup"),
+    (task("coref", finetuning={"encoder_rate": NAN}), "tasks.coref.finetuning.encoder_rate"),
+    (task("coref", finetuning={"task_rate": 2}), "tasks.coref.finetuning.task_rate"),
+    (metric("strength", tops=[0.1, NAN]), "metrics.strength.tops.1"),
+    (metric("compression", fractions=[2.0, NAN, 100]), "metrics.compression.fractions.1"),
+    (metric("ceat", shards=42), "metrics.ceat.shards"),
+    (fitting(n=100.0), "fitting.n"),
+    (planted(bias=[0, NAN]), "papers.planted.bias.1"),
+    # methods
+    (eraser("leece"), "methods.mine.0.eraser"),
+    (eraser("pca", center="sideways"), "methods.mine.0.options.center"),
+    (eraser("leace", shrinkge=True), "methods.mine.0.options"),
+    (eraser("leace", shrinkage="yes"), "methods.mine.0.options.shrinkage"),
+    (eraser("hard", components=True), "methods.mine.0.options.components"),
+    (eraser("hard", components=1.0), "methods.mine.0.options.components"),
+    (eraser("conceptor", aperture=INFINITE), "methods.mine.0.options.aperture"),
+    (eraser("conceptor", aperture=NAN), "methods.mine.0.options.aperture"),
+    (eraser("densray", weights=[0, 0]), "methods.mine.0.options.weights"),
+    (eraser("densray", weights=[0.5]), "methods.mine.0.options.weights"),
+    (eraser("inlp", classifiers=0), "methods.mine.0.options.classifiers"),
+    (grid(options={"components": 1}), "methods.mine.options.components"),
+    (method(), "methods.mine"),
+    (method(LEACE | {"options": None}), "methods.mine.0.options"),
+    (method(LEACE | {"places": "layer[1"}), "methods.mine.0.places"),
+    (method(LEACE | {"places": "layer[1].attention.output"}), "methods.mine.0.places"),
+    (block(DEEP, methods=["none", "deep"]), "methods.deep"),
+    (block(("methods.wide", [{"eraser": "hard", "options": {"components": 500}}]), methods=["wide"]), "methods.wide"),
+    # words and templates
+    (selection(masculine=["man", "boy"]), "tasks.nli.selections.few"),
+    (selection(masculine=["man", "man"], feminine=["woman", "girl"]), "tasks.nli.selections.few"),
+    (selection(masculine=[]), "tasks.nli.selections.few.masculine"),
+    (selection(templates=100_000), "tasks.nli.selections.few"),
+    (selection(verbs=["flew"]), "tasks.nli.selections.few"),
+    (task("bios", top_words={"profession": "nurze"}), "tasks.bios.top_words.profession"),
+    (
+        task("bios", data={"files": ["bias-in-bios-dev"]}, top_words={"profession": "surgon"}),
+        "tasks.bios.top_words.profession",
+    ),
+    (task("bios", data={"files": ["bias-in-bios-dev"], "professions": ["nurze"]}), "tasks.bios.data.professions"),
+    (task("bios", data={"files": ["bios.csv"], "professions": ["nurse"]}), "tasks.bios.data.professions"),
+    (task("bios", data={"files": ["bios.csv"], "professions": ["a", "a"]}), "tasks.bios.data.professions"),
+    (occupations(template="{occupation} il"), "metrics.occtmp.own.french.template"),
+    (occupations(template="[MASK] est docteur."), "metrics.occtmp.own.french.template"),
+    (occupations(template="[MASK] et [MASK] {occupation}"), "metrics.occtmp.own.french.template"),
+    (occupations(pronouns=["il", "il"]), "metrics.occtmp.own.french.pronouns"),
+    (occupations(pronouns=["il", ""]), "metrics.occtmp.own.french.pronouns.1"),
+    (occupations(pronouns=["il"]), "metrics.occtmp.own.french.pronouns"),
+    # files
+    (top(files={"stereoset-dev": "nowhere.json"}), "files.stereoset-dev"),
+    (top(files={"stereoset-dev": "encoder"}), "files.stereoset-dev"),
+    (top(files={"stereoset_dev": "occupations.txt"}), "files.stereoset_dev"),
+    (top(mirror="nowhere"), "mirror"),
+    (top(mirror="occupations.txt"), "mirror"),
+    (top(mirror="encoder"), "mirror"),
+    (top(mirror=""), "mirror"),
+    (own(corpus="nowhere.txt"), "encoders.own.corpus"),
+    (own(corpus=["planted", "wikitext2"]), "encoders.own.corpus.1"),
+    (own(corpus="encoder"), "encoders.own.corpus"),
+    (own(vocabulary="nowhere.txt"), "encoders.own.vocabulary"),
+    (local("nowhere"), "encoders.real.path"),
+    (local("occupations.txt"), "encoders.real.path"),
+    (local("{mirror}/bert"), "encoders.real.path"),
+    (local("broken"), "encoders.real.path"),
+    (local("gpt"), "encoders.real.path"),
+    (local("weightless"), "encoders.real.path"),
+    (local("wordless"), "encoders.real.path"),
+    (occupations(file="nowhere.txt"), "metrics.occtmp.own.french.file"),
+    (occupations(file="latin-1.txt"), "metrics.occtmp.own.french.file"),
+    (occupations(file="empty.txt"), "metrics.occtmp.own.french.file"),
+    (fitting(text="nowhere.txt"), "fitting.text"),
+    (fitting(text="wikitext"), "fitting.text"),
+    (fitting(sentence_pairs="nowhere.yaml"), "fitting.sentence_pairs"),
+    (fitting(sentence_pairs="occupations.txt"), "fitting.sentence_pairs"),
+    (metric("ceat", text="nowhere.jsonl"), "metrics.ceat.text"),
+    (task("bios", data={"files": ["bias-in-bios-dve"]}), "tasks.bios.data.files.0"),
+    (task("bios", data={"files": ["nowhere.csv"]}), "tasks.bios.data.files.0"),
+    (task("bios", data={"files": ["bios*.csv"]}), "tasks.bios.data.files.0"),
+    (task("bios", data={"files": ["bias-in-bios-dev"]}, labour="nowhere.csv"), "tasks.bios.labour"),
+    (task("nli", data={"train": ["snli-trian"], "test": ["snli-test"]}), "tasks.nli.data.train.0"),
+    (task("nli", data={"train": [], "test": ["snli-test"]}), "tasks.nli.data.train"),
+    (task("nli", data=None), "tasks.nli.data"),
+    (task("cola", data="colla"), "tasks.cola.data"),
+    (
+        task("coref", data={part: ["nowhere.conll"] for part in PARTS}),
+        "tasks.coref.data.train.0",
+    ),
+    (
+        task("coref", data={"folder": "nowhere"} | {part: ["{folder}/x"] for part in PARTS}),
+        "tasks.coref.data.folder",
+    ),
+    # encoders
+    (also("hub", {"source": "hub", "id": "bert base", "revision": "0" * 40}), "encoders.hub.id"),
+    (also("hub", {"source": "hub", "id": "bert", "revision": "main"}), "encoders.hub.revision"),
+    (also("hub", {"source": "hub", "id": "bert", "revision": "0" * 40 + "\n"}), "encoders.hub.revision"),
+    (continued(**{"from": "real", "text": "planted"}), "encoders.more.text"),
+    (changed(("encoders.real.path", "headless"), config=continued(**{"from": "real"})), "encoders.more.from"),
+    # what is asked for
+    (top(ask={"block": None}), "ask.block"),
+    (top(ask=[]), "ask"),
+    (top(encoders=None), "encoders"),
+    (top(papers=["dawkins2024"]), "papers"),
+    (top(papers={"dawkins2024": None}), "papers.dawkins2024"),
+    (paper("bolukbasi2016"), "papers.bolukbasi2016"),
+    (paper("liang2020", encoders=[]), "papers.liang2020.encoders"),
+    (paper("orgad2022", encoders=[]), "papers.orgad2022.encoders"),
+    (planted(encoder={"corpus": "wikitext-2"}), "papers.planted.encoder.corpus"),
+    (planted(bias=[0, 0.0]), "papers.planted.bias"),
+    (block(encoders=[]), "ask.block.encoders"),
+    (block(encoders="own"), "ask.block.encoders"),
+    (block(metrics=[]), "ask.block.metrics"),
+    (block(methods=[]), "ask.block.methods"),
+    (block(methods=["none", "none"]), "ask.block.methods"),
+    (block(task="bios", metrics=["fairness"], seeds=[]), "ask.block.seeds"),
+    (block(task="bios", metrics=["fairness"], strategies=[]), "ask.block.strategies"),
+    (block(task="bios", trainings=[], metrics=["fairness"]), "ask.block.trainings"),
+    (block(strategies=["plain", "scrubbing"]), "ask.block.strategies"),
+    (
+        block(task="bios", trainings=["pretrained"], strategies=["scrubing"], metrics=["fairness"]),
+        "ask.block.strategies",
+    ),
+    (block(metrics=["fairness"]), "ask.block.task"),
+    (block(task="nli", metrics=["accuracy", "fairness"]), "ask.block.metrics"),
+    (block(task="nli", trainings=["pretrained"], metrics=["nli_fairness"]), "ask.block.metrics"),
+    (block(metrics=["gender_share"], methods=["leace"]), "ask.block.methods"),
+    # what --config and quotes give: text
+    (top(ask="{block: {encoders: [own]}}"), "ask"),
+    (top(device=["cpu"]), "device"),
+    (top(deterministic="true"), "deterministic"),
+    (own(steps="100"), "encoders.own.steps"),
+    # this machine
+    (top(device="cuda"), "device"),
+    (top(device="cuda:0"), "device"),
+]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with an encoder and with files, and a machine without a GPU."""
+    monkeypatch.setattr(module, "load_schema", lambda: SCHEMA)  # read once for all tests
+    monkeypatch.setattr(module, "read_catalogue", lambda: CATALOGUE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    encoders = {
+        "encoder": BERT,
+        "headless": BERT | {"architectures": ["BertModel"]},
+        "gpt": BERT | {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]},
+        "weightless": BERT,
+        "wordless": BERT,
+        "broken": None,
+    }
+    for name, about in encoders.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(json.dumps(about) if about else "{")
+        if name != "wordless":
+            (tmp_path / name / "vocab.txt").write_text("[MASK]\n")
+        if name != "weightless":
+            save_file({}, tmp_path / name / "model.safetensors")
+    (tmp_path / "occupations.txt").write_text("docteur\n")
+    (tmp_path / "latin-1.txt").write_bytes("infirmière\n".encode("latin-1"))
+    (tmp_path / "empty.txt").write_text("\n")
+    (tmp_path / "bios.csv").write_text("text,profession,gender\n")
+    return tmp_path
+
+
+def said(config: dict) -> str:
+    """What stops a run with this configuration before its first job."""
+    with pytest.raises(BiasflowError) as caught:
+        check_device(prepared(config).config["device"], cluster=False)
+    return str(caught.value)
+
+
+def test_without_a_mistake_it_is_planned(place):
+    assert prepared(BASE).plan.scored
+
+
+@pytest.mark.parametrize(
+    ("config", "key"), MISTAKES, ids=[f"{number}-{key}" for number, (_, key) in enumerate(MISTAKES)]
+)
+def test_one_line_that_names_the_key(place, config, key):
+    line = said(config)
+    assert line.startswith("config: ") and "\n" not in line
+    assert f"'{key}'" in line
