@@ -23,7 +23,7 @@ SMALL = {
 }
 BEGUN = (f"{RESULTS}/encoders/tiny/model.safetensors", f"{RESULTS}/data/stimuli/planted.csv")
 ON_SLURM = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
-LIMIT = 240  # seconds for one run
+LIMIT = 600  # seconds for one run, which takes a tenth of it on a machine with nothing else to do
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def heard(number: signal.Signals) -> Iterator[None]:
         signal.signal(number, before)
 
 
-def wait_for(what, *, seconds: float = 60) -> None:
+def wait_for(what, *, seconds: float = 180) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "not in time"
@@ -94,8 +94,8 @@ def test_a_run_begun_here_goes_on_there_and_ends_with_the_same_bytes(slurm, smal
         run = there.start(*ON_SLURM)
     wait_for(lambda: slurm.jobs("%i", states="running"))
     os.kill(run.pid, signal.SIGINT)
-    assert run.wait(60) != 0
-    assert {state for (state,) in slurm.jobs("%T")} <= {"CANCELLED", "COMPLETING"}
+    assert run.wait(180) != 0
+    assert not {"RUNNING", "PENDING"} & {state for (state,) in slurm.jobs("%T")}
 
     cancelled = {number for (number,) in slurm.jobs("%i")}
     local = small.start()  # side by side: Slurm's jobs wait for each other most of the time
