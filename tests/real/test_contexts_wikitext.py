@@ -8,7 +8,6 @@ import torch
 from transformers import BertTokenizer, RobertaTokenizer
 
 from scripts.biasflow.corpora.analogies import read_family_pairs
-from scripts.biasflow.corpora.wikitext import read_wikitext
 from scripts.biasflow.encoders import taps
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import load_encoder
@@ -17,6 +16,7 @@ from scripts.biasflow.methods.fitting import fit_block
 from scripts.biasflow.methods.occurrences import find_occurrences
 from scripts.biasflow.methods.states import WordStates
 from scripts.biasflow.readouts.gender_shares import gender_shares
+from tests.real.wikitext import read_wikitext
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 FOLDER = DATA.parent / "models" / "litwiki-bert"

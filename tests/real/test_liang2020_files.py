@@ -13,7 +13,7 @@ from scripts.biasflow.corpora.documents import sample_sentences
 from scripts.biasflow.corpora.glue import SIZES, TASKS, read_glue
 from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
 from scripts.biasflow.corpora.wikipedia import read_chinese_wikipedia
-from scripts.biasflow.corpora.wikitext import read_wikitext, running_text
+from scripts.biasflow.corpora.wikitext import running_text
 from scripts.biasflow.encoders.examples import blocks_of
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.metrics import perplexity
@@ -24,6 +24,7 @@ from scripts.biasflow.readouts.losses import masked_losses
 from scripts.biasflow.readouts.masked_words import log_probabilities
 from scripts.biasflow.readouts.reader import Reader
 from scripts.biasflow.text.occupation_templates import PRONOUNS, occupation_sentences
+from tests.real.wikitext import read_wikitext
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 ENCODER = DATA.parent / "models" / "litwiki-bert"

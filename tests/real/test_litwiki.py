@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.wikitext import read_wikitext
 from scripts.biasflow.encoders.load import load_encoder
 from scripts.biasflow.readouts.masked_words import log_probabilities
 from scripts.biasflow.readouts.reader import Reader
+from tests.real.wikitext import read_wikitext
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 FOLDER = DATA.parent / "models" / "litwiki-bert"
