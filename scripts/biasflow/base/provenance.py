@@ -63,8 +63,9 @@ def _end(rule: str, message: str, path: str | Path, error: Exception | None = No
 
 
 def _may_pass(error: Exception) -> bool:
-    """Whether another try, with more memory or at another moment, may go better."""
-    return isinstance(error, (MemoryError, OSError)) or "allocate memory" in str(error)
+    """Whether another try, with more memory or at another moment, may go better; also for what such an error caused."""
+    passing = isinstance(error, (MemoryError, OSError)) or re.search("allocate memory|out of memory", str(error))
+    return bool(passing) or (isinstance(error.__cause__, Exception) and _may_pass(error.__cause__))
 
 
 def _final_failure(log: Path, since: float) -> str:

@@ -39,7 +39,7 @@ def claim(work: Path, settings: Mapping[str, object]) -> None:
     that decides the result; BiasflowError naming the key if it holds checkpoints of others."""
     mark = work / "settings.json"
     settings = json.loads(json.dumps(settings))
-    if mark.is_file():
+    if mark.is_file() and any(path != mark for path in work.iterdir()):
         found, now = _flat(json.loads(mark.read_text(encoding="utf-8"))), _flat(settings)
         other = [key for key in found | now if found.get(key) != now.get(key)]
         if other:

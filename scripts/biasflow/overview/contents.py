@@ -124,7 +124,10 @@ def contents(
     measured = observations(scores)
     pairs, contradictions = agreement(measured), in_words(conflicts(measured))
     of_all = list(maps(matrix))
-    found = [each for each in of_all if families.get(each.encoder, each.encoder) == each.encoder]
+    first: dict[str, str] = {}  # of a family, those that were not measured left aside
+    for name in dict.fromkeys(scores["encoder"]):
+        first.setdefault(families.get(name, name), name)
+    found = [each for each in of_all if each.encoder in first.values()]
     encoders = list(dict.fromkeys(each.encoder for each in found))
     untouched = {
         name: [one for each in found if each.encoder == name and each.own for one in _untouched(each)]
@@ -141,7 +144,7 @@ def contents(
         _ranks(mean_ranks(measured)),
         contradictions[:CONFLICTS],
         max(len(contradictions) - CONFLICTS, 0),
-        _shares(scores[scores["encoder"].isin(encoders)]),
+        _shares(scores[scores["encoder"].isin(first.values())]),
         not_run,
         _summary(found, untouched, not_run),
     )

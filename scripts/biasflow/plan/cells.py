@@ -33,7 +33,8 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     wanted: dict[tuple, tuple[Reading, list[str]]] = {}
     scored: dict[tuple, dict[tuple, tuple[Dataset, list[str]]]] = {}
     trained: dict[tuple[str, str], Model] = {}
-    seen: set[tuple] = set()
+    seen: dict[tuple, Cell] = {}
+    repeated: list[Cell] = []
     narrow = {encoder: is_narrow(config, facts, encoder) for encoder in config["encoders"]}
     for block in blocks:
         for model in models_of(block):
@@ -43,12 +44,13 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                     for method in methods:
                         key = (model, method, metric, dataset.name if dataset else block.task)
                         if key in seen:
+                            repeated.append(replace(seen[key], block=block.name))
                             continue
-                        seen.add(key)
                         reason = why_not(config, facts, block, model, method, metric, dataset)
                         name = dataset.name if dataset else NA
                         status = NOT_RUN if reason else RUN
-                        cells.append(Cell(block.name, model, method, metric, name, status, reason or ""))
+                        seen[key] = Cell(block.name, model, method, metric, name, status, reason or "")
+                        cells.append(seen[key])
                         if reason:
                             continue
                         place = (model.encoder, model.training, block.name)
@@ -78,25 +80,23 @@ def plan(config: Mapping, facts: Facts) -> Plan:
         place: tuple(Score(metric, key, dataset, tuple(names)) for (metric, key, _), (dataset, names) in own.items())
         for place, own in scored.items()
     }
-    return Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks), facts.absent)
+    return Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks), facts.absent, tuple(repeated))
 
 
 def check_asked(found: Plan) -> None:
     """BiasflowError, naming the key, for a metric of a block that measures none of its models, by the block's own
-    words, and for a method that acts on none of them."""
+    words, and for a method that acts on none of them. What another block has as well counts for both."""
     keys = {block.name: block.key for block in found.blocks}
     by_metric: dict[tuple[str, str], list[str]] = {}
     by_method: dict[tuple[str, str], list[str]] = {}
-    for cell in found.cells:
+    for cell in (*found.cells, *found.repeated):
         by_metric.setdefault((keys[cell.block], cell.metric), []).append(cell.reason)
         by_method.setdefault((cell.block, cell.method), []).append(cell.reason)
-    for (key, _), reasons in by_metric.items():
-        if all(reason.startswith(f"{key}.") for reason in reasons):
-            raise _mistake(reasons[0])
-    for (_, method), reasons in by_method.items():
-        own = [reason for reason in reasons if reason.startswith(f"methods.{method}: ")]
-        if own and all(reasons):
-            raise _mistake(own[0])
+    for by, start in ((by_metric, "{}."), (by_method, "methods.{}: ")):
+        for asked, reasons in by.items():
+            own = start.format(asked[0] if by is by_metric else asked[1])
+            if all(reason.startswith(own) for reason in reasons):
+                raise _mistake(reasons[0])
 
 
 def _mistake(reason: str) -> BiasflowError:

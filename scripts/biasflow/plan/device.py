@@ -1,11 +1,14 @@
 """Where a run computes, decided before its first job, so that no table mixes numbers of processors and of GPUs."""
 
 import importlib.metadata
+import shutil
+from pathlib import Path
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.base.gpus import gpus_here
 
 AUTO, CPU, CUDA = "auto", "cpu", "cuda"
+DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # of NVIDIA, of AMD, of Windows' subsystem
 
 
 def planned_device(choice: str, *, cluster: bool) -> str:
@@ -19,8 +22,12 @@ def planned_device(choice: str, *, cluster: bool) -> str:
 
 
 def check_device(choice: str, *, cluster: bool) -> None:
-    """BiasflowError for the key `device` that asks for a GPU where jobs run on this machine, and it has none."""
-    if choice == CUDA and not cluster and not gpus_here():
+    """BiasflowError for the key `device` that asks for a GPU where jobs run on this machine, and it has none.
+
+    It has none if nvidia-smi lists none, or without that tool no driver is there; a driver alone may do, and the job
+    looks (encoders.device.resolve_device)."""
+    driver = shutil.which("nvidia-smi") is None and any(Path(path).exists() for path in DRIVERS)
+    if choice == CUDA and not cluster and not gpus_here() and not driver:
         raise BiasflowError(
             "config: key 'device': cuda, but this machine has no GPU that the driver lists and CUDA_VISIBLE_DEVICES "
             "leaves to see; write auto or cpu"

@@ -120,7 +120,7 @@ class Score:
 class Plan:
     """cells: all that was asked for; readings: what is read, by its key; scored: (encoder, training, block) -> its
     scores; fits: (encoder, training, group of blocks) -> methods to be fitted; trained: (encoder, training) -> model
-    that is fine-tuned; absent: as facts.Facts.absent."""
+    that is fine-tuned; absent: as facts.Facts.absent; repeated: cells of a block that an earlier one has as well."""
 
     cells: tuple[Cell, ...]
     readings: Mapping[tuple, Reading]
@@ -129,3 +129,4 @@ class Plan:
     trained: Mapping[tuple[str, str], Model]
     blocks: tuple[Block, ...] = field(default=())
     absent: Mapping[str, str] = field(default_factory=dict)
+    repeated: tuple[Cell, ...] = field(default=())

@@ -135,7 +135,22 @@ def test_a_failure_that_would_come_again_is_told_again_at_once(tmp_path, capsys,
     assert "words missing" in capsys.readouterr().err and log.read_text() == first
 
 
-@pytest.mark.parametrize("error", [MemoryError(), OSError("stale file handle"), RuntimeError("can't allocate memory")])
+def caused_by(cause: Exception) -> BiasflowError:
+    error = BiasflowError("words cannot be read")
+    error.__cause__ = cause
+    return error
+
+
+PASSING = [
+    MemoryError(),
+    OSError("stale file handle"),
+    RuntimeError("can't allocate memory"),
+    RuntimeError("CUDA out of memory"),
+    caused_by(OSError("stale file handle")),
+]
+
+
+@pytest.mark.parametrize("error", PASSING, ids=str)
 def test_a_failure_that_may_pass_is_tried_again(tmp_path, error):
     begun, log, done = time.time() - 1, tmp_path / "x.log", []
     fail(log, "x", error)

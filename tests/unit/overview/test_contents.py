@@ -227,7 +227,7 @@ def test_of_encoders_that_differ_in_their_seed_the_first_is_shown_and_all_are_co
     scored = concatenate(made_up.scores(encoder=name) for name in names)
     planned = pd.concat([made_up.plan(scored[scored["encoder"] == name]) for name in names])
     run = matrix(scored, planned), planned, scored
-    found, every = contents(*run, {"a": "a", "b": "a", "c": "c"}), contents(*run)
+    found, every = contents(*run, {"unmeasured": "unmeasured", "a": "unmeasured", "b": "unmeasured"}), contents(*run)
     assert list(found.encoders) == ["a", "c"] and list(found.other_seeds) == ["b"]
     assert {each.encoder for each in found.sections} == {each.encoder for each in found.shares} == {"a", "c"}
     assert list(every.encoders) == names and not every.other_seeds

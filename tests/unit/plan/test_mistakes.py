@@ -84,7 +84,10 @@ def task(name: str, **keys) -> dict:
 
 
 def selection(**keys) -> dict:
-    return task("nli", selections={"few": {**PAIRS, **keys}})
+    """Pairs that are asked for: others are not made."""
+    asked = {"encoders": ["own"], "task": "nli", "metrics": ["nli_fairness"]}
+    chosen = ("tasks.nli.selections", {"few": {**PAIRS, **keys}})
+    return changed(chosen, ("ask", {"pairs": asked}), config=BASE)
 
 
 def block(*changes, **keys) -> dict:
@@ -350,6 +353,39 @@ def said(config: dict) -> str:
 
 def test_without_a_mistake_it_is_planned(place):
     assert prepared(BASE).plan.scored
+
+
+# Right, though a part of each is measured elsewhere, or not at all.
+RIGHT = {
+    "what another block has as well": changed(
+        (
+            "ask",
+            {
+                "a": {"encoders": ["own"], "methods": ["none"], "metrics": ["gender_share"]},
+                "b": {"encoders": ["own"], "methods": ["none", "hard"], "metrics": ["gender_share", "weat"]},
+            },
+        ),
+        config=BASE,
+    ),
+    "a method that acts on the encoder of another block": changed(
+        ("encoders.deep", {**OWN, "layers": 8}),
+        ("methods.l6", [{"eraser": "hard", "places": "layer[6]"}]),
+        (
+            "ask",
+            {
+                "a": {"encoders": ["deep"], "methods": ["l6"], "metrics": ["weat"]},
+                "b": {"encoders": ["own", "deep"], "methods": ["l6"], "metrics": ["weat"]},
+            },
+        ),
+        config=BASE,
+    ),
+    "pairs that nothing asks for": task("nli", selections={"few": {**PAIRS, "templates": 100_000}}),
+}
+
+
+@pytest.mark.parametrize("config", RIGHT.values(), ids=RIGHT)
+def test_what_is_right_is_planned(place, config):
+    assert prepared(config).plan.scored
 
 
 @pytest.mark.parametrize(

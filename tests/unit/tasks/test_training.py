@@ -94,7 +94,9 @@ def test_a_method_in_training_is_carried_in_its_readouts(toy, tmp_path, monkeypa
 
 
 def test_its_checkpoints_are_claimed_by_nested_settings(tmp_path):
+    claim(tmp_path, {"recipe": {"steps": 3}})  # nothing was saved: there is nothing to mix
     claim(tmp_path, {"recipe": {"steps": 1}, "labels": ("a", "b"), "method": None})
+    (tmp_path / "checkpoint-1").mkdir()
     claim(tmp_path, {"recipe": {"steps": 1}, "labels": ["a", "b"], "method": None})
     for settings, named in (
         ({"recipe": {"steps": 2}, "labels": ["a", "b"]}, r"recipe\.steps \(1, now 2\)"),

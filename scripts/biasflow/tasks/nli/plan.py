@@ -1,6 +1,7 @@
 """The plan of natural language inference: pairs of sentences, and the gender-occupation pairs made of word lists."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 
 from scripts.biasflow.base.errors import BiasflowError
 from scripts.biasflow.corpora.catalogue import Catalogue
@@ -34,7 +35,13 @@ def test_sets(asked: Asked) -> list[Dataset]:
 
 
 def occupation_pairs(asked: Asked) -> list[Dataset]:
-    """The gender-occupation pairs, for fairness."""
+    """The gender-occupation pairs, for fairness. BiasflowError for a selection of which none can be made; that of
+    downloaded lists is known to have templates when these are there."""
+    about = asked.task.about
+    if about["occupations"] == PLANTED:
+        words, selection = occupation_pair_words(), about["selections"][about["selection"]]
+        with _of_selection(asked.task, about["selection"]):
+            select(words["occupations"], words["templates"], **selection)
     return [_asked_of(asked, "occupation-pairs", pairs="occupation_pairs.json")]
 
 
@@ -57,18 +64,20 @@ def _asked_of(asked: Asked, name: str, **files: str) -> Dataset:
 
 
 def check(task: TaskPlan) -> None:
-    """BiasflowError for a selection that there is not, and for one of which no pairs can be made; that of downloaded
-    lists is known to have templates when these are there."""
+    """BiasflowError for a selection that there is not, and for one whose words are no pairs."""
     chosen, selections = task.about["selection"], task.about["selections"]
     require(chosen, selections, f"tasks.{task.name}.selection", "selections")
     for name, selection in selections.items():
-        try:
+        with _of_selection(task, name):
             check_words(selection["masculine"], selection["feminine"])
-            if name == chosen and task.about["occupations"] == PLANTED:
-                words = occupation_pair_words()
-                select(words["occupations"], words["templates"], **selection)
-        except BiasflowError as error:
-            raise BiasflowError(f"config: key 'tasks.{task.name}.selections.{name}': {error}") from error
+
+
+@contextlib.contextmanager
+def _of_selection(task: TaskPlan, name: str) -> Iterator[None]:
+    try:
+        yield
+    except BiasflowError as error:
+        raise BiasflowError(f"config: key 'tasks.{task.name}.selections.{name}': {error}") from error
 
 
 KIND = Kind(
