@@ -4,18 +4,21 @@ PAPER_TARGETS = {}
 KINDS = ("tables", "figures", "pages")
 
 
+def targets_of(text, audit):
+    """(kind, name) of a paper's targets: those of its audit, or all but them."""
+    names = [(kind, name) for kind in KINDS for name in text.targets(kind)]
+    return [(kind, name) for kind, name in names if (name.removeprefix(f"{text.name}_") in text.audit) == audit]
+
+
 def outputs_of(text, audit):
-    """The files of a paper's targets, those of its audit or all but them; what can be looked at goes into the report."""
+    """The files of these targets; what can be looked at goes into the report."""
     found = {}
-    for kind in KINDS:
-        for name in text.targets(kind):
-            if (name.removeprefix(f"{text.name}_") in text.audit) != audit:
-                continue
-            for file in text.files(kind, name):
-                about = {"category": text.title, "labels": {"name": name}, "caption": f"report/{kind}.rst"}
-                path = update(f"{RESULTS}/{file}")
-                key = re.sub(r"\W", "_", file)
-                found[key] = report(path, **about) if file.endswith((".html", ".svg")) else path
+    for kind, name in targets_of(text, audit):
+        for file in text.files(kind, name):
+            about = {"category": text.title, "labels": {"name": name}, "caption": f"report/{kind}.rst"}
+            path = update(f"{RESULTS}/{file}")
+            key = re.sub(r"\W", "_", file)
+            found[key] = report(path, **about) if file.endswith((".html", ".svg")) else path
     return found
 
 
@@ -47,6 +50,7 @@ for NAME in config["papers"]:
                 options=FIND.paper_options(NAME),
                 files={} if AUDIT else items_of(config, PLAN, NAME).files,
                 captions=TEXT.captions("figures"),
-                only=[f"{NAME}_{name}" for name in TEXT.audit] if AUDIT else None,
+                only=[name for _, name in targets_of(TEXT, AUDIT)],
+                audit=AUDIT,
             script:
                 "../scripts/paper.py"

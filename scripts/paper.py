@@ -16,8 +16,7 @@ from scripts.biasflow.results.scores import COLUMNS, read_scores
 
 def main(smk) -> None:
     with rule(smk):
-        name, only = smk.params.paper, smk.params.only
-        empty = only is not None
+        name, empty = smk.params.paper, smk.params.audit
         run = Run(
             scores=pd.DataFrame(columns=COLUMNS) if empty else read_scores(smk.input.scores),
             plan=pd.DataFrame() if empty else read_plan(smk.input.plan, smk.input.reasons),
@@ -27,7 +26,7 @@ def main(smk) -> None:
             options=smk.params.options,
         )
         about_files = "" if empty else remark(read_text_csv(smk.input.files))
-        make_paper(name, run, f"results/{smk.config['run']}", only=only, remark=about_files)
+        make_paper(name, run, f"results/{smk.config['run']}", only=smk.params.only, remark=about_files)
 
 
 if "snakemake" in globals():
