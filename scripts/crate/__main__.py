@@ -33,7 +33,7 @@ def write_crate(folder: str) -> str:
     said = [f"{folder}/{METADATA}: {len(jobs)} jobs, {len(made(jobs))} files"]
     if lost := gone(jobs, folder):
         said.append(f"{len(lost)} files were deleted or made again after a job had read them, such as {lost[0]}")
-    commit, commits = git_commit(), sorted({str(job.about["git"]) for job in jobs})
+    commit, commits = str(git_commit()), sorted({str(job.about["git"]) for job in jobs})
     if commits != [commit]:
         said.append(f"{folder}/{WORKFLOW} is the code of {commit}, but jobs ran with that of {', '.join(commits)}")
     return "\n".join(said)
