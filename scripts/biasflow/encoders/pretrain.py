@@ -96,20 +96,9 @@ def pretrain(
     torch.set_num_threads(max(1, threads // PARTS))  # within each part
     try:
         set_seed(seed)
-        model = BertForPreTraining(
-            BertConfig(
-                vocab_size=len(tokenizer),
-                num_hidden_layers=layers,
-                hidden_size=hidden,
-                num_attention_heads=heads,
-                intermediate_size=intermediate,
-                max_position_embeddings=max_length,
-                initializer_range=initializer_range,
-                hidden_dropout_prob=0.0,  # which of two threads draws first is chance
-                attention_probs_dropout_prob=0.0,
-                pad_token_id=tokenizer.pad_token_id,
-            )
-        ).to(resolve_device(device))
+        sizes = {"layers": layers, "hidden": hidden, "heads": heads, "intermediate": intermediate}
+        model = _new_bert(tokenizer, **sizes, max_length=max_length, initializer_range=initializer_range)
+        model = model.to(resolve_device(device))
         sentences = _tokenise(tokenizer, train)
         pairs = draw_pairs(sentences, n=steps * batch_size, max_length=max_length, rng=rng)
         pairs = by_length(pairs, batch_size=batch_size, rng=rng)
@@ -131,6 +120,33 @@ def pretrain(
     if work is not None:
         shutil.rmtree(work)
     return metrics
+
+
+def _new_bert(
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    layers: int,
+    hidden: int,
+    heads: int,
+    intermediate: int,
+    max_length: int,
+    initializer_range: float,
+) -> BertForPreTraining:
+    """A BERT with both heads, its weights drawn from torch's generator."""
+    return BertForPreTraining(
+        BertConfig(
+            vocab_size=len(tokenizer),
+            num_hidden_layers=layers,
+            hidden_size=hidden,
+            num_attention_heads=heads,
+            intermediate_size=intermediate,
+            max_position_embeddings=max_length,
+            initializer_range=initializer_range,
+            hidden_dropout_prob=0.0,  # which of two threads draws first is chance
+            attention_probs_dropout_prob=0.0,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+    )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import logging
 import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import reduce
 from pathlib import Path
 
@@ -23,17 +23,18 @@ from transformers import (
 from transformers.trainer_pt_utils import nested_concat
 
 from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.batches import batchwise, grouped_by_length, shortened
+from scripts.biasflow.encoders.batches import batchwise, shortened
 from scripts.biasflow.encoders.checkpoints import Marks, claim, last_checkpoint
 from scripts.biasflow.encoders.device import resolve_device
 from scripts.biasflow.encoders.edit import edited
 from scripts.biasflow.encoders.load import new_classifier
 from scripts.biasflow.encoders.precision import mark_trained, on_gpu
 from scripts.biasflow.encoders.taps import name_of
-from scripts.biasflow.encoders.tokens import Tokens, tokenise
+from scripts.biasflow.encoders.tokens import Tokens
 from scripts.biasflow.encoders.training_arguments import training_arguments
 from scripts.biasflow.tasks import TOLD
 from scripts.biasflow.tasks.examples import check_labels
+from scripts.biasflow.tasks.rows import LengthSampler, Rows, tokenised
 from scripts.biasflow.tasks.training import fit_method, origin, save_training
 
 BEST, LAST = "best", "last"
@@ -167,87 +168,15 @@ def _train(trainer: Trainer, work: Path, recipe: Recipe, keep_diverged: bool) ->
     return _facts(trainer, recipe)
 
 
-@dataclass(frozen=True)
-class Rows(Dataset):
-    """Examples as the Trainer takes them: the tokens of text rows[i], a label (a class number, or a number), and class
-    numbers beside it, by name."""
-
-    tokens: Tokens
-    rows: np.ndarray
-    labels: Sequence[float]
-    beside: Mapping[str, Sequence[int]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, number: int) -> dict[str, object]:
-        beside = {name: column[number] for name, column in self.beside.items()}
-        return {**self.tokens.of(self.rows[number]), "labels": self.labels[number], **beside}
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Tokens of each example."""
-        return self.tokens.lengths[self.rows]
-
-    @property
-    def cut(self) -> int:
-        """How many examples were too long."""
-        return int(self.tokens.cut[self.rows].sum())
-
-    def by_length(self) -> "Rows":
-        """The shortest first; equal ones in their order."""
-        order = np.argsort(self.lengths, kind="stable")
-        beside = {name: [column[number] for number in order] for name, column in self.beside.items()}
-        return Rows(self.tokens, self.rows[order], [self.labels[number] for number in order], beside)
-
-
-def tokenised(
-    tokenizer: PreTrainedTokenizerBase,
-    frame: pd.DataFrame,
-    *,
-    texts: Sequence[str],
-    labels: Sequence[str] | None,
-    max_length: int,
-    stored: Tokens | None = None,
-    beside: Sequence[str] = (),
-) -> Rows:
-    """The rows of a table with the columns `texts`, `label` and those `beside` it; stored: the tokens of the texts that
-    its index numbers, if they are there already."""
-    number = {label: i for i, label in enumerate(labels)}.__getitem__ if labels else float
-    numbers = [number(label) for label in frame["label"]]
-    others = {name: frame[name].tolist() for name in beside}
-    if stored is not None:
-        return Rows(stored, frame.index.to_numpy(), numbers, others)
-    tokens = tokenise(tokenizer, *(frame[text].tolist() for text in texts), max_length=max_length)
-    return Rows(tokens, np.arange(len(frame)), numbers, others)
-
-
-class LengthSampler(Sampler):
-    """Rows in random order, then `grouped_by_length`; a function of seed and epoch alone, so that it can be resumed."""
-
-    def __init__(self, lengths: Sequence[int], batch_size: int, seed: int):
-        self.lengths, self.batch_size, self.seed, self.epoch = np.asarray(lengths), batch_size, seed, 0
-
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def __iter__(self):
-        rng = np.random.default_rng([self.seed, self.epoch])
-        order = rng.permutation(len(self.lengths))
-        grouped = grouped_by_length(self.lengths[order], batch_size=self.batch_size, rng=rng)
-        return iter(order[grouped].tolist())
-
-
 class FineTuner(Trainer):
     """transformers' Trainer with batches of similar length, which validation halves where they are too large."""
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler:
         return LengthSampler(self.train_dataset.lengths, self.args.train_batch_size, self.args.seed)
 
-    def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None):
+    def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None) -> tuple:
+        """Loss (the mean over the rows), outputs and labels of a batch, as the Trainer's own step gives them, in as
+        many parts as the memory of a GPU needs (`batchwise`)."""
         rows, length = inputs["input_ids"].shape
 
         def predict(part: range) -> tuple:

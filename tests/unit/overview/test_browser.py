@@ -70,7 +70,7 @@ def test_viable_only(browser):
 def test_a_cell_speaks_on_focus(browser):
     hint = browser.find_element("id", "hint")
     assert not hint.is_displayed()
-    cell = browser.find_element("css selector", "td[data-text*='beta, Strength']")
+    cell = browser.find_element("css selector", "td[aria-label*='beta, Strength']")
     browser.execute_script("arguments[0].focus()", cell)
     assert hint.is_displayed() and "3.000" in hint.text and "150%" in hint.text
     browser.execute_script("arguments[0].blur()", cell)

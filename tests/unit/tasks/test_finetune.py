@@ -26,7 +26,8 @@ from scripts.biasflow.erasers.eraser import Eraser
 from scripts.biasflow.methods.fitted import Active, Fitted, carried
 from scripts.biasflow.tasks import finetune as module
 from scripts.biasflow.tasks import training
-from scripts.biasflow.tasks.finetune import LengthSampler, Recipe, finetune, tokenised
+from scripts.biasflow.tasks.finetune import Recipe, finetune
+from scripts.biasflow.tasks.rows import LengthSampler, tokenised
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 

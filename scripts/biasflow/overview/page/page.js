@@ -3,8 +3,8 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 // What a cell or a point says, on hover and on focus alike.
 const hint = document.getElementById("hint");
-for (const place of all("[data-text]")) {
-  const show = () => { hint.textContent = place.dataset.text; hint.hidden = false; };
+for (const place of all("td[aria-label], circle[aria-label]")) {
+  const show = () => { hint.textContent = place.getAttribute("aria-label"); hint.hidden = false; };
   const hide = () => { hint.hidden = true; };
   place.addEventListener("mouseenter", show);
   place.addEventListener("focus", show);

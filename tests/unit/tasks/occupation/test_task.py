@@ -18,7 +18,7 @@ from scripts.biasflow.metrics.occupation import score
 from scripts.biasflow.readouts import first_token, heads
 from scripts.biasflow.readouts.source import Source
 from scripts.biasflow.readouts.states import States
-from scripts.biasflow.tasks import finetune, training
+from scripts.biasflow.tasks import rows, training
 from scripts.biasflow.tasks.finetune import Recipe
 from scripts.biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_of, split, texts, texts_of
 from scripts.biasflow.tasks.occupation.gendered_vectors import gendered_vectors
@@ -95,7 +95,7 @@ def test_tokens_that_are_there_already_change_nothing(folder, monkeypatch, name)
     _, tokenizer = load_encoder(folder / "encoder", head="none")
     save_tokens(path, tokenizer, texts(data, STRATEGIES[name].text), max_length=6)
     (folder / name).rename(folder / "before")
-    for module in (finetune, encoders_first_token):
+    for module in (rows, encoders_first_token):
         monkeypatch.delattr(module, "tokenise")  # nothing is tokenised again
     assert run(folder, name, recipe=recipe, data={"tokens": (path,)}) == facts
     for file in (folder / "before").iterdir():

@@ -1,0 +1,86 @@
+"""Examples of a fine-tuning as the Trainer takes them, and the order in which it does."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from torch.utils.data import Dataset, Sampler
+from transformers import PreTrainedTokenizerBase
+
+from scripts.biasflow.encoders.batches import grouped_by_length
+from scripts.biasflow.encoders.tokens import Tokens, tokenise
+
+
+@dataclass(frozen=True)
+class Rows(Dataset):
+    """Examples as the Trainer takes them: the tokens of text rows[i], a label (a class number, or a number), and class
+    numbers beside it, by name."""
+
+    tokens: Tokens
+    rows: np.ndarray
+    labels: Sequence[float]
+    beside: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, number: int) -> dict[str, object]:
+        beside = {name: column[number] for name, column in self.beside.items()}
+        return {**self.tokens.of(self.rows[number]), "labels": self.labels[number], **beside}
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each example."""
+        return self.tokens.lengths[self.rows]
+
+    @property
+    def cut(self) -> int:
+        """How many examples were too long."""
+        return int(self.tokens.cut[self.rows].sum())
+
+    def by_length(self) -> "Rows":
+        """The shortest first; equal ones in their order."""
+        order = np.argsort(self.lengths, kind="stable")
+        beside = {name: [column[number] for number in order] for name, column in self.beside.items()}
+        return Rows(self.tokens, self.rows[order], [self.labels[number] for number in order], beside)
+
+
+def tokenised(
+    tokenizer: PreTrainedTokenizerBase,
+    frame: pd.DataFrame,
+    *,
+    texts: Sequence[str],
+    labels: Sequence[str] | None,
+    max_length: int,
+    stored: Tokens | None = None,
+    beside: Sequence[str] = (),
+) -> Rows:
+    """The rows of a table with the columns `texts`, `label` and those `beside` it; stored: the tokens of the texts that
+    its index numbers, if they are there already."""
+    number = {label: i for i, label in enumerate(labels)}.__getitem__ if labels else float
+    numbers = [number(label) for label in frame["label"]]
+    others = {name: frame[name].tolist() for name in beside}
+    if stored is not None:
+        return Rows(stored, frame.index.to_numpy(), numbers, others)
+    tokens = tokenise(tokenizer, *(frame[text].tolist() for text in texts), max_length=max_length)
+    return Rows(tokens, np.arange(len(frame)), numbers, others)
+
+
+class LengthSampler(Sampler):
+    """Rows in random order, then `grouped_by_length`; a function of seed and epoch alone, so that it can be resumed."""
+
+    def __init__(self, lengths: Sequence[int], batch_size: int, seed: int):
+        self.lengths, self.batch_size, self.seed, self.epoch = np.asarray(lengths), batch_size, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __iter__(self):
+        rng = np.random.default_rng([self.seed, self.epoch])
+        order = rng.permutation(len(self.lengths))
+        grouped = grouped_by_length(self.lengths[order], batch_size=self.batch_size, rng=rng)
+        return iter(order[grouped].tolist())
