@@ -23,7 +23,7 @@ lint: env
 	for config in $(CONFIGS); do echo "snakemake --lint $$config" && $(BIN)/snakemake --lint --configfile $$config || exit 1; done
 
 bench: env
-	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m scripts.bench results/bench.csv
+	OMP_WAIT_POLICY=PASSIVE PYTHONPATH=scripts $(BIN)/python -m benchmarks results/bench.csv
 
 env: .venv/installed
 

@@ -10,15 +10,14 @@ from pathlib import Path
 
 gc.set_threshold(50_000)  # planning makes objects that stay: looking for cycles among them takes a sixth of it
 ROOT = Path(workflow.basedir)
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "scripts"))  # before an installed biasflow of another version
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.failures import LastWord, ended, failures
-from scripts.biasflow.base.files import check_remembered, check_writable
-from scripts.biasflow.papers.paper import load as load_paper
-from scripts.biasflow.base.code import code_digest, module_file
-from scripts.biasflow.plan.datasets import (
+from biasflow.base.errors import BiasflowError
+from biasflow.base.failures import LastWord, ended, failures
+from biasflow.base.files import check_remembered, check_writable
+from biasflow.papers.paper import load as load_paper
+from biasflow.base.code import code_digest, module_file
+from biasflow.plan.datasets import (
     AUTHORS_STIMULI,
     CHINESE_ARTICLES,
     CHINESE_TEXT,
@@ -26,16 +25,16 @@ from scripts.biasflow.plan.datasets import (
     context_files,
     text_name,
 )
-from scripts.biasflow.plan.device import CUDA, check_device, planned_device
-from scripts.biasflow.plan.external import files_read
-from scripts.biasflow.plan.facts import is_narrow
-from scripts.biasflow.plan.items import items_of
-from scripts.biasflow.plan.paths import CORPORA, Paths, project_file, project_folder
-from scripts.biasflow.plan.prepared import prepared
-from scripts.biasflow.plan.sources import is_external
-from scripts.biasflow.plan.tasks import kind_of, plan_module
-from scripts.biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS, module_of, rule_of
-from scripts.biasflow.text.occupation_templates import PRONOUNS
+from biasflow.plan.device import CUDA, check_device, planned_device
+from biasflow.plan.external import files_read
+from biasflow.plan.facts import is_narrow
+from biasflow.plan.items import items_of
+from biasflow.plan.paths import CORPORA, Paths, project_file, project_folder
+from biasflow.plan.prepared import prepared
+from biasflow.plan.sources import is_external
+from biasflow.plan.tasks import kind_of, plan_module
+from biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS, module_of, rule_of
+from biasflow.text.occupation_templates import PRONOUNS
 
 LAST = LastWord()
 logger.addHandler(LAST)

@@ -9,7 +9,10 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scripts.biasflow.base.provenance import checked, rule_log, write_provenance
+# Snakemake puts the folder of a script at the end of the path: an installed biasflow of another version would be taken.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from biasflow.base.provenance import checked, rule_log, write_provenance
 
 # A job begins with imports, whose objects (400,000 with a model) live until it ends. Searched for cycles after every
 # 700 new ones, and once more at the end, they took a third of a job's start.
@@ -28,6 +31,9 @@ def rule(smk) -> Iterator[dict]:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # threads that spin while they wait slow every other job down
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     facts: dict = {}
+    here = Path(__file__).resolve().parent
+    if here != Path(smk.scriptdir).resolve():
+        sys.exit(f"biasflow: the rule's script lies in {smk.scriptdir}, but its modules in {here}; unset PYTHONPATH")
     with rule_log(smk.log[0], rule=smk.rule, since=float(os.environ.get("BIASFLOW_STARTED", "inf"))):
         inputs = checked(smk.input)
         yield facts

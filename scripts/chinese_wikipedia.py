@@ -1,8 +1,8 @@
 """Rule `chinese_wikipedia`: articles of the Chinese Wikipedia as documents of sentences."""
 
-from scripts._rule import rule
-from scripts.biasflow.corpora.documents import write_documents
-from scripts.biasflow.corpora.wikipedia import read_chinese_wikipedia
+from _rule import rule
+from biasflow.corpora.documents import write_documents
+from biasflow.corpora.wikipedia import read_chinese_wikipedia
 
 
 def main(smk) -> None:

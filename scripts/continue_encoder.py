@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from scripts._rule import rule
+from _rule import rule
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.continue_ import continue_encoder
-        from scripts.biasflow.encoders.device import resolve_deterministic, resolve_device
+        from biasflow.encoders.continue_ import continue_encoder
+        from biasflow.encoders.device import resolve_deterministic, resolve_device
 
         device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)

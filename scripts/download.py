@@ -3,10 +3,10 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from scripts._rule import rule
-from scripts.biasflow.corpora.catalogue import Entry, read_catalogue
-from scripts.biasflow.corpora.download import fetch
-from scripts.biasflow.plan.external import external_files
+from _rule import rule
+from biasflow.corpora.catalogue import Entry, read_catalogue
+from biasflow.corpora.download import fetch
+from biasflow.plan.external import external_files
 
 
 def main(smk) -> None:

@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from scripts._rule import rule
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.corpora.hub import download_encoder
+from _rule import rule
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.corpora.hub import download_encoder
 
 
 def main(smk) -> None:

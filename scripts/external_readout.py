@@ -3,8 +3,8 @@
 import importlib
 from pathlib import Path
 
-from scripts._rule import rule
-from scripts.biasflow.base.files import whole_folder
+from _rule import rule
+from biasflow.base.files import whole_folder
 
 
 def main(smk) -> None:

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from scripts._rule import rule
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.corpora.origins import COLUMNS, origin_of
+from _rule import rule
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.origins import COLUMNS, origin_of
 
 
 def main(smk) -> None:

@@ -3,13 +3,13 @@
 import importlib
 from pathlib import Path
 
-from scripts._rule import by_role, rule
+from _rule import by_role, rule
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.device import resolve_deterministic, resolve_device
-        from scripts.biasflow.methods.sources import fitting_arguments
+        from biasflow.encoders.device import resolve_deterministic, resolve_device
+        from biasflow.methods.sources import fitting_arguments
 
         training, device = smk.params.training, resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)

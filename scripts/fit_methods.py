@@ -3,18 +3,18 @@
 import importlib
 from pathlib import Path
 
-from scripts._rule import by_role, rule
+from _rule import by_role, rule
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.base.files import whole_file, whole_folder
-        from scripts.biasflow.base.tabular import write_csv
-        from scripts.biasflow.encoders.device import resolve_device
-        from scripts.biasflow.encoders.load import load_encoder, load_model
-        from scripts.biasflow.methods.fitted import save
-        from scripts.biasflow.methods.fitting import fit_block
-        from scripts.biasflow.methods.sources import fitting_arguments
+        from biasflow.base.files import whole_file, whole_folder
+        from biasflow.base.tabular import write_csv
+        from biasflow.encoders.device import resolve_device
+        from biasflow.encoders.load import load_encoder, load_model
+        from biasflow.methods.fitted import save
+        from biasflow.methods.fitting import fit_block
+        from biasflow.methods.sources import fitting_arguments
 
         fit, heads = smk.params.fit, smk.params.fit["heads"]
         facts["device"] = device = str(resolve_device(smk.params.device, gpus=smk.resources.gpu))

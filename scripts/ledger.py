@@ -3,16 +3,16 @@
 from functools import partial
 from pathlib import Path
 
-from scripts._rule import rule
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.papers.frames import Run, those_there
-from scripts.biasflow.papers.ledger import CAPTIONS, ledger, summary
-from scripts.biasflow.papers.paper import load_tables
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.papers.released import released_errors
-from scripts.biasflow.results.holes import read_plan
-from scripts.biasflow.results.scores import read_scores
-from scripts.biasflow.results.tables import write_table
+from _rule import rule
+from biasflow.base.tabular import read_text_csv
+from biasflow.papers.frames import Run, those_there
+from biasflow.papers.ledger import CAPTIONS, ledger, summary
+from biasflow.papers.paper import load_tables
+from biasflow.papers.published import read_published
+from biasflow.papers.released import released_errors
+from biasflow.results.holes import read_plan
+from biasflow.results.scores import read_scores
+from biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

@@ -3,20 +3,20 @@ the one page of the run, with its summary; how many seeds a difference needs, an
 
 from pathlib import Path
 
-from scripts._rule import rule
-from scripts.biasflow.base.provenance import git_commit
-from scripts.biasflow.base.tabular import read_text_csv, write_csv
-from scripts.biasflow.corpora.origins import remark
-from scripts.biasflow.overview import agreement
-from scripts.biasflow.overview.contents import contents
-from scripts.biasflow.overview.overview import PaperLinks, write_page, write_summary
-from scripts.biasflow.results import power
-from scripts.biasflow.results.families import families
-from scripts.biasflow.results.first_table import FirstTable, first_table
-from scripts.biasflow.results.holes import read_plan
-from scripts.biasflow.results.matrix import matrix
-from scripts.biasflow.results.scores import read_scores
-from scripts.biasflow.results.tables import write_table
+from _rule import rule
+from biasflow.base.provenance import git_commit
+from biasflow.base.tabular import read_text_csv, write_csv
+from biasflow.corpora.origins import remark
+from biasflow.overview import agreement
+from biasflow.overview.contents import contents
+from biasflow.overview.overview import PaperLinks, write_page, write_summary
+from biasflow.results import power
+from biasflow.results.families import families
+from biasflow.results.first_table import FirstTable, first_table
+from biasflow.results.holes import read_plan
+from biasflow.results.matrix import matrix
+from biasflow.results.scores import read_scores
+from biasflow.results.tables import write_table
 
 
 def main(smk) -> None:

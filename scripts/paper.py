@@ -4,14 +4,14 @@ from functools import partial
 
 import pandas as pd
 
-from scripts._rule import rule
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.corpora.origins import remark
-from scripts.biasflow.papers.frames import Run, those_there
-from scripts.biasflow.papers.make import make_paper
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.holes import read_plan
-from scripts.biasflow.results.scores import COLUMNS, read_scores
+from _rule import rule
+from biasflow.base.tabular import read_text_csv
+from biasflow.corpora.origins import remark
+from biasflow.papers.frames import Run, those_there
+from biasflow.papers.make import make_paper
+from biasflow.papers.published import read_published
+from biasflow.results.holes import read_plan
+from biasflow.results.scores import COLUMNS, read_scores
 
 
 def main(smk) -> None:

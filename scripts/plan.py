@@ -1,10 +1,10 @@
 """Rule `plan`: what was asked for and what cannot run (plan.csv), and what every name stands for (names.csv)."""
 
-from scripts._rule import rule
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.plan.cells import plan
-from scripts.biasflow.plan.facts import gather
-from scripts.biasflow.plan.listing import cells_table, names_table
+from _rule import rule
+from biasflow.base.tabular import write_csv
+from biasflow.plan.cells import plan
+from biasflow.plan.facts import gather
+from biasflow.plan.listing import cells_table, names_table
 
 
 def main(smk) -> None:

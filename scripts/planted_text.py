@@ -1,8 +1,8 @@
 """Rule `planted_text`: the embedded corpus of one encoder, with its amount of bias."""
 
-from scripts._rule import rule
-from scripts.biasflow.corpora.documents import write_documents
-from scripts.biasflow.planted.corpus import discourses
+from _rule import rule
+from biasflow.corpora.documents import write_documents
+from biasflow.planted.corpus import discourses
 
 
 def main(smk) -> None:

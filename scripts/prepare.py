@@ -3,7 +3,7 @@
 import importlib
 from pathlib import Path
 
-from scripts._rule import by_role, rule
+from _rule import by_role, rule
 
 
 def main(smk) -> None:

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from scripts._rule import by_role, rule
+from _rule import by_role, rule
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.base.files import whole_folder
-        from scripts.biasflow.corpora.documents import read_documents
-        from scripts.biasflow.encoders.device import resolve_deterministic, resolve_device
-        from scripts.biasflow.encoders.pretrain import pretrain
+        from biasflow.base.files import whole_folder
+        from biasflow.corpora.documents import read_documents
+        from biasflow.encoders.device import resolve_deterministic, resolve_device
+        from biasflow.encoders.pretrain import pretrain
 
         device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)

@@ -5,16 +5,16 @@ import importlib
 import itertools
 from pathlib import Path
 
-from scripts._rule import rule
+from _rule import rule
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.base.errors import AbsentError
-        from scripts.biasflow.base.files import whole_folder
-        from scripts.biasflow.encoders.device import resolve_deterministic, resolve_device
-        from scripts.biasflow.readouts.reasons import not_fitted, reasons_of, write_reasons
-        from scripts.biasflow.readouts.source import Source
+        from biasflow.base.errors import AbsentError
+        from biasflow.base.files import whole_folder
+        from biasflow.encoders.device import resolve_deterministic, resolve_device
+        from biasflow.readouts.reasons import not_fitted, reasons_of, write_reasons
+        from biasflow.readouts.source import Source
 
         device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
         # Heads and probes are trained, too.

@@ -4,12 +4,12 @@ import importlib
 
 import pandas as pd
 
-from scripts._rule import rule
-from scripts.biasflow.base.errors import AbsentError
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.readouts.reasons import reasons_of
-from scripts.biasflow.results.holes import HOLES
-from scripts.biasflow.results.scores import concatenate, tidy, write_scores
+from _rule import rule
+from biasflow.base.errors import AbsentError
+from biasflow.base.tabular import write_csv
+from biasflow.readouts.reasons import reasons_of
+from biasflow.results.holes import HOLES
+from biasflow.results.scores import concatenate, tidy, write_scores
 
 
 def main(smk) -> None:

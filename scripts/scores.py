@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from scripts._rule import rule
-from scripts.biasflow.base.tabular import read_text_csv, write_csv
-from scripts.biasflow.results.holes import HOLES
-from scripts.biasflow.results.scores import concatenate, read_scores, write_scores
+from _rule import rule
+from biasflow.base.tabular import read_text_csv, write_csv
+from biasflow.results.holes import HOLES
+from biasflow.results.scores import concatenate, read_scores, write_scores
 
 
 def main(smk) -> None:

@@ -1,8 +1,8 @@
 """Rule `stereoset_changes`: what the authors dropped and mended in StereoSet."""
 
-from scripts._rule import rule
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.corpora.stereoset import changes, read_gender_swapped, read_stereoset
+from _rule import rule
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.stereoset import changes, read_gender_swapped, read_stereoset
 
 
 def main(smk) -> None:

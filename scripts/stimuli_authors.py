@@ -1,8 +1,8 @@
 """Rule `stimuli_authors`: the triple pairs of the authors' own gender-swapped file."""
 
-from scripts._rule import rule
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.corpora.stereoset import read_gender_swapped
+from _rule import rule
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.stereoset import read_gender_swapped
 
 
 def main(smk) -> None:

@@ -1,8 +1,8 @@
 """Rule `stimuli_planted`: the embedded StereoSet-like triples with their gender-swapped copies."""
 
-from scripts._rule import rule
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.planted.stereoset import triples
+from _rule import rule
+from biasflow.base.tabular import write_csv
+from biasflow.planted.stereoset import triples
 
 
 def main(smk) -> None:

@@ -1,9 +1,9 @@
 """Rule `stimuli_swapped`: StereoSet's gender triples, swapped by our own swapper."""
 
-from scripts._rule import rule
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.corpora.stereoset import read_stereoset
-from scripts.biasflow.text.gender_swap import swap_stimuli
+from _rule import rule
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.stereoset import read_stereoset
+from biasflow.text.gender_swap import swap_stimuli
 
 
 def main(smk) -> None:

@@ -1,8 +1,8 @@
 """Rule `swapped_text`: a text with the genders swapped, for encoders that are trained on both."""
 
-from scripts._rule import rule
-from scripts.biasflow.base.files import read_text, whole_file
-from scripts.biasflow.text.gender_swap import swap_gender
+from _rule import rule
+from biasflow.base.files import read_text, whole_file
+from biasflow.text.gender_swap import swap_gender
 
 
 def main(smk) -> None:

@@ -3,14 +3,14 @@
 import importlib
 from pathlib import Path
 
-from scripts._rule import by_role, rule
+from _rule import by_role, rule
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        from scripts.biasflow.encoders.batches import shortened
-        from scripts.biasflow.encoders.load import load_encoder
-        from scripts.biasflow.encoders.tokens import save_tokens
+        from biasflow.encoders.batches import shortened
+        from biasflow.encoders.load import load_encoder
+        from biasflow.encoders.tokens import save_tokens
 
         options = smk.params.tokenise
         data = by_role(smk.input, options["roles"])

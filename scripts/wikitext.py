@@ -1,11 +1,11 @@
 """Rule `wikitext`: WikiText-2 as released, its sentences, and a table of what the sentences leave out."""
 
-from scripts._rule import rule
-from scripts.biasflow.base.files import whole_file
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.corpora.documents import write_documents
-from scripts.biasflow.corpora.wikitext import contents, read_articles, running_text, sentences_of
-from scripts.biasflow.text.gendered_words import FAMILY, read_gendered_words
+from _rule import rule
+from biasflow.base.files import whole_file
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.documents import write_documents
+from biasflow.corpora.wikitext import contents, read_articles, running_text, sentences_of
+from biasflow.text.gendered_words import FAMILY, read_gendered_words
 
 
 def main(smk) -> None:

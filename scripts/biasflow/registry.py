@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-PACKAGE = "scripts.biasflow"
+PACKAGE = "biasflow"
 Schema = Mapping[str, object]
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.papers.dawkins2024.targets import TABLES as FUNCTIONS
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.planted.judge import judge
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.text.occupation_pairs import OccupationPairs, save_pairs
-from scripts.biasflow.text.swap_agreement import compare
+from biasflow.base.tabular import read_text_csv
+from biasflow.papers.dawkins2024.targets import TABLES as FUNCTIONS
+from biasflow.papers.frames import Run
+from biasflow.papers.planted.judge import judge
+from biasflow.papers.published import read_published
+from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
+from biasflow.text.swap_agreement import compare
 from tests.golden.keys import GRID, method_in_training, new_keys, read_old
 from tests.unit.papers.dawkins2024.made_up import worded
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from scripts.biasflow.results.scores import NA, NONE, tidy
+from biasflow.results.scores import NA, NONE, tidy
 
 OLD_KEYS = ["paper", "task", "encoder", "method", "setting", "strategy", "seed", "head_seed", "stage"]
 OLD_KEYS += ["metric", "variant"]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import NOT_ASKED, Run
-from scripts.biasflow.papers.liang2020.targets import TABLES as FUNCTIONS
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.scores import concatenate
+from biasflow.papers.frames import NOT_ASKED, Run
+from biasflow.papers.liang2020.targets import TABLES as FUNCTIONS
+from biasflow.papers.published import read_published
+from biasflow.results.scores import concatenate
 from tests.golden.keys import fitted_before_training, new_keys, read_old
 
 HERE = Path(__file__).parent

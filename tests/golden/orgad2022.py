@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.corpora.ceat_sets import WORDS
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.orgad2022.targets import TABLES as FUNCTIONS
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.scores import NA, tidy
+from biasflow.corpora.ceat_sets import WORDS
+from biasflow.papers.frames import Run
+from biasflow.papers.orgad2022.targets import TABLES as FUNCTIONS
+from biasflow.papers.published import read_published
+from biasflow.results.scores import NA, tidy
 from tests.golden.keys import new_keys, read_old
 
 HERE = Path(__file__).parent

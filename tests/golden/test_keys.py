@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scripts.biasflow.results.scores import KEYS
+from biasflow.results.scores import KEYS
 from tests.golden.keys import new_keys, read_old
 from tests.golden.tiny import TOLERANCE, differences, expected
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.biasflow.results.tables import write_table
+from biasflow.results.tables import write_table
 from tests.golden import dawkins2024, liang2020, orgad2022
 
 STORED = Path(__file__).parent / "tables"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.results.scores import KEYS
+from biasflow.results.scores import KEYS
 from tests.golden.keys import fitted_before_training, new_keys, read_old
 
 TOLERANCE = 1e-4

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from transformers import BertTokenizer, RobertaTokenizer
 
-from scripts.biasflow.corpora import bec_pro, gest, stereoset, winogender
-from scripts.biasflow.corpora.crows_pairs import DIRECTIONS, items, read_crows_pairs
-from scripts.biasflow.corpora.gest import read_gest
-from scripts.biasflow.corpora.records import read_records
-from scripts.biasflow.readouts.likelihoods import shared_places
-from scripts.biasflow.readouts.masked_words import places_in
+from biasflow.corpora import bec_pro, gest, stereoset, winogender
+from biasflow.corpora.crows_pairs import DIRECTIONS, items, read_crows_pairs
+from biasflow.corpora.gest import read_gest
+from biasflow.corpora.records import read_records
+from biasflow.readouts.likelihoods import shared_places
+from biasflow.readouts.masked_words import places_in
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 TOKENIZERS = {"bert-base-uncased": BertTokenizer, "roberta-base": RobertaTokenizer}

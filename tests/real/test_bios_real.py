@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scripts.biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.tasks.occupation.data import keep_balanceable, rows_of, shares_of_women, split
-from scripts.biasflow.tasks.occupation.gender_classifier import ALL, gender_accuracy
-from scripts.biasflow.text.scrub import TERMS, gendered_nouns, scrubbed_texts
+from biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.tasks.occupation.data import keep_balanceable, rows_of, shares_of_women, split
+from biasflow.tasks.occupation.gender_classifier import ALL, gender_accuracy
+from biasflow.text.scrub import TERMS, gendered_nouns, scrubbed_texts
 from tests.unit.synthetic_bios import STRATEGIES
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")

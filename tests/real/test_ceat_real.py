@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 from transformers import BertTokenizer, RobertaTokenizer
 
-from scripts.biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, words_of
-from scripts.biasflow.corpora.plain_text import read_texts
-from scripts.biasflow.corpora.wikipedia import read_paragraphs
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.metrics.association import ceat
-from scripts.biasflow.metrics.combined_effect import ceat_rows, draw_effects
-from scripts.biasflow.readouts.cosines import drawn_cosines
-from scripts.biasflow.readouts.word_contexts import find_word_contexts
-from scripts.biasflow.tasks.occupation.gender_classifier import top_words
+from biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, words_of
+from biasflow.corpora.plain_text import read_texts
+from biasflow.corpora.wikipedia import read_paragraphs
+from biasflow.encoders.load import load_encoder
+from biasflow.metrics.association import ceat
+from biasflow.metrics.combined_effect import ceat_rows, draw_effects
+from biasflow.readouts.cosines import drawn_cosines
+from biasflow.readouts.word_contexts import find_word_contexts
+from biasflow.tasks.occupation.gender_classifier import top_words
 from tests.real.wikitext import read_wikitext
 from tests.unit.reference_ceat import word_vectors
 

@@ -7,15 +7,15 @@ import pytest
 import torch
 from transformers import BertTokenizer, RobertaTokenizer
 
-from scripts.biasflow.corpora.analogies import read_family_pairs
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.erasers import densray
-from scripts.biasflow.methods.fitting import fit_block
-from scripts.biasflow.methods.occurrences import find_occurrences
-from scripts.biasflow.methods.states import WordStates
-from scripts.biasflow.readouts.gender_shares import gender_shares
+from biasflow.corpora.analogies import read_family_pairs
+from biasflow.encoders import taps
+from biasflow.encoders.edit import edited
+from biasflow.encoders.load import load_encoder
+from biasflow.erasers import densray
+from biasflow.methods.fitting import fit_block
+from biasflow.methods.occurrences import find_occurrences
+from biasflow.methods.states import WordStates
+from biasflow.readouts.gender_shares import gender_shares
 from tests.real.wikitext import read_wikitext
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
@@ -117,7 +117,7 @@ def test_every_layer_holds_gender_and_shuffled_labels_do_not(encoder, states):
 def test_erasing_layer_by_layer_takes_most_of_the_gender_out(encoder, sentences, pairs, eraser, sequential):
     model, tokenizer = encoder
     words = tuple(zip(*pairs, strict=True))
-    module = f"scripts.biasflow.erasers.{eraser}"
+    module = f"biasflow.erasers.{eraser}"
     method = [{"eraser": eraser, "module": module, "places": "all", "sequential": sequential}]
     options = {"sentences": sentences, "words": words, "n": 300, "max_length": 64, "batch_size": 32}
     (active,) = fit_block(model, tokenizer, {"some": method}, **options).each()

@@ -8,8 +8,8 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from scripts.biasflow.corpora.conll import read_conll
-from scripts.biasflow.tasks.coreference.segments import Segmenter
+from biasflow.corpora.conll import read_conll
+from biasflow.tasks.coreference.segments import Segmenter
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 FOLDER = DATA.parent / "models" / "litwiki-bert"

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import read_conll, without_singletons, write_conll
-from scripts.biasflow.corpora.winobias import PRONOUNS, masked_words, professions, read_pairs, two_professions
-from scripts.biasflow.metrics.coreference import conll_f1, f1_difference
-from scripts.biasflow.metrics.winobias import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import read_conll, without_singletons, write_conll
+from biasflow.corpora.winobias import PRONOUNS, masked_words, professions, read_pairs, two_professions
+from biasflow.metrics.coreference import conll_f1, f1_difference
+from biasflow.metrics.winobias import (
     NONE,
     class_counts,
     predicted_professions,
@@ -19,10 +19,10 @@ from scripts.biasflow.metrics.winobias import (
     pronoun_kinds,
     score,
 )
-from scripts.biasflow.readouts.predicted_clusters import cluster_rows
-from scripts.biasflow.tasks.coreference.professions import profession_rows
-from scripts.biasflow.tasks.coreference.rules import rule_clusters
-from scripts.biasflow.tasks.coreference.strategies import STRATEGIES, debias
+from biasflow.readouts.predicted_clusters import cluster_rows
+from biasflow.tasks.coreference.professions import profession_rows
+from biasflow.tasks.coreference.rules import rule_clusters
+from biasflow.tasks.coreference.strategies import STRATEGIES, debias
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 ONTOGUM = ("train", "dev", "test")

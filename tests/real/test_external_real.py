@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from scripts.biasflow.base.errors import AbsentError
-from scripts.biasflow.corpora.conll import new_document, write_conll
-from scripts.biasflow.corpora.winobias import ARTICLES, read_pairs, two_professions
-from scripts.biasflow.metrics import coreference, winobias
-from scripts.biasflow.readouts.external_clusters import read
-from scripts.biasflow.tasks.coreference.pairs import SIDES, prepare
-from scripts.biasflow.tasks.coreference.plan import WINOBIAS
+from biasflow.base.errors import AbsentError
+from biasflow.corpora.conll import new_document, write_conll
+from biasflow.corpora.winobias import ARTICLES, read_pairs, two_professions
+from biasflow.metrics import coreference, winobias
+from biasflow.readouts.external_clusters import read
+from biasflow.tasks.coreference.pairs import SIDES, prepare
+from biasflow.tasks.coreference.plan import WINOBIAS
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 from transformers import BertTokenizer
 
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.corpora.documents import sample_sentences
-from scripts.biasflow.corpora.glue import SIZES, TASKS, read_glue
-from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
-from scripts.biasflow.corpora.wikipedia import read_chinese_wikipedia
-from scripts.biasflow.corpora.wikitext import running_text
-from scripts.biasflow.encoders.examples import blocks_of
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.metrics import perplexity
-from scripts.biasflow.metrics.occtmp import occtmp
-from scripts.biasflow.metrics.pseudo_perplexity import pseudo_perplexity
-from scripts.biasflow.readouts.likelihoods import pseudo_log_likelihoods
-from scripts.biasflow.readouts.losses import masked_losses
-from scripts.biasflow.readouts.masked_words import log_probabilities
-from scripts.biasflow.readouts.reader import Reader
-from scripts.biasflow.text.occupation_templates import PRONOUNS, occupation_sentences
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.corpora.documents import sample_sentences
+from biasflow.corpora.glue import SIZES, TASKS, read_glue
+from biasflow.corpora.professions import read_chinese_professions, read_professions
+from biasflow.corpora.wikipedia import read_chinese_wikipedia
+from biasflow.corpora.wikitext import running_text
+from biasflow.encoders.examples import blocks_of
+from biasflow.encoders.load import load_encoder
+from biasflow.metrics import perplexity
+from biasflow.metrics.occtmp import occtmp
+from biasflow.metrics.pseudo_perplexity import pseudo_perplexity
+from biasflow.readouts.likelihoods import pseudo_log_likelihoods
+from biasflow.readouts.losses import masked_losses
+from biasflow.readouts.masked_words import log_probabilities
+from biasflow.readouts.reader import Reader
+from biasflow.text.occupation_templates import PRONOUNS, occupation_sentences
 from tests.real.wikitext import read_wikitext
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.readouts.masked_words import log_probabilities
-from scripts.biasflow.readouts.reader import Reader
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.load import load_encoder
+from biasflow.readouts.masked_words import log_probabilities
+from biasflow.readouts.reader import Reader
 from tests.real.wikitext import read_wikitext
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))

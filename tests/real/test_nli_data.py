@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.corpora.nli import LABELS, check_classes, hold_out, read_nli
-from scripts.biasflow.text.occupation_pairs import LISTS, all_templates, read_word_lists, select
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.corpora.nli import LABELS, check_classes, hold_out, read_nli
+from biasflow.text.occupation_pairs import LISTS, all_templates, read_word_lists, select
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 

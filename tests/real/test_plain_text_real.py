@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scripts.biasflow.corpora.plain_text import read_texts
+from biasflow.corpora.plain_text import read_texts
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scripts.biasflow.encoders.examples import Sentences, draw_pairs
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.pretrain import pretrain
+from biasflow.encoders.examples import Sentences, draw_pairs
+from biasflow.encoders.load import load_encoder
+from biasflow.encoders.pretrain import pretrain
 from tests.real.wikitext import read_wikitext
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")

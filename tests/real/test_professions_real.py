@@ -8,12 +8,12 @@ import pytest
 import torch
 from transformers import RobertaConfig, RobertaModel, RobertaTokenizer
 
-from scripts.biasflow.corpora.conll import read_conll, write_conll
-from scripts.biasflow.corpora.winobias import PROFESSIONS
-from scripts.biasflow.metrics.codelength import score
-from scripts.biasflow.readouts import probes, professions
-from scripts.biasflow.readouts.files import load_arrays
-from scripts.biasflow.readouts.source import Source
+from biasflow.corpora.conll import read_conll, write_conll
+from biasflow.corpora.winobias import PROFESSIONS
+from biasflow.metrics.codelength import score
+from biasflow.readouts import probes, professions
+from biasflow.readouts.files import load_arrays
+from biasflow.readouts.source import Source
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 BERT = DATA.parent / "models" / "litwiki-bert"
@@ -47,7 +47,7 @@ def test_every_profession_has_pieces_and_32_of_40_are_sent(tmp_path, encoder):
 
     options = {"data": ["released", "paper"], "split_seeds": [0], "orders": 1, "fractions": [2.0, 31.0, 100.0]}
     probed = Source(folder, ("none",), "professions", {"vectors": (path,)})
-    cuts = "scripts.biasflow.tasks.coreference.cuts"
+    cuts = "biasflow.tasks.coreference.cuts"
     probes.read(probed, tmp_path / "probes.parquet", cuts=cuts, epochs=2, **options)
     scores = score(tmp_path / "probes.parquet")
     sent = scores.loc[scores["metric"] == "compression", "n"]

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.corpora.download import fetch
-from scripts.biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
-from scripts.biasflow.corpora.wikitext import contents, read_articles, running_text
-from scripts.biasflow.text.gendered_words import read_gendered_words
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.corpora.download import fetch
+from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
+from biasflow.corpora.wikitext import contents, read_articles, running_text
+from biasflow.text.gendered_words import read_gendered_words
 from tests.real.wikitext import read_wikitext
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")

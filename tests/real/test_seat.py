@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.corpora.seat import (
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.corpora.seat import (
     SENTENCE_TESTS,
     WORD_TESTS,
     densray_tests,
     read_association_test,
 )
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.metrics.association import weat
-from scripts.biasflow.readouts.reader import Reader
-from scripts.biasflow.readouts.vectors import embed_test
+from biasflow.encoders.load import load_encoder
+from biasflow.metrics.association import weat
+from biasflow.readouts.reader import Reader
+from biasflow.readouts.vectors import embed_test
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 FOLDER = Path(os.environ.get("BIASFLOW_DATA", "")).parent / "models" / "litwiki-bert"

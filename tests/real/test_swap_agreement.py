@@ -12,11 +12,11 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from scripts.biasflow.corpora.stereoset import read_gender_swapped, read_stereoset
-from scripts.biasflow.text.gender_lexicon import DEFAULT_FOLDER, WORD, default_lexicon
-from scripts.biasflow.text.gender_pronouns import swap_her
-from scripts.biasflow.text.gender_swap import swap_stimuli
-from scripts.biasflow.text.swap_agreement import SET_ASIDE_COLUMNS, compare
+from biasflow.corpora.stereoset import read_gender_swapped, read_stereoset
+from biasflow.text.gender_lexicon import DEFAULT_FOLDER, WORD, default_lexicon
+from biasflow.text.gender_pronouns import swap_her
+from biasflow.text.gender_swap import swap_stimuli
+from biasflow.text.swap_agreement import SET_ASIDE_COLUMNS, compare
 from tests.unit.text.round_trips import is_held_out, round_trips
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")

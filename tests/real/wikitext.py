@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scripts.biasflow.corpora.wikitext import read_articles, sentences_of
+from biasflow.corpora.wikitext import read_articles, sentences_of
 
 
 def read_wikitext(path: Path, *, whole: bool = False) -> list[list[str]]:

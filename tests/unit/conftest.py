@@ -2,6 +2,7 @@
 
 import gc
 import os
+from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -18,8 +19,8 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Subspaces
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Subspaces
 
 HIDDEN, HEADS, VOCABULARY = 32, 4, 100
 SIZES = {
@@ -41,6 +42,12 @@ MODELS = {
         DistilBertConfig(**DISTILBERT, initializer_range=0.3, num_labels=3)
     ),
 }
+
+
+@pytest.fixture(autouse=True)
+def package_of_this_checkout(monkeypatch):
+    """Processes that a test starts import the package from here, as the test itself does."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2] / "scripts"))
 
 
 @pytest.fixture(params=MODELS)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from sklearn.metrics.pairwise import cosine_similarity
 
-from scripts.biasflow.readouts.word_contexts import by_word, word_batches
+from biasflow.readouts.word_contexts import by_word, word_batches
 
 
 @torch.inference_mode()

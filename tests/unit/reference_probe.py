@@ -1,6 +1,6 @@
 """The straightforward way to an online codelength and to linear heads: one probe, one head after the other.
 
-Tests compare with it, and scripts/bench times it. It takes the first weights and the order of the rows from the modules
+Tests compare with it, and benchmarks times it. It takes the first weights and the order of the rows from the modules
 under test, so that both ways have to end at the same numbers."""
 
 import copy
@@ -14,8 +14,8 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.utils.data import DataLoader, Subset, TensorDataset
 
-from scripts.biasflow.readouts.linear_heads import LinearHeads, epoch_order
-from scripts.biasflow.readouts.probe import FRACTIONS, weight_seed
+from biasflow.readouts.linear_heads import LinearHeads, epoch_order
+from biasflow.readouts.probe import FRACTIONS, weight_seed
 
 
 def load_linear_heads(path):

@@ -7,13 +7,13 @@ import pandas as pd
 import torch
 from transformers import BertConfig, BertModel
 
-from scripts.biasflow import registry
-from scripts.biasflow.encoders.linear_head import save_head
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import Active, Fitted, save
-from scripts.biasflow.readouts.files import array_on_disk
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.strategies import Strategy
+from biasflow import registry
+from biasflow.encoders.linear_head import save_head
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import Active, Fitted, save
+from biasflow.readouts.files import array_on_disk
+from biasflow.readouts.source import Source
+from biasflow.strategies import Strategy
 from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts.biasflow.corpora.conll import Document, read_conll
+from biasflow.corpora.conll import Document, read_conll
 
 Span = tuple[int, int]
 

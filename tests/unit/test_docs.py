@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.glue import OFFICIAL
-from scripts.biasflow.papers.ledger import CAPTIONS
-from scripts.biasflow.papers.paper import load, load_tables
-from scripts.biasflow.plan.cells import plan
-from scripts.biasflow.plan.configuration import load_schema, resolve
-from scripts.biasflow.plan.facts import Facts
-from scripts.biasflow.plan.listing import CELLS, NAMES
-from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS
-from scripts.biasflow.results import matrix, scores
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.glue import OFFICIAL
+from biasflow.papers.ledger import CAPTIONS
+from biasflow.papers.paper import load, load_tables
+from biasflow.plan.cells import plan
+from biasflow.plan.configuration import load_schema, resolve
+from biasflow.plan.facts import Facts
+from biasflow.plan.listing import CELLS, NAMES
+from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS
+from biasflow.results import matrix, scores
 from tests.golden.keys import new_keys, read_old
 
 ROOT = Path(__file__).parents[2]

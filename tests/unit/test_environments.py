@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scripts.biasflow.base.code import code_files, module_file
-from scripts.biasflow.plan.tasks import kind_of
-from scripts.biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
+from biasflow.base.code import OURS, code_files, module_file
+from biasflow.plan.tasks import kind_of
+from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,7 +58,7 @@ def packages(script: str) -> set[str]:
                 names |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 names.add(node.module.partition(".")[0])
-    return {PACKAGES.get(name, name) for name in names - set(sys.stdlib_module_names) - {"scripts", "snakemake"}}
+    return {PACKAGES.get(name, name) for name in names - set(sys.stdlib_module_names) - {*OURS, "snakemake"}}
 
 
 @pytest.mark.parametrize("environment", ["light", "torch"])

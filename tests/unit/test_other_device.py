@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 import torch
 
-from scripts.biasflow.encoders import pretrain
-from scripts.biasflow.encoders.first_token import first_token_vectors
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.methods.fitted import NONE, Active, Fitted
-from scripts.biasflow.readouts import clusters
-from scripts.biasflow.readouts.files import load_arrays, save_arrays
-from scripts.biasflow.readouts.gender_shares import gender_places, gender_shares
-from scripts.biasflow.readouts.linear_heads import train_heads as train_linear_heads
-from scripts.biasflow.readouts.probe import Code, send
-from scripts.biasflow.readouts.states import LAYERS, VECTORS, States
-from scripts.biasflow.readouts.token_scores import token_scores
-from scripts.biasflow.registry import ERASERS, module_of
-from scripts.biasflow.tasks.coreference.heads import StoredVectors, train_heads
-from scripts.biasflow.tasks.coreference.loop import Examples, Recipe
-from scripts.biasflow.tasks.coreference.model import TokenVectors, predicted_clusters
-from scripts.biasflow.tasks.coreference.segments import Segmenter, SpecialTokens
+from biasflow.encoders import pretrain
+from biasflow.encoders.first_token import first_token_vectors
+from biasflow.encoders.load import load_encoder
+from biasflow.methods.fitted import NONE, Active, Fitted
+from biasflow.readouts import clusters
+from biasflow.readouts.files import load_arrays, save_arrays
+from biasflow.readouts.gender_shares import gender_places, gender_shares
+from biasflow.readouts.linear_heads import train_heads as train_linear_heads
+from biasflow.readouts.probe import Code, send
+from biasflow.readouts.states import LAYERS, VECTORS, States
+from biasflow.readouts.token_scores import token_scores
+from biasflow.registry import ERASERS, module_of
+from biasflow.tasks.coreference.heads import StoredVectors, train_heads
+from biasflow.tasks.coreference.loop import Examples, Recipe
+from biasflow.tasks.coreference.model import TokenVectors, predicted_clusters
+from biasflow.tasks.coreference.segments import Segmenter, SpecialTokens
 from tests.unit.conftest import HIDDEN, random_eraser
 from tests.unit.encoders import test_batches, test_pretrain
 from tests.unit.encoders.test_batches import READINGS, SENTENCES, TOKENIZER, occurrences, pairs, reader, regression
@@ -96,7 +96,7 @@ def test_vectors_of_texts_shares_of_gender_and_scores_of_tokens():
 
 def test_vectors_of_professions(folder, monkeypatch):
     def run(device):
-        monkeypatch.setattr("scripts.biasflow.readouts.reader.resolve_device", lambda name: device)
+        monkeypatch.setattr("biasflow.readouts.reader.resolve_device", lambda name: device)
         path, _ = test_professions.read(folder, ("none", "deep", "last"))
         return [load_arrays(path).arrays[VECTORS]]
 

@@ -9,9 +9,9 @@ import torch
 import yaml
 from transformers import BertConfig, BertForPreTraining
 
-from scripts.biasflow.corpora.conll import read_predictions
-from scripts.biasflow.planted.corpus import discourses
-from scripts.biasflow.results.scores import read_scores
+from biasflow.corpora.conll import read_predictions
+from biasflow.planted.corpus import discourses
+from biasflow.results.scores import read_scores
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.test_docs import SCORES, documented_metrics
 from tests.workflow.conftest import ROOT, Project

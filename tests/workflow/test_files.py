@@ -3,8 +3,8 @@
 import hashlib
 import json
 
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.corpora.origins import remark
+from biasflow.base.tabular import read_text_csv
+from biasflow.corpora.origins import remark
 from tests.workflow.conftest import TINY
 
 CONFIG = {

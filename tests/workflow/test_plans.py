@@ -6,9 +6,9 @@ import shutil
 import pytest
 import yaml
 
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.papers.paper import load
-from scripts.biasflow.registry import JOBS_OF_READOUTS, rule_of
+from biasflow.base.tabular import read_text_csv
+from biasflow.papers.paper import load
+from biasflow.registry import JOBS_OF_READOUTS, rule_of
 from tests.workflow.conftest import ROOT, TINY
 
 CONFIGS = sorted(path.name for path in (ROOT / "config").glob("*.yaml") if "run:" in path.read_text())

@@ -6,8 +6,8 @@ import re
 import yaml
 from snakemake_executor_plugin_slurm.partitions import get_best_partition, read_partition_file
 
-from scripts.biasflow.papers.paper import load
-from scripts.biasflow.registry import PAPERS, READOUTS
+from biasflow.papers.paper import load
+from biasflow.registry import PAPERS, READOUTS
 from tests.workflow.conftest import ROOT, TINY
 
 SLURM = ROOT / "profiles/slurm"

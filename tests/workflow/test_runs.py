@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from transformers import BertForMaskedLM
 
-from scripts.biasflow.registry import JOBS_OF_READOUTS, rule_of
-from scripts.biasflow.results.scores import KEYS, read_scores
+from biasflow.registry import JOBS_OF_READOUTS, rule_of
+from biasflow.results.scores import KEYS, read_scores
 from tests.golden.tiny import differences
 from tests.workflow.conftest import TINY, Project
 
@@ -139,8 +139,9 @@ def test_every_result_has_its_provenance_and_every_job_its_log(finished):
 
 
 def test_a_run_is_a_crate_with_an_action_for_every_job(run):
-    command = [sys.executable, "-m", "scripts.crate", RESULTS]
-    done = subprocess.run(command, cwd=run.folder, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "biasflow.crate", RESULTS]
+    environment = {**os.environ, "PYTHONPATH": "scripts"}
+    done = subprocess.run(command, cwd=run.folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads((run.folder / RESULTS / "ro-crate-metadata.json").read_text())["@graph"]
     jobs = [entity for entity in found if entity["@type"] == "CreateAction" and entity["@id"] != "#run"]

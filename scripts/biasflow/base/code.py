@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-PACKAGE = "scripts"
+FOLDER = "scripts"  # of the project, in which its modules lie
+OURS = ("biasflow", "_rule")
 
 
 def code_files(script: str | Path, root: str | Path) -> list[Path]:
-    """`script`, every module of the package `scripts` that it imports, directly or through others, and the files that
+    """`script`, every module of this project that it imports, directly or through others, and the files that
     these name in calls of `base.shipped.shipped`; sorted.
 
     Found by reading the source, without running anything. Standard and installed modules are left out: the software
@@ -38,8 +39,8 @@ def code_digest(scripts: Iterable[str | Path], root: str | Path) -> str:
 
 
 def module_file(name: str, root: str | Path) -> Path:
-    """The file of a module of this project: "scripts.biasflow.erasers.pca" -> scripts/biasflow/erasers/pca.py."""
-    path = Path(root).joinpath(*name.split("."))
+    """The file of a module of this project: "biasflow.erasers.pca" -> scripts/biasflow/erasers/pca.py."""
+    path = Path(root).joinpath(FOLDER, *name.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
@@ -61,10 +62,11 @@ def _reached(path: Path, root: Path) -> tuple[Path, ...]:
 def _files(name: str, root: Path) -> list[Path]:
     """The module `name` and the __init__.py of the packages around it, as far as they are files of the project."""
     parts = name.split(".")
-    if parts[0] != PACKAGE:
+    if parts[0] not in OURS:
         return []
-    packages = [root.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)]
-    candidates = [*packages, root.joinpath(*parts).with_suffix(".py")]
+    folder = root / FOLDER
+    packages = [folder.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)]
+    candidates = [*packages, folder.joinpath(*parts).with_suffix(".py")]
     return [file for file in candidates if file.is_file()]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 PART = ".part"  # how names of unfinished files and folders end
 

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
-from scripts.biasflow.base.errors import BiasflowError, headline
-from scripts.biasflow.base.files import sha256, whole_file
+from biasflow.base.errors import BiasflowError, headline
+from biasflow.base.files import sha256, whole_file
 
 RECORD = ".provenance.json"  # what is added to the name of a result
 _FINAL = re.compile(r" CRITICAL biasflow: rule \S+ failed: (?P<message>.*)")

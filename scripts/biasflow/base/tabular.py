@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import whole_file
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import whole_file
 
 FLOAT = "%.10g"
 

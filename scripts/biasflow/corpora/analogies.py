@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_text
 
 SECTION = "family"
 

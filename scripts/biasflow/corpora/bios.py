@@ -7,10 +7,10 @@ from typing import Literal
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.bios_records import COLUMNS as COLUMNS
-from scripts.biasflow.corpora.bios_records import read_biographies
-from scripts.biasflow.corpora.records import refuse
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.bios_records import COLUMNS as COLUMNS
+from biasflow.corpora.bios_records import read_biographies
+from biasflow.corpora.records import refuse
 
 PROFESSIONS = (
     "accountant", "architect", "attorney", "chiropractor", "comedian", "composer", "dentist", "dietitian", "dj",

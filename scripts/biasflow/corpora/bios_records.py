@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.records import of_objects, one_line, read_records, refuse
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.records import of_objects, one_line, read_records, refuse
 
 # Our column -> what a file may call it, the first that is there counts.
 NAMES_OF = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 CONFIG = Path(__file__).parents[3] / "config"
 MANIFEST = "MANIFEST.tsv"  # of a mirror: its files with size and sha256

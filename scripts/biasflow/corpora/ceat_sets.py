@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.base.shipped import shipped
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
-from scripts.biasflow.planted.association import PLANTED, planted_test
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.shipped import shipped
+from biasflow.base.tabular import read_text_csv
+from biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
+from biasflow.planted.association import PLANTED, planted_test
 
 WORDS = shipped("config/ceat_words.csv")
 COLUMNS = ("test", "role", "set_name", "word")

@@ -13,8 +13,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal, Self
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.base.files import whole_file
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.files import whole_file
 
 Span = tuple[int, int]  # numbers of its first and of its last word in the document, from 0
 Clusters = tuple[tuple[Span, ...], ...]

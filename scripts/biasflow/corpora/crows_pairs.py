@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.records import read_records, refuse
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.records import read_records, refuse
 
 COLUMNS = {"sent_more": "first", "sent_less": "second", "stereo_antistereo": "direction", "bias_type": "bias_type"}
 DIRECTIONS = ("stereo", "antistereo")

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text
-from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
-from scripts.biasflow.corpora.seat import DENSRAY_TESTS, AssociationTest, densray_tests, read_association_test
-from scripts.biasflow.planted.association import PLANTED, planted_test
-from scripts.biasflow.planted.world import load_world
-from scripts.biasflow.text.occupation_templates import MASK, PRONOUNS, occupation_sentences
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_text
+from biasflow.corpora.professions import read_chinese_professions, read_professions
+from biasflow.corpora.seat import DENSRAY_TESTS, AssociationTest, densray_tests, read_association_test
+from biasflow.planted.association import PLANTED, planted_test
+from biasflow.planted.world import load_world
+from biasflow.text.occupation_templates import MASK, PRONOUNS, occupation_sentences
 
 PLANTED_OCCUPATIONS = "planted-occupations"  # for the log-odds, which are compared with the planted shares of women
 # Set of occupations -> external file and template of `occupation_sentences`; the planted sets need no file.

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text, whole_file
-from scripts.biasflow.corpora.plain_text import read_texts
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_text, whole_file
+from biasflow.corpora.plain_text import read_texts
 
 
 def check_documents(documents: Sequence[Sequence[str]], source: str) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import sha256, whole_file
-from scripts.biasflow.corpora.catalogue import MANIFEST, Entry
-from scripts.biasflow.corpora.form import check_form, refuse_page
-from scripts.biasflow.corpora.lock import agree
-from scripts.biasflow.corpora.origins import VERIFIED_BY, Origin
-from scripts.biasflow.corpora.transfer import Limits, PassingError, Retry, download
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import sha256, whole_file
+from biasflow.corpora.catalogue import MANIFEST, Entry
+from biasflow.corpora.form import check_form, refuse_page
+from biasflow.corpora.lock import agree
+from biasflow.corpora.origins import VERIFIED_BY, Origin
+from biasflow.corpora.transfer import Limits, PassingError, Retry, download
 
 log = logging.getLogger(__name__)
 

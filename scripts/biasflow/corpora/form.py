@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 _PAGES = (b"<!doctype html", b"<html")
 PAGE = "an HTML page came instead of the file: a login page, or the message of a proxy"
@@ -20,7 +20,7 @@ def refuse_page(path: str | Path) -> None:
 def check_form(path: str | Path, *, parquet: bool, columns: Collection[str], rows: int | None) -> None:
     """BiasflowError unless the file can be read (as Parquet: its magic bytes and footer; else as separated text or JSON
     lines, whole), has these columns and, where that is known, so many rows. Other contents of that form pass."""
-    from scripts.biasflow.corpora.records import read_records  # slow to load, and most files have a sha256
+    from biasflow.corpora.records import read_records  # slow to load, and most files have a sha256
 
     with open(path, "rb") as stream:
         magic = stream.read(4)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.records import read_records, refuse
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.records import read_records, refuse
 
 STEREOTYPES = range(1, 17)  # 1 to 7 are about women, 8 to 16 about men
 # As released for masked language models; {s} is the sentence, {who} who says it.

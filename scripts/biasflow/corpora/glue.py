@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import sha256
-from scripts.biasflow.corpora.nli import LABELS, NO_GOLD_LABEL
-from scripts.biasflow.corpora.records import read_records, refuse
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import sha256
+from biasflow.corpora.nli import LABELS, NO_GOLD_LABEL
+from biasflow.corpora.records import read_records, refuse
 
 log = logging.getLogger(__name__)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_json, read_text, sha256, whole_folder
-from scripts.biasflow.corpora.form import refuse_page
-from scripts.biasflow.corpora.lock import agree
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_json, read_text, sha256, whole_folder
+from biasflow.corpora.form import refuse_page
+from biasflow.corpora.lock import agree
 
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json")  # any one of them makes a tokenizer
 WEIGHTS_INDEX = "model.safetensors.index.json"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.records import read_records
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.records import read_records
 
 NEEDED = ["profession", "share_of_women"]
 COLUMNS = ["profession", "bls_occupation", "share_of_women", "year", "source", "note"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import whole_file
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import whole_file
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import read_text_csv, write_csv
-from scripts.biasflow.corpora.records import read_records, refuse
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import read_text_csv, write_csv
+from biasflow.corpora.records import read_records, refuse
 
 LABELS = ("entailment", "neutral", "contradiction")  # in the order of the hub's numbers
 TEXTS = ("premise", "hypothesis")

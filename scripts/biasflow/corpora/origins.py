@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scripts.biasflow.base.provenance import RECORD
+from biasflow.base.provenance import RECORD
 
 if TYPE_CHECKING:  # slow to load, and a download needs none
     import pandas as pd

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 from textwrap import shorten
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 OPENERS: dict[str, Callable] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 FIELDS = ("body", "text")  # Reddit comments have a body

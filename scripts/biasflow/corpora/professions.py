@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_json, read_text
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_json, read_text
 
 ENGLISH_NAME = re.compile(r"[a-z]+(_[a-z]+)*")
 CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]+")

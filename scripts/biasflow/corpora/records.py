@@ -10,7 +10,7 @@ from typing import TextIO
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 60  # characters of a value in a message

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_json, read_text
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_json, read_text
 
 ROLES = {"X": "targ1", "Y": "targ2", "A": "attr1", "B": "attr2"}
 WORD_TESTS = ("weat6", "weat6b", "weat7", "weat7b", "weat8", "weat8b")

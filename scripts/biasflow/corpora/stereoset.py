@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_json
-from scripts.biasflow.corpora.records import read_records
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_json
+from biasflow.corpora.records import read_records
 
 log = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from tqdm import tqdm
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, InvalidHeader, NewConnectionError, ProxyError
 from urllib3.util import Retry as RetryAfter
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import Entry
-from scripts.biasflow.corpora.form import PAGE
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import Entry
+from biasflow.corpora.form import PAGE
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text
-from scripts.biasflow.corpora.plain_text import parquet_texts
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_text
+from biasflow.corpora.plain_text import parquet_texts
 
 ENGLISH_WIKIPEDIA = "english-wikipedia"  # a sharded data set of the catalogue
 CHARACTERS = 1_000_000  # of the hub's file a small part does

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 TITLE = re.compile(r"= (?!=).*(?<!=) =")
 UNKNOWN = "<unk>"

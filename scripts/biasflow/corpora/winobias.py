@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.shipped import shipped
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.corpora.conll import Document, Span, read_conll
+from biasflow.base.errors import BiasflowError
+from biasflow.base.shipped import shipped
+from biasflow.base.tabular import read_text_csv
+from biasflow.corpora.conll import Document, Span, read_conll
 
 PROFESSIONS = shipped("config/winobias_professions.csv")
 STEREOTYPES = ("M", "F")

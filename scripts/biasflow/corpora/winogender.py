@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.records import read_records, refuse
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.records import read_records, refuse
 
 GENDERS = ("male", "female")  # the third sentence has "they", and often another form of the verb
 PARTS = ("occupation", "participant")  # whom the pronoun stands for, by the number in a sentence's name

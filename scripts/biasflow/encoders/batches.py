@@ -10,9 +10,9 @@ import torch
 from torch import nn
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.encoders.taps import name_of
+from biasflow.base.errors import BiasflowError
+from biasflow.base.progress import progress
+from biasflow.encoders.taps import name_of
 
 BLOCK = 50  # batches that are sorted by length together
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 from transformers import TrainerCallback
 
-from scripts.biasflow.base.code import code_digest
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.provenance import versions
-from scripts.biasflow.base.shipped import ROOT
-from scripts.biasflow.encoders.precision import on_gpu
+from biasflow.base.code import code_digest
+from biasflow.base.errors import BiasflowError
+from biasflow.base.provenance import versions
+from biasflow.base.shipped import ROOT
+from biasflow.encoders.precision import on_gpu
 
 COMPUTING = ("numpy", "torch", "transformers", "tokenizers", "accelerate")  # libraries whose numbers a training has
 COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk

@@ -8,16 +8,16 @@ import numpy as np
 from datasets import Dataset
 from transformers import DataCollatorForLanguageModeling, PrinterCallback, Trainer
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.base.files import read_text, whole_folder
-from scripts.biasflow.encoders.batches import shortened
-from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.examples import blocks_of
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.precision import on_gpu, trained_in
-from scripts.biasflow.encoders.recipes import RECIPES, SWAPPED
-from scripts.biasflow.encoders.taps import set_dropout
-from scripts.biasflow.encoders.training_arguments import training_arguments
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.files import read_text, whole_folder
+from biasflow.encoders.batches import shortened
+from biasflow.encoders.device import resolve_device
+from biasflow.encoders.examples import blocks_of
+from biasflow.encoders.load import load_encoder
+from biasflow.encoders.precision import on_gpu, trained_in
+from biasflow.encoders.recipes import RECIPES, SWAPPED
+from biasflow.encoders.taps import set_dropout
+from biasflow.encoders.training_arguments import training_arguments
 
 
 def continue_encoder(

@@ -5,8 +5,8 @@ import platform
 
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.base.gpus import VISIBLE, take_gpu
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.gpus import VISIBLE, take_gpu
 
 
 def resolve_device(name: str, *, gpus: int = 0) -> torch.device:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.erasers.eraser import Eraser
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import taps
+from biasflow.erasers.eraser import Eraser
 
 Edits = Iterable[tuple[str, Eraser]]  # (place, eraser), as `edited` takes them
 

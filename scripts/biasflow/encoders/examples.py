@@ -7,8 +7,8 @@ from itertools import chain
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.batches import grouped_by_length
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.batches import grouped_by_length
 
 IGNORED = -100  # label of a position that the masked-LM loss leaves out
 IS_NEXT, IS_RANDOM = 0, 1  # transformers' labels of the next-sentence head

@@ -9,13 +9,13 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.encoders.batches import Found, over_batches, shortened
-from scripts.biasflow.encoders.linear_head import save_head
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.precision import half, on_gpu
-from scripts.biasflow.encoders.tokens import Tokens, load_tokens, tokenise
+from biasflow.base.errors import BiasflowError
+from biasflow.base.progress import progress
+from biasflow.encoders.batches import Found, over_batches, shortened
+from biasflow.encoders.linear_head import save_head
+from biasflow.encoders.load import load_encoder
+from biasflow.encoders.precision import half, on_gpu
+from biasflow.encoders.tokens import Tokens, load_tokens, tokenise
 
 CHUNK = 16_384  # texts that are sorted by length together
 

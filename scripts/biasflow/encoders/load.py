@@ -28,8 +28,8 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.encoders.stored import check_stored
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.encoders.stored import check_stored
 
 Head = Literal["pretraining", "next_sentence", "masked_lm", "classification", "none"]
 CLASSES = {  # by head: what loads it, and the configurations that can have it

@@ -3,7 +3,7 @@
 import torch
 from transformers import BatchEncoding, PreTrainedModel
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 
 def logits_at(model: PreTrainedModel, batch: BatchEncoding, chosen: torch.Tensor) -> torch.Tensor:

@@ -10,7 +10,7 @@ i counts from 0; negative i counts from the last layer. A method may also say: a
 
 import re
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.errors import AbsentError, BiasflowError
 
 PLACE = re.compile(r"pooled|layer\[(?P<layer>-?\d+)\](?P<part>\.cls|\.attention\.(?:query|key|value))?")
 ALL, EACH, LAST, LAST_CLS, POOLED = "all", "each", "last", "last.cls", "pooled"

@@ -31,13 +31,13 @@ from transformers import (
 )
 from transformers.masking_utils import create_bidirectional_mask
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.documents import check_documents
-from scripts.biasflow.encoders.checkpoints import FromTimeToTime, claim, computed_by, last_checkpoint
-from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, mask_tokens, pack
-from scripts.biasflow.encoders.precision import full, half, on_gpu, trained_in
-from scripts.biasflow.encoders.training_arguments import training_arguments
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.documents import check_documents
+from biasflow.encoders.checkpoints import FromTimeToTime, claim, computed_by, last_checkpoint
+from biasflow.encoders.device import resolve_device
+from biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, mask_tokens, pack
+from biasflow.encoders.precision import full, half, on_gpu, trained_in
+from biasflow.encoders.training_arguments import training_arguments
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 2000  # documents kept for the final metrics

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from torch import nn
 
-from scripts.biasflow.encoders import places, taps
-from scripts.biasflow.encoders.edit import Edits
+from biasflow.encoders import places, taps
+from biasflow.encoders.edit import Edits
 
 Outputs = Mapping[int, object]  # number of a layer -> what it returned
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_json
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_json
 
 WEIGHTS = "model*.safetensors"  # what transformers loads; other files of tensors may lie beside them
 CODE = "auto_map"  # where transformers finds classes in a folder's own code

@@ -13,9 +13,9 @@ from operator import attrgetter
 import torch
 from torch import nn
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.encoders import places
-from scripts.biasflow.encoders.precision import as_trained, full
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.encoders import places
+from biasflow.encoders.precision import as_trained, full
 
 
 def _finish_bert(layer: nn.Module, context: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:

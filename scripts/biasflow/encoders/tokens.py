@@ -12,8 +12,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import whole_file
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import whole_file
 
 TOGETHER = 1000  # texts that are tokenised at once
 BOUNDS, CUT = "bounds", "cut"  # arrays of the file beside the columns

@@ -4,9 +4,9 @@ import math
 
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.directions import each_head, leading
-from scripts.biasflow.erasers.eraser import Eraser
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers.directions import each_head, leading
+from biasflow.erasers.eraser import Eraser
 
 
 @each_head

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.directions import check_components, checked_vectors, each_head, leading
-from scripts.biasflow.erasers.eraser import Eraser
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers.directions import check_components, checked_vectors, each_head, leading
+from biasflow.erasers.eraser import Eraser
 
 CHUNK = 256  # rows that are compared with all others at once
 SAME = 1e-6  # vectors closer than this share of the root mean square distance from the mean count as equal

@@ -6,8 +6,8 @@ from functools import wraps
 import numpy as np
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.eraser import Eraser
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers.eraser import Eraser
 
 Vectors = torch.Tensor | np.ndarray  # what a fit takes
 

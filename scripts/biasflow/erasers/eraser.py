@@ -11,8 +11,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch.nn.functional import pad
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import whole_file
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import whole_file
 
 
 @dataclass(frozen=True, eq=False)

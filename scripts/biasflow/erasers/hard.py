@@ -2,9 +2,9 @@
 
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.directions import check_components, each_head, leading, shares
-from scripts.biasflow.erasers.eraser import Eraser
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers.directions import check_components, each_head, leading, shares
+from biasflow.erasers.eraser import Eraser
 
 
 @each_head

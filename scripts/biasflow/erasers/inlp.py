@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.directions import each_head, standardised
-from scripts.biasflow.erasers.eraser import Eraser
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers.directions import each_head, standardised
+from biasflow.erasers.eraser import Eraser
 
 TOLERANCE = 1e-3  # of the largest component of the gradient: the next classifier takes what this one leaves
 ITERATIONS = 10_000  # far more than a fit needs: it ends by its tolerance

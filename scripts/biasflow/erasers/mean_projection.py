@@ -2,9 +2,9 @@
 
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.directions import each_head
-from scripts.biasflow.erasers.eraser import Eraser
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers.directions import each_head
+from biasflow.erasers.eraser import Eraser
 
 
 @each_head

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import torch
 
-from scripts.biasflow.erasers.directions import check_components, each_head
-from scripts.biasflow.erasers.eraser import Eraser
+from biasflow.erasers.directions import check_components, each_head
+from biasflow.erasers.eraser import Eraser
 
 
 @each_head

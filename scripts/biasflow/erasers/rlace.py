@@ -4,9 +4,9 @@ import math
 
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.directions import check_components, each_head, leading, standardised
-from scripts.biasflow.erasers.eraser import Eraser
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers.directions import check_components, each_head, leading, standardised
+from biasflow.erasers.eraser import Eraser
 
 PENALTY = 1.0  # of half the squared length of the classifier's weights, beside its mean loss
 STEPS, FIRST, LAST = 200, 1.0, 1e-6  # most steps of the game, and the lengths of the first and of a last one

@@ -3,9 +3,9 @@
 import torch
 from torch.nn.functional import one_hot
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.directions import each_head
-from scripts.biasflow.erasers.eraser import Eraser
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers.directions import each_head
+from biasflow.erasers.eraser import Eraser
 
 
 @each_head

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.eraser import Eraser, load_erasers, load_metadata, save_erasers
-from scripts.biasflow.methods.grid import Setting, Subspaces, edits_of, name_of_setting, setting_named
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers.eraser import Eraser, load_erasers, load_metadata, save_erasers
+from biasflow.methods.grid import Setting, Subspaces, edits_of, name_of_setting, setting_named
 
 if TYPE_CHECKING:  # readouts stand on methods, not these on them
-    from scripts.biasflow.readouts.source import Source
+    from biasflow.readouts.source import Source
 
 CARRIED = "methods.safetensors"  # in the folder of a model that was trained with a method active
 NONE, NO_SETTING = "none", "-"  # the method that leaves a model as it is; the setting of a method that has but one

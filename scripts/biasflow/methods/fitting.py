@@ -12,15 +12,15 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError, check_choice
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.encoders import places, taps
-from scripts.biasflow.encoders.edit import Edits
-from scripts.biasflow.erasers import random
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.arrays import States
-from scripts.biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted, Grid, Specification
-from scripts.biasflow.methods.grid import (
+from biasflow.base.errors import AbsentError, BiasflowError, check_choice
+from biasflow.base.progress import progress
+from biasflow.encoders import places, taps
+from biasflow.encoders.edit import Edits
+from biasflow.erasers import random
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.arrays import States
+from biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted, Grid, Specification
+from biasflow.methods.grid import (
     ATTENTION,
     BEFORE,
     LAST,
@@ -33,7 +33,7 @@ from scripts.biasflow.methods.grid import (
     edits_of,
     upstreams,
 )
-from scripts.biasflow.methods.states import VectorSource, pair_states, task_vectors, word_states
+from biasflow.methods.states import VectorSource, pair_states, task_vectors, word_states
 
 WORDS, PAIRS, TASK = "words", "pairs", "task"  # what can be fitted to; SENTENCE_DEBIAS has pairs of its own
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 if TYPE_CHECKING:  # the workflow is planned with the names of the settings, and without torch
-    from scripts.biasflow.erasers.eraser import Eraser
+    from biasflow.erasers.eraser import Eraser
 
 LEVELS = ("base", "sentence-debias", "sent", "layer-12", "layer-11", "layer-11+attention")
 

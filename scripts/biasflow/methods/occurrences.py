@@ -9,8 +9,8 @@ import pandas as pd
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.batches import encode, longest_input, require_offsets
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.batches import encode, longest_input, require_offsets
 
 MASCULINE, FEMININE = GENDERS = ("masculine", "feminine")
 BLOCK = 1000  # sentences that are tokenised at once while occurrences are looked for

@@ -6,11 +6,11 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from scripts.biasflow.encoders.edit import EditReport, edited
-from scripts.biasflow.encoders.precision import as_trained, full
-from scripts.biasflow.encoders.resume import Outputs, recorded, resumed, untouched_layers
-from scripts.biasflow.encoders.taps import layers
-from scripts.biasflow.methods.fitted import NO_SETTING, Active
+from biasflow.encoders.edit import EditReport, edited
+from biasflow.encoders.precision import as_trained, full
+from biasflow.encoders.resume import Outputs, recorded, resumed, untouched_layers
+from biasflow.encoders.taps import layers
+from biasflow.methods.fitted import NO_SETTING, Active
 
 Reports = dict[str, EditReport]
 

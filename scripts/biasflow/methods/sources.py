@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scripts.biasflow.corpora.documents import read_sentences
-from scripts.biasflow.text.gendered_words import read_gendered_words
-from scripts.biasflow.text.sentence_pairs import load_sentence_pairs
+from biasflow.corpora.documents import read_sentences
+from biasflow.text.gendered_words import read_gendered_words
+from biasflow.text.sentence_pairs import load_sentence_pairs
 
 Files = Mapping[str, Sequence[str | Path]]
 

@@ -15,15 +15,15 @@ import torch
 from torch import nn
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import at_occurrences, encode, over_batches, padded
-from scripts.biasflow.encoders.edit import Edits, edited, watched
-from scripts.biasflow.encoders.places import LAST_CLS, POOLED, has_tokens
-from scripts.biasflow.encoders.precision import as_trained
-from scripts.biasflow.methods.arrays import States, allocate
-from scripts.biasflow.methods.occurrences import FEMININE, Occurrences, find_occurrences_for
-from scripts.biasflow.text.sentence_pairs import check_pairs
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import taps
+from biasflow.encoders.batches import at_occurrences, encode, over_batches, padded
+from biasflow.encoders.edit import Edits, edited, watched
+from biasflow.encoders.places import LAST_CLS, POOLED, has_tokens
+from biasflow.encoders.precision import as_trained
+from biasflow.methods.arrays import States, allocate
+from biasflow.methods.occurrences import FEMININE, Occurrences, find_occurrences_for
+from biasflow.text.sentence_pairs import check_pairs
 
 Which = Mapping[bool, object]  # whether a place has tokens -> which states of a batch, as an index
 Rows = Mapping[bool, np.ndarray]  # whether a place has tokens -> their row numbers

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import nn
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import places, taps
-from scripts.biasflow.encoders.edit import EditReport, edited, watched
-from scripts.biasflow.encoders.precision import as_trained, full
-from scripts.biasflow.methods.fitted import NO_SETTING, NONE, Fitted
-from scripts.biasflow.methods.grid import (
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import places, taps
+from biasflow.encoders.edit import EditReport, edited, watched
+from biasflow.encoders.precision import as_trained, full
+from biasflow.methods.fitted import NO_SETTING, NONE, Fitted
+from biasflow.methods.grid import (
     ATTENTION,
     BASE,
     BEFORE,
@@ -28,7 +28,7 @@ from scripts.biasflow.methods.grid import (
     name_of_setting,
     place_of,
 )
-from scripts.biasflow.methods.passes import Reports, add_report, passes
+from biasflow.methods.passes import Reports, add_report, passes
 
 
 class _ReachedError(Exception):

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import AbsentError
-from scripts.biasflow.metrics.training import facts_of
-from scripts.biasflow.tasks import TOLD
+from biasflow.base.errors import AbsentError
+from biasflow.metrics.training import facts_of
+from biasflow.tasks import TOLD
 
 
 def score(path: str | Path) -> pd.DataFrame:

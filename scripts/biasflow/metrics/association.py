@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.metrics.bootstrap import interval, weighted_mean
-from scripts.biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
-from scripts.biasflow.readouts.files import METHOD, load_arrays
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.metrics.bootstrap import interval, weighted_mean
+from biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
+from biasflow.readouts.files import METHOD, load_arrays
 
 ALTERNATIVES = ("greater", "less", "two-sided")
 TIES = ("strict", "inclusive")

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import scipy  # whose scipy.stats takes a second to load, and does so where it is first used
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.bec_pro import BOTH, FEMALE, MALE, PERSON
-from scripts.biasflow.corpora.bec_pro import PROFESSION_GENDERS as GROUPS
-from scripts.biasflow.metrics.bootstrap import interval
-from scripts.biasflow.metrics.items import SUMMARY, score_items
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.bec_pro import BOTH, FEMALE, MALE, PERSON
+from biasflow.corpora.bec_pro import PROFESSION_GENDERS as GROUPS
+from biasflow.metrics.bootstrap import interval
+from biasflow.metrics.items import SUMMARY, score_items
 
 SENTENCE = ["template", "pair", "profession", "profession_gender", "gender"]
 ITEM = [*SENTENCE, "masked", "log_p"]

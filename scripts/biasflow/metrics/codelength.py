@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.metrics.bootstrap import share_interval
-from scripts.biasflow.readouts.files import METHOD, load_table
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.metrics.bootstrap import share_interval
+from biasflow.readouts.files import METHOD, load_table
 
 if TYPE_CHECKING:
     import torch
@@ -81,7 +81,7 @@ def online_codelength(
 
     Source: Orgad et al. (2022), section 4.1 and released code. Raises BiasflowError as `readouts.probe.send` and for
     rows that do not fit."""
-    from scripts.biasflow.readouts.probe import Code, send, stacked  # brings torch
+    from biasflow.readouts.probe import Code, send, stacked  # brings torch
 
     check_choice("units", units, UNITS)
     check_choice("keep", keep, CHECKPOINTS)

@@ -32,10 +32,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import ndtr  # scipy.stats would take a second to load
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.metrics.bootstrap import interval
-from scripts.biasflow.readouts.cosines import drawn_cosines
-from scripts.biasflow.readouts.files import METHOD, load_arrays
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.metrics.bootstrap import interval
+from biasflow.readouts.cosines import drawn_cosines
+from biasflow.readouts.files import METHOD, load_arrays
 
 ORDERS = ("concepts", "genders")
 VARIANCES = ("spread", "sampling")

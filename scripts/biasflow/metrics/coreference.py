@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import Clusters, Document, read_conll, without_singletons
-from scripts.biasflow.metrics.bootstrap import RESAMPLES, SEED, interval
-from scripts.biasflow.readouts.predicted_clusters import TEST, load_clusters
-from scripts.biasflow.tasks.coreference.f1 import METRICS as METRICS
-from scripts.biasflow.tasks.coreference.f1 import agreement as agreement
-from scripts.biasflow.tasks.coreference.f1 import conll_average
-from scripts.biasflow.tasks.coreference.f1 import conll_f1 as conll_f1
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import Clusters, Document, read_conll, without_singletons
+from biasflow.metrics.bootstrap import RESAMPLES, SEED, interval
+from biasflow.readouts.predicted_clusters import TEST, load_clusters
+from biasflow.tasks.coreference.f1 import METRICS as METRICS
+from biasflow.tasks.coreference.f1 import agreement as agreement
+from biasflow.tasks.coreference.f1 import conll_average
+from biasflow.tasks.coreference.f1 import conll_f1 as conll_f1
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.crows_pairs import DIRECTIONS
-from scripts.biasflow.metrics.bootstrap import interval
-from scripts.biasflow.metrics.items import SUMMARY, score_items
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.crows_pairs import DIRECTIONS
+from biasflow.metrics.bootstrap import interval
+from biasflow.metrics.items import SUMMARY, score_items
 
 Reading = Literal["exact", "released", "aul"]
 MASKINGS = {"exact": "shared", "released": "shared", "aul": "nothing"}  # reading -> what is masked for it

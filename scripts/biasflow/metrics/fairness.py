@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError, check_choice
 
 MASCULINE, FEMININE = 0, 1
 AGGREGATES = ("absdiff", "sum")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.readouts.files import METHOD, load_table
+from biasflow.readouts.files import METHOD, load_table
 
 
 def score(path: str | Path) -> pd.DataFrame:

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.glue import glue_task
-from scripts.biasflow.metrics.bootstrap import RESAMPLES, SEED, drawn_tables, ends, share_interval
-from scripts.biasflow.metrics.labels import numbered, numbers_of
-from scripts.biasflow.readouts.files import load_arrays
-from scripts.biasflow.results.statistics import row_correlations
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.glue import glue_task
+from biasflow.metrics.bootstrap import RESAMPLES, SEED, drawn_tables, ends, share_interval
+from biasflow.metrics.labels import numbered, numbers_of
+from biasflow.readouts.files import load_arrays
+from biasflow.results.statistics import row_correlations
 
 # The official metrics where accuracy is not the only one. The F1 of MRPC and QQP is that of their second class.
 OFFICIAL = {

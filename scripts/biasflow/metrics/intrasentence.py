@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.stereoset import LABELS
-from scripts.biasflow.metrics.bootstrap import interval
-from scripts.biasflow.metrics.items import SUMMARY, score_items
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.stereoset import LABELS
+from biasflow.metrics.bootstrap import interval
+from biasflow.metrics.items import SUMMARY, score_items
 
 ITEM = ["item", "target", "label", "filling", "log_p"]
 NAMES = ("intrasentence_stereotype_score", "intrasentence_language_model_score", "intrasentence_icat")

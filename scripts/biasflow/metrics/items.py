@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.readouts.files import METHOD, load_table
+from biasflow.base.errors import BiasflowError
+from biasflow.readouts.files import METHOD, load_table
 
 SUMMARY = ["metric", "part", "variant", "value", "n", "low", "high"]  # columns of a summary
 

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 
 def numbered(names: Sequence[str]) -> dict[Hashable, int]:

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.bootstrap import interval, weighted_mean
-from scripts.biasflow.metrics.occtmp import pronouns
-from scripts.biasflow.planted.world import load_world
-from scripts.biasflow.readouts.files import METHOD
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.bootstrap import interval, weighted_mean
+from biasflow.metrics.occtmp import pronouns
+from biasflow.planted.world import load_world
+from biasflow.readouts.files import METHOD
 
 
 @dataclass(frozen=True)

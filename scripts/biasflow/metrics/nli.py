@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.corpora.nli import LABELS as CLASSES
-from scripts.biasflow.metrics.bootstrap import interval, weighted_mean
-from scripts.biasflow.metrics.labels import numbered, numbers_of
-from scripts.biasflow.readouts.files import load_arrays
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.corpora.nli import LABELS as CLASSES
+from biasflow.metrics.bootstrap import interval, weighted_mean
+from biasflow.metrics.labels import numbered, numbers_of
+from biasflow.readouts.files import load_arrays
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES
 GENDERS = ("masculine", "feminine")

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.bootstrap import interval, weighted_mean
-from scripts.biasflow.readouts.files import METHOD, load_table
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.bootstrap import interval, weighted_mean
+from biasflow.readouts.files import METHOD, load_table
 
 MASCULINE, FEMININE = "masculine", "feminine"
 EXPECTED = 0.7  # the paper: above it an encoder has learned that a pronoun is likely in the place of the mask

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.metrics import fairness
-from scripts.biasflow.metrics.bootstrap import SEED, drawn_tables, ends
-from scripts.biasflow.readouts.files import METHOD, load_table
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import read_text_csv
+from biasflow.metrics import fairness
+from biasflow.metrics.bootstrap import SEED, drawn_tables, ends
+from biasflow.readouts.files import METHOD, load_table
 
 # Where the share of women in a profession is taken from: the training split (what the paper says), the test split
 # (what its code does), or US labour statistics (its figure 7).

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.bootstrap import interval
-from scripts.biasflow.readouts.files import METHOD, load_table
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.bootstrap import interval
+from biasflow.readouts.files import METHOD, load_table
 
 RELEASED_BATCH = 4  # blocks whose mean loss counts as one in the released form, whatever batch the model runs with
 

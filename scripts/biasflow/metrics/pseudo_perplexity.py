@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.perplexity import checked_losses, exp, ratio_interval
-from scripts.biasflow.readouts.files import METHOD, load_table
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.perplexity import checked_losses, exp, ratio_interval
+from biasflow.readouts.files import METHOD, load_table
 
 
 def pseudo_perplexity(log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:

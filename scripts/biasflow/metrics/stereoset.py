@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.bootstrap import ENDS, SEED, interval, share_interval, weighted_mean
-from scripts.biasflow.readouts.files import METHOD, load_table
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.bootstrap import ENDS, SEED, interval, share_interval, weighted_mean
+from biasflow.readouts.files import METHOD, load_table
 
 STEREOTYPE, ANTI, UNRELATED = LABELS = ("stereotype", "anti-stereotype", "unrelated")
 SENTENCE = ["triple", "label", "swapped"]

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_text
 
 NEEDED = ("method", "validation_metric", "validation_score", "train", "validation", "cut")
 FOR_NOTHING = {"conll_f1": 0.0}  # the score of who predicts nothing at all; of classes it is the commonest one's share

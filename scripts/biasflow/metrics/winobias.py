@@ -15,15 +15,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.corpora.conll import Clusters, Span
-from scripts.biasflow.corpora.winobias import PRONOUNS, Sentence, professions, professions_in, read_pairs
-from scripts.biasflow.metrics import fairness
-from scripts.biasflow.metrics.bootstrap import share_interval
-from scripts.biasflow.metrics.coreference import document_counts, f1_difference, f1_scores
-from scripts.biasflow.metrics.occupation import LABOUR, NA, Tables, occupation_rows
-from scripts.biasflow.readouts.predicted_clusters import ANTI, PRO, load_clusters
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.tabular import read_text_csv
+from biasflow.corpora.conll import Clusters, Span
+from biasflow.corpora.winobias import PRONOUNS, Sentence, professions, professions_in, read_pairs
+from biasflow.metrics import fairness
+from biasflow.metrics.bootstrap import share_interval
+from biasflow.metrics.coreference import document_counts, f1_difference, f1_scores
+from biasflow.metrics.occupation import LABOUR, NA, Tables, occupation_rows
+from biasflow.readouts.predicted_clusters import ANTI, PRO, load_clusters
 
 NONE = "None"
 READINGS = ("tokens", "released")

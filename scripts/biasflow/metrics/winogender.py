@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.winogender import GENDERS, PARTS, SHARES
-from scripts.biasflow.metrics.bootstrap import interval, weighted_mean
-from scripts.biasflow.metrics.items import SUMMARY, score_items
-from scripts.biasflow.results.statistics import correlation
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.winogender import GENDERS, PARTS, SHARES
+from biasflow.metrics.bootstrap import interval, weighted_mean
+from biasflow.metrics.items import SUMMARY, score_items
+from biasflow.results.statistics import correlation
 
 ITEM = ["item", "occupation", "refers_to", "gender", *SHARES, "log_p"]
 

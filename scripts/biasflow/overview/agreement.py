@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from scripts.biasflow.overview.judgements import COST, distances
-from scripts.biasflow.overview.maps import UNTOUCHED, name_of
-from scripts.biasflow.plan.blocks import RANDOM
-from scripts.biasflow.results.first_table import SETTINGS
-from scripts.biasflow.results.matrix import OWN, by_rows
-from scripts.biasflow.results.scores import NA
-from scripts.biasflow.results.statistics import cluster_interval, t_interval
+from biasflow.overview.judgements import COST, distances
+from biasflow.overview.maps import UNTOUCHED, name_of
+from biasflow.plan.blocks import RANDOM
+from biasflow.results.first_table import SETTINGS
+from biasflow.results.matrix import OWN, by_rows
+from biasflow.results.scores import NA
+from biasflow.results.statistics import cluster_interval, t_interval
 
 LEAST_ROWS = 5  # methods below which two measures are not said to agree
 LEAST_CLUSTERS = 3

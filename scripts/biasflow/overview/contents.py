@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from scripts.biasflow.overview.agreement import (
+from biasflow.overview.agreement import (
     LEAST_ROWS,
     agreement,
     conflicts,
@@ -18,14 +18,14 @@ from scripts.biasflow.overview.agreement import (
     observations,
     sentences,
 )
-from scripts.biasflow.overview.judgements import COST, DIFFERS, verdict
-from scripts.biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
-from scripts.biasflow.overview.tradeoff import Plot, plots
-from scripts.biasflow.plan.blocks import RANDOM
-from scripts.biasflow.plan.methods import control_of
-from scripts.biasflow.results.holes import NOT_RUN
-from scripts.biasflow.results.matrix import criticisms
-from scripts.biasflow.results.scores import NA, NONE
+from biasflow.overview.judgements import COST, DIFFERS, verdict
+from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
+from biasflow.overview.tradeoff import Plot, plots
+from biasflow.plan.blocks import RANDOM
+from biasflow.plan.methods import control_of
+from biasflow.results.holes import NOT_RUN
+from biasflow.results.matrix import criticisms
+from biasflow.results.scores import NA, NONE
 
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
 CONFLICTS = 10  # that are shown

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.results.viability import viable
+from biasflow.results.viability import viable
 
 DIFFERS, SAME, UNKNOWN = "differs from neutral", "does not differ from neutral", "no interval"
 COST = "cost"

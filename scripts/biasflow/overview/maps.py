@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.overview.judgements import COST, keeps, left
-from scripts.biasflow.registry import WITH
-from scripts.biasflow.results.first_table import SETTINGS
-from scripts.biasflow.results.matrix import OWN, PLAIN
-from scripts.biasflow.results.scores import NA, NONE
+from biasflow.overview.judgements import COST, keeps, left
+from biasflow.registry import WITH
+from biasflow.results.first_table import SETTINGS
+from biasflow.results.matrix import OWN, PLAIN
+from biasflow.results.scores import NA, NONE
 
 UNTOUCHED = "none (untouched)"
 ROW = ["strategy", "method", "setting"]

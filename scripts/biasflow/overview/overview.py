@@ -7,10 +7,10 @@ from pathlib import Path
 
 import jinja2
 
-from scripts.biasflow.base.files import whole_file
-from scripts.biasflow.base.shipped import shipped
-from scripts.biasflow.overview.contents import Contents
-from scripts.biasflow.overview.tradeoff import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
+from biasflow.base.files import whole_file
+from biasflow.base.shipped import shipped
+from biasflow.overview.contents import Contents
+from biasflow.overview.tradeoff import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
 
 PAGE = shipped("scripts/biasflow/overview/page")
 _TEMPLATES = jinja2.Environment(

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from scripts.biasflow.overview.judgements import COST, distances, pareto
-from scripts.biasflow.overview.maps import UNTOUCHED, Map
+from biasflow.overview.judgements import COST, distances, pareto
+from biasflow.overview.maps import UNTOUCHED, Map
 
 WIDTH, HEIGHT = 560, 340  # of the drawing, and the room that its axes take
 LEFT, RIGHT, TOP, BOTTOM = 62, 16, 14, 46

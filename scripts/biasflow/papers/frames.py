@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.results.scores import NA
+from biasflow.results.scores import NA
 
 RUN, NOT_ASKED = "run", "not asked for"
 NLI_SCORES = {  # column of the tables -> metric, dataset, variant

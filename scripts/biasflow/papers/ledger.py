@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.shipped import shipped
-from scripts.biasflow.papers.frames import NOT_ASKED, RUN, Run
-from scripts.biasflow.papers.paper import PaperText, load
-from scripts.biasflow.papers.published import printed_numbers
-from scripts.biasflow.results.rounding import Range, around, rounded
-from scripts.biasflow.results.tables import PUBLISHED
+from biasflow.base.shipped import shipped
+from biasflow.papers.frames import NOT_ASKED, RUN, Run
+from biasflow.papers.paper import PaperText, load
+from biasflow.papers.published import printed_numbers
+from biasflow.results.rounding import Range, around, rounded
+from biasflow.results.tables import PUBLISHED
 
 CAPTIONS = shipped("scripts/biasflow/papers/ledger.yaml")
 REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN = "reproduced", "off", "not comparable", "not run"

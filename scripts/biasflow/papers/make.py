@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from scripts.biasflow.base.errors import BiasflowError, headline
-from scripts.biasflow.base.files import whole_file
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.paper import PaperText, Target, load
-from scripts.biasflow.results.figures import save_figure
-from scripts.biasflow.results.tables import write_table
+from biasflow.base.errors import BiasflowError, headline
+from biasflow.base.files import whole_file
+from biasflow.papers.frames import Run
+from biasflow.papers.paper import PaperText, Target, load
+from biasflow.results.figures import save_figure
+from biasflow.results.tables import write_table
 
 NOTE = "note"  # in a table's attrs: what its caption says more in this run
 

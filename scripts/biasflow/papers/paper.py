@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.results.captions import first_sentence
+from biasflow.base.errors import BiasflowError
+from biasflow.results.captions import first_sentence
 
 HERE = Path(__file__).parent
 DECIMALS = 4

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.paper import HERE, PaperText
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.paper import HERE, PaperText
 
 _TEXT = ("level", "settings", "table", "example", "context_id", "stereoset_id", "label", "digest")
 _TEXT += ("task", "encoder", "method", "eraser", "setting", "places", "stage", "dataset", "metric", "variant", "source")

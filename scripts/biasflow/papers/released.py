@@ -3,9 +3,9 @@
 import pandas as pd
 import yaml
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.shipped import shipped
-from scripts.biasflow.results.scores import KEYS
+from biasflow.base.errors import BiasflowError
+from biasflow.base.shipped import shipped
+from biasflow.results.scores import KEYS
 
 ERRORS = shipped("scripts/biasflow/papers/released_errors.yaml")
 _TEXT = ("of", "error", "where", "here")

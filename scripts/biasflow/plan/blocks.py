@@ -4,10 +4,10 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.plan.methods import not_in_training
-from scripts.biasflow.plan.names import require
-from scripts.biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH, module_of
+from biasflow.base.errors import BiasflowError
+from biasflow.plan.methods import not_in_training
+from biasflow.plan.names import require
+from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH, module_of
 
 FINETUNED, PRETRAINED, RANDOM = "finetuned", "pretrained", "random"
 _EMPTY = {"task": None, "trainings": None, "metrics": [], "items": {}}

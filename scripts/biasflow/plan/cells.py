@@ -5,16 +5,16 @@ A pure function of the configuration and of what lies on disk (facts); rules loo
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, blocks_of
-from scripts.biasflow.plan.configuration import check_planted_texts
-from scripts.biasflow.plan.datasets import DATASETS, datasets_of, kinds_of
-from scripts.biasflow.plan.facts import Facts, depth, has_head, is_narrow, width
-from scripts.biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
-from scripts.biasflow.plan.methods import NONE, largest_rank, missing_layer, sources, unseen_setting
-from scripts.biasflow.plan.sources import EXTERNAL, given_files, is_external
-from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
-from scripts.biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
+from biasflow.base.errors import BiasflowError
+from biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, blocks_of
+from biasflow.plan.configuration import check_planted_texts
+from biasflow.plan.datasets import DATASETS, datasets_of, kinds_of
+from biasflow.plan.facts import Facts, depth, has_head, is_narrow, width
+from biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
+from biasflow.plan.methods import NONE, largest_rank, missing_layer, sources, unseen_setting
+from biasflow.plan.sources import EXTERNAL, given_files, is_external
+from biasflow.plan.tasks import Asked, TaskPlan, kind_of
+from biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
 
 # The part of the configuration that names the text of a readout.
 TEXTS = {

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import yaml
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text
-from scripts.biasflow.base.shipped import ROOT
-from scripts.biasflow.corpora.densray_sets import OCCUPATIONS
-from scripts.biasflow.plan.datasets import TEXTS
-from scripts.biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
-from scripts.biasflow.plan.names import require
-from scripts.biasflow.plan.paths import DATA_FOLDERS
-from scripts.biasflow.plan.sources import PLANTED, corpora, derived_encoders, derived_tasks, is_external, is_planted
-from scripts.biasflow.plan.tasks import TaskPlan
-from scripts.biasflow.plan.validation import Validator, fault
-from scripts.biasflow.registry import PACKAGE, PAPERS, TASKS
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_text
+from biasflow.base.shipped import ROOT
+from biasflow.corpora.densray_sets import OCCUPATIONS
+from biasflow.plan.datasets import TEXTS
+from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
+from biasflow.plan.names import require
+from biasflow.plan.paths import DATA_FOLDERS
+from biasflow.plan.sources import PLANTED, corpora, derived_encoders, derived_tasks, is_external, is_planted
+from biasflow.plan.tasks import TaskPlan
+from biasflow.plan.validation import Validator, fault
+from biasflow.registry import PACKAGE, PAPERS, TASKS
 
 MERGE = "tag:yaml.org,2002:merge"  # the key <<, which may stand more than once
 

@@ -6,15 +6,15 @@ real ones for any other."""
 
 from collections.abc import Callable, Mapping
 
-from scripts.biasflow.corpora.catalogue import Catalogue
-from scripts.biasflow.corpora.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
-from scripts.biasflow.corpora.seat import DENSRAY_TESTS
-from scripts.biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
-from scripts.biasflow.plan.jobs import Dataset, Files
-from scripts.biasflow.plan.paths import CORPORA, Paths, project_file
-from scripts.biasflow.plan.sources import PLANTED, is_planted, origin
-from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
-from scripts.biasflow.registry import METRICS, PACKAGE, TASKS
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.corpora.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
+from biasflow.corpora.seat import DENSRAY_TESTS
+from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
+from biasflow.plan.jobs import Dataset, Files
+from biasflow.plan.paths import CORPORA, Paths, project_file
+from biasflow.plan.sources import PLANTED, is_planted, origin
+from biasflow.plan.tasks import Asked, TaskPlan, kind_of
+from biasflow.registry import METRICS, PACKAGE, TASKS
 
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
 CHINESE_TEXT = "chinese-wikipedia"

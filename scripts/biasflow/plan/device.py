@@ -4,8 +4,8 @@ import importlib.metadata
 import shutil
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.gpus import gpus_here
+from biasflow.base.errors import BiasflowError
+from biasflow.base.gpus import gpus_here
 
 AUTO, CPU, CUDA = "auto", "cpu", "cuda"
 DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # of NVIDIA, of AMD, of Windows' subsystem

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
-from scripts.biasflow.encoders.recipes import RECIPES, SWAPPED
-from scripts.biasflow.plan.blocks import RANDOM
-from scripts.biasflow.plan.datasets import text_file
-from scripts.biasflow.plan.facts import Facts, has_head
-from scripts.biasflow.plan.jobs import NA, Model
-from scripts.biasflow.plan.paths import Paths
-from scripts.biasflow.plan.sources import corpora, given_files, is_external, local_files
-from scripts.biasflow.plan.tasks import kind_of
-from scripts.biasflow.registry import TASKS
+from biasflow.encoders.recipes import RECIPES, SWAPPED
+from biasflow.plan.blocks import RANDOM
+from biasflow.plan.datasets import text_file
+from biasflow.plan.facts import Facts, has_head
+from biasflow.plan.jobs import NA, Model
+from biasflow.plan.paths import Paths
+from biasflow.plan.sources import corpora, given_files, is_external, local_files
+from biasflow.plan.tasks import kind_of
+from biasflow.registry import TASKS
 
 ENCODER_FILES = ("config.json", "model.safetensors")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from jsonschema import FormatChecker
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import MANIFEST, Catalogue
-from scripts.biasflow.corpora.densray_sets import read_occupation_set
-from scripts.biasflow.plan.cells import Plan, plan
-from scripts.biasflow.plan.datasets import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import MANIFEST, Catalogue
+from biasflow.corpora.densray_sets import read_occupation_set
+from biasflow.plan.cells import Plan, plan
+from biasflow.plan.datasets import (
     AUTHORS_STIMULI,
     CHINESE_ARTICLES,
     CHINESE_TEXT,
@@ -20,14 +20,14 @@ from scripts.biasflow.plan.datasets import (
     context_files,
     fitting_files,
 )
-from scripts.biasflow.plan.encoders import Encoders
-from scripts.biasflow.plan.facts import Facts, gather
-from scripts.biasflow.plan.names import require
-from scripts.biasflow.plan.paths import CORPORA
-from scripts.biasflow.plan.sources import is_expanded
-from scripts.biasflow.plan.tasks import TaskPlan
-from scripts.biasflow.plan.validation import fault
-from scripts.biasflow.text.sentence_pairs import load_sentence_pairs
+from biasflow.plan.encoders import Encoders
+from biasflow.plan.facts import Facts, gather
+from biasflow.plan.names import require
+from biasflow.plan.paths import CORPORA
+from biasflow.plan.sources import is_expanded
+from biasflow.plan.tasks import TaskPlan
+from biasflow.plan.validation import fault
+from biasflow.text.sentence_pairs import load_sentence_pairs
 
 
 def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:

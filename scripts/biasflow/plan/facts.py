@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_json
-from scripts.biasflow.encoders.stored import WEIGHTS, check_stored
-from scripts.biasflow.plan.sources import given_files, is_external, local_folder, origin
-from scripts.biasflow.plan.tasks import TaskPlan
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_json
+from biasflow.encoders.stored import WEIGHTS, check_stored
+from biasflow.plan.sources import given_files, is_external, local_folder, origin
+from biasflow.plan.tasks import TaskPlan
 
 _NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
 _MASKED_LM = ("ForPreTraining", "ForMaskedLM")

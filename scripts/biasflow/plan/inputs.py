@@ -4,16 +4,16 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from scripts.biasflow.corpora.catalogue import Catalogue
-from scripts.biasflow.plan.encoders import Encoders
-from scripts.biasflow.plan.facts import Facts
-from scripts.biasflow.plan.items import items_of
-from scripts.biasflow.plan.jobs import Plan
-from scripts.biasflow.plan.paths import Paths
-from scripts.biasflow.plan.readings import Readings, Scores
-from scripts.biasflow.plan.tasks import Step, TaskPlan
-from scripts.biasflow.plan.trainings import Fits, Trainings
-from scripts.biasflow.registry import module_of
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.plan.encoders import Encoders
+from biasflow.plan.facts import Facts
+from biasflow.plan.items import items_of
+from biasflow.plan.jobs import Plan
+from biasflow.plan.paths import Paths
+from biasflow.plan.readings import Readings, Scores
+from biasflow.plan.tasks import Step, TaskPlan
+from biasflow.plan.trainings import Fits, Trainings
+from biasflow.registry import module_of
 
 Named = dict[str, object]
 

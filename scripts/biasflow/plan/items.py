@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scripts.biasflow.plan.jobs import Plan, Reading
-from scripts.biasflow.plan.paths import PRETRAINED, Paths
-from scripts.biasflow.plan.readings import reading_output, reading_path
-from scripts.biasflow.plan.tasks import TaskPlan
-from scripts.biasflow.registry import TRAINING
+from biasflow.plan.jobs import Plan, Reading
+from biasflow.plan.paths import PRETRAINED, Paths
+from biasflow.plan.readings import reading_output, reading_path
+from biasflow.plan.tasks import TaskPlan
+from biasflow.registry import TRAINING
 
 _PRINTED_READOUTS = ("next_sentence", "token_scores")
 _OF_FITS = ("explained_variance", "sentence_pairs")

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scripts.biasflow.plan.blocks import PRETRAINED, RANDOM, Block
-from scripts.biasflow.registry import READOUTS, TOGETHER, WITH
+from biasflow.plan.blocks import PRETRAINED, RANDOM, Block
+from biasflow.registry import READOUTS, TOGETHER, WITH
 
 NA = "-"
 RUN, NOT_RUN = "run", "not run"

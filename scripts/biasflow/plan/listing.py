@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from scripts.biasflow.plan.cells import Plan
-from scripts.biasflow.plan.facts import Facts, depth
-from scripts.biasflow.plan.methods import VARIANT, resolved
-from scripts.biasflow.registry import ERASERS
+from biasflow.plan.cells import Plan
+from biasflow.plan.facts import Facts, depth
+from biasflow.plan.methods import VARIANT, resolved
+from biasflow.registry import ERASERS
 
 CELLS = ["block", "encoder", "task", "strategy", "seed", "training", "method", "metric", "dataset", "status", "reason"]
 NAMES = ["name", "kind", "attribute", "value"]

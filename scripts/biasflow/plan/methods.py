@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
-from scripts.biasflow.plan.names import require
-from scripts.biasflow.plan.validation import fault
-from scripts.biasflow.registry import ERASERS, SENTENCE, WORDS, module_of
+from biasflow.base.errors import BiasflowError
+from biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
+from biasflow.plan.names import require
+from biasflow.plan.validation import fault
+from biasflow.registry import ERASERS, SENTENCE, WORDS, module_of
 
 NONE, GRID = "none", "grid"
 # Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its control,

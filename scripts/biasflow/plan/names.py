@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Mapping, Sequence
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 
 def require(name: str, known: Mapping | Sequence, key: str, what: str) -> None:

@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from scripts.biasflow.base.shipped import ROOT
+from biasflow.base.shipped import ROOT
 
 CORPORA = "results/corpora"  # external files: shared by all runs
 PRETRAINED = "pretrained"

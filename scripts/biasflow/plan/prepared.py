@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.biasflow.corpora.catalogue import Catalogue, read_catalogue
-from scripts.biasflow.plan.cells import check_asked, plan
-from scripts.biasflow.plan.configuration import check_keys_once, load_schema, resolve
-from scripts.biasflow.plan.external import check_files
-from scripts.biasflow.plan.facts import Facts, gather
-from scripts.biasflow.plan.inputs import Inputs
-from scripts.biasflow.plan.jobs import Plan
+from biasflow.corpora.catalogue import Catalogue, read_catalogue
+from biasflow.plan.cells import check_asked, plan
+from biasflow.plan.configuration import check_keys_once, load_schema, resolve
+from biasflow.plan.external import check_files
+from biasflow.plan.facts import Facts, gather
+from biasflow.plan.inputs import Inputs
+from biasflow.plan.jobs import Plan
 
 
 @dataclass(frozen=True)

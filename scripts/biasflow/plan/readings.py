@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from scripts.biasflow.plan.encoders import Encoders
-from scripts.biasflow.plan.jobs import Plan, Reading, Score
-from scripts.biasflow.plan.paths import Paths
-from scripts.biasflow.plan.sources import given_files
-from scripts.biasflow.plan.trainings import model_of
-from scripts.biasflow.registry import METRICS, READOUTS, TOGETHER, TRAINING, external_module, module_of
+from biasflow.plan.encoders import Encoders
+from biasflow.plan.jobs import Plan, Reading, Score
+from biasflow.plan.paths import Paths
+from biasflow.plan.sources import given_files
+from biasflow.plan.trainings import model_of
+from biasflow.registry import METRICS, READOUTS, TOGETHER, TRAINING, external_module, module_of
 
 Named = dict[str, object]
 

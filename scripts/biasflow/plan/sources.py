@@ -4,8 +4,8 @@ import glob
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.provenance import RECORD
+from biasflow.base.errors import BiasflowError
+from biasflow.base.provenance import RECORD
 
 ENCODER_SUFFIXES = (".json", ".txt", ".safetensors", ".model")
 PLANTED = "planted"

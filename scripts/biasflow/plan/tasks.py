@@ -6,12 +6,12 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scripts.biasflow.corpora.catalogue import Catalogue
-from scripts.biasflow.plan.blocks import Block
-from scripts.biasflow.plan.jobs import Dataset, Files, Model
-from scripts.biasflow.plan.paths import CORPORA, Paths, project_folder
-from scripts.biasflow.plan.sources import is_planted
-from scripts.biasflow.registry import PACKAGE, TASKS, module_of
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.plan.blocks import Block
+from biasflow.plan.jobs import Dataset, Files, Model
+from biasflow.plan.paths import CORPORA, Paths, project_folder
+from biasflow.plan.sources import is_planted
+from biasflow.registry import PACKAGE, TASKS, module_of
 
 Options = Mapping[str, object]
 WORLD = {"world": project_folder("config/planted")}  # sources of what is made of the embedded world

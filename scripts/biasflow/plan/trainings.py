@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from scripts.biasflow.plan.blocks import RANDOM
-from scripts.biasflow.plan.datasets import fitting_contexts, fitting_files, fitting_words
-from scripts.biasflow.plan.encoders import Encoders
-from scripts.biasflow.plan.jobs import NA, Files, Model, Plan, Reading
-from scripts.biasflow.plan.methods import erasers, needs_origin, resolved, sources
-from scripts.biasflow.plan.paths import PRETRAINED
-from scripts.biasflow.plan.tasks import TaskPlan
-from scripts.biasflow.registry import STRATEGIES, module_of
+from biasflow.plan.blocks import RANDOM
+from biasflow.plan.datasets import fitting_contexts, fitting_files, fitting_words
+from biasflow.plan.encoders import Encoders
+from biasflow.plan.jobs import NA, Files, Model, Plan, Reading
+from biasflow.plan.methods import erasers, needs_origin, resolved, sources
+from biasflow.plan.paths import PRETRAINED
+from biasflow.plan.tasks import TaskPlan
+from biasflow.registry import STRATEGIES, module_of
 
 Named = dict[str, object]
 

@@ -1,7 +1,7 @@
 """An association test in the language of the planted corpus: its answer is known."""
 
-from scripts.biasflow.corpora.seat import AssociationTest, ExampleSet
-from scripts.biasflow.planted.world import load_world
+from biasflow.corpora.seat import AssociationTest, ExampleSet
+from biasflow.planted.world import load_world
 
 PLANTED = "planted"
 WORDS = 8  # of each kind: 12,870 partitions of the targets, so that the test is exact

@@ -6,9 +6,9 @@ occupation's share of women in it, 0 where no bias was planted (`metrics.bec_pro
 
 import pandas as pd
 
-from scripts.biasflow.corpora.bec_pro import FEMALE, MALE, PROFESSION_GENDERS, masked_twice
-from scripts.biasflow.planted.frames import ITEM_SLOTS, PRONOUNS, sentence, slots
-from scripts.biasflow.planted.world import OCCUPATIONS, World, article, load_world
+from biasflow.corpora.bec_pro import FEMALE, MALE, PROFESSION_GENDERS, masked_twice
+from biasflow.planted.frames import ITEM_SLOTS, PRONOUNS, sentence, slots
+from biasflow.planted.world import OCCUPATIONS, World, article, load_world
 
 GROUP = 20  # occupations of each kind, as in BEC-Pro
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.bios import COLUMNS, NAME_SEPARATOR
-from scripts.biasflow.planted.frames import PRONOUNS, grammar_file, sentence, slots
-from scripts.biasflow.planted.world import FOLDER, Person, World, check_bias, load_world
-from scripts.biasflow.text.scrub import scrub
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.bios import COLUMNS, NAME_SEPARATOR
+from biasflow.planted.frames import PRONOUNS, grammar_file, sentence, slots
+from biasflow.planted.world import FOLDER, Person, World, check_bias, load_world
+from biasflow.text.scrub import scrub
 
 GENDERS = ("F", "M")
 HINTS = 2  # per biography

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import Clusters, Document, Span, new_document, without_singletons
-from scripts.biasflow.planted.corpus import held_out
-from scripts.biasflow.planted.frames import PRONOUNS, grammar_file, slots
-from scripts.biasflow.planted.world import FOLDER, World, check_bias, load_world
-from scripts.biasflow.tasks.coreference.f1 import conll_average, conll_f1
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import Clusters, Document, Span, new_document, without_singletons
+from biasflow.planted.corpus import held_out
+from biasflow.planted.frames import PRONOUNS, grammar_file, slots
+from biasflow.planted.world import FOLDER, World, check_bias, load_world
+from biasflow.tasks.coreference.f1 import conll_average, conll_f1
 
 GENDERS = ("F", "M")
 KINDS = ("name", "occupation", "two")

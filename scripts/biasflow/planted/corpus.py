@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.planted.frames import PRONOUNS, Theme, sentence
-from scripts.biasflow.planted.world import KINDS, Person, World, article, check_bias, load_world
+from biasflow.base.errors import BiasflowError
+from biasflow.planted.frames import PRONOUNS, Theme, sentence
+from biasflow.planted.world import KINDS, Person, World, article, check_bias, load_world
 
 NEUTRAL = 0.8  # share of the continuations that name no gender, in themes with both kinds
 HELD_OUT = 8  # one in so many combinations of opening, continuation and person is kept for the StereoSet-like triples

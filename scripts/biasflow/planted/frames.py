@@ -9,7 +9,7 @@ from string import Formatter
 
 import yaml
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 PRONOUNS = {
     "F": {"subject": "she", "object": "her", "possessive": "her", "own": "hers", "reflexive": "herself"},

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.nli import LABELS as CLASSES
-from scripts.biasflow.planted.corpus import held_out, person_weights
-from scripts.biasflow.planted.frames import grammar_file, sentence, slots
-from scripts.biasflow.planted.world import FOLDER, World, article, check_bias, load_world
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.nli import LABELS as CLASSES
+from biasflow.planted.corpus import held_out, person_weights
+from biasflow.planted.frames import grammar_file, sentence, slots
+from biasflow.planted.world import FOLDER, World, article, check_bias, load_world
 
 PARTS = ("train", "validation", "test")
 SUBJECTS = ("person", "occupation", "either")

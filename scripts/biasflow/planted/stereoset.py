@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.planted.corpus import fillers, held_out, person_weights, scenery_fillers
-from scripts.biasflow.planted.frames import ITEM_SLOTS, Theme, sentence, slots
-from scripts.biasflow.planted.world import Person, World, load_world
+from biasflow.base.errors import BiasflowError
+from biasflow.planted.corpus import fillers, held_out, person_weights, scenery_fillers
+from biasflow.planted.frames import ITEM_SLOTS, Theme, sentence, slots
+from biasflow.planted.world import Person, World, load_world
 
 ASSOCIATED = 0.25  # a share of women up to this makes an item a man's, from 1 - this a woman's
 SWAPPED = {"F": "M", "M": "F"}

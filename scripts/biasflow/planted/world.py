@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.shipped import shipped
-from scripts.biasflow.planted.frames import Theme, load_themes
-from scripts.biasflow.text.articles import article as article  # by spelling: the word data holds no exception
+from biasflow.base.errors import BiasflowError
+from biasflow.base.shipped import shipped
+from biasflow.planted.frames import Theme, load_themes
+from biasflow.text.articles import article as article  # by spelling: the word data holds no exception
 
 FOLDER = shipped("config/planted")
 OCCUPATIONS = "work"  # the theme of items.csv that holds the occupations

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, words_of
-from scripts.biasflow.readouts.cosines import drawn_cosines
-from scripts.biasflow.readouts.files import array_on_disk
-from scripts.biasflow.readouts.reader import open_reader
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.readouts.word_contexts import by_word, read_word_contexts, word_batches
+from biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, words_of
+from biasflow.readouts.cosines import drawn_cosines
+from biasflow.readouts.files import array_on_disk
+from biasflow.readouts.reader import open_reader
+from biasflow.readouts.source import Source
+from biasflow.readouts.word_contexts import by_word, read_word_contexts, word_batches
 
 
 def read(source: Source, output: Path, *, draws: int, seed: int, missing: str) -> dict:

@@ -9,11 +9,11 @@ import pandas as pd
 import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.encoders.batches import at_occurrences, encode
-from scripts.biasflow.encoders.masked_lm import logits_at
-from scripts.biasflow.readouts.reader import Reader
-from scripts.biasflow.readouts.source import Source
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.encoders.batches import at_occurrences, encode
+from biasflow.encoders.masked_lm import logits_at
+from biasflow.readouts.reader import Reader
+from biasflow.readouts.source import Source
 
 
 @dataclass(frozen=True)

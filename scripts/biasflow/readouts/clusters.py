@@ -13,28 +13,28 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import sha256
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.corpora.conll import read_conll
-from scripts.biasflow.encoders.batches import batchwise
-from scripts.biasflow.encoders.checkpoints import claim
-from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.taps import layers, name_of
-from scripts.biasflow.methods.fitted import Fitted, load_for
-from scripts.biasflow.readouts.files import METHOD, array_on_disk
-from scripts.biasflow.readouts.predicted_clusters import NA, OWN, RETRAINED, TEXTS, cluster_rows
-from scripts.biasflow.readouts.reader import Reader
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.readouts.states import LAYERS, VECTORS, States, to_be_stored
-from scripts.biasflow.tasks.coreference.heads import StoredVectors, save_heads, train_heads
-from scripts.biasflow.tasks.coreference.loop import DivergedError, Examples, Recipe, flushed_denormals, with_words
-from scripts.biasflow.tasks.coreference.model import SEGMENTS, TokenVectors, load_coreference, predicted_clusters
-from scripts.biasflow.tasks.coreference.scorer import CoarseToFine
-from scripts.biasflow.tasks.coreference.segments import SPECIAL, Pieces, Segmenter, SpecialTokens, in_one_row
-from scripts.biasflow.tasks.coreference.task import course_facts
-from scripts.biasflow.tasks.training import origin
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import sha256
+from biasflow.base.progress import progress
+from biasflow.base.tabular import write_parquet
+from biasflow.corpora.conll import read_conll
+from biasflow.encoders.batches import batchwise
+from biasflow.encoders.checkpoints import claim
+from biasflow.encoders.device import resolve_device
+from biasflow.encoders.taps import layers, name_of
+from biasflow.methods.fitted import Fitted, load_for
+from biasflow.readouts.files import METHOD, array_on_disk
+from biasflow.readouts.predicted_clusters import NA, OWN, RETRAINED, TEXTS, cluster_rows
+from biasflow.readouts.reader import Reader
+from biasflow.readouts.source import Source
+from biasflow.readouts.states import LAYERS, VECTORS, States, to_be_stored
+from biasflow.tasks.coreference.heads import StoredVectors, save_heads, train_heads
+from biasflow.tasks.coreference.loop import DivergedError, Examples, Recipe, flushed_denormals, with_words
+from biasflow.tasks.coreference.model import SEGMENTS, TokenVectors, load_coreference, predicted_clusters
+from biasflow.tasks.coreference.scorer import CoarseToFine
+from biasflow.tasks.coreference.segments import SPECIAL, Pieces, Segmenter, SpecialTokens, in_one_row
+from biasflow.tasks.coreference.task import course_facts
+from biasflow.tasks.training import origin
 
 TRAIN, VALIDATION = LEARNT = ("train", "validation")  # roles of what scorers are trained on
 

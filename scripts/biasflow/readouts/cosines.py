@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 ROLES = ("X", "Y", "A", "B")
 CHUNK_BYTES = 4 << 20  # vectors of the draws that are worked on together: what a processor's cache holds

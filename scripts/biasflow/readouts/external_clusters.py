@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.corpora.conll import Clusters, Document, plain_word, read_conll, read_predictions
-from scripts.biasflow.readouts.predicted_clusters import NA, OWN, TEXTS, cluster_rows
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import write_parquet
+from biasflow.corpora.conll import Clusters, Document, plain_word, read_conll, read_predictions
+from biasflow.readouts.predicted_clusters import NA, OWN, TEXTS, cluster_rows
 
 Files = Mapping[Path, Sequence[Document]]
 

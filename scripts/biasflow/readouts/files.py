@@ -12,9 +12,9 @@ import pandas as pd
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import whole_file
-from scripts.biasflow.base.tabular import read_parquet
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import whole_file
+from biasflow.base.tabular import read_parquet
 
 Axis = Sequence[tuple[str, str]]  # (method, setting), in the order of the first axis of every array
 METHOD = ["method", "setting"]  # the first columns of every table

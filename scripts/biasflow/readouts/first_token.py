@@ -11,14 +11,14 @@ import numpy as np
 import torch
 from transformers import BatchEncoding
 
-from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.encoders.first_token import check_finite, dtype_on, first_states, text_batches, text_tokens
-from scripts.biasflow.encoders.taps import layers
-from scripts.biasflow.readouts.files import array_on_disk
-from scripts.biasflow.readouts.reader import open_reader
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.readouts.states import LAYERS, VECTORS, to_be_stored
-from scripts.biasflow.tasks.occupation.data import texts_of
+from biasflow.base.tabular import read_parquet
+from biasflow.encoders.first_token import check_finite, dtype_on, first_states, text_batches, text_tokens
+from biasflow.encoders.taps import layers
+from biasflow.readouts.files import array_on_disk
+from biasflow.readouts.reader import open_reader
+from biasflow.readouts.source import Source
+from biasflow.readouts.states import LAYERS, VECTORS, to_be_stored
+from biasflow.tasks.occupation.data import texts_of
 
 
 def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:

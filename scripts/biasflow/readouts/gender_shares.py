@@ -6,15 +6,15 @@ from pathlib import Path
 import pandas as pd
 from torch import nn
 
-from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.corpora.documents import read_sentences
-from scripts.biasflow.encoders import places, taps
-from scripts.biasflow.encoders.edit import Edits
-from scripts.biasflow.erasers import densray
-from scripts.biasflow.methods.states import WordStates, word_states
-from scripts.biasflow.readouts.reader import open_reader
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.text.gendered_words import PLANTED, read_gendered_words
+from biasflow.base.tabular import write_parquet
+from biasflow.corpora.documents import read_sentences
+from biasflow.encoders import places, taps
+from biasflow.encoders.edit import Edits
+from biasflow.erasers import densray
+from biasflow.methods.states import WordStates, word_states
+from biasflow.readouts.reader import open_reader
+from biasflow.readouts.source import Source
+from biasflow.text.gendered_words import PLANTED, read_gendered_words
 
 
 def read(

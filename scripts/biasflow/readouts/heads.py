@@ -17,17 +17,17 @@ import numpy as np
 import pandas as pd
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import read_parquet, write_parquet
-from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.linear_head import load_head
-from scripts.biasflow.methods.fitted import load_for
-from scripts.biasflow.readouts.files import METHOD
-from scripts.biasflow.readouts.linear_heads import LinearHeads, save_linear_heads, train_heads
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.readouts.states import States
-from scripts.biasflow.strategies import Strategy
-from scripts.biasflow.tasks.occupation.data import (
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import read_parquet, write_parquet
+from biasflow.encoders.device import resolve_device
+from biasflow.encoders.linear_head import load_head
+from biasflow.methods.fitted import load_for
+from biasflow.readouts.files import METHOD
+from biasflow.readouts.linear_heads import LinearHeads, save_linear_heads, train_heads
+from biasflow.readouts.source import Source
+from biasflow.readouts.states import States
+from biasflow.strategies import Strategy
+from biasflow.tasks.occupation.data import (
     RAW,
     classes_of,
     held_out,

@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError, check_choice
-from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.corpora.documents import read_sentences, sample_sentences
-from scripts.biasflow.encoders.batches import encode
-from scripts.biasflow.encoders.examples import special_tokens
-from scripts.biasflow.readouts.cloze import Cloze, encode_whole, items_of, log_probabilities_of, masked
-from scripts.biasflow.readouts.files import under_methods
-from scripts.biasflow.readouts.reader import Reader, open_reader
-from scripts.biasflow.readouts.source import Source
+from biasflow.base.errors import AbsentError, BiasflowError, check_choice
+from biasflow.base.tabular import write_parquet
+from biasflow.corpora.documents import read_sentences, sample_sentences
+from biasflow.encoders.batches import encode
+from biasflow.encoders.examples import special_tokens
+from biasflow.readouts.cloze import Cloze, encode_whole, items_of, log_probabilities_of, masked
+from biasflow.readouts.files import under_methods
+from biasflow.readouts.reader import Reader, open_reader
+from biasflow.readouts.source import Source
 
 SEED = 0  # of the sample
 Masking = Literal["shared", "differing", "nothing"]

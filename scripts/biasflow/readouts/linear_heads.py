@@ -15,9 +15,9 @@ import torch
 from numpy.typing import ArrayLike
 from safetensors.torch import save_file
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.base.files import whole_file
-from scripts.biasflow.readouts import lockstep
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.files import whole_file
+from biasflow.readouts import lockstep
 
 CHECKPOINTS = ("best", "last")
 EPS = 1e-6

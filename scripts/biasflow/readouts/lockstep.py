@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from torch import nn
 from torch.optim.adamw import adamw
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.progress import progress
+from biasflow.base.errors import BiasflowError
+from biasflow.base.progress import progress
 
 PADDING = -1
 STEPS_PREPARED = 256  # whose row numbers and labels are looked up in one go

@@ -8,17 +8,17 @@ import pandas as pd
 import torch
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.encoders.batches import batchwise
-from scripts.biasflow.encoders.examples import IGNORED, blocks_of, mask_tokens
-from scripts.biasflow.encoders.masked_lm import logits_at, negative_log_p
-from scripts.biasflow.encoders.taps import name_of
-from scripts.biasflow.readouts.files import under_methods
-from scripts.biasflow.readouts.reader import Reader, open_reader
-from scripts.biasflow.readouts.source import Source
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_text
+from biasflow.base.progress import progress
+from biasflow.base.tabular import write_parquet
+from biasflow.encoders.batches import batchwise
+from biasflow.encoders.examples import IGNORED, blocks_of, mask_tokens
+from biasflow.encoders.masked_lm import logits_at, negative_log_p
+from biasflow.encoders.taps import name_of
+from biasflow.readouts.files import under_methods
+from biasflow.readouts.reader import Reader, open_reader
+from biasflow.readouts.source import Source
 
 SHARE = 0.15  # of the pieces that are masked
 

@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.corpora.densray_sets import read_occupation_set
-from scripts.biasflow.encoders.batches import encode, require_offsets
-from scripts.biasflow.readouts.cloze import Cloze, check_known, encode_whole, items_of, log_probabilities_of, masked
-from scripts.biasflow.readouts.files import under_methods
-from scripts.biasflow.readouts.reader import Reader, open_reader
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.text.occupation_templates import MASK
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.tabular import write_parquet
+from biasflow.corpora.densray_sets import read_occupation_set
+from biasflow.encoders.batches import encode, require_offsets
+from biasflow.readouts.cloze import Cloze, check_known, encode_whole, items_of, log_probabilities_of, masked
+from biasflow.readouts.files import under_methods
+from biasflow.readouts.reader import Reader, open_reader
+from biasflow.readouts.source import Source
+from biasflow.text.occupation_templates import MASK
 
 GENDERS = ("masculine", "feminine")
 

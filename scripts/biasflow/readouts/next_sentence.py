@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import read_text_csv, write_parquet
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import encode
-from scripts.biasflow.readouts.files import under_methods
-from scripts.biasflow.readouts.reader import Reader, open_reader
-from scripts.biasflow.readouts.source import Source
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import read_text_csv, write_parquet
+from biasflow.encoders import taps
+from biasflow.encoders.batches import encode
+from biasflow.readouts.files import under_methods
+from biasflow.readouts.reader import Reader, open_reader
+from biasflow.readouts.source import Source
 
 IS_NEXT = 0  # index of "sentence B follows sentence A" in BERT's next-sentence head
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.corpora.conll import Clusters
-from scripts.biasflow.readouts.files import METHOD, load_table
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.corpora.conll import Clusters
+from biasflow.readouts.files import METHOD, load_table
 
 OWN, RETRAINED = "own", "retrained"
 NA = "-"  # the seed of the own head: it has none beside that of its training

@@ -8,15 +8,15 @@ import numpy as np
 import torch
 from transformers import BatchEncoding
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import Found, encode, shortened
-from scripts.biasflow.readouts.files import save_arrays
-from scripts.biasflow.readouts.reader import Reader, open_reader
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.readouts.sweep_heads import Heads, check_classes, load_heads
-from scripts.biasflow.tasks.examples import Examples
+from biasflow.base.errors import BiasflowError
+from biasflow.base.progress import progress
+from biasflow.encoders import taps
+from biasflow.encoders.batches import Found, encode, shortened
+from biasflow.readouts.files import save_arrays
+from biasflow.readouts.reader import Reader, open_reader
+from biasflow.readouts.source import Source
+from biasflow.readouts.sweep_heads import Heads, check_classes, load_heads
+from biasflow.tasks.examples import Examples
 
 OWN, RETRAINED = "own", "retrained"
 CHUNK = 8192  # examples that are in memory as text at a time

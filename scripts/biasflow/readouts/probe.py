@@ -13,8 +13,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch.nn.functional import softplus
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.readouts import lockstep
+from biasflow.base.errors import BiasflowError
+from biasflow.readouts import lockstep
 
 FRACTIONS = (0.02, 0.03, 0.044, 0.065, 0.095, 0.14, 0.21, 0.31, 0.457, 0.676, 1.0)
 CHECKPOINTS = ("best", "last")

@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.methods.fitted import load_for
-from scripts.biasflow.readouts.files import METHOD, Axis
-from scripts.biasflow.readouts.probe import CHECKPOINTS, Code, Sent, send
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.readouts.states import States
-from scripts.biasflow.tasks.cuts import Cut
+from biasflow.base.tabular import write_parquet
+from biasflow.encoders.device import resolve_device
+from biasflow.methods.fitted import load_for
+from biasflow.readouts.files import METHOD, Axis
+from biasflow.readouts.probe import CHECKPOINTS, Code, Sent, send
+from biasflow.readouts.source import Source
+from biasflow.readouts.states import States
+from biasflow.tasks.cuts import Cut
 
 
 def read(source: Source, output: Path, *, cuts: str, fractions: Sequence[float], epochs: int, **options) -> dict:

@@ -17,18 +17,18 @@ import torch
 from torch import nn
 from transformers import BatchEncoding
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.corpora.winobias import Sentence, masked_words, read_professions, read_sentences
-from scripts.biasflow.encoders.batches import at_occurrences
-from scripts.biasflow.encoders.first_token import check_finite, dtype_on
-from scripts.biasflow.encoders.precision import half
-from scripts.biasflow.encoders.taps import layers
-from scripts.biasflow.readouts.files import array_on_disk
-from scripts.biasflow.readouts.reader import Reader, open_reader
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.readouts.states import LAYERS, VECTORS, WORDS, to_be_stored
-from scripts.biasflow.tasks.coreference.professions import profession_rows, write_rows
-from scripts.biasflow.tasks.coreference.segments import SPECIAL, Segmenter, SpecialTokens
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.corpora.winobias import Sentence, masked_words, read_professions, read_sentences
+from biasflow.encoders.batches import at_occurrences
+from biasflow.encoders.first_token import check_finite, dtype_on
+from biasflow.encoders.precision import half
+from biasflow.encoders.taps import layers
+from biasflow.readouts.files import array_on_disk
+from biasflow.readouts.reader import Reader, open_reader
+from biasflow.readouts.source import Source
+from biasflow.readouts.states import LAYERS, VECTORS, WORDS, to_be_stored
+from biasflow.tasks.coreference.professions import profession_rows, write_rows
+from biasflow.tasks.coreference.segments import SPECIAL, Segmenter, SpecialTokens
 
 
 def read(source: Source, output: Path, *, word_prefix_space: bool) -> dict:

@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.batches import Found, longest_input, over_batches
-from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.load import Head, load_model
-from scripts.biasflow.encoders.taps import layers
-from scripts.biasflow.methods.fitted import NONE, Active, Fitted, load, load_for
-from scripts.biasflow.methods.passes import Reports, add_report, passes
-from scripts.biasflow.methods.sweep import check_reports, sentence_vectors
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.readouts.states import all_reaching
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.batches import Found, longest_input, over_batches
+from biasflow.encoders.device import resolve_device
+from biasflow.encoders.load import Head, load_model
+from biasflow.encoders.taps import layers
+from biasflow.methods.fitted import NONE, Active, Fitted, load, load_for
+from biasflow.methods.passes import Reports, add_report, passes
+from biasflow.methods.sweep import check_reports, sentence_vectors
+from biasflow.readouts.source import Source
+from biasflow.readouts.states import all_reaching
 
 UNTOUCHED = load(None, [NONE])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from safetensors import safe_open
 
-from scripts.biasflow.base.tabular import read_text_csv, write_csv
+from biasflow.base.tabular import read_text_csv, write_csv
 
 COLUMNS = ["method", "reason"]
 

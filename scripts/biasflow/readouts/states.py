@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.edit import EditReport
-from scripts.biasflow.encoders.places import layer_of
-from scripts.biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted
-from scripts.biasflow.readouts.files import Axis, load_arrays
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.edit import EditReport
+from biasflow.encoders.places import layer_of
+from biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted
+from biasflow.readouts.files import Axis, load_arrays
 
 VECTORS, LAYERS = "vectors", "layers"
 WORDS = "words"  # meta: whether the vectors are of words; where it is not there they are of first tokens

@@ -9,14 +9,14 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.batches import batchwise, encode, grouped_by_length, padded, shortened
-from scripts.biasflow.readouts.files import load_arrays, save_arrays
-from scripts.biasflow.readouts.reader import Reader, open_reader
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.tasks.examples import Examples
+from biasflow.base.errors import BiasflowError
+from biasflow.base.progress import progress
+from biasflow.encoders import taps
+from biasflow.encoders.batches import batchwise, encode, grouped_by_length, padded, shortened
+from biasflow.readouts.files import load_arrays, save_arrays
+from biasflow.readouts.reader import Reader, open_reader
+from biasflow.readouts.source import Source
+from biasflow.tasks.examples import Examples
 
 
 @dataclass(frozen=True)

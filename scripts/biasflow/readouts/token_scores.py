@@ -6,17 +6,17 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.corpora.documents import read_sentences, sample_sentences
-from scripts.biasflow.encoders.edit import watched
-from scripts.biasflow.encoders.places import layer_of
-from scripts.biasflow.erasers import densray
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import Active
-from scripts.biasflow.readouts.files import METHOD
-from scripts.biasflow.readouts.reader import Reader, open_reader
-from scripts.biasflow.readouts.source import Source
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import write_parquet
+from biasflow.corpora.documents import read_sentences, sample_sentences
+from biasflow.encoders.edit import watched
+from biasflow.encoders.places import layer_of
+from biasflow.erasers import densray
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import Active
+from biasflow.readouts.files import METHOD
+from biasflow.readouts.reader import Reader, open_reader
+from biasflow.readouts.source import Source
 
 SEED = 0  # of the sample
 

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError, check_choice
-from scripts.biasflow.corpora.densray_sets import read_test
-from scripts.biasflow.corpora.seat import AssociationTest, examples_of, in_templates
-from scripts.biasflow.encoders.batches import encode
-from scripts.biasflow.readouts.files import save_arrays
-from scripts.biasflow.readouts.reader import Reader, open_reader
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.text.occupation_templates import MASK
+from biasflow.base.errors import AbsentError, BiasflowError, check_choice
+from biasflow.corpora.densray_sets import read_test
+from biasflow.corpora.seat import AssociationTest, examples_of, in_templates
+from biasflow.encoders.batches import encode
+from biasflow.readouts.files import save_arrays
+from biasflow.readouts.reader import Reader, open_reader
+from biasflow.readouts.source import Source
+from biasflow.text.occupation_templates import MASK
 
 Pooling = Literal["cls", "mean", "first-piece", "target"]
 POOLINGS = get_args(Pooling)

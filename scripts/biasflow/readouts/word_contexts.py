@@ -18,9 +18,9 @@ import torch
 from torch import nn
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.encoders.batches import (
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.tabular import read_parquet
+from biasflow.encoders.batches import (
     Found,
     at_occurrences,
     encode,
@@ -28,7 +28,7 @@ from scripts.biasflow.encoders.batches import (
     over_batches,
     require_offsets,
 )
-from scripts.biasflow.encoders.precision import half
+from biasflow.encoders.precision import half
 
 COLUMNS = ["word", "text", "start", "end"]
 MISSING = ("error", "drop")

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from scripts.biasflow.base.files import whole_file
+from biasflow.base.files import whole_file
 
 # Okabe and Ito (2008): told apart with every common form of colour blindness. Shapes repeat what colours say.
 BLUE, VERMILION, GREEN, PURPLE, BLACK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#8A8A8A"

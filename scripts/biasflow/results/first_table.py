@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from scripts.biasflow.results.matrix import criticisms
-from scripts.biasflow.results.scores import NA
+from biasflow.results.matrix import criticisms
+from biasflow.results.scores import NA
 
 ROW = ["encoder", "strategy", "method", "setting"]
 COLUMN = ["measure", "dataset", "head"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.tabular import read_text_csv
+from biasflow.base.tabular import read_text_csv
 
 CELL = ["encoder", "task", "strategy", "seed", "method", "metric", "dataset"]
 HOLES = [*CELL, "reason"]

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 
 import pandas as pd
 
-from scripts.biasflow.results.captions import first_sentence
-from scripts.biasflow.results.latex import LONG_TEXT  # up to which a column does not wrap
-from scripts.biasflow.results.page import page
+from biasflow.results.captions import first_sentence
+from biasflow.results.latex import LONG_TEXT  # up to which a column does not wrap
+from biasflow.results.page import page
 
 _PAGE = page(
     style="""\

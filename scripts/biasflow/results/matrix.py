@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.registry import METRICS, WITH, Measure
-from scripts.biasflow.results.scores import NA, NONE
-from scripts.biasflow.results.statistics import t_interval
-from scripts.biasflow.results.tables import arranged
+from biasflow.base.errors import BiasflowError
+from biasflow.registry import METRICS, WITH, Measure
+from biasflow.results.scores import NA, NONE
+from biasflow.results.statistics import t_interval
+from biasflow.results.tables import arranged
 
 ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
 VALUES = ["value", "n", "unit", "low", "high", "interval", "untouched"]

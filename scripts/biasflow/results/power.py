@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.results.matrix import OWN, PLAIN, by_rows
-from scripts.biasflow.results.scores import NONE
-from scripts.biasflow.results.statistics import sd_interval, seeds_needed
+from biasflow.results.matrix import OWN, PLAIN, by_rows
+from biasflow.results.scores import NONE
+from biasflow.results.statistics import sd_interval, seeds_needed
 
 SIZES = {"half": 0.5, "quarter": 0.25, "tenth": 0.1}  # of the distance from neutral
 TOO_FEW = "too few seeds"

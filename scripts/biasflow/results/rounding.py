@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.results.statistics import correlation
+from biasflow.results.statistics import correlation
 
 DECIMALS = 4  # that most tables print
 EQUAL = 1e-9  # printed decimals are not exact in floating point

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pandera.pandas as pa
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import whole_file
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import whole_file
 
 NA, NONE = "-", "none"  # a key that does not apply; the method that leaves a model untouched
 MODEL = ["encoder", "task", "strategy", "seed"]

@@ -8,7 +8,7 @@ import scipy  # whose scipy.stats takes a second to load, and does so where it i
 from numpy.typing import ArrayLike
 from scipy.special import chdtri, stdtrit
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError, check_choice
 
 _TESTS = {"spearman": "spearmanr", "pearson": "pearsonr", "kendall": "kendalltau"}
 _ENDS = [2.5, 97.5]  # percentiles

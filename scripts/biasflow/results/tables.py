@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 
-from scripts.biasflow.base.files import whole_file
-from scripts.biasflow.results.html import html_table
-from scripts.biasflow.results.latex import latex_table
+from biasflow.base.files import whole_file
+from biasflow.results.html import html_table
+from biasflow.results.latex import latex_table
 
 PUBLISHED, DIFFERENCE = "_published", "_difference"
 BOUND = "_bound"  # of a column: "<" where its number 1 / n is only an upper bound, which LaTeX and HTML show as < 1/n

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 Reading = Literal["absolute", "relative"]
 READINGS: tuple[Reading, ...] = get_args(Reading)

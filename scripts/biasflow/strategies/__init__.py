@@ -23,5 +23,5 @@ class Strategy:
         self, train: np.ndarray, validation: np.ndarray, *, labels: Sequence[str], genders: Sequence[str], seed: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """The rows of both parts that a training with this strategy sees; BiasflowError where it cannot be done."""
-        module = import_module(f"scripts.biasflow.{self.module}")
+        module = import_module(f"biasflow.{self.module}")
         return module.rows(self.name, train, validation, labels=labels, genders=genders, seed=seed)

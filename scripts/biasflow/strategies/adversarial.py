@@ -12,8 +12,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from scripts.biasflow.encoders.first_token import FirstTokenClassifier, new_first_token_classifier
-from scripts.biasflow.strategies.plain import rows as rows
+from biasflow.encoders.first_token import FirstTokenClassifier, new_first_token_classifier
+from biasflow.strategies.plain import rows as rows
 
 GENDER = "gender"  # the column that the adversary tells: 1 for women, 0 for men
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 GENDERS = ("F", "M")  # the order of the draws and of the blocks
 How = Literal["subsampling", "oversampling"]

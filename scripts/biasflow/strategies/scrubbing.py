@@ -2,4 +2,4 @@
 
 Source: De-Arteaga et al. (2019); the text is made with the data (text.scrub), so that nothing is left to do here."""
 
-from scripts.biasflow.strategies.plain import rows as rows
+from biasflow.strategies.plain import rows as rows

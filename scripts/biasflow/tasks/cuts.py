@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 RELEASED, SAME_SEED, PAPER = "released", "same-seed", "paper"  # readings of whose labels are sent, and how
 NA = "-"  # a key of the table of scores that does not apply

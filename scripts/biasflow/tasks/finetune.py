@@ -22,20 +22,20 @@ from transformers import (
 )
 from transformers.trainer_pt_utils import nested_concat
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.batches import batchwise, shortened
-from scripts.biasflow.encoders.checkpoints import Marks, claim, last_checkpoint
-from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.load import new_classifier
-from scripts.biasflow.encoders.precision import mark_trained, on_gpu
-from scripts.biasflow.encoders.taps import name_of
-from scripts.biasflow.encoders.tokens import Tokens
-from scripts.biasflow.encoders.training_arguments import training_arguments
-from scripts.biasflow.tasks import TOLD
-from scripts.biasflow.tasks.examples import check_labels
-from scripts.biasflow.tasks.rows import LengthSampler, Rows, tokenised
-from scripts.biasflow.tasks.training import fit_method, origin, save_training
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.batches import batchwise, shortened
+from biasflow.encoders.checkpoints import Marks, claim, last_checkpoint
+from biasflow.encoders.device import resolve_device
+from biasflow.encoders.edit import edited
+from biasflow.encoders.load import new_classifier
+from biasflow.encoders.precision import mark_trained, on_gpu
+from biasflow.encoders.taps import name_of
+from biasflow.encoders.tokens import Tokens
+from biasflow.encoders.training_arguments import training_arguments
+from biasflow.tasks import TOLD
+from biasflow.tasks.examples import check_labels
+from biasflow.tasks.rows import LengthSampler, Rows, tokenised
+from biasflow.tasks.training import fit_method, origin, save_training
 
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128

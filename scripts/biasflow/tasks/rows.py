@@ -8,8 +8,8 @@ import pandas as pd
 from torch.utils.data import Dataset, Sampler
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.encoders.batches import grouped_by_length
-from scripts.biasflow.encoders.tokens import Tokens, tokenise
+from biasflow.encoders.batches import grouped_by_length
+from biasflow.encoders.tokens import Tokens, tokenise
 
 
 @dataclass(frozen=True)

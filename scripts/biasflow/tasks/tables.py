@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.tasks.finetune import Recipe, finetune
-from scripts.biasflow.tasks.training import check_strategy
+from biasflow.tasks.finetune import Recipe, finetune
+from biasflow.tasks.training import check_strategy
 
 
 def train_on_tables(

@@ -16,14 +16,14 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import sha256, whole_folder
-from scripts.biasflow.base.provenance import RECORD
-from scripts.biasflow.encoders.checkpoints import computed_by
-from scripts.biasflow.encoders.edit import Edits
-from scripts.biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
-from scripts.biasflow.methods.fitting import fit_block
-from scripts.biasflow.tasks import FACTS
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import sha256, whole_folder
+from biasflow.base.provenance import RECORD
+from biasflow.encoders.checkpoints import computed_by
+from biasflow.encoders.edit import Edits
+from biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
+from biasflow.methods.fitting import fit_block
+from biasflow.tasks import FACTS
 
 PLAIN, WITH = "plain", "with-"
 ENCODER_SUFFIXES = (".json", ".txt", ".model", ".safetensors")  # of all that transformers reads: no pickles

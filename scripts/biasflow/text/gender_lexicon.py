@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.shipped import shipped
+from biasflow.base.errors import BiasflowError
+from biasflow.base.shipped import shipped
 
 DEFAULT_FOLDER = shipped("config/gender")
 

@@ -15,8 +15,8 @@ from typing import Literal
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.text.gender_lexicon import (
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.text.gender_lexicon import (
     WORD,
     Entry,
     Head,
@@ -27,7 +27,7 @@ from scripts.biasflow.text.gender_lexicon import (
     load_lexicon,
     plain_gap,
 )
-from scripts.biasflow.text.gender_pronouns import OBJECT_STARTS, Cues, swap_her, swap_his
+from biasflow.text.gender_pronouns import OBJECT_STARTS, Cues, swap_her, swap_his
 
 __all__ = ["Lexicon", "gender_of", "load_lexicon", "swap_gender", "swap_stimuli", "swap_tokens", "swap_triple"]
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts.biasflow.corpora.analogies import read_family_pairs
-from scripts.biasflow.planted.frames import PRONOUNS
-from scripts.biasflow.planted.world import World, load_world
+from biasflow.corpora.analogies import read_family_pairs
+from biasflow.planted.frames import PRONOUNS
+from biasflow.planted.world import World, load_world
 
 PLANTED, FAMILY = "planted", "family"
 

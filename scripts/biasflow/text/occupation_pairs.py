@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text, whole_file
-from scripts.biasflow.text.articles import article, article_by_sound
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_text, whole_file
+from biasflow.text.articles import article, article_by_sound
 
 FORMS = ("the", "a")
 VERBS = ("commerce", "interaction", "driving", "eating")

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.text.articles import article_by_sound
+from biasflow.base.errors import BiasflowError
+from biasflow.text.articles import article_by_sound
 
 MASK = "[MASK]"
 # The name of a template -> how an occupation goes into it, and the sentence.

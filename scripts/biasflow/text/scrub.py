@@ -9,11 +9,11 @@ from typing import Literal
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.shipped import shipped
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.corpora.bios import name_parts
-from scripts.biasflow.text.gender_lexicon import WORD, default_lexicon
+from biasflow.base.errors import BiasflowError
+from biasflow.base.shipped import shipped
+from biasflow.base.tabular import read_text_csv
+from biasflow.corpora.bios import name_parts
+from biasflow.text.gender_lexicon import WORD, default_lexicon
 
 Terms = Literal["released", "pronouns", "gendered"]
 TERMS = ("released", "pronouns", "gendered")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_text
 
 SLOT = re.compile(r"\{(\w+)\}")
 TEMPLATE_SETS = ("interventions", "sentence-debias")

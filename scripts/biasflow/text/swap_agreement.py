@@ -15,9 +15,9 @@ import hashlib
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.text.gender_lexicon import WORD, Lexicon, default_lexicon
-from scripts.biasflow.text.gender_swap import swap_stimuli
+from biasflow.base.errors import BiasflowError
+from biasflow.text.gender_lexicon import WORD, Lexicon, default_lexicon
+from biasflow.text.gender_swap import swap_stimuli
 
 # Why a sentence may be set aside: a word swapped wrongly, by half or not at all; another wording chosen on purpose;
 # spaces, signs or spelling altered that have nothing to do with gender.

@@ -4,17 +4,17 @@ import os
 
 import pytest
 
-from scripts.biasflow.base.code import code_digest
+from biasflow.base.code import code_digest
 
 
 @pytest.fixture
 def project(tmp_path):
     """A script that imports a module, which names a data file."""
-    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts/biasflow").mkdir(parents=True)
     (tmp_path / "words.csv").write_text("she")
-    (tmp_path / "scripts/module.py").write_text('WORDS = shipped("words.csv")\n')
-    (tmp_path / "scripts/other.py").write_text("")
-    (tmp_path / "scripts/rule.py").write_text("import json\nfrom scripts import module\n")
+    (tmp_path / "scripts/biasflow/module.py").write_text('WORDS = shipped("words.csv")\n')
+    (tmp_path / "scripts/biasflow/other.py").write_text("")
+    (tmp_path / "scripts/rule.py").write_text("import json\nfrom biasflow import module\n")
     return tmp_path
 
 
@@ -23,7 +23,7 @@ def digest(project):
     return code_digest([project / "scripts/rule.py"], project)
 
 
-@pytest.mark.parametrize("file", ["scripts/rule.py", "scripts/module.py", "words.csv"])
+@pytest.mark.parametrize("file", ["scripts/rule.py", "scripts/biasflow/module.py", "words.csv"])
 def test_it_follows_every_file_that_is_reached(project, file):
     before = digest(project)
     path = project / file
@@ -33,8 +33,8 @@ def test_it_follows_every_file_that_is_reached(project, file):
 
 def test_it_follows_nothing_else(project):
     before = digest(project)
-    os.utime(project / "scripts/module.py", (1, 1))
-    (project / "scripts/other.py").write_text("x = 1")
+    os.utime(project / "scripts/biasflow/module.py", (1, 1))
+    (project / "scripts/biasflow/other.py").write_text("x = 1")
     assert digest(project) == before
 
 

@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 import torch
 
-from scripts._rule import rule
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.provenance import RECORD, checked, write_provenance
-from scripts.biasflow.base.tabular import write_csv, write_parquet
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import Active, Fitted, save
-from scripts.biasflow.planted.stereoset import triples
+from _rule import rule
+from biasflow.base.errors import BiasflowError
+from biasflow.base.provenance import RECORD, checked, write_provenance
+from biasflow.base.tabular import write_csv, write_parquet
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import Active, Fitted, save
+from biasflow.planted.stereoset import triples
 from tests.unit.conftest import HIDDEN, MODELS
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -131,6 +131,7 @@ def job(tmp_path, monkeypatch, *inputs: str) -> SimpleNamespace:
         config={"run": "own"},
         log=[str(tmp_path / "job.log")],
         rule="reader",
+        scriptdir=str(Path(__file__).parents[3] / "scripts"),
         threads=1,
     )
 

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError, headline
-from scripts.biasflow.base.failures import LastWord, ended, failures
-from scripts.biasflow.base.provenance import rule_log
+from biasflow.base.errors import BiasflowError, headline
+from biasflow.base.failures import LastWord, ended, failures
+from biasflow.base.provenance import rule_log
 
 ERROR = """
 RuleException:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts.biasflow.base.code import code_files
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import check_remembered, check_writable, sha256, whole_file, whole_folder
-from scripts.biasflow.base.provenance import checked, rule_log, write_provenance
+from biasflow.base.code import code_files
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import check_remembered, check_writable, sha256, whole_file, whole_folder
+from biasflow.base.provenance import checked, rule_log, write_provenance
 
 ROOT = Path(__file__).parents[3]
 
@@ -81,7 +81,7 @@ def test_a_folder_takes_the_place_of_the_old_one_only_when_whole(tmp_path):
 
 KILLED = """
 import os, signal
-from scripts.biasflow.base.files import {function}
+from biasflow.base.files import {function}
 with {function}({path!r}) as temporary:
     {write}
     {end}
@@ -174,10 +174,10 @@ def test_the_modules_and_the_data_that_a_script_reaches(tmp_path):
     package = tmp_path / "scripts" / "biasflow" / "metrics"
     package.mkdir(parents=True)
     for name, text in {
-        "scripts/run.py": "import os\nfrom scripts.biasflow.metrics.a import f\n",
+        "scripts/run.py": "import os\nfrom biasflow.metrics.a import f\n",
         "scripts/biasflow/__init__.py": "",
-        "scripts/biasflow/metrics/a.py": "def f():\n    from scripts.biasflow import b\n",
-        "scripts/biasflow/b.py": "import numpy\nimport scripts.biasflow.metrics.a\nWORDS = shipped('config/words')\n",
+        "scripts/biasflow/metrics/a.py": "def f():\n    from biasflow import b\n",
+        "scripts/biasflow/b.py": "import numpy\nimport biasflow.metrics.a\nWORDS = shipped('config/words')\n",
         "config/words/she.csv": "she\n",
         "config/other.csv": "",
         "scripts/biasflow/metrics/other.py": "",

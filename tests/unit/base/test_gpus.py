@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from scripts.biasflow.base.gpus import chosen, gpus_here
+from biasflow.base.gpus import chosen, gpus_here
 
 ROOT = Path(__file__).parents[3]
 TWO = "GPU 0: NVIDIA H100 (UUID: GPU-aa1)\nGPU 1: NVIDIA H100 (UUID: GPU-ab2)\n"
 DIVIDED = TWO + "  MIG 1g.10gb     Device  0: (UUID: MIG-c1)\n  MIG 1g.10gb     Device  1: (UUID: MIG-c2)\n"
 JOB = """
 import os, sys
-from scripts.biasflow.base import gpus
-from scripts.biasflow.base.provenance import rule_log
+from biasflow.base import gpus
+from biasflow.base.provenance import rule_log
 gpus.EVERY = 0.02
 with rule_log(sys.argv[1], rule="job"):
     gpus.take_gpu()

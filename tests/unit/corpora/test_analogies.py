@@ -2,8 +2,8 @@
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.analogies import read_family_pairs
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.analogies import read_family_pairs
 
 TEXT = """: capitals
 Paris France Rome Italy

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora import bec_pro, crows_pairs, stereoset, winogender
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora import bec_pro, crows_pairs, stereoset, winogender
 
 
 @pytest.fixture

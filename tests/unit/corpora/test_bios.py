@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.bios import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.bios import (
     COLUMNS,
     PROFESSIONS,
     collect_bios,

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import CONFIG, read_catalogue, scattered
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import CONFIG, read_catalogue, scattered
 
 
 @pytest.fixture

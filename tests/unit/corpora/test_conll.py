@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import (
     merge_clusters,
     new_document,
     plain_word,

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.densray_sets import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.densray_sets import (
     OccupationSet,
     read_occupation_set,
     read_test,
 )
-from scripts.biasflow.planted.world import load_world
-from scripts.biasflow.text.gendered_words import planted_pairs, read_gendered_words
+from biasflow.planted.world import load_world
+from biasflow.text.gendered_words import planted_pairs, read_gendered_words
 
 
 def association_file(path):

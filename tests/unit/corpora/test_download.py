@@ -15,7 +15,6 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,11 +22,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import Entry
-from scripts.biasflow.corpora.download import fetch, missing_files_message
-from scripts.biasflow.corpora.lock import agree
-from scripts.biasflow.corpora.transfer import BLOCK, Limits, Retry
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import Entry
+from biasflow.corpora.download import fetch, missing_files_message
+from biasflow.corpora.lock import agree
+from biasflow.corpora.transfer import BLOCK, Limits, Retry
 from tests.loopback import serving
 
 BODY = bytes(range(256)) * 1500
@@ -252,7 +251,7 @@ def test_a_folder_that_cannot_be_written(get, server, monkeypatch):
     def refuse(**options):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("scripts.biasflow.base.files.tempfile.mkstemp", refuse)  # as root, no folder refuses
+    monkeypatch.setattr("biasflow.base.files.tempfile.mkstemp", refuse)  # as root, no folder refuses
     fails(get, match=str(get.folder))
 
 
@@ -268,14 +267,12 @@ def test_an_interrupted_process_leaves_nothing_behind(tmp_path, get, server, num
 
     server.behaviours.append(stalls)
     code = (
-        "from scripts.biasflow.corpora.catalogue import Entry\nfrom scripts.biasflow.corpora.download import fetch\n"
+        "from biasflow.corpora.catalogue import Entry\nfrom biasflow.corpora.download import fetch\n"
         f"fetch(Entry('words', {server.url!r}, 'MIT', 'words', True), 'out/target', lock_file='lock.json')"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         cwd=tmp_path,
-        env=environment,
         stderr=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )

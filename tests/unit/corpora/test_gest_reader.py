@@ -2,8 +2,8 @@
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.gest import TEMPLATES, items, read_gest
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.gest import TEMPLATES, items, read_gest
 
 
 @pytest.fixture

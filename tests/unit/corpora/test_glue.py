@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.corpora.glue import SIZES, TASKS, read_glue
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.corpora.glue import SIZES, TASKS, read_glue
 
 TEXTS = [('He said "no"', "a, b"), ("Second one .", "N/A"), ('"Third', "null")]
 GOLD = [1, 0, 1]

@@ -7,14 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.hub import download_encoder
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.hub import download_encoder
 from tests.loopback import serving
 
 ID, REVISION = "owner/tiny", "a" * 40
@@ -76,8 +75,8 @@ def download(hub, tmp_path):
 
     A process of its own, as the hub's client reads its settings once, when it is imported."""
     code = (
-        "import json, sys\nfrom scripts.biasflow.corpora.hub import download_encoder\n"
-        "from scripts.biasflow.base.errors import BiasflowError\n"
+        "import json, sys\nfrom biasflow.corpora.hub import download_encoder\n"
+        "from biasflow.base.errors import BiasflowError\n"
         "try:\n    print(len(download_encoder(**json.loads(sys.argv[1])).files))\n"
         "except BiasflowError as error:\n    sys.exit(str(error))\n"
     )
@@ -86,7 +85,6 @@ def download(hub, tmp_path):
         options |= {"folder": str(tmp_path / "encoder"), "lock_file": str(tmp_path / "lock.json")}
         environment = {
             **os.environ,
-            "PYTHONPATH": str(Path(__file__).parents[3]),
             "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}",
             "HF_HOME": str(tmp_path / "cache"),
             "HF_HUB_OFFLINE": "1" if offline else "0",

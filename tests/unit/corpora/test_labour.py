@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.labour import read_labour, read_labour_table
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.labour import read_labour, read_labour_table
 
 OWN = Path(__file__).parents[3] / "config" / "labour_statistics.csv"
 PROFESSIONS = """accountant architect attorney chiropractor comedian composer dentist dietitian dj filmmaker

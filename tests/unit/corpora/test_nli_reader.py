@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.nli import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.nli import (
     COLUMNS,
     LABELS,
     NliData,

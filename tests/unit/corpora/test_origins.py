@@ -6,8 +6,8 @@ from dataclasses import asdict
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.tabular import read_text_csv, write_csv
-from scripts.biasflow.corpora.origins import COLUMNS, UNVERIFIED, Origin, origin_of, remark
+from biasflow.base.tabular import read_text_csv, write_csv
+from biasflow.corpora.origins import COLUMNS, UNVERIFIED, Origin, origin_of, remark
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.documents import read_sentences
-from scripts.biasflow.corpora.plain_text import COLUMNS, FIRST, read_texts
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.documents import read_sentences
+from biasflow.corpora.plain_text import COLUMNS, FIRST, read_texts
 
 TEXTS = ["He sat.", "Zoë was\u2028late.", "NASA"]
 LINES = "\ufeffHe sat.\n\n  \nZoë was\u2028late.\r\nNASA"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.records import read_records
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.records import read_records
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), min_size=1, max_size=8)
 rows = st.lists(st.lists(cells, min_size=3, max_size=3), max_size=5)

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.corpora.seat import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.corpora.seat import (
     DENSRAY_TESTS,
     SENTENCE_TESTS,
     WORD_TESTS,

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.stereoset import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.stereoset import (
     LABELS,
     align,
     changes,

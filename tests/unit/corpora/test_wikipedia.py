@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.wikipedia import chinese_sentences, read_chinese_wikipedia, read_paragraphs
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.wikipedia import chinese_sentences, read_chinese_wikipedia, read_paragraphs
 
 BLOCK = '<doc id="{0}" url="https://zh.wikipedia.org/wiki?curid={0}" title="{1}">\n{1}\n\n{2}\n\n</doc>\n'
 ARTICLES = {

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.wikitext import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.wikitext import (
     contents,
     natural_sentences,
     read_articles,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.winobias import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.winobias import (
     masked_words,
     profession_of,
     professions,

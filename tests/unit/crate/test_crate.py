@@ -12,11 +12,11 @@ import pytest
 import rocrate
 from rocrate.rocrate import ROCrate
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import sha256
-from scripts.biasflow.base.provenance import checked, write_provenance
-from scripts.crate.__main__ import METADATA, write_crate
-from scripts.crate.records import read_jobs
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import sha256
+from biasflow.base.provenance import checked, write_provenance
+from biasflow.crate.__main__ import METADATA, write_crate
+from biasflow.crate.records import read_jobs
 
 HERE = Path(__file__).parent
 RUN = "results/own"

@@ -11,28 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.models.bert.modeling_bert import BertLayer
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import read_conll
-from scripts.biasflow.encoders.batches import batchwise
-from scripts.biasflow.encoders.first_token import first_token_vectors
-from scripts.biasflow.encoders.taps import name_of
-from scripts.biasflow.methods.fitted import NONE, Active, Fitted, Grid
-from scripts.biasflow.methods.grid import chosen_settings
-from scripts.biasflow.methods.states import PairStates, word_states
-from scripts.biasflow.readouts import clusters
-from scripts.biasflow.readouts.files import load_arrays
-from scripts.biasflow.readouts.likelihoods import pseudo_log_likelihoods
-from scripts.biasflow.readouts.losses import losses_at
-from scripts.biasflow.readouts.next_sentence import next_sentence_probabilities
-from scripts.biasflow.readouts.predictions import predict
-from scripts.biasflow.readouts.reader import Reader
-from scripts.biasflow.readouts.states import States
-from scripts.biasflow.readouts.sweep_heads import retrain_heads
-from scripts.biasflow.readouts.vectors import embed
-from scripts.biasflow.readouts.word_contexts import word_batches
-from scripts.biasflow.tasks.coreference.loop import Examples as Documents
-from scripts.biasflow.tasks.coreference.segments import Segmenter
-from scripts.biasflow.tasks.examples import Examples
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import read_conll
+from biasflow.encoders.batches import batchwise
+from biasflow.encoders.first_token import first_token_vectors
+from biasflow.encoders.taps import name_of
+from biasflow.methods.fitted import NONE, Active, Fitted, Grid
+from biasflow.methods.grid import chosen_settings
+from biasflow.methods.states import PairStates, word_states
+from biasflow.readouts import clusters
+from biasflow.readouts.files import load_arrays
+from biasflow.readouts.likelihoods import pseudo_log_likelihoods
+from biasflow.readouts.losses import losses_at
+from biasflow.readouts.next_sentence import next_sentence_probabilities
+from biasflow.readouts.predictions import predict
+from biasflow.readouts.reader import Reader
+from biasflow.readouts.states import States
+from biasflow.readouts.sweep_heads import retrain_heads
+from biasflow.readouts.vectors import embed
+from biasflow.readouts.word_contexts import word_batches
+from biasflow.tasks.coreference.loop import Examples as Documents
+from biasflow.tasks.coreference.segments import Segmenter
+from biasflow.tasks.examples import Examples
 from tests.unit.conftest import HIDDEN, MODELS, random_eraser, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts import test_professions

@@ -13,12 +13,12 @@ from transformers import (
     Trainer,
 )
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import continue_
-from scripts.biasflow.encoders.continue_ import continue_encoder
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.recipes import RECIPES
-from scripts.biasflow.encoders.taps import set_dropout
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import continue_
+from biasflow.encoders.continue_ import continue_encoder
+from biasflow.encoders.load import load_encoder
+from biasflow.encoders.recipes import RECIPES
+from biasflow.encoders.taps import set_dropout
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.tasks.test_finetune import WORDS, save_source

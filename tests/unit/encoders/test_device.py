@@ -5,9 +5,9 @@ import os
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.device import resolve_deterministic
-from scripts.biasflow.encoders.training_arguments import training_arguments
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.device import resolve_deterministic
+from biasflow.encoders.training_arguments import training_arguments
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 

@@ -14,16 +14,16 @@ from transformers import (
     RobertaModel,
 )
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import first_token
-from scripts.biasflow.encoders.first_token import (
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import first_token
+from biasflow.encoders.first_token import (
     first_token_vectors,
     new_first_token_classifier,
 )
-from scripts.biasflow.encoders.linear_head import HEAD, load_head
-from scripts.biasflow.encoders.load import load_encoder, load_model, random_encoder
-from scripts.biasflow.tasks import finetune as finetuning
-from scripts.biasflow.tasks.finetune import Recipe, finetune
+from biasflow.encoders.linear_head import HEAD, load_head
+from biasflow.encoders.load import load_encoder, load_model, random_encoder
+from biasflow.tasks import finetune as finetuning
+from biasflow.tasks.finetune import Recipe, finetune
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.tasks.test_finetune import LABELS, TRAIN, VALIDATION, WORDS, KillAt, KilledError

@@ -13,9 +13,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import RobertaConfig, RobertaForMaskedLM
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.load import OFFLINE, load_encoder
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.device import resolve_device
+from biasflow.encoders.load import OFFLINE, load_encoder
 from tests.unit.conftest import MODELS, SIZES, VOCABULARY
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -185,7 +185,7 @@ def test_code_in_the_folder_of_an_encoder_is_never_run(folder, tmp_path):
         shutil.copytree(folder, tmp_path / name)
         changed_json(tmp_path / name / file, auto_map=named, **keys)
     code = (
-        "import sys; from scripts.biasflow.encoders.load import load_encoder\n"
+        "import sys; from biasflow.encoders.load import load_encoder\n"
         "for folder in sys.argv[1:]:\n"
         "    try:\n        load_encoder(folder, head='masked_lm')\n"
         "    except Exception as error:\n        print(f'{type(error).__name__}: {error}')"
@@ -263,7 +263,7 @@ def test_devices(monkeypatch):
 
 def test_a_job_takes_its_gpu_before_torch_looks_for_one(monkeypatch):
     said = []
-    monkeypatch.setattr("scripts.biasflow.encoders.device.take_gpu", lambda: said.append("taken"))
+    monkeypatch.setattr("biasflow.encoders.device.take_gpu", lambda: said.append("taken"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: said.append("looked") is None)
     resolve_device("cuda", gpus=1)
     assert said == ["taken", "looked"]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.places import has_tokens, layer_of, order_of_flow, resolve
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.places import has_tokens, layer_of, order_of_flow, resolve
 
 
 @pytest.mark.parametrize(

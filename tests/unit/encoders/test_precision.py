@@ -10,24 +10,24 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from scripts.biasflow.corpora.conll import read_conll
-from scripts.biasflow.encoders import continue_, precision, pretrain, taps
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.first_token import first_states, first_token_vectors
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.training_arguments import training_arguments
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import NONE, Active, Fitted, Grid
-from scripts.biasflow.methods.grid import all_settings, chosen_settings, edits_of
-from scripts.biasflow.methods.states import PairStates
-from scripts.biasflow.methods.sweep import sentence_vectors, sweep
-from scripts.biasflow.readouts.predictions import predict
-from scripts.biasflow.readouts.reader import Reader
-from scripts.biasflow.readouts.word_contexts import word_batches
-from scripts.biasflow.tasks import finetune
-from scripts.biasflow.tasks.coreference.model import load_coreference
-from scripts.biasflow.tasks.coreference.model import predict as predict_clusters
-from scripts.biasflow.tasks.examples import Examples
+from biasflow.corpora.conll import read_conll
+from biasflow.encoders import continue_, precision, pretrain, taps
+from biasflow.encoders.edit import edited
+from biasflow.encoders.first_token import first_states, first_token_vectors
+from biasflow.encoders.load import load_encoder
+from biasflow.encoders.training_arguments import training_arguments
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import NONE, Active, Fitted, Grid
+from biasflow.methods.grid import all_settings, chosen_settings, edits_of
+from biasflow.methods.states import PairStates
+from biasflow.methods.sweep import sentence_vectors, sweep
+from biasflow.readouts.predictions import predict
+from biasflow.readouts.reader import Reader
+from biasflow.readouts.word_contexts import word_batches
+from biasflow.tasks import finetune
+from biasflow.tasks.coreference.model import load_coreference
+from biasflow.tasks.coreference.model import predict as predict_clusters
+from biasflow.tasks.examples import Examples
 from tests.unit.conftest import HIDDEN, MODELS, logits_of, random_batch, random_eraser, random_subspaces
 from tests.unit.encoders.test_pretrain import DOCUMENTS, TINY
 from tests.unit.fake_tokenizer import word_tokenizer

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BertTokenizer
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import checkpoints
-from scripts.biasflow.encoders.examples import IGNORED, Sentences, by_length, draw_pairs, mask_tokens, pack
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.pretrain import SPECIAL_TOKENS, gradients, losses, pretrain, train_vocabulary
-from scripts.biasflow.planted.corpus import discourses
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import checkpoints
+from biasflow.encoders.examples import IGNORED, Sentences, by_length, draw_pairs, mask_tokens, pack
+from biasflow.encoders.load import load_encoder
+from biasflow.encoders.pretrain import SPECIAL_TOKENS, gradients, losses, pretrain, train_vocabulary
+from biasflow.planted.corpus import discourses
 
 DOCUMENTS = discourses(bias=1.0, seed=0, n=400)
 TINY = {

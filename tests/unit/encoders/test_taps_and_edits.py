@@ -4,12 +4,12 @@ import pytest
 import torch
 from transformers import BertConfig, DebertaConfig, DebertaModel, DistilBertModel, RobertaForMaskedLM
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.edit import edited, watched
-from scripts.biasflow.encoders.places import has_tokens
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.plan.facts import MODEL_TYPES
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import taps
+from biasflow.encoders.edit import edited, watched
+from biasflow.encoders.places import has_tokens
+from biasflow.erasers.eraser import Eraser
+from biasflow.plan.facts import MODEL_TYPES
 from tests.unit.conftest import DISTILBERT, HEADS, HIDDEN, SIZES, logits_of, random_batch, random_eraser
 
 PLACES = ["layer[0]", "layer[-1].cls", "layer[-2].attention.query", "layer[1].attention.value", "pooled"]
@@ -107,7 +107,7 @@ def test_a_methods_place_is_resolved_in_a_model(bert):
 def test_the_first_tokens_classifier_reads_the_first_token():
     from transformers import BertModel
 
-    from scripts.biasflow.encoders.first_token import FirstTokenClassifier
+    from biasflow.encoders.first_token import FirstTokenClassifier
 
     model = FirstTokenClassifier(BertModel(BertConfig(**SIZES)), 4).eval()
     batch = random_batch(model)

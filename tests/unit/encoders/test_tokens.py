@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import tokens as module
-from scripts.biasflow.encoders.tokens import load_tokens, save_tokens, tokenise
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import tokens as module
+from biasflow.encoders.tokens import load_tokens, save_tokens, tokenise
 from tests.unit.fake_tokenizer import word_tokenizer
 
 WORDS = ["red", "blue", "green", "one", "two"]

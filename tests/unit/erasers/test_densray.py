@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers import densray
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers import densray
 from tests.unit.erasers.vectors import labelled
 
 WEIGHTS = [(0.5, 0.5), (0.9, 0.1), (1.0, 0.0), (0.0, 1.0)]

@@ -9,9 +9,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.eraser import Eraser, load_erasers, load_metadata, save_erasers
-from scripts.biasflow.registry import ERASERS, module_of
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers.eraser import Eraser, load_erasers, load_metadata, save_erasers
+from biasflow.registry import ERASERS, module_of
 from tests.unit.conftest import random_eraser
 from tests.unit.erasers.vectors import of_pairs, two_genders
 

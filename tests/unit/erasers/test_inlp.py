@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers import inlp
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers import inlp
 from tests.unit.erasers.vectors import on_an_axis, probe, two_genders
 
 

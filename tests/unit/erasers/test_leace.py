@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.erasers import leace
+from biasflow.erasers import leace
 from tests.unit.erasers.vectors import on_an_axis, probe, two_genders
 
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.erasers import densray, leace, mean_projection
+from biasflow.erasers import densray, leace, mean_projection
 from tests.unit.erasers.vectors import probe, two_genders
 
 

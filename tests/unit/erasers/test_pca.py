@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers import pca
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers import pca
 from tests.unit.erasers.vectors import of_pairs
 
 

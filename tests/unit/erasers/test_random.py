@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.erasers import conceptor, inlp, leace, random
-from scripts.biasflow.erasers.eraser import Eraser
+from biasflow.erasers import conceptor, inlp, leace, random
+from biasflow.erasers.eraser import Eraser
 from tests.unit.erasers.vectors import probe, two_genders
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers import mean_projection, rlace
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers import mean_projection, rlace
 from tests.unit.erasers.vectors import on_an_axis, probe, two_genders
 
 

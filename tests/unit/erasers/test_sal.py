@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.erasers import mean_projection, sal
+from biasflow.erasers import mean_projection, sal
 from tests.unit.erasers.vectors import probe, two_genders
 
 

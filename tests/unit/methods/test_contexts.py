@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BertTokenizer
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.methods import arrays
-from scripts.biasflow.methods.occurrences import find_occurrences, find_occurrences_for
-from scripts.biasflow.methods.states import WordStates
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import taps
+from biasflow.methods import arrays
+from biasflow.methods.occurrences import find_occurrences, find_occurrences_for
+from biasflow.methods.states import WordStates
 from tests.unit.conftest import HEADS, HIDDEN
 from tests.unit.fake_tokenizer import word_tokenizer
 

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.methods.fitted import Active, Fitted, Grid, load, save
-from scripts.biasflow.methods.grid import chosen_settings
-from scripts.biasflow.methods.sweep import check_reports, sentence_vectors
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import taps
+from biasflow.encoders.edit import edited
+from biasflow.methods.fitted import Active, Fitted, Grid, load, save
+from biasflow.methods.grid import chosen_settings
+from biasflow.methods.sweep import check_reports, sentence_vectors
 from tests.unit.conftest import HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
 
 

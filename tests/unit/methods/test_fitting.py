@@ -5,16 +5,16 @@ import pytest
 import torch
 from transformers import RobertaConfig, RobertaForMaskedLM
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.erasers import densray, hard, leace, pca, random
-from scripts.biasflow.methods import arrays
-from scripts.biasflow.methods.fitted import load, save
-from scripts.biasflow.methods.fitting import fit_block
-from scripts.biasflow.methods.grid import PLACES, all_settings, edits_of
-from scripts.biasflow.methods.occurrences import find_occurrences
-from scripts.biasflow.methods.states import WordStates, pair_states
-from scripts.biasflow.registry import ERASERS, module_of
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.edit import edited
+from biasflow.erasers import densray, hard, leace, pca, random
+from biasflow.methods import arrays
+from biasflow.methods.fitted import load, save
+from biasflow.methods.fitting import fit_block
+from biasflow.methods.grid import PLACES, all_settings, edits_of
+from biasflow.methods.occurrences import find_occurrences
+from biasflow.methods.states import WordStates, pair_states
+from biasflow.registry import ERASERS, module_of
 from tests.unit.conftest import HEADS, HIDDEN, MODELS, SIZES, random_batch
 from tests.unit.fake_tokenizer import word_tokenizer
 

@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.resume import untouched_layers
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import Active
-from scripts.biasflow.methods.grid import all_settings, edits_of
-from scripts.biasflow.methods.passes import passes
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import taps
+from biasflow.encoders.edit import edited
+from biasflow.encoders.resume import untouched_layers
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import Active
+from biasflow.methods.grid import all_settings, edits_of
+from biasflow.methods.passes import passes
 from tests.unit.conftest import HEADS, HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
 
 HEAD = HIDDEN // HEADS

@@ -8,9 +8,9 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from transformers import BertConfig, BertModel
 
-from scripts.biasflow.methods.fitting import fit_block
-from scripts.biasflow.methods.states import word_states
-from scripts.biasflow.registry import ERASERS, module_of
+from biasflow.methods.fitting import fit_block
+from biasflow.methods.states import word_states
+from biasflow.registry import ERASERS, module_of
 from tests.unit.fake_tokenizer import word_tokenizer
 
 OTHERS = [f"word{i}" for i in range(30)]

@@ -4,12 +4,12 @@ import pandas as pd
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.methods.fitted import Fitted, Grid
-from scripts.biasflow.methods.fitting import fit_block
-from scripts.biasflow.methods.grid import Setting, all_settings, chosen_settings, edits_of
-from scripts.biasflow.methods.sweep import check_reports, sweep
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.edit import edited
+from biasflow.methods.fitted import Fitted, Grid
+from biasflow.methods.fitting import fit_block
+from biasflow.methods.grid import Setting, all_settings, chosen_settings, edits_of
+from biasflow.methods.sweep import check_reports, sweep
 from tests.unit.conftest import logits_of, random_batch, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -69,7 +69,7 @@ def test_fitted_subspaces_in_both_ways_of_fitting(bert, sequential):
     method = {
         "grid": "dawkins2024",
         "eraser": "pca",
-        "module": "scripts.biasflow.erasers.pca",
+        "module": "biasflow.erasers.pca",
         "sequential": sequential,
     }
     sets = {"interventions": pairs, "sentence-debias": pairs}

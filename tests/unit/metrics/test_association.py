@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cosine
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.association import associations, effect_interval, random_partitions, score, weat
-from scripts.biasflow.readouts.files import save_arrays
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.association import associations, effect_interval, random_partitions, score, weat
+from biasflow.readouts.files import save_arrays
 
 
 def plain_association(w, A, B):

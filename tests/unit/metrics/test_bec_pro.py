@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.bec_pro import GROUPS, associations, score
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.bec_pro import GROUPS, associations, score
 
 PROFESSIONS = {f"{group}{k}": group for group in GROUPS for k in range(4)}
 

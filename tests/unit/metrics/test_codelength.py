@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.codelength import CHECKPOINTS, online_codelength, online_codelength_of
-from scripts.biasflow.readouts.probe import FRACTIONS, Code, send, stacked
-from scripts.biasflow.tasks.cuts import control_labels, probe_split
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.codelength import CHECKPOINTS, online_codelength, online_codelength_of
+from biasflow.readouts.probe import FRACTIONS, Code, send, stacked
+from biasflow.tasks.cuts import control_labels, probe_split
 from tests.unit.reference_probe import codelength_one_by_one
 
 

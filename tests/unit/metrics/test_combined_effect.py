@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics import association
-from scripts.biasflow.metrics.combined_effect import METRICS, ceat, ceat_rows, random_effects, score
-from scripts.biasflow.metrics.combined_effect import draw_effects as effects_of
-from scripts.biasflow.readouts.cosines import drawn_cosines
-from scripts.biasflow.readouts.files import save_arrays
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics import association
+from biasflow.metrics.combined_effect import METRICS, ceat, ceat_rows, random_effects, score
+from biasflow.metrics.combined_effect import draw_effects as effects_of
+from biasflow.readouts.cosines import drawn_cosines
+from biasflow.readouts.files import save_arrays
 from tests.unit.reference_ceat import one_by_one
 
 NAMES = "XYAB"
@@ -164,7 +164,7 @@ def test_the_seed_decides_and_chunks_do_not(monkeypatch):
     found = ceat(*sets, draws=100, seed=1)
     assert found == ceat(*sets, draws=100, seed=1)
     assert found != ceat(*sets, draws=100, seed=2)
-    monkeypatch.setattr("scripts.biasflow.readouts.cosines.CHUNK_BYTES", 1)
+    monkeypatch.setattr("biasflow.readouts.cosines.CHUNK_BYTES", 1)
     assert ceat(*sets, draws=100, seed=1).effect_size == pytest.approx(found.effect_size, abs=1e-5)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.coreference import conll_f1, f1_difference, score
-from scripts.biasflow.readouts.predicted_clusters import cluster_rows
-from scripts.biasflow.results.scores import tidy
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.coreference import conll_f1, f1_difference, score
+from biasflow.readouts.predicted_clusters import cluster_rows
+from biasflow.results.scores import tidy
 from tests.unit.synthetic_conll import conll_text
 
 RIGHT, WRONG = ["ab", "cd"], ["ac"]

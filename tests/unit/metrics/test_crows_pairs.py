@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.crows_pairs import score, stereotype_share
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.crows_pairs import score, stereotype_share
 
 LIKELIHOODS = st.lists(st.floats(-50, 0), min_size=1, max_size=30)
 # log p of the sentence that stereotypes more and less, and the direction of the pair

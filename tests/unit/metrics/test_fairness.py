@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import entropy, pearsonr, wasserstein_distance
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.fairness import (
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.fairness import (
     accuracy,
     counts,
     gaps,

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from scripts.biasflow.metrics.gender_share import score
-from scripts.biasflow.results.scores import tidy
+from biasflow.metrics.gender_share import score
+from biasflow.results.scores import tidy
 
 
 def test_a_place_and_its_heads_are_parts(tmp_path):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.gest import rates, score, stereotype_rate, summary
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.gest import rates, score, stereotype_rate, summary
 
 ALL = np.arange(1, 17)
 SCORES = st.lists(st.floats(-3, 3), min_size=32, max_size=32)

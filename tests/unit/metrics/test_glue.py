@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.glue import TASKS
-from scripts.biasflow.metrics.glue import glue_scores, score
-from scripts.biasflow.readouts.files import save_arrays
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.glue import TASKS
+from biasflow.metrics.glue import glue_scores, score
+from biasflow.readouts.files import save_arrays
 
 CLASS_TASKS = [name for name, task in TASKS.items() if task.labels]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.intrasentence import LABELS, icat, score, shares
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.intrasentence import LABELS, icat, score, shares
 
 SCORES = st.lists(st.tuples(*[st.floats(-9, 0)] * 3), min_size=1, max_size=20)
 FILLINGS = ("left-to-right", "together", "one-mask")

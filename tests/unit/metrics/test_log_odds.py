@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.log_odds import agreement, score
-from scripts.biasflow.planted.world import load_world
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.log_odds import agreement, score
+from biasflow.planted.world import load_world
 from tests.unit.metrics.test_occtmp import readout
 
 SHARES = np.array([0.9, 0.7, 0.1])

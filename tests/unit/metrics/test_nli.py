@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.nli import CLASSES, GENDERS, fairness_score, fairness_scores, nli_scores, score
-from scripts.biasflow.readouts.files import save_arrays
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.nli import CLASSES, GENDERS, fairness_score, fairness_scores, nli_scores, score
+from biasflow.readouts.files import save_arrays
 
 E, N, C = range(3)
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.professions import read_chinese_professions, read_professions
-from scripts.biasflow.metrics.occtmp import occtmp, score
-from scripts.biasflow.text.occupation_templates import MASK, PRONOUNS, TEMPLATES, occupation_sentences
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.professions import read_chinese_professions, read_professions
+from biasflow.metrics.occtmp import occtmp, score
+from biasflow.text.occupation_templates import MASK, PRONOUNS, TEMPLATES, occupation_sentences
 
 PAIRS = st.lists(st.tuples(st.floats(-20, 0), st.floats(-20, 0)), min_size=2, max_size=20)
 

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics import fairness, occupation
-from scripts.biasflow.metrics.occupation import SHARES, Tables, occupation_rows, score
-from scripts.biasflow.results.scores import tidy
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics import fairness, occupation
+from biasflow.metrics.occupation import SHARES, Tables, occupation_rows, score
+from biasflow.results.scores import tidy
 
 K = 5
 TRAIN = np.array([0.1, 0.3, 0.5, 0.7, 0.9])

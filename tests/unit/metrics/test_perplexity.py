@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics import perplexity as module
-from scripts.biasflow.metrics import pseudo_perplexity as pseudo_module
-from scripts.biasflow.metrics.perplexity import perplexity, perplexity_of_batches
-from scripts.biasflow.metrics.pseudo_perplexity import pseudo_perplexity
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics import perplexity as module
+from biasflow.metrics import pseudo_perplexity as pseudo_module
+from biasflow.metrics.perplexity import perplexity, perplexity_of_batches
+from biasflow.metrics.pseudo_perplexity import pseudo_perplexity
 
 LOSSES = st.lists(st.floats(0, 30), min_size=1, max_size=30)
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics import stereoset
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics import stereoset
 
 METHODS = [("none", "-"), ("dawkins2024", "sent 0"), ("dawkins2024", "layer-11+attention 0,1,1,0,1"), ("densray", "-")]
 PROBABILITY = st.floats(0, 1, allow_nan=False, width=32)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.training import diverged, score
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.training import diverged, score
 
 FACTS = {
     "method": ["none", "-"], "validation_metric": "accuracy", "validation_score": 0.9, "majority_share": 0.4,

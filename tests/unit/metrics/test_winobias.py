@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.winobias import Sentence, professions
-from scripts.biasflow.metrics import bootstrap, fairness, occupation
-from scripts.biasflow.metrics.winobias import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.winobias import Sentence, professions
+from biasflow.metrics import bootstrap, fairness, occupation
+from biasflow.metrics.winobias import (
     KINDS,
     NONE,
     class_counts,
@@ -21,8 +21,8 @@ from scripts.biasflow.metrics.winobias import (
     pronoun_kinds,
     score,
 )
-from scripts.biasflow.readouts.predicted_clusters import cluster_rows
-from scripts.biasflow.results.scores import tidy
+from biasflow.readouts.predicted_clusters import cluster_rows
+from biasflow.results.scores import tidy
 from tests.unit.synthetic_conll import conll_text, documents_of
 
 #        0   1            2      3    4   5    6       7   8    9     10  11  12

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.winogender import log_odds, score
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.winogender import log_odds, score
 
 SHARES = {"nurse": 0.9, "clerk": 0.7, "judge": 0.4, "pilot": 0.1}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from scripts.biasflow.overview.contents import contents
-from scripts.biasflow.overview.overview import PaperLinks, write_page, write_summary
+from biasflow.overview.contents import contents
+from biasflow.overview.overview import PaperLinks, write_page, write_summary
 from tests.unit.overview import made_up
 
 LEDGER = [

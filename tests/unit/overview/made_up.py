@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from scripts.biasflow.results.matrix import matrix
-from scripts.biasflow.results.scores import concatenate, tidy
+from biasflow.results.matrix import matrix
+from biasflow.results.scores import concatenate, tidy
 
 VALUES = {  # method -> strength, perplexity
     "none": (2.0, 10.0),

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.overview.agreement import (
+from biasflow.overview.agreement import (
     ENCODERS,
     ITEMS,
     SEEDS,
@@ -15,7 +15,7 @@ from scripts.biasflow.overview.agreement import (
     observations,
     sentences,
 )
-from scripts.biasflow.results.scores import NA, concatenate, tidy
+from biasflow.results.scores import NA, concatenate, tidy
 
 METHODS = ["none", "a", "b", "c", "d"]
 UP = {method: 1.0 + number for number, method in enumerate(METHODS)}

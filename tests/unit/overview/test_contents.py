@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.overview.contents import contents
-from scripts.biasflow.overview.maps import UNTOUCHED, maps, name_of
-from scripts.biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
-from scripts.biasflow.registry import METRICS
-from scripts.biasflow.results.matrix import matrix
-from scripts.biasflow.results.scores import concatenate, tidy
+from biasflow.overview.contents import contents
+from biasflow.overview.maps import UNTOUCHED, maps, name_of
+from biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
+from biasflow.registry import METRICS
+from biasflow.results.matrix import matrix
+from biasflow.results.scores import concatenate, tidy
 from tests.unit.overview import made_up
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.overview.judgements import DIFFERS, SAME, UNKNOWN, keeps, left, pareto, verdict
+from biasflow.overview.judgements import DIFFERS, SAME, UNKNOWN, keeps, left, pareto, verdict
 
 NUMBERS = st.floats(-10, 10).map(lambda number: round(number, 2))
 

@@ -9,10 +9,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.shipped import ROOT
-from scripts.biasflow.papers.dawkins2024 import ledger as of_dawkins
-from scripts.biasflow.papers.frames import NOT_ASKED
-from scripts.biasflow.papers.ledger import (
+from biasflow.base.shipped import ROOT
+from biasflow.papers.dawkins2024 import ledger as of_dawkins
+from biasflow.papers.frames import NOT_ASKED
+from biasflow.papers.ledger import (
     CAPTIONS,
     COLUMNS,
     DISAGREES,
@@ -28,10 +28,10 @@ from scripts.biasflow.papers.ledger import (
     of_paper,
     summary,
 )
-from scripts.biasflow.papers.orgad2022 import ledger as of_orgad2022
-from scripts.biasflow.papers.paper import HERE, load, load_tables
-from scripts.biasflow.papers.published import printed_numbers, read_published
-from scripts.biasflow.registry import PAPERS
+from biasflow.papers.orgad2022 import ledger as of_orgad2022
+from biasflow.papers.paper import HERE, load, load_tables
+from biasflow.papers.published import printed_numbers, read_published
+from biasflow.registry import PAPERS
 from tests.unit.papers.dawkins2024 import made_up as dawkins
 from tests.unit.papers.liang2020 import made_up as liang
 from tests.unit.papers.orgad2022 import made_up as orgad

@@ -4,10 +4,10 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers import make, paper
-from scripts.biasflow.papers.frames import NOT_ASKED, Run, status
-from scripts.biasflow.results.figures import empty_figure
+from biasflow.base.errors import BiasflowError
+from biasflow.papers import make, paper
+from biasflow.papers.frames import NOT_ASKED, Run, status
+from biasflow.results.figures import empty_figure
 
 YAML = """
 title: A title
@@ -47,7 +47,7 @@ def some2000(tmp_path, monkeypatch):
     module.TABLES = {"values": values, "counts": counts}
     module.FIGURES = {"lines": lambda run: empty_figure("nothing")}
     module.PAGES = {"words": lambda run, caption: f"<p>{caption}</p>\n"}
-    monkeypatch.setitem(sys.modules, "scripts.biasflow.papers.some2000.targets", module)
+    monkeypatch.setitem(sys.modules, "biasflow.papers.some2000.targets", module)
     return module
 
 

@@ -1,10 +1,10 @@
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.stereoset import triple_distances, triple_strengths
-from scripts.biasflow.papers.paper import HERE, load
-from scripts.biasflow.papers.published import path_of, read_published
-from scripts.biasflow.registry import PAPERS
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.stereoset import triple_distances, triple_strengths
+from biasflow.papers.paper import HERE, load
+from biasflow.papers.published import path_of, read_published
+from biasflow.registry import PAPERS
 
 
 def test_table_7_has_all_rows_in_printed_order():

@@ -1,11 +1,11 @@
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers import released
-from scripts.biasflow.papers.released import released_errors
-from scripts.biasflow.registry import METRICS, PAPERS
-from scripts.biasflow.results.scores import tidy
+from biasflow.base.errors import BiasflowError
+from biasflow.papers import released
+from biasflow.papers.released import released_errors
+from biasflow.registry import METRICS, PAPERS
+from biasflow.results.scores import tidy
 from tests.unit.test_docs import SCORES, documented_metrics
 
 RATE = {"encoder": "e", "dataset": "gest", "metric": "gest_stereotype_rate"}

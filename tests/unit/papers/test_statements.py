@@ -2,7 +2,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.papers.statements import Finding, Statements, all_of, most_of, together
+from biasflow.papers.statements import Finding, Statements, all_of, most_of, together
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.booleans()))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import yaml
 
-from scripts.biasflow.plan.cells import Plan, plan
-from scripts.biasflow.plan.configuration import load_schema, resolve
-from scripts.biasflow.plan.facts import Facts
+from biasflow.plan.cells import Plan, plan
+from biasflow.plan.configuration import load_schema, resolve
+from biasflow.plan.facts import Facts
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = load_schema()

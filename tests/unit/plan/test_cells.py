@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.plan.cells import NOT_RUN, Model, Plan, plan
-from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.plan.datasets import DATASETS
-from scripts.biasflow.plan.facts import Facts, gather
-from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
-from scripts.biasflow.registry import METRICS, PAPERS, TRAINING, rule_of
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.plan.cells import NOT_RUN, Model, Plan, plan
+from biasflow.plan.configuration import resolve
+from biasflow.plan.datasets import DATASETS
+from biasflow.plan.facts import Facts, gather
+from biasflow.plan.tasks import Asked, TaskPlan, kind_of
+from biasflow.registry import METRICS, PAPERS, TRAINING, rule_of
 from tests.unit.plan.configs import RUNS, SCHEMA, asking, changed, facts_of, of_file, planned
 
 KEY = re.compile(r"\b(encoders|methods|metrics|tasks|ask|papers)\.[\w-]+|\bmirror\b")

@@ -3,10 +3,10 @@
 import pytest
 import yaml
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.plan.configuration import check_keys_once, load_schema, resolve
-from scripts.biasflow.plan.datasets import TEXTS
-from scripts.biasflow.registry import ERASERS, TASKS
+from biasflow.base.errors import BiasflowError
+from biasflow.plan.configuration import check_keys_once, load_schema, resolve
+from biasflow.plan.datasets import TEXTS
+from biasflow.registry import ERASERS, TASKS
 from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, SMALL, asking, changed, of_file, planned
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from scripts.biasflow.plan import device
-from scripts.biasflow.plan.device import planned_device
+from biasflow.plan import device
+from biasflow.plan.device import planned_device
 
 
 @pytest.mark.parametrize("cluster", [False, True])

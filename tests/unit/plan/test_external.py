@@ -4,16 +4,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.plan.cells import plan
-from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.plan.encoders import Encoders
-from scripts.biasflow.plan.facts import depth, gather, has_head
-from scripts.biasflow.plan.inputs import Inputs
-from scripts.biasflow.plan.listing import encoder_attributes
-from scripts.biasflow.plan.sources import is_planted, origin
-from scripts.biasflow.registry import METRICS, READOUTS
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.plan.cells import plan
+from biasflow.plan.configuration import resolve
+from biasflow.plan.encoders import Encoders
+from biasflow.plan.facts import depth, gather, has_head
+from biasflow.plan.inputs import Inputs
+from biasflow.plan.listing import encoder_attributes
+from biasflow.plan.sources import is_planted, origin
+from biasflow.registry import METRICS, READOUTS
 from tests.unit.plan.configs import SCHEMA, asking, changed, facts_of, planned
 from tests.unit.plan.test_cells import reasons
 
@@ -48,7 +48,7 @@ def test_what_a_job_takes():
     assert dataset["file"].endswith(".parquet") and {"test", "pro", "anti"} <= set(dataset["data"])
     assert {file for files in dataset["data"].values() for file in files} == set(inputs["data"])
     assert not {"options", "methods"} & set(dataset)
-    assert params["module"] == found.readings.given_module(wildcards) == "scripts.biasflow.readouts.external_clusters"
+    assert params["module"] == found.readings.given_module(wildcards) == "biasflow.readouts.external_clusters"
 
 
 def test_every_other_cell_has_a_reason_that_names_the_encoder():

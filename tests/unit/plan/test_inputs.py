@@ -10,22 +10,23 @@ from types import SimpleNamespace
 import pytest
 from safetensors.numpy import save_file
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.encoders.recipes import RECIPES
-from scripts.biasflow.plan.cells import plan
-from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.plan.datasets import DATASETS, context_files, text_file
-from scripts.biasflow.plan.encoders import Encoders
-from scripts.biasflow.plan.external import external_files
-from scripts.biasflow.plan.facts import gather
-from scripts.biasflow.plan.inputs import Inputs
-from scripts.biasflow.plan.items import items_of
-from scripts.biasflow.plan.jobs import Model
-from scripts.biasflow.plan.paths import CORPORA
-from scripts.biasflow.plan.readings import reading_output, reading_path
-from scripts.biasflow.plan.tasks import Asked, TaskPlan, kind_of
-from scripts.biasflow.registry import PAPERS, READOUTS, TASKS, TRAINING, module_of
+from biasflow.base.code import module_file
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.encoders.recipes import RECIPES
+from biasflow.plan.cells import plan
+from biasflow.plan.configuration import resolve
+from biasflow.plan.datasets import DATASETS, context_files, text_file
+from biasflow.plan.encoders import Encoders
+from biasflow.plan.external import external_files
+from biasflow.plan.facts import gather
+from biasflow.plan.inputs import Inputs
+from biasflow.plan.items import items_of
+from biasflow.plan.jobs import Model
+from biasflow.plan.paths import CORPORA
+from biasflow.plan.readings import reading_output, reading_path
+from biasflow.plan.tasks import Asked, TaskPlan, kind_of
+from biasflow.registry import PAPERS, READOUTS, TASKS, TRAINING, module_of
 from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, changed, facts_of, of_file
 from tests.unit.plan.test_cells import ALL
 
@@ -140,7 +141,7 @@ def test_a_kind_of_task_names_what_its_steps_make(kind):
     assert {*entry.first, *entry.trained_on.values(), *entry.printed.values(), *gendered} <= set(outputs)
     others = filter(None, [entry.gendered, entry.tokenised])
     modules = {module_of(each) for each in (TASKS[kind], *entry.steps, *others)}
-    assert all((ROOT / f"{name.replace('.', '/')}.py").is_file() for name in modules)
+    assert all(module_file(name, ROOT).is_file() for name in modules)
 
 
 def of_reading(key: tuple) -> SimpleNamespace:
@@ -255,7 +256,7 @@ def test_modules_that_jobs_import_by_name_are_there(find):
         modules |= set(own)
     for encoder, training, block in find.plan.scored:
         modules |= set(find.scores.modules(SimpleNamespace(encoder=encoder, training=training, block=block)))
-    assert all((ROOT / f"{name.replace('.', '/')}.py").is_file() for name in modules)
+    assert all(module_file(name, ROOT).is_file() for name in modules)
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from scripts.biasflow.base.tabular import read_text_csv, write_csv
-from scripts.biasflow.plan.cells import NOT_RUN, plan
-from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.plan.facts import Facts
-from scripts.biasflow.plan.listing import CELLS, NAMES, cells_table, names_table
+from biasflow.base.tabular import read_text_csv, write_csv
+from biasflow.plan.cells import NOT_RUN, plan
+from biasflow.plan.configuration import resolve
+from biasflow.plan.facts import Facts
+from biasflow.plan.listing import CELLS, NAMES, cells_table, names_table
 from tests.unit.plan.configs import RUNS, SCHEMA, changed, facts_of, of_file, planned
 
 MANY = changed(

@@ -2,12 +2,12 @@
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import places
-from scripts.biasflow.methods.fitted import Active
-from scripts.biasflow.methods.grid import PLACES, all_settings, edits_of, name_of_setting
-from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.plan.methods import (
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import places
+from biasflow.methods.fitted import Active
+from biasflow.methods.grid import PLACES, all_settings, edits_of, name_of_setting
+from biasflow.plan.configuration import resolve
+from biasflow.plan.methods import (
     PLACE,
     control_of,
     erasers,
@@ -18,8 +18,8 @@ from scripts.biasflow.plan.methods import (
     unseen_setting,
     with_variants,
 )
-from scripts.biasflow.readouts.states import reaching
-from scripts.biasflow.registry import FIRST_TOKEN, SENTENCE, WORDS
+from biasflow.readouts.states import reaching
+from biasflow.registry import FIRST_TOKEN, SENTENCE, WORDS
 from tests.unit.plan.configs import SCHEMA, changed
 
 DEPTH = 4

@@ -5,11 +5,11 @@ import json
 import pytest
 from safetensors.numpy import save_file
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import read_catalogue
-from scripts.biasflow.plan import prepared as module
-from scripts.biasflow.plan.device import check_device
-from scripts.biasflow.plan.prepared import prepared
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.plan import prepared as module
+from biasflow.plan.device import check_device
+from biasflow.plan.prepared import prepared
 from tests.unit.plan.configs import SCHEMA, changed
 
 CATALOGUE = read_catalogue()

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.plan import sources
-from scripts.biasflow.plan.cells import plan
-from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.plan.facts import depth, gather, has_head
+from biasflow.base.errors import BiasflowError
+from biasflow.plan import sources
+from biasflow.plan.cells import plan
+from biasflow.plan.configuration import resolve
+from biasflow.plan.facts import depth, gather, has_head
 from tests.unit.plan.configs import BERT, SCHEMA, SMALL, changed, facts_of
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.metrics.bec_pro import associations, summary
-from scripts.biasflow.planted.bec_pro import GROUP, groups, items
-from scripts.biasflow.planted.world import load_world
+from biasflow.metrics.bec_pro import associations, summary
+from biasflow.planted.bec_pro import GROUP, groups, items
+from biasflow.planted.world import load_world
 
 WORLD = load_world()
 

@@ -8,12 +8,12 @@ import pytest
 import yaml
 from scipy.stats import binomtest, chisquare
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.bios import COLUMNS, name_parts
-from scripts.biasflow.planted.bios import biographies, load_grammar
-from scripts.biasflow.planted.corpus import discourses
-from scripts.biasflow.planted.world import FOLDER, load_world
-from scripts.biasflow.text.scrub import scrub_all
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.bios import COLUMNS, name_parts
+from biasflow.planted.bios import biographies, load_grammar
+from biasflow.planted.corpus import discourses
+from biasflow.planted.world import FOLDER, load_world
+from biasflow.text.scrub import scrub_all
 
 WORLD = load_world()
 GRAMMAR = load_grammar(world=WORLD)

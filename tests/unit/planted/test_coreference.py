@@ -9,22 +9,22 @@ import pytest
 import yaml
 from scipy.stats import binomtest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import read_conll, write_conll
-from scripts.biasflow.corpora.winobias import professions, read_pairs
-from scripts.biasflow.metrics.coreference import conll_f1, f1_difference
-from scripts.biasflow.metrics.winobias import pronoun_kinds
-from scripts.biasflow.planted.coreference import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import read_conll, write_conll
+from biasflow.corpora.winobias import professions, read_pairs
+from biasflow.metrics.coreference import conll_f1, f1_difference
+from biasflow.metrics.winobias import pronoun_kinds
+from biasflow.planted.coreference import (
     best_difference,
     coreference_documents,
     coreference_pairs,
     load_grammar,
 )
-from scripts.biasflow.planted.corpus import discourses
-from scripts.biasflow.planted.frames import PRONOUNS
-from scripts.biasflow.planted.world import FOLDER, load_world
-from scripts.biasflow.tasks.coreference.rules import rule_clusters
-from scripts.biasflow.tasks.coreference.strategies import debias
+from biasflow.planted.corpus import discourses
+from biasflow.planted.frames import PRONOUNS
+from biasflow.planted.world import FOLDER, load_world
+from biasflow.tasks.coreference.rules import rule_clusters
+from biasflow.tasks.coreference.strategies import debias
 
 WORLD = load_world()
 GRAMMAR = load_grammar(world=WORLD)

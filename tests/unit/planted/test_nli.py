@@ -10,10 +10,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.nli import CLASSES, fairness_scores
-from scripts.biasflow.planted.corpus import discourses
-from scripts.biasflow.planted.nli import (
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.nli import CLASSES, fairness_scores
+from biasflow.planted.corpus import discourses
+from biasflow.planted.nli import (
     OCCUPATION_PAIRS,
     PARTS,
     label_probabilities,
@@ -21,8 +21,8 @@ from scripts.biasflow.planted.nli import (
     nli_pairs,
     occupation_pair_words,
 )
-from scripts.biasflow.planted.world import FOLDER, article, load_world
-from scripts.biasflow.text.occupation_pairs import OccupationPairs
+from biasflow.planted.world import FOLDER, article, load_world
+from biasflow.text.occupation_pairs import OccupationPairs
 
 WORLD = load_world()
 WORDS = occupation_pair_words()

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.documents import read_documents, write_documents
-from scripts.biasflow.planted.corpus import discourses
-from scripts.biasflow.planted.stereoset import ideal_preference, triples
-from scripts.biasflow.planted.world import FOLDER, article, load_world
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.documents import read_documents, write_documents
+from biasflow.planted.corpus import discourses
+from biasflow.planted.stereoset import ideal_preference, triples
+from biasflow.planted.world import FOLDER, article, load_world
 
 WORLD = load_world()
 FEMININE, MASCULINE = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}

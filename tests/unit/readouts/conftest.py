@@ -9,11 +9,11 @@ import pytest
 import torch
 from transformers import BertConfig, BertForPreTraining
 
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import Active, Fitted, Grid, save
-from scripts.biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Subspaces, chosen_settings
-from scripts.biasflow.readouts.reader import Reader
-from scripts.biasflow.readouts.source import Source
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import Active, Fitted, Grid, save
+from biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Subspaces, chosen_settings
+from biasflow.readouts.reader import Reader
+from biasflow.readouts.source import Source
 from tests.unit.conftest import HEADS, HIDDEN, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 

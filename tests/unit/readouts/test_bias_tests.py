@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 import torch
 
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.metrics import bec_pro, crows_pairs, gest, intrasentence, winogender
-from scripts.biasflow.readouts import likelihoods, masked_words
+from biasflow.encoders.load import load_encoder
+from biasflow.metrics import bec_pro, crows_pairs, gest, intrasentence, winogender
+from biasflow.readouts import likelihoods, masked_words
 from tests.unit.readouts.conftest import ORDINARY
 
-CORPORA = "scripts.biasflow.corpora"
+CORPORA = "biasflow.corpora"
 
 
 @pytest.fixture

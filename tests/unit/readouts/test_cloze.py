@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BertConfig, BertForMaskedLM
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.readouts.cloze import Cloze, log_probabilities_of, masked
-from scripts.biasflow.readouts.likelihoods import pair_likelihoods, shared_places
-from scripts.biasflow.readouts.masked_words import piece_log_probabilities
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.readouts.cloze import Cloze, log_probabilities_of, masked
+from biasflow.readouts.likelihoods import pair_likelihoods, shared_places
+from biasflow.readouts.masked_words import piece_log_probabilities
 from tests.unit.conftest import HIDDEN, SIZES, random_eraser
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader

@@ -9,19 +9,19 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import read_conll
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import Active, Fitted, save
-from scripts.biasflow.readouts import clusters
-from scripts.biasflow.readouts.predicted_clusters import COLUMNS, NAMES, TEXTS, load_clusters
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.tasks.coreference import loop, task
-from scripts.biasflow.tasks.coreference.heads import StoredVectors, train_heads
-from scripts.biasflow.tasks.coreference.loop import Examples, Recipe
-from scripts.biasflow.tasks.coreference.model import TokenVectors, load_coreference, predict, predicted_clusters
-from scripts.biasflow.tasks.coreference.segments import SpecialTokens
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import read_conll
+from biasflow.encoders.edit import edited
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import Active, Fitted, save
+from biasflow.readouts import clusters
+from biasflow.readouts.predicted_clusters import COLUMNS, NAMES, TEXTS, load_clusters
+from biasflow.readouts.source import Source
+from biasflow.tasks.coreference import loop, task
+from biasflow.tasks.coreference.heads import StoredVectors, train_heads
+from biasflow.tasks.coreference.loop import Examples, Recipe
+from biasflow.tasks.coreference.model import TokenVectors, load_coreference, predict, predicted_clusters
+from biasflow.tasks.coreference.segments import SpecialTokens
 from tests.unit.synthetic_conll import conll_text
 from tests.unit.tasks.coreference.made_up import ENCODER, RECIPE, save_encoder, save_file, text
 from tests.unit.tasks.coreference.test_task import KilledError, kill_at

@@ -5,8 +5,8 @@ import json
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.readouts.external_clusters import read
+from biasflow.base.errors import BiasflowError
+from biasflow.readouts.external_clusters import read
 from tests.unit.synthetic_conll import conll_text
 
 PRO, ANTI = (["The", "nurse", "said", pronoun, "left", "."] for pronoun in ("she", "he"))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.readouts.files import array_on_disk, load_arrays, load_table, save_arrays, under_methods
+from biasflow.base.errors import BiasflowError
+from biasflow.readouts.files import array_on_disk, load_arrays, load_table, save_arrays, under_methods
 
 AXIS = (("none", "-"), ("dawkins2024", "sent 0"))
 

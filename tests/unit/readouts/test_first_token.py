@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.first_token import first_token_vectors
-from scripts.biasflow.encoders.load import load_encoder, random_encoder
-from scripts.biasflow.methods.fitted import Active, Fitted
-from scripts.biasflow.readouts import first_token, states
-from scripts.biasflow.readouts.files import load_arrays
-from scripts.biasflow.readouts.states import States
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.edit import edited
+from biasflow.encoders.first_token import first_token_vectors
+from biasflow.encoders.load import load_encoder, random_encoder
+from biasflow.methods.fitted import Active, Fitted
+from biasflow.readouts import first_token, states
+from biasflow.readouts.files import load_arrays
+from biasflow.readouts.states import States
 from tests.unit.synthetic_bios import METHODS, fitted, projection, readable, save_model, save_states, source
 
 BIOS = readable(60)

@@ -4,13 +4,13 @@ import pandas as pd
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers import densray
-from scripts.biasflow.methods.fitted import Active, Fitted, save
-from scripts.biasflow.methods.states import word_states
-from scripts.biasflow.readouts.gender_shares import gender_places, gender_shares, read
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.text.gendered_words import PLANTED, read_gendered_words
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers import densray
+from biasflow.methods.fitted import Active, Fitted, save
+from biasflow.methods.states import word_states
+from biasflow.readouts.gender_shares import gender_places, gender_shares, read
+from biasflow.readouts.source import Source
+from biasflow.text.gendered_words import PLANTED, read_gendered_words
 from tests.unit.conftest import HEADS, HIDDEN, MODELS, random_eraser
 from tests.unit.fake_tokenizer import word_tokenizer
 

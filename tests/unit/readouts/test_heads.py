@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.linear_head import save_head
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import Active, Fitted, save
-from scripts.biasflow.metrics import fairness
-from scripts.biasflow.metrics.occupation import Tables, occupation_rows, score
-from scripts.biasflow.readouts import heads, states
-from scripts.biasflow.results.scores import tidy
-from scripts.biasflow.tasks.occupation.data import classes_of, held_out, rows_of, split, women
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.linear_head import save_head
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import Active, Fitted, save
+from biasflow.metrics import fairness
+from biasflow.metrics.occupation import Tables, occupation_rows, score
+from biasflow.readouts import heads, states
+from biasflow.results.scores import tidy
+from biasflow.tasks.occupation.data import classes_of, held_out, rows_of, split, women
 from tests.unit.reference_probe import load_linear_heads, train_head
 from tests.unit.synthetic_bios import STRATEGIES, biographies, save_states, source, vectors_of
 

@@ -6,10 +6,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.readouts import linear_heads as module
-from scripts.biasflow.readouts.linear_heads import save_linear_heads, train_heads
-from scripts.biasflow.readouts.lockstep import PADDING, in_batches, linear_start
+from biasflow.base.errors import BiasflowError
+from biasflow.readouts import linear_heads as module
+from biasflow.readouts.linear_heads import save_linear_heads, train_heads
+from biasflow.readouts.lockstep import PADDING, in_batches, linear_start
 from tests.unit.reference_probe import load_linear_heads, train_head
 
 CLASSES = 4
@@ -131,14 +131,14 @@ def test_predictions_do_not_depend_on_the_chunks(monkeypatch):
     data = synthetic()
     found = heads_of(data)
     whole = found.predict(data[0])
-    monkeypatch.setattr("scripts.biasflow.readouts.linear_heads.ROWS_TOGETHER", 17)
+    monkeypatch.setattr("biasflow.readouts.linear_heads.ROWS_TOGETHER", 17)
     assert (found.predict(data[0]) == whole).all()
 
 
 def test_cache_and_preparation_do_not_change_the_heads(monkeypatch):
     whole = heads_of(seeds=range(5))
-    monkeypatch.setattr("scripts.biasflow.readouts.lockstep.CACHE_BYTES", 2 * 4 * 64 * 10)
-    monkeypatch.setattr("scripts.biasflow.readouts.lockstep.STEPS_PREPARED", 1)
+    monkeypatch.setattr("biasflow.readouts.lockstep.CACHE_BYTES", 2 * 4 * 64 * 10)
+    monkeypatch.setattr("biasflow.readouts.lockstep.STEPS_PREPARED", 1)
     torch.testing.assert_close(heads_of(seeds=range(5)).weight, whole.weight, rtol=0, atol=1e-6)
 
 

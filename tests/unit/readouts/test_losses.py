@@ -13,14 +13,14 @@ from transformers import (
     RobertaForMaskedLM,
 )
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.documents import sample_sentences
-from scripts.biasflow.encoders.examples import IGNORED, blocks_of
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.readouts import losses
-from scripts.biasflow.readouts.likelihoods import pseudo_log_likelihoods, sentences_that_fit
-from scripts.biasflow.readouts.losses import draw_masks, losses_at, masked_losses
-from scripts.biasflow.readouts.reader import Reader
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.documents import sample_sentences
+from biasflow.encoders.examples import IGNORED, blocks_of
+from biasflow.encoders.load import load_encoder
+from biasflow.readouts import losses
+from biasflow.readouts.likelihoods import pseudo_log_likelihoods, sentences_that_fit
+from biasflow.readouts.losses import draw_masks, losses_at, masked_losses
+from biasflow.readouts.reader import Reader
 from tests.unit.conftest import DISTILBERT, HIDDEN, SIZES, random_eraser
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.readouts.masked_words import log_probabilities
+from biasflow.base.errors import BiasflowError
+from biasflow.readouts.masked_words import log_probabilities
 from tests.unit.conftest import HIDDEN, MODELS, VOCABULARY, random_eraser
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader

@@ -10,25 +10,25 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForSequenceClassification
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.corpora.nli import LABELS, write_nli
-from scripts.biasflow.encoders.batches import encode
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import CARRIED, NONE, Active, Fitted, Grid, load, save
-from scripts.biasflow.methods.grid import chosen_settings
-from scripts.biasflow.metrics import glue, nli
-from scripts.biasflow.readouts import predictions, sweep_heads
-from scripts.biasflow.readouts.files import load_arrays
-from scripts.biasflow.readouts.reader import Reader
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.text.occupation_pairs import OccupationPairs, save_pairs
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.nli import LABELS, write_nli
+from biasflow.encoders.batches import encode
+from biasflow.encoders.edit import edited
+from biasflow.encoders.load import load_encoder
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import CARRIED, NONE, Active, Fitted, Grid, load, save
+from biasflow.methods.grid import chosen_settings
+from biasflow.metrics import glue, nli
+from biasflow.readouts import predictions, sweep_heads
+from biasflow.readouts.files import load_arrays
+from biasflow.readouts.reader import Reader
+from biasflow.readouts.source import Source
+from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.conftest import HIDDEN, MODELS, SIZES, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
 
-NLI, GLUE = "scripts.biasflow.tasks.nli.examples", "scripts.biasflow.tasks.glue.task"
+NLI, GLUE = "biasflow.tasks.nli.examples", "biasflow.tasks.glue.task"
 WORDS = "the man woman doctor nurse chef bought saw a hat dog . cat he she it".split()
 PAIRS = OccupationPairs(("doctor", "nurse", "chef"), (("bought", "hat"), ("saw", "dog")), ("man",), ("woman",), "the")
 HEADS = {"epochs": 3, "batch_size": 4, "learning_rate": 1e-2}

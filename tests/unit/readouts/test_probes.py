@@ -5,21 +5,21 @@ import pandas as pd
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import Active, Fitted, save
-from scripts.biasflow.metrics.codelength import online_codelength, score
-from scripts.biasflow.readouts import probes, states
-from scripts.biasflow.results.scores import tidy
-from scripts.biasflow.tasks.cuts import control_labels, probe_split
-from scripts.biasflow.tasks.occupation.cuts import DATA
-from scripts.biasflow.tasks.occupation.data import held_out, split
+from biasflow.base.errors import BiasflowError
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import Active, Fitted, save
+from biasflow.metrics.codelength import online_codelength, score
+from biasflow.readouts import probes, states
+from biasflow.results.scores import tidy
+from biasflow.tasks.cuts import control_labels, probe_split
+from biasflow.tasks.occupation.cuts import DATA
+from biasflow.tasks.occupation.data import held_out, split
 from tests.unit.reference_probe import codelength_one_by_one
 from tests.unit.synthetic_bios import biographies, save_states, source, vectors_of
 
 BIOS = biographies(900)
 OPTIONS = {
-    "cuts": "scripts.biasflow.tasks.occupation.cuts",
+    "cuts": "biasflow.tasks.occupation.cuts",
     "data": ["paper"],
     "split_seeds": [0],
     "probe_seeds": [0, 1],

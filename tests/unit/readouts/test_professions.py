@@ -5,14 +5,14 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.corpora.conll import read_conll, write_conll
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.load import load_encoder, random_encoder
-from scripts.biasflow.readouts import professions, states
-from scripts.biasflow.readouts.files import load_arrays
-from scripts.biasflow.readouts.states import States
-from scripts.biasflow.tasks.coreference.professions import read_rows
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.corpora.conll import read_conll, write_conll
+from biasflow.encoders.edit import edited
+from biasflow.encoders.load import load_encoder, random_encoder
+from biasflow.readouts import professions, states
+from biasflow.readouts.files import load_arrays
+from biasflow.readouts.states import States
+from biasflow.tasks.coreference.professions import read_rows
 from tests.unit.conftest import SIZES
 from tests.unit.readouts.test_word_contexts import byte_pairs, word_pieces
 from tests.unit.synthetic_bios import METHODS, fitted, source

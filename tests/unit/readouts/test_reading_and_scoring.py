@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.methods.fitted import Active, Fitted, load, save
-from scripts.biasflow.methods.grid import edits_of, setting_named
-from scripts.biasflow.metrics import association, log_odds, occtmp, perplexity, pseudo_perplexity, stereoset
-from scripts.biasflow.planted.world import load_world
-from scripts.biasflow.readouts import likelihoods, losses, masked_words, next_sentence, vectors
-from scripts.biasflow.readouts.files import load_arrays
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.results.scores import tidy
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.edit import edited
+from biasflow.encoders.load import load_encoder
+from biasflow.methods.fitted import Active, Fitted, load, save
+from biasflow.methods.grid import edits_of, setting_named
+from biasflow.metrics import association, log_odds, occtmp, perplexity, pseudo_perplexity, stereoset
+from biasflow.planted.world import load_world
+from biasflow.readouts import likelihoods, losses, masked_words, next_sentence, vectors
+from biasflow.readouts.files import load_arrays
+from biasflow.readouts.source import Source
+from biasflow.results.scores import tidy
 from tests.unit.readouts.conftest import OCCUPATIONS, ORDINARY, WORDS, fitted, save_model
 
 MODEL = {"encoder": "tiny", "dataset": "mine"}

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.methods.fitted import load, save
-from scripts.biasflow.readouts.reasons import not_fitted, reasons_of, write_reasons
+from biasflow.base.errors import BiasflowError
+from biasflow.methods.fitted import load, save
+from biasflow.readouts.reasons import not_fitted, reasons_of, write_reasons
 from tests.unit.readouts.conftest import fitted
 
 

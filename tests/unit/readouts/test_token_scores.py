@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.methods.fitted import load
-from scripts.biasflow.readouts.token_scores import read
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.load import load_encoder
+from biasflow.methods.fitted import load
+from biasflow.readouts.token_scores import read
 from tests.unit.readouts.conftest import sentences
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.seat import AssociationTest, ExampleSet
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.readouts.vectors import POOLINGS, embed, embed_test
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.seat import AssociationTest, ExampleSet
+from biasflow.erasers.eraser import Eraser
+from biasflow.readouts.vectors import POOLINGS, embed, embed_test
 from tests.unit.conftest import HIDDEN, MODELS
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader

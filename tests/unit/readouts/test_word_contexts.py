@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BertTokenizer, PreTrainedTokenizerFast
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.readouts.word_contexts import (
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import write_parquet
+from biasflow.readouts.word_contexts import (
     find_word_contexts,
     lower_cases,
     read_word_contexts,

@@ -4,8 +4,8 @@ import matplotlib
 import pytest
 from matplotlib.figure import Figure
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.results.figures import empty_figure, save_figure, style
+from biasflow.base.errors import BiasflowError
+from biasflow.results.figures import empty_figure, save_figure, style
 
 
 def drawn():

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.results.holes import CELL, HOLES, read_plan
+from biasflow.base.tabular import write_csv
+from biasflow.results.holes import CELL, HOLES, read_plan
 
 CELLS = [
     ("bert", "-", "-", "-", method, metric, dataset)

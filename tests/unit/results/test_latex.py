@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.results.latex import escape_latex, latex_table
+from biasflow.results.latex import escape_latex, latex_table
 
 
 def latex(columns, *, numeric=(), caption="Some numbers."):

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.registry import METRICS
-from scripts.biasflow.results.first_table import SETTINGS, first_table
-from scripts.biasflow.results.matrix import COLUMNS, ITEMS, ROW, SEEDS, UNDEFINED, by_rows, matrix, measures
-from scripts.biasflow.results.scores import NA, concatenate, tidy
-from scripts.biasflow.results.statistics import t_interval
+from biasflow.base.errors import BiasflowError
+from biasflow.registry import METRICS
+from biasflow.results.first_table import SETTINGS, first_table
+from biasflow.results.matrix import COLUMNS, ITEMS, ROW, SEEDS, UNDEFINED, by_rows, matrix, measures
+from biasflow.results.scores import NA, concatenate, tidy
+from biasflow.results.statistics import t_interval
 
 METHODS = ["none", "zeta", "alpha"]  # not in the order of the alphabet
 

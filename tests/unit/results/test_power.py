@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from scripts.biasflow.results.families import families
-from scripts.biasflow.results.power import TOO_FEW, power
-from scripts.biasflow.results.scores import concatenate, tidy
-from scripts.biasflow.results.statistics import MOST_SEEDS, sd_interval, seeds_needed
+from biasflow.results.families import families
+from biasflow.results.power import TOO_FEW, power
+from biasflow.results.scores import concatenate, tidy
+from biasflow.results.statistics import MOST_SEEDS, sd_interval, seeds_needed
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 394), (0.5, 64), (0.8, 26), (1.0, 17)])

@@ -3,8 +3,8 @@ import math
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.results.scores import COLUMNS, KEYS, NA, VALUES, concatenate, read_scores, tidy, write_scores
+from biasflow.base.errors import BiasflowError
+from biasflow.results.scores import COLUMNS, KEYS, NA, VALUES, concatenate, read_scores, tidy, write_scores
 
 
 def row(**columns):

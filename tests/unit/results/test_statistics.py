@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.statistics import (
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.published import read_published
+from biasflow.results.statistics import (
     cluster_interval,
     correlation,
     correlations,

@@ -4,8 +4,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.results.captions import first_sentence
-from scripts.biasflow.results.tables import merge_published, readable, with_bound, write_table
+from biasflow.results.captions import first_sentence
+from biasflow.results.tables import merge_published, readable, with_bound, write_table
 
 FRAME = pd.DataFrame(
     {

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.results.viability import READINGS, cutoff, viable
+from biasflow.base.errors import BiasflowError
+from biasflow.results.viability import READINGS, cutoff, viable
 
 SHARES = st.floats(0, 1)
 

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 from transformers import BertConfig, BertModel
 
-from scripts.biasflow.base.errors import AbsentError
-from scripts.biasflow.encoders.first_token import first_token_vectors
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.metrics.adversary import score
-from scripts.biasflow.metrics.codelength import online_codelength
-from scripts.biasflow.strategies.adversarial import AdversarialClassifier, reversed_gradient
-from scripts.biasflow.tasks.finetune import Recipe, mean_recall
-from scripts.biasflow.tasks.occupation.data import split, women
-from scripts.biasflow.tasks.occupation.task import train
+from biasflow.base.errors import AbsentError
+from biasflow.encoders.first_token import first_token_vectors
+from biasflow.encoders.load import load_encoder
+from biasflow.metrics.adversary import score
+from biasflow.metrics.codelength import online_codelength
+from biasflow.strategies.adversarial import AdversarialClassifier, reversed_gradient
+from biasflow.tasks.finetune import Recipe, mean_recall
+from biasflow.tasks.occupation.data import split, women
+from biasflow.tasks.occupation.task import train
 from tests.unit.conftest import SIZES
 from tests.unit.synthetic_bios import readable, save_model
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.strategies.balance import balance
+from biasflow.base.errors import BiasflowError
+from biasflow.strategies.balance import balance
 from tests.unit.synthetic_bios import STRATEGIES, labels_of
 
 BIOS = labels_of({"nurse": (180, 20), "dj": (24, 96), "poet": (50, 50)})

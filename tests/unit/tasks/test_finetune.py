@@ -19,15 +19,15 @@ from transformers import (
     TrainerCallback,
 )
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.load import load_encoder, new_classifier
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import Active, Fitted, carried
-from scripts.biasflow.tasks import finetune as module
-from scripts.biasflow.tasks import training
-from scripts.biasflow.tasks.finetune import Recipe, finetune
-from scripts.biasflow.tasks.rows import LengthSampler, tokenised
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.edit import edited
+from biasflow.encoders.load import load_encoder, new_classifier
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import Active, Fitted, carried
+from biasflow.tasks import finetune as module
+from biasflow.tasks import training
+from biasflow.tasks.finetune import Recipe, finetune
+from biasflow.tasks.rows import LengthSampler, tokenised
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -231,9 +231,9 @@ def test_checkpoints_of_another_machine_or_code_are_refused(tmp_path, monkeypatc
     for patched, value, named in (
         ("torch.get_num_threads", lambda: 7, "threads"),
         ("torch.get_float32_matmul_precision", lambda: "medium", "precision"),
-        ("scripts.biasflow.encoders.checkpoints.versions", lambda: {"torch": "2.99.0"}, "libraries"),
-        ("scripts.biasflow.encoders.checkpoints.on_gpu", lambda device: True, "device"),
-        ("scripts.biasflow.base.code._sha256", lambda path: path.name, "code"),
+        ("biasflow.encoders.checkpoints.versions", lambda: {"torch": "2.99.0"}, "libraries"),
+        ("biasflow.encoders.checkpoints.on_gpu", lambda device: True, "device"),
+        ("biasflow.base.code._sha256", lambda path: path.name, "code"),
     ):
         with monkeypatch.context() as patch, pytest.raises(BiasflowError, match=f"another {named}"):
             patch.setattr(patched, value)

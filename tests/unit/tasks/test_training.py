@@ -10,19 +10,19 @@ import pandas as pd
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import read_text
-from scripts.biasflow.encoders.checkpoints import claim
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.load import new_classifier
-from scripts.biasflow.metrics import glue
-from scripts.biasflow.metrics.training import score
-from scripts.biasflow.readouts import predictions
-from scripts.biasflow.readouts.files import load_arrays
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.tasks import training
-from scripts.biasflow.tasks.examples import of_table
-from scripts.biasflow.tasks.training import check_strategy, fit_method, origin, save_training
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_text
+from biasflow.encoders.checkpoints import claim
+from biasflow.encoders.edit import edited
+from biasflow.encoders.load import new_classifier
+from biasflow.metrics import glue
+from biasflow.metrics.training import score
+from biasflow.readouts import predictions
+from biasflow.readouts.files import load_arrays
+from biasflow.readouts.source import Source
+from biasflow.tasks import training
+from biasflow.tasks.examples import of_table
+from biasflow.tasks.training import check_strategy, fit_method, origin, save_training
 from tests.unit.tasks.test_finetune import LABELS, TRAIN, VALIDATION, fit_a_dimension, save_source
 
 
@@ -122,9 +122,9 @@ def test_a_failed_save_leaves_no_folder(tmp_path, monkeypatch):
 
 
 def test_no_trainer_is_loaded_for_it():
-    code = "import sys, scripts.biasflow.tasks.training, scripts.biasflow.readouts.predictions as p; "
-    code += "import scripts.biasflow.tasks.nli.examples, scripts.biasflow.tasks.glue.task; "
-    code += "sys.exit('scripts.biasflow.tasks.finetune' in sys.modules or 'datasets' in sys.modules)"
+    code = "import sys, biasflow.tasks.training, biasflow.readouts.predictions as p; "
+    code += "import biasflow.tasks.nli.examples, biasflow.tasks.glue.task; "
+    code += "sys.exit('biasflow.tasks.finetune' in sys.modules or 'datasets' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

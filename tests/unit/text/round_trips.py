@@ -5,9 +5,9 @@ the other half, of which no sentence was looked at. Figures of tuned and of untu
 
 import hashlib
 
-from scripts.biasflow.text.gender_lexicon import WORD
-from scripts.biasflow.text.gender_swap import swap_gender
-from scripts.biasflow.text.swap_agreement import PRONOUNS
+from biasflow.text.gender_lexicon import WORD
+from biasflow.text.gender_swap import swap_gender
+from biasflow.text.swap_agreement import PRONOUNS
 
 
 def is_held_out(id):

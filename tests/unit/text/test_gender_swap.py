@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.text.gender_lexicon import CUES, DEFAULT_FOLDER, WORD, default_lexicon
-from scripts.biasflow.text.gender_swap import gender_of, load_lexicon, swap_gender, swap_stimuli, swap_triple
+from biasflow.base.errors import BiasflowError
+from biasflow.text.gender_lexicon import CUES, DEFAULT_FOLDER, WORD, default_lexicon
+from biasflow.text.gender_swap import gender_of, load_lexicon, swap_gender, swap_stimuli, swap_triple
 
 LEXICON = default_lexicon()
 

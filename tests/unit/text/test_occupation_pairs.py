@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.text.articles import article, article_by_sound
-from scripts.biasflow.text.occupation_pairs import (
+from biasflow.base.errors import BiasflowError
+from biasflow.text.articles import article, article_by_sound
+from biasflow.text.occupation_pairs import (
     LISTS,
     OccupationPairs,
     WordLists,

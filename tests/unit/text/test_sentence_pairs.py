@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.text.sentence_pairs import TEMPLATE_SETS, check_pairs, expand, load_sentence_pairs
+from biasflow.base.errors import BiasflowError
+from biasflow.text.sentence_pairs import TEMPLATE_SETS, check_pairs, expand, load_sentence_pairs
 
 CONFIG = Path(__file__).parents[3] / "config/sentence_pairs.yaml"
 WORDS = {"person": [["man", "woman"], ["boy", "girl"]], "his": [["his", "her"]]}

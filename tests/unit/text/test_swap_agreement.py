@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.text.gender_lexicon import DEFAULT_FOLDER, default_lexicon
-from scripts.biasflow.text.gender_swap import swap_gender
-from scripts.biasflow.text.swap_agreement import (
+from biasflow.base.errors import BiasflowError
+from biasflow.text.gender_lexicon import DEFAULT_FOLDER, default_lexicon
+from biasflow.text.gender_swap import swap_gender
+from biasflow.text.swap_agreement import (
     SET_ASIDE_COLUMNS,
     compare,
     digest,

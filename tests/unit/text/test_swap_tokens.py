@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.text.gender_lexicon import default_lexicon
-from scripts.biasflow.text.gender_swap import swap_tokens
+from biasflow.base.errors import BiasflowError
+from biasflow.text.gender_lexicon import default_lexicon
+from biasflow.text.gender_swap import swap_tokens
 
 TOKENS = st.one_of(
     st.sampled_from(sorted(default_lexicon().heads)),

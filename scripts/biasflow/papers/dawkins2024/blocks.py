@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.registry import WITH
+from biasflow.base.errors import BiasflowError
+from biasflow.registry import WITH
 
 _NAME = "dawkins2024"
 _DOWNSTREAM = ["nli_fairness", "accuracy", "training"]

@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.rows import (
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.dawkins2024.rows import (
     AFTER,
     BLOCK,
     MEASURES,
@@ -20,10 +20,10 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     printed_nli,
     published_where,
 )
-from scripts.biasflow.papers.dawkins2024.table7 import table7, viable_settings
-from scripts.biasflow.papers.frames import RUN, Run
-from scripts.biasflow.results.statistics import cluster_interval, correlation
-from scripts.biasflow.results.tables import merge_published
+from biasflow.papers.dawkins2024.table7 import table7, viable_settings
+from biasflow.papers.frames import RUN, Run
+from biasflow.results.statistics import cluster_interval, correlation
+from biasflow.results.tables import merge_published
 
 METHODS = ["spearman", "pearson", "kendall"]
 PARITY = {"majority": "fairness", "templates": "fairness_templates"}  # reading of parity -> column of table 7

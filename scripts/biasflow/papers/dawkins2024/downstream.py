@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.papers.dawkins2024.blocks import encoders_of_nli
-from scripts.biasflow.papers.dawkins2024.rows import (
+from biasflow.papers.dawkins2024.blocks import encoders_of_nli
+from biasflow.papers.dawkins2024.rows import (
     AFTER,
     NLI,
     READING,
@@ -18,11 +18,11 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     printed_nli,
     published_where,
 )
-from scripts.biasflow.papers.dawkins2024.table7 import against_base, in_printed_order, nli_by_setting
-from scripts.biasflow.papers.frames import RUN, Run
-from scripts.biasflow.results.statistics import t_interval
-from scripts.biasflow.results.tables import merge_published
-from scripts.biasflow.text.occupation_pairs import load_pairs
+from biasflow.papers.dawkins2024.table7 import against_base, in_printed_order, nli_by_setting
+from biasflow.papers.frames import RUN, Run
+from biasflow.results.statistics import t_interval
+from biasflow.results.tables import merge_published
+from biasflow.text.occupation_pairs import load_pairs
 
 _ALL = "all"
 

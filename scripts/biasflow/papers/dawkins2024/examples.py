@@ -5,16 +5,16 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import read_parquet, read_text_csv
-from scripts.biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
-from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside
-from scripts.biasflow.papers.dawkins2024.rows import AUTHORS, BLOCK, INSIDE, PRINTED, is_papers_encoder, not_run
-from scripts.biasflow.papers.frames import RUN, Run
-from scripts.biasflow.papers.make import NOTE
-from scripts.biasflow.results.scores import NONE
-from scripts.biasflow.results.tables import merge_published
-from scripts.biasflow.text.swap_agreement import digest
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import read_parquet, read_text_csv
+from biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
+from biasflow.papers.dawkins2024.blocks import encoders_inside
+from biasflow.papers.dawkins2024.rows import AUTHORS, BLOCK, INSIDE, PRINTED, is_papers_encoder, not_run
+from biasflow.papers.frames import RUN, Run
+from biasflow.papers.make import NOTE
+from biasflow.results.scores import NONE
+from biasflow.results.tables import merge_published
+from biasflow.text.swap_agreement import digest
 
 SWAPPED = "stereoset-swapped"
 _OTHER_LABEL = {STEREOTYPE: ANTI, ANTI: STEREOTYPE, UNRELATED: UNRELATED}

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from scripts.biasflow.papers.dawkins2024.correlations import with_printed
-from scripts.biasflow.papers.dawkins2024.rows import (
+from biasflow.papers.dawkins2024.correlations import with_printed
+from biasflow.papers.dawkins2024.rows import (
     AFTER,
     ATTENTION,
     BASE,
@@ -20,11 +20,11 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     layers_of,
     level_names,
 )
-from scripts.biasflow.papers.dawkins2024.table7 import table7
-from scripts.biasflow.papers.frames import RUN, Run
-from scripts.biasflow.results import figures as draw
-from scripts.biasflow.results.statistics import correlation
-from scripts.biasflow.results.tables import PUBLISHED
+from biasflow.papers.dawkins2024.table7 import table7
+from biasflow.papers.frames import RUN, Run
+from biasflow.results import figures as draw
+from biasflow.results.statistics import correlation
+from biasflow.results.tables import PUBLISHED
 
 _PROJECTIONS = {  # (n, c) of the level's first projection
     "0,0": (draw.BLUE, "o", "hard, one dimension (0,0)"),

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from scripts.biasflow.papers.dawkins2024.audit.audit import audit
-from scripts.biasflow.papers.dawkins2024.audit.checks import AGREES
-from scripts.biasflow.papers.dawkins2024.downstream import table6
-from scripts.biasflow.papers.dawkins2024.examples import SWAPPED, table1, table3, table4
-from scripts.biasflow.papers.dawkins2024.rows import (
+from biasflow.papers.dawkins2024.audit.audit import audit
+from biasflow.papers.dawkins2024.audit.checks import AGREES
+from biasflow.papers.dawkins2024.downstream import table6
+from biasflow.papers.dawkins2024.examples import SWAPPED, table1, table3, table4
+from biasflow.papers.dawkins2024.rows import (
     AUTHORS,
     INSIDE,
     MEASURES,
@@ -18,9 +18,9 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     model_name,
     other_nli_data,
 )
-from scripts.biasflow.papers.dawkins2024.table7 import table7
-from scripts.biasflow.papers.dawkins2024.tables import table5
-from scripts.biasflow.papers.dawkins2024.text import (
+from biasflow.papers.dawkins2024.table7 import table7
+from biasflow.papers.dawkins2024.tables import table5
+from biasflow.papers.dawkins2024.text import (
     OF_OCCUPATIONS,
     OF_STEREOSET,
     ON_BOTH,
@@ -29,9 +29,9 @@ from scripts.biasflow.papers.dawkins2024.text import (
     ON_STIMULI,
     text,
 )
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.ledger import DISAGREES, Beside
-from scripts.biasflow.results.scores import NA
+from biasflow.papers.frames import Run
+from biasflow.papers.ledger import DISAGREES, Beside
+from biasflow.results.scores import NA
 
 _NLI_STATUS = "nli_status"
 _WEIGHTING = ["model_pairs", "snli_accuracy_np0", "snli_accuracy_np1", "increase", "increase_sd"]

@@ -6,14 +6,14 @@ from pathlib import PurePath
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.methods.grid import LEVELS
-from scripts.biasflow.metrics.stereoset import part_of
-from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside, encoders_of_nli
-from scripts.biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status
-from scripts.biasflow.registry import METRICS, WITH
-from scripts.biasflow.results.scores import NA, NONE
-from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED
+from biasflow.base.errors import BiasflowError
+from biasflow.methods.grid import LEVELS
+from biasflow.metrics.stereoset import part_of
+from biasflow.papers.dawkins2024.blocks import encoders_inside, encoders_of_nli
+from biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status
+from biasflow.registry import METRICS, WITH
+from biasflow.results.scores import NA, NONE
+from biasflow.results.tables import DIFFERENCE, PUBLISHED
 
 BASE, DEBIAS, SENT, LAYER_12, LAYER_11, ATTENTION = LEVELS
 OWN_LEVELS = list(LEVELS[2:])  # the paper's own levels: neither Base nor the baseline

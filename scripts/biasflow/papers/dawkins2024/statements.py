@@ -6,9 +6,9 @@ from itertools import product
 
 import pandas as pd
 
-from scripts.biasflow.papers.dawkins2024.correlations import ALL, LEAST, VIABLE
-from scripts.biasflow.papers.dawkins2024.downstream import weighting_pairs
-from scripts.biasflow.papers.dawkins2024.rows import (
+from biasflow.papers.dawkins2024.correlations import ALL, LEAST, VIABLE
+from biasflow.papers.dawkins2024.downstream import weighting_pairs
+from biasflow.papers.dawkins2024.rows import (
     AFTER,
     ATTENTION,
     BASE,
@@ -23,11 +23,11 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     SETTING,
     model_name,
 )
-from scripts.biasflow.papers.dawkins2024.table7 import table7, viable_settings
-from scripts.biasflow.papers.frames import RUN, Run
-from scripts.biasflow.papers.statements import Finding, Statement
-from scripts.biasflow.results.statistics import correlation
-from scripts.biasflow.results.tables import PUBLISHED
+from biasflow.papers.dawkins2024.table7 import table7, viable_settings
+from biasflow.papers.frames import RUN, Run
+from biasflow.papers.statements import Finding, Statement
+from biasflow.results.statistics import correlation
+from biasflow.results.tables import PUBLISHED
 
 UNWEIGHTED_PLANE = "0,1"  # n = 0, c = 1: two dimensions without information weighting
 SIGNIFICANT = 0.05

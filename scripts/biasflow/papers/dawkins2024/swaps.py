@@ -2,13 +2,13 @@
 
 import pandas as pd
 
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.papers.dawkins2024.rows import AUTHORS
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.make import NOTE
-from scripts.biasflow.plan.datasets import AUTHORS_STIMULI
-from scripts.biasflow.text.gender_lexicon import DEFAULT_FOLDER
-from scripts.biasflow.text.swap_agreement import DISAGREEMENT_COLUMNS, compare
+from biasflow.base.tabular import read_text_csv
+from biasflow.papers.dawkins2024.rows import AUTHORS
+from biasflow.papers.frames import Run
+from biasflow.papers.make import NOTE
+from biasflow.plan.datasets import AUTHORS_STIMULI
+from biasflow.text.gender_lexicon import DEFAULT_FOLDER
+from biasflow.text.swap_agreement import DISAGREEMENT_COLUMNS, compare
 
 
 def swap_agreement(run: Run) -> pd.DataFrame:

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.rows import (
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.dawkins2024.rows import (
     AFTER,
     BASE,
     BLOCK,
@@ -28,10 +28,10 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     printed_nli,
     published_where,
 )
-from scripts.biasflow.papers.frames import RUN, Run
-from scripts.biasflow.papers.make import NOTE
-from scripts.biasflow.results.tables import arranged, merge_published
-from scripts.biasflow.results.viability import viable
+from biasflow.papers.frames import RUN, Run
+from biasflow.papers.make import NOTE
+from biasflow.results.tables import arranged, merge_published
+from biasflow.results.viability import viable
 
 
 def table7(run: Run) -> pd.DataFrame:

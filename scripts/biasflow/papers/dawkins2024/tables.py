@@ -6,9 +6,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.methods.grid import SENTENCE_DEBIAS
-from scripts.biasflow.papers.dawkins2024.blocks import encoders_inside
-from scripts.biasflow.papers.dawkins2024.rows import (
+from biasflow.methods.grid import SENTENCE_DEBIAS
+from biasflow.papers.dawkins2024.blocks import encoders_inside
+from biasflow.papers.dawkins2024.rows import (
     AFTER,
     BLOCK,
     INSIDE,
@@ -21,11 +21,11 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     published_where,
     shares,
 )
-from scripts.biasflow.papers.dawkins2024.table7 import table7
-from scripts.biasflow.papers.frames import RUN, Run
-from scripts.biasflow.results.scores import NA
-from scripts.biasflow.results.statistics import correlation
-from scripts.biasflow.results.tables import merge_published
+from biasflow.papers.dawkins2024.table7 import table7
+from biasflow.papers.frames import RUN, Run
+from biasflow.results.scores import NA
+from biasflow.results.statistics import correlation
+from biasflow.results.tables import merge_published
 
 PLAIN = "plain"  # a subspace that was fitted with no other intervention active
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.methods.grid import ATTENTION as HEADS
-from scripts.biasflow.methods.grid import all_settings
-from scripts.biasflow.papers.dawkins2024.examples import SWAPPED
-from scripts.biasflow.papers.dawkins2024.rows import (
+from biasflow.base.tabular import read_text_csv
+from biasflow.methods.grid import ATTENTION as HEADS
+from biasflow.methods.grid import all_settings
+from biasflow.papers.dawkins2024.examples import SWAPPED
+from biasflow.papers.dawkins2024.rows import (
     AFTER,
     BASE,
     BLOCK,
@@ -23,13 +23,13 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     printed_nli,
     published_where,
 )
-from scripts.biasflow.papers.dawkins2024.statements import UNWEIGHTED_PLANE, findings
-from scripts.biasflow.papers.dawkins2024.table7 import table7
-from scripts.biasflow.papers.dawkins2024.tables import subspaces
-from scripts.biasflow.papers.frames import NOT_ASKED, RUN, Run, status
-from scripts.biasflow.results.statistics import correlation
-from scripts.biasflow.results.tables import merge_published
-from scripts.biasflow.text.occupation_pairs import load_pairs
+from biasflow.papers.dawkins2024.statements import UNWEIGHTED_PLANE, findings
+from biasflow.papers.dawkins2024.table7 import table7
+from biasflow.papers.dawkins2024.tables import subspaces
+from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
+from biasflow.results.statistics import correlation
+from biasflow.results.tables import merge_published
+from biasflow.text.occupation_pairs import load_pairs
 
 # What a number is of (the column `of` of the published file).
 ON_STIMULI, ON_SNLI, ON_NLI, ON_BOTH, OF_ENCODER = "stimuli", "snli", "nli", "both", "encoder"

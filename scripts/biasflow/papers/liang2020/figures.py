@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.liang2020.blocks import EACH
-from scripts.biasflow.papers.liang2020.performance import gender_shares as read_gender_shares
-from scripts.biasflow.papers.liang2020.performance import perplexity_rows
-from scripts.biasflow.papers.liang2020.rows import (
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import read_parquet
+from biasflow.papers.frames import Run
+from biasflow.papers.liang2020.blocks import EACH
+from biasflow.papers.liang2020.performance import gender_shares as read_gender_shares
+from biasflow.papers.liang2020.performance import perplexity_rows
+from biasflow.papers.liang2020.rows import (
     DENSRAY,
     KEY,
     PLACEMENT,
@@ -27,10 +27,10 @@ from scripts.biasflow.papers.liang2020.rows import (
     of_paper,
     wide,
 )
-from scripts.biasflow.papers.liang2020.tables import readings
-from scripts.biasflow.results import figures as draw
-from scripts.biasflow.results.page import page
-from scripts.biasflow.results.scores import NA, NONE
+from biasflow.papers.liang2020.tables import readings
+from biasflow.results import figures as draw
+from biasflow.results.page import page
+from biasflow.results.scores import NA, NONE
 
 _OCCTMP = {"diff": "mean |log p(he) - log p(she)|", "signed_diff": "mean log p(he) - log p(she)"}
 _PERPLEXITY = {"perplexity": "perplexity", "batch_perplexity": "batch perplexity (as released)"}

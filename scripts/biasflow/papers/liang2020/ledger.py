@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.ledger import AGREES, DISAGREES, Beside, decimals_of
-from scripts.biasflow.papers.liang2020.performance import perplexity
-from scripts.biasflow.papers.liang2020.tables import association, occtmp
-from scripts.biasflow.results.rounding import around, rounded
+from biasflow.papers.frames import Run
+from biasflow.papers.ledger import AGREES, DISAGREES, Beside, decimals_of
+from biasflow.papers.liang2020.performance import perplexity
+from biasflow.papers.liang2020.tables import association, occtmp
+from biasflow.results.rounding import around, rounded
 
 BESIDE = [
     Beside("values", occtmp, ["diff", "diff_variance", "p_he", "p_she", "p_sum"]),

@@ -3,10 +3,10 @@ how much gender is where in the untouched encoder."""
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.frames import NLI_SCORES, RUN, Run, nli_rows
-from scripts.biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING, PLAIN, WITH
-from scripts.biasflow.papers.liang2020.rows import (
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.frames import NLI_SCORES, RUN, Run, nli_rows
+from biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING, PLAIN, WITH
+from biasflow.papers.liang2020.rows import (
     KEY,
     PLACEMENT,
     Rows,
@@ -22,10 +22,10 @@ from scripts.biasflow.papers.liang2020.rows import (
     wide,
     with_not_run,
 )
-from scripts.biasflow.registry import METRICS
-from scripts.biasflow.results.scores import NA, NONE
-from scripts.biasflow.results.statistics import t_interval
-from scripts.biasflow.results.tables import merge_published
+from biasflow.registry import METRICS
+from biasflow.results.scores import NA, NONE
+from biasflow.results.statistics import t_interval
+from biasflow.results.tables import merge_published
 
 _INTRINSIC = METRICS["strength"].measures  # column -> part and variant of its rows
 _PLACE = r"^(?P<place>layer\[(?P<layer>\d+)\](?:\.(?P<part>[a-z_.]+))?)(?:\[(?P<head>\d+)\])?$"

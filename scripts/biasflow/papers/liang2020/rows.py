@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.frames import NOT_ASKED, RUN, Run, status
-from scripts.biasflow.papers.liang2020.blocks import EACH, PLAIN, finetuned, of_pretrained, with_defaults
-from scripts.biasflow.results.scores import KEYS, NA, NONE
-from scripts.biasflow.results.tables import arranged
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
+from biasflow.papers.liang2020.blocks import EACH, PLAIN, finetuned, of_pretrained, with_defaults
+from biasflow.results.scores import KEYS, NA, NONE
+from biasflow.results.tables import arranged
 
 PLACEMENT = ["eraser", "places"]
 KEY = ["encoder", "method", *PLACEMENT]  # of the tables

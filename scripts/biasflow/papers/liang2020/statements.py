@@ -5,11 +5,11 @@ from dataclasses import fields, replace
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.liang2020.rows import DENSRAY, PLACEMENT, Placement, of_paper, printed_rows
-from scripts.biasflow.papers.liang2020.tables import Readings, bias_rows, readings
-from scripts.biasflow.papers.statements import Finding, Statements, all_of, most_of
-from scripts.biasflow.results.tables import PUBLISHED
+from biasflow.papers.frames import Run
+from biasflow.papers.liang2020.rows import DENSRAY, PLACEMENT, Placement, of_paper, printed_rows
+from biasflow.papers.liang2020.tables import Readings, bias_rows, readings
+from biasflow.papers.statements import Finding, Statements, all_of, most_of
+from biasflow.results.tables import PUBLISHED
 
 STATEMENTS = Statements()
 UNTOUCHED = Placement("", "")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.papers.frames import NOT_ASKED, RUN, Run
-from scripts.biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING
-from scripts.biasflow.papers.liang2020.performance import glue_average, glue_scores, perplexities, perplexity_rows
-from scripts.biasflow.papers.liang2020.rows import (
+from biasflow.papers.frames import NOT_ASKED, RUN, Run
+from biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING
+from biasflow.papers.liang2020.performance import glue_average, glue_scores, perplexities, perplexity_rows
+from biasflow.papers.liang2020.rows import (
     CHINESE,
     FINETUNED,
     KEY,
@@ -26,9 +26,9 @@ from scripts.biasflow.papers.liang2020.rows import (
     wide,
     with_not_run,
 )
-from scripts.biasflow.results.scores import NONE
-from scripts.biasflow.results.statistics import holm
-from scripts.biasflow.results.tables import merge_published, with_bound
+from biasflow.results.scores import NONE
+from biasflow.results.statistics import holm
+from biasflow.results.tables import merge_published, with_bound
 
 OCCTMP = ["diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he", "share_pronoun"]
 ASSOCIATION = ["effect_size", "p_value", "partitions", "exact"]

@@ -1,6 +1,6 @@
 """What is made of a run for Liang, Dufter & Schütze (2020); paper.yaml has the captions."""
 
-from scripts.biasflow.papers.liang2020 import figures, performance, statements, tables
+from biasflow.papers.liang2020 import figures, performance, statements, tables
 
 TABLES = {
     "main": tables.main,

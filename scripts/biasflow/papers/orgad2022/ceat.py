@@ -5,19 +5,19 @@ from itertools import product
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.ceat_sets import ceat_tests, known_tests, words_of
-from scripts.biasflow.corpora.seat import ROLES, AssociationTest
-from scripts.biasflow.metrics.combined_effect import ORDERS, VARIANCES
-from scripts.biasflow.papers.frames import NOT_ASKED, Run, status
-from scripts.biasflow.papers.orgad2022.comparisons import LEVEL, compare
-from scripts.biasflow.papers.orgad2022.halves import CEAT, OCCUPATION, Half
-from scripts.biasflow.papers.orgad2022.measures import CEAT_EFFECT, CEAT_METRICS
-from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values, with_all
-from scripts.biasflow.papers.orgad2022.runs import ceat_runs, of_all_models
-from scripts.biasflow.papers.orgad2022.selection import BASELINES, Selection, select
-from scripts.biasflow.results.statistics import holm
-from scripts.biasflow.results.tables import arranged
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.ceat_sets import ceat_tests, known_tests, words_of
+from biasflow.corpora.seat import ROLES, AssociationTest
+from biasflow.metrics.combined_effect import ORDERS, VARIANCES
+from biasflow.papers.frames import NOT_ASKED, Run, status
+from biasflow.papers.orgad2022.comparisons import LEVEL, compare
+from biasflow.papers.orgad2022.halves import CEAT, OCCUPATION, Half
+from biasflow.papers.orgad2022.measures import CEAT_EFFECT, CEAT_METRICS
+from biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values, with_all
+from biasflow.papers.orgad2022.runs import ceat_runs, of_all_models
+from biasflow.papers.orgad2022.selection import BASELINES, Selection, select
+from biasflow.results.statistics import holm
+from biasflow.results.tables import arranged
 
 _READING = ["test", "order", "variance"]
 _KEY = ["encoder", *_READING, "model"]

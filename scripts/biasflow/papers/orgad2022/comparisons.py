@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.papers.orgad2022.halves import FROZEN, RAW
-from scripts.biasflow.papers.orgad2022.measures import Measure
-from scripts.biasflow.papers.orgad2022.runs import (
+from biasflow.papers.orgad2022.halves import FROZEN, RAW
+from biasflow.papers.orgad2022.measures import Measure
+from biasflow.papers.orgad2022.runs import (
     CELL,
     MEASURE,
     coded,
@@ -16,8 +16,8 @@ from scripts.biasflow.papers.orgad2022.runs import (
     extrinsic_runs,
     undefined_cells,
 )
-from scripts.biasflow.papers.orgad2022.selection import NONE, Selection
-from scripts.biasflow.results.statistics import paired_permutations
+from biasflow.papers.orgad2022.selection import NONE, Selection
+from biasflow.results.statistics import paired_permutations
 
 LEVEL = 0.05
 SAMPLES = 10_000  # sign patterns drawn where there are more than 20 pairs

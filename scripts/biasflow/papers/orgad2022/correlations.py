@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.orgad2022.halves import AFTER, BEFORE, COMPRESSION, OCCUPATION, Half
-from scripts.biasflow.papers.orgad2022.measures import CEAT_VARIANT, bits, mixed
-from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points, with_coded
-from scripts.biasflow.papers.orgad2022.selection import Selection, select
-from scripts.biasflow.results import statistics
-from scripts.biasflow.results.tables import arranged
+from biasflow.papers.frames import Run
+from biasflow.papers.orgad2022.halves import AFTER, BEFORE, COMPRESSION, OCCUPATION, Half
+from biasflow.papers.orgad2022.measures import CEAT_VARIANT, bits, mixed
+from biasflow.papers.orgad2022.runs import ceat_columns, points, with_coded
+from biasflow.papers.orgad2022.selection import Selection, select
+from biasflow.results import statistics
+from biasflow.results.tables import arranged
 
 ALL, CENTRED = "all", "within strategies"
 METHODS = ["pearson", "spearman"]

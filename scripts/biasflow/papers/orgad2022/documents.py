@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import NOT_ASKED, RUN, Run, status
-from scripts.biasflow.papers.orgad2022.halves import BEFORE, COREFERENCE, F1_DIFFERENCE
-from scripts.biasflow.papers.orgad2022.items import read_item
-from scripts.biasflow.papers.orgad2022.selection import select
+from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
+from biasflow.papers.orgad2022.halves import BEFORE, COREFERENCE, F1_DIFFERENCE
+from biasflow.papers.orgad2022.items import read_item
+from biasflow.papers.orgad2022.selection import select
 
 _SOURCES = ["part", "source", "documents", "words", "clusters", "mentions", "singletons", "repeated", "dropped"]
 _PREDICTED = ["part", "predictor", "metric", "value"]

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.orgad2022.halves import RAW
-from scripts.biasflow.papers.orgad2022.items import read_item
-from scripts.biasflow.results.page import page
+from biasflow.papers.frames import Run
+from biasflow.papers.orgad2022.halves import RAW
+from biasflow.papers.orgad2022.items import read_item
+from biasflow.results.page import page
 
 _COLUMNS = ["gender", "profession", "version", "text"]
 _GENDERS = {"F": "a woman", "M": "a man"}

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.orgad2022.fits import line, printed_r_squared
-from scripts.biasflow.papers.orgad2022.halves import (
+from biasflow.papers.frames import Run
+from biasflow.papers.orgad2022.fits import line, printed_r_squared
+from biasflow.papers.orgad2022.halves import (
     AFTER,
     BEFORE,
     COREFERENCE,
@@ -22,10 +22,10 @@ from scripts.biasflow.papers.orgad2022.halves import (
     TPR_GAP,
     Half,
 )
-from scripts.biasflow.papers.orgad2022.measures import Measure, mixed
-from scripts.biasflow.papers.orgad2022.runs import POINT, coded, compression_runs, points
-from scripts.biasflow.papers.orgad2022.selection import Selection, select
-from scripts.biasflow.results import figures as draw
+from biasflow.papers.orgad2022.measures import Measure, mixed
+from biasflow.papers.orgad2022.runs import POINT, coded, compression_runs, points
+from biasflow.papers.orgad2022.selection import Selection, select
+from biasflow.results import figures as draw
 
 # Of models, in their order; the shapes repeat what the colours say.
 _COLOURS, _SHAPES = (

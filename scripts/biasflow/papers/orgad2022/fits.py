@@ -9,15 +9,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from scripts.biasflow.papers.frames import Run, status
-from scripts.biasflow.papers.orgad2022.blocks import named_encoders
-from scripts.biasflow.papers.orgad2022.comparisons import LEVEL
-from scripts.biasflow.papers.orgad2022.halves import AFTER, BEFORE, CEAT, COMPRESSION, OCCUPATION, RAW, Half
-from scripts.biasflow.papers.orgad2022.measures import CEAT_PRINTED, CEAT_VARIANT, bits, mixed
-from scripts.biasflow.papers.orgad2022.printed import ENCODER, REPLICA, beside, printed_values, with_labels
-from scripts.biasflow.papers.orgad2022.runs import ceat_columns, points, with_coded
-from scripts.biasflow.papers.orgad2022.selection import Selection, select
-from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
+from biasflow.papers.frames import Run, status
+from biasflow.papers.orgad2022.blocks import named_encoders
+from biasflow.papers.orgad2022.comparisons import LEVEL
+from biasflow.papers.orgad2022.halves import AFTER, BEFORE, CEAT, COMPRESSION, OCCUPATION, RAW, Half
+from biasflow.papers.orgad2022.measures import CEAT_PRINTED, CEAT_VARIANT, bits, mixed
+from biasflow.papers.orgad2022.printed import ENCODER, REPLICA, beside, printed_values, with_labels
+from biasflow.papers.orgad2022.runs import ceat_columns, points, with_coded
+from biasflow.papers.orgad2022.selection import Selection, select
+from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 SIGNIFICANT, EVERY = "p < 0.05", "all"  # which points stand in a row
 _KEY = ["encoder", "tested", "intrinsic", "intrinsic_variant", "points", "metric", "variant"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from scripts.biasflow.papers.orgad2022.measures import (
+from biasflow.papers.orgad2022.measures import (
     COMPRESSION_VALUE,
     CONTROL_VALUE,
     READINGS,

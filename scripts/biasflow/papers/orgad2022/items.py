@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.orgad2022.halves import OCCUPATION, Half
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.frames import Run
+from biasflow.papers.orgad2022.halves import OCCUPATION, Half
 
 
 def item_file(run: Run, role: str, half: Half = OCCUPATION) -> Path:

@@ -5,14 +5,14 @@ from functools import partial
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.ledger import AGREES, DISAGREES, Beside
-from scripts.biasflow.papers.orgad2022.fits import table2, table6
-from scripts.biasflow.papers.orgad2022.halves import AFTER, BEFORE, CEAT, COREFERENCE, OCCUPATION
-from scripts.biasflow.papers.orgad2022.measures import CEAT_EFFECT
-from scripts.biasflow.papers.orgad2022.overview import table1, table1b
-from scripts.biasflow.papers.orgad2022.stages import table3, table4, table5, table7, table8
-from scripts.biasflow.results.rounding import around, rounded
+from biasflow.papers.frames import Run
+from biasflow.papers.ledger import AGREES, DISAGREES, Beside
+from biasflow.papers.orgad2022.fits import table2, table6
+from biasflow.papers.orgad2022.halves import AFTER, BEFORE, CEAT, COREFERENCE, OCCUPATION
+from biasflow.papers.orgad2022.measures import CEAT_EFFECT
+from biasflow.papers.orgad2022.overview import table1, table1b
+from biasflow.papers.orgad2022.stages import table3, table4, table5, table7, table8
+from biasflow.results.rounding import around, rounded
 
 _STAGE_TABLES = (table3, table4, table5, table7, table8)
 _FITS = (table2, table6, partial(table2, half=COREFERENCE))

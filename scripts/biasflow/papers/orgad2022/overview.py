@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import RUN, Run, status
-from scripts.biasflow.papers.orgad2022.comparisons import LEVEL, compare, comparisons
-from scripts.biasflow.papers.orgad2022.halves import (
+from biasflow.papers.frames import RUN, Run, status
+from biasflow.papers.orgad2022.comparisons import LEVEL, compare, comparisons
+from biasflow.papers.orgad2022.halves import (
     AFTER,
     BEFORE,
     CEAT,
@@ -17,7 +17,7 @@ from scripts.biasflow.papers.orgad2022.halves import (
     RAW,
     Half,
 )
-from scripts.biasflow.papers.orgad2022.measures import (
+from biasflow.papers.orgad2022.measures import (
     CEAT_EFFECT,
     CEAT_MEASURE,
     CEAT_P,
@@ -27,10 +27,10 @@ from scripts.biasflow.papers.orgad2022.measures import (
     control,
     mixed,
 )
-from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, encoders_of, printed_values, with_all
-from scripts.biasflow.papers.orgad2022.runs import MEASURE, ceat_runs, coded, compression_runs, of_all_models
-from scripts.biasflow.papers.orgad2022.selection import BASELINES, NONE, Selection, select
-from scripts.biasflow.results.tables import arranged
+from biasflow.papers.orgad2022.printed import PROBED_ON, encoders_of, printed_values, with_all
+from biasflow.papers.orgad2022.runs import MEASURE, ceat_runs, coded, compression_runs, of_all_models
+from biasflow.papers.orgad2022.selection import BASELINES, NONE, Selection, select
+from biasflow.results.tables import arranged
 
 CHANCE = 0.05  # how far from 1 the compression of random labels may be
 _KEY = ["encoder", "model", "text"]

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import RUN, Run
-from scripts.biasflow.papers.orgad2022.halves import RAW, Half
-from scripts.biasflow.papers.orgad2022.measures import COMPRESSION_VALUE
-from scripts.biasflow.papers.orgad2022.selection import BASELINES, Selection
-from scripts.biasflow.registry import STRATEGIES
-from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED
+from biasflow.papers.frames import RUN, Run
+from biasflow.papers.orgad2022.halves import RAW, Half
+from biasflow.papers.orgad2022.measures import COMPRESSION_VALUE
+from biasflow.papers.orgad2022.selection import BASELINES, Selection
+from biasflow.registry import STRATEGIES
+from biasflow.results.tables import DIFFERENCE, PUBLISHED
 
 ENCODER, REPLICA = "roberta-base", "deberta-base"  # the printed values stand beside these
 # Model -> what its printed probe is read to have read. The paper does not say what scrubbed models were tested and

@@ -6,9 +6,9 @@ from itertools import product
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.orgad2022.halves import FINETUNED, RAW, Half
-from scripts.biasflow.papers.orgad2022.measures import (
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.orgad2022.halves import FINETUNED, RAW, Half
+from biasflow.papers.orgad2022.measures import (
     CEAT_EFFECT,
     CEAT_P,
     CEAT_VARIANT,
@@ -19,7 +19,7 @@ from scripts.biasflow.papers.orgad2022.measures import (
     data_of,
     mixed,
 )
-from scripts.biasflow.papers.orgad2022.selection import BASELINES, NONE, Selection, in_order
+from biasflow.papers.orgad2022.selection import BASELINES, NONE, Selection, in_order
 
 MEASURE, CELL, POINT = ["metric", "variant"], ["model", "text"], ["encoder", "model", "seed"]
 _RUN = ["seed", "head_seed", "readout_seed"]

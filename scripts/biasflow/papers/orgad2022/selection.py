@@ -11,9 +11,9 @@ from functools import cached_property, lru_cache
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import NOT_ASKED, Run
-from scripts.biasflow.papers.orgad2022.blocks import named_encoders, random_seeds
-from scripts.biasflow.papers.orgad2022.halves import (
+from biasflow.papers.frames import NOT_ASKED, Run
+from biasflow.papers.orgad2022.blocks import named_encoders, random_seeds
+from biasflow.papers.orgad2022.halves import (
     AFTER,
     BEFORE,
     CEAT,
@@ -26,15 +26,15 @@ from scripts.biasflow.papers.orgad2022.halves import (
     SCRUBBED,
     Half,
 )
-from scripts.biasflow.papers.orgad2022.measures import (
+from biasflow.papers.orgad2022.measures import (
     CEAT_EFFECT,
     CEAT_PRINTED,
     COMPRESSION_VALUE,
     data_of,
 )
-from scripts.biasflow.registry import STRATEGIES, WITH
-from scripts.biasflow.results.scores import NA
-from scripts.biasflow.results.scores import NONE as UNTOUCHED
+from biasflow.registry import STRATEGIES, WITH
+from biasflow.results.scores import NA
+from biasflow.results.scores import NONE as UNTOUCHED
 
 PLAIN = "plain"
 NONE = STRATEGIES[PLAIN].label  # the model that all others are compared with

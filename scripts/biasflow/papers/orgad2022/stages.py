@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import RUN, Run, status
-from scripts.biasflow.papers.orgad2022.comparisons import comparisons
-from scripts.biasflow.papers.orgad2022.documents import baselines
-from scripts.biasflow.papers.orgad2022.halves import (
+from biasflow.papers.frames import RUN, Run, status
+from biasflow.papers.orgad2022.comparisons import comparisons
+from biasflow.papers.orgad2022.documents import baselines
+from biasflow.papers.orgad2022.halves import (
     AFTER,
     BEFORE,
     COREFERENCE,
@@ -15,11 +15,11 @@ from scripts.biasflow.papers.orgad2022.halves import (
     OCCUPATION,
     Half,
 )
-from scripts.biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values, with_labels
-from scripts.biasflow.papers.orgad2022.runs import CELL, MEASURE
-from scripts.biasflow.papers.orgad2022.selection import select
-from scripts.biasflow.results.statistics import holm
-from scripts.biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
+from biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values, with_labels
+from biasflow.papers.orgad2022.runs import CELL, MEASURE
+from biasflow.papers.orgad2022.selection import select
+from biasflow.results.statistics import holm
+from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 NO_ENCODER = "no encoder"  # whose rows are those of predictors that have none
 _KEY = ["encoder", *MEASURE, *CELL]

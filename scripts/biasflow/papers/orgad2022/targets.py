@@ -2,16 +2,16 @@
 
 from functools import partial
 
-from scripts.biasflow.papers.orgad2022.ceat import ceat, contexts
-from scripts.biasflow.papers.orgad2022.correlations import correlations
-from scripts.biasflow.papers.orgad2022.documents import data_coreference
-from scripts.biasflow.papers.orgad2022.examples import figure2
-from scripts.biasflow.papers.orgad2022.figures import figure3, figure4, figure5, figure6, figure7
-from scripts.biasflow.papers.orgad2022.fits import table2, table6
-from scripts.biasflow.papers.orgad2022.halves import COREFERENCE, RAW, SCRUBBED
-from scripts.biasflow.papers.orgad2022.overview import table1, table1b
-from scripts.biasflow.papers.orgad2022.stages import table3, table4, table5, table7, table8
-from scripts.biasflow.papers.orgad2022.words import data, gender_told, table9, table10
+from biasflow.papers.orgad2022.ceat import ceat, contexts
+from biasflow.papers.orgad2022.correlations import correlations
+from biasflow.papers.orgad2022.documents import data_coreference
+from biasflow.papers.orgad2022.examples import figure2
+from biasflow.papers.orgad2022.figures import figure3, figure4, figure5, figure6, figure7
+from biasflow.papers.orgad2022.fits import table2, table6
+from biasflow.papers.orgad2022.halves import COREFERENCE, RAW, SCRUBBED
+from biasflow.papers.orgad2022.overview import table1, table1b
+from biasflow.papers.orgad2022.stages import table3, table4, table5, table7, table8
+from biasflow.papers.orgad2022.words import data, gender_told, table9, table10
 
 _TABLES = (
     table1,

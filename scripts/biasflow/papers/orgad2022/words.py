@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.bios import SUMMARY_COLUMNS, left_out
-from scripts.biasflow.papers.frames import RUN, Run, status
-from scripts.biasflow.papers.orgad2022.items import item_file, read_item
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.bios import SUMMARY_COLUMNS, left_out
+from biasflow.papers.frames import RUN, Run, status
+from biasflow.papers.orgad2022.items import item_file, read_item
 
 ALL = "all"  # professions; iterations together
 PRINTED_OF = {"9": ALL, "10": "nurse"}  # table -> whose words the paper prints

@@ -8,17 +8,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.planted import erasing, factorial
-from scripts.biasflow.papers.planted.blocks import ends
-from scripts.biasflow.papers.planted.factorial import INTERACTION, PRETRAINING, TASK
-from scripts.biasflow.papers.planted.findings import findings as count_findings
-from scripts.biasflow.papers.planted.judge import judge
-from scripts.biasflow.papers.planted.reading import read_directly
-from scripts.biasflow.papers.planted.values import measured
-from scripts.biasflow.registry import COST, INSIDE, OUTSIDE
-from scripts.biasflow.results import figures as draw
-from scripts.biasflow.results.scores import NONE
+from biasflow.papers.frames import Run
+from biasflow.papers.planted import erasing, factorial
+from biasflow.papers.planted.blocks import ends
+from biasflow.papers.planted.factorial import INTERACTION, PRETRAINING, TASK
+from biasflow.papers.planted.findings import findings as count_findings
+from biasflow.papers.planted.judge import judge
+from biasflow.papers.planted.reading import read_directly
+from biasflow.papers.planted.values import measured
+from biasflow.registry import COST, INSIDE, OUTSIDE
+from biasflow.results import figures as draw
+from biasflow.results.scores import NONE
 
 COLOURS = {INSIDE: draw.BLUE, OUTSIDE: draw.VERMILION, COST: draw.GREY}
 MARKERS = {INSIDE: "o", OUTSIDE: "s", COST: "D"}

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.papers.planted.factorial import interval
-from scripts.biasflow.papers.planted.judge import LEVEL, permutation_p
-from scripts.biasflow.results.scores import NONE
+from biasflow.papers.planted.factorial import interval
+from biasflow.papers.planted.judge import LEVEL, permutation_p
+from biasflow.results.scores import NONE
 
 BACK, SHORT, BEYOND, AWAY = "as if never there", "falls short", "goes beyond", "moves away"
 NOT_SEEN = "the measure does not see the bias"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from scripts.biasflow.papers.planted.judge import LEVEL, RESAMPLES, TOO_FEW, adjusted, least_p, permutation_p
+from biasflow.papers.planted.judge import LEVEL, RESAMPLES, TOO_FEW, adjusted, least_p, permutation_p
 
 PRETRAINING, TASK, INTERACTION = EFFECTS = ("pretraining", "task", "interaction")
 NUMBERS = ("effect", "low", "high", "p", "q")  # of each

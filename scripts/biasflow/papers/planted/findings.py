@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from scripts.biasflow.papers.planted.erasing import BACK
-from scripts.biasflow.papers.planted.factorial import FOLLOWS
-from scripts.biasflow.papers.planted.judge import LEVEL
-from scripts.biasflow.registry import COST
+from biasflow.papers.planted.erasing import BACK
+from biasflow.papers.planted.factorial import FOLLOWS
+from biasflow.papers.planted.judge import LEVEL
+from biasflow.registry import COST
 
 HALF = 0.5  # a share of the variance
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from scripts.biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, Measure
+from biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, Measure
 
 ENCODER = ""  # in place of a kind of task: the encoder as it was pre-trained
 PROBED = "compression"  # of a pre-trained encoder it needs a task's texts

@@ -5,16 +5,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import logit
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.log_odds import agreement
-from scripts.biasflow.metrics.stereoset import ANTI, STEREOTYPE
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.planted.judge import permutation_p
-from scripts.biasflow.papers.planted.values import SEEN, measured
-from scripts.biasflow.plan.sources import PLANTED, calibration_name
-from scripts.biasflow.planted.stereoset import ideal_preference
-from scripts.biasflow.planted.world import load_world
-from scripts.biasflow.results.scores import NONE
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.log_odds import agreement
+from biasflow.metrics.stereoset import ANTI, STEREOTYPE
+from biasflow.papers.frames import Run
+from biasflow.papers.planted.judge import permutation_p
+from biasflow.papers.planted.values import SEEN, measured
+from biasflow.plan.sources import PLANTED, calibration_name
+from biasflow.planted.stereoset import ideal_preference
+from biasflow.planted.world import load_world
+from biasflow.results.scores import NONE
 
 MASKED, NEXT, PROBABILITY = (
     "masked word: slope of the log-odds",

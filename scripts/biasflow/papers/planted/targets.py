@@ -3,7 +3,7 @@
 It needs the scores of encoders and trained models whose biases are known, and what the untouched encoders'
 next-sentence head says of single triples."""
 
-from scripts.biasflow.papers.planted.calibration import (
+from biasflow.papers.planted.calibration import (
     calibration,
     draw_calibration,
     draw_validity,
@@ -11,7 +11,7 @@ from scripts.biasflow.papers.planted.calibration import (
     findings,
     two_by_two,
 )
-from scripts.biasflow.papers.planted.reading import read_directly
+from biasflow.papers.planted.reading import read_directly
 
 TABLES = {
     "findings": findings,

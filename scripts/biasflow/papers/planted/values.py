@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.planted.blocks import met
-from scripts.biasflow.papers.planted.measures import LAST_LAYER, Judged, judged
-from scripts.biasflow.plan.sources import calibration_name, calibration_task
-from scripts.biasflow.results.scores import NA, NONE
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.frames import Run
+from biasflow.papers.planted.blocks import met
+from biasflow.papers.planted.measures import LAST_LAYER, Judged, judged
+from biasflow.plan.sources import calibration_name, calibration_task
+from biasflow.results.scores import NA, NONE
 
 PLAIN, OWN = "plain", "own"
 SEEN = "planted-seen"  # stimuli in combinations that occur in pre-training: see reading.py

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.corpora.conll import Clusters, Document, read_conll, without_singletons, write_conll
-from scripts.biasflow.planted.coreference import coreference_documents
-from scripts.biasflow.tasks.coreference.f1 import conll_f1
-from scripts.biasflow.tasks.coreference.rules import rule_clusters
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.conll import Clusters, Document, read_conll, without_singletons, write_conll
+from biasflow.planted.coreference import coreference_documents
+from biasflow.tasks.coreference.f1 import conll_f1
+from biasflow.tasks.coreference.rules import rule_clusters
 
 PARTS = ("train", "validation", "test")
 RULES, BEST = "rules", "best possible"

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.tasks.coreference.professions import read_rows
-from scripts.biasflow.tasks.cuts import NA, PAPER, RELEASED, Cut, control_labels, probe_split
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.tasks.coreference.professions import read_rows
+from biasflow.tasks.cuts import NA, PAPER, RELEASED, Cut, control_labels, probe_split
 
 DATA = (RELEASED, PAPER)
 LEAST = 6  # professions of which none of the three parts is empty

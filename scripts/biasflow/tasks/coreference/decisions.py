@@ -3,8 +3,8 @@
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, pad
 
-from scripts.biasflow.tasks.coreference.scorer import Scored
-from scripts.biasflow.tasks.coreference.segments import Pieces
+from biasflow.tasks.coreference.scorer import Scored
+from biasflow.tasks.coreference.segments import Pieces
 
 NONE = -1  # the cluster of a span that is no gold mention
 

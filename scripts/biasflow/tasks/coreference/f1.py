@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from scripts.biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError
 
 METRICS = ("muc", "b_cubed", "ceafe", "lea")
 CONLL = METRICS[:3]  # the CoNLL F1 is the mean of theirs

@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from scripts.biasflow.base.files import whole_file
-from scripts.biasflow.tasks.coreference.loop import Course, Examples, Recipe, fit, scorer_part, with_words
-from scripts.biasflow.tasks.coreference.model import Reading, new_scorer, scorer_facts
-from scripts.biasflow.tasks.coreference.scorer import CoarseToFine
-from scripts.biasflow.tasks.coreference.segments import Pieces
+from biasflow.base.files import whole_file
+from biasflow.tasks.coreference.loop import Course, Examples, Recipe, fit, scorer_part, with_words
+from biasflow.tasks.coreference.model import Reading, new_scorer, scorer_facts
+from biasflow.tasks.coreference.scorer import CoarseToFine
+from biasflow.tasks.coreference.segments import Pieces
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,15 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import nn
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.base.files import whole_file
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.corpora.conll import Document, without_singletons
-from scripts.biasflow.tasks.coreference.decisions import NONE, antecedent_loss, gold_clusters, mention_loss
-from scripts.biasflow.tasks.coreference.f1 import conll_f1
-from scripts.biasflow.tasks.coreference.model import Reading, Vectors, score, word_clusters
-from scripts.biasflow.tasks.coreference.scorer import Scorer, Sizes
-from scripts.biasflow.tasks.coreference.segments import Pieces
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.files import whole_file
+from biasflow.base.progress import progress
+from biasflow.corpora.conll import Document, without_singletons
+from biasflow.tasks.coreference.decisions import NONE, antecedent_loss, gold_clusters, mention_loss
+from biasflow.tasks.coreference.f1 import conll_f1
+from biasflow.tasks.coreference.model import Reading, Vectors, score, word_clusters
+from biasflow.tasks.coreference.scorer import Scorer, Sizes
+from biasflow.tasks.coreference.segments import Pieces
 
 BEST, LAST = "best", "last"
 CHECKPOINT = "checkpoint.safetensors"

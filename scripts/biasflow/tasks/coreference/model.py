@@ -11,14 +11,14 @@ from safetensors.torch import save_file
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import Clusters, Document
-from scripts.biasflow.encoders.batches import longest_input
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.precision import half
-from scripts.biasflow.tasks.coreference.decisions import clusters_of
-from scripts.biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Scorer, Sizes
-from scripts.biasflow.tasks.coreference.segments import Pieces, Segmenter, SpecialTokens
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import Clusters, Document
+from biasflow.encoders.batches import longest_input
+from biasflow.encoders.load import load_encoder
+from biasflow.encoders.precision import half
+from biasflow.tasks.coreference.decisions import clusters_of
+from biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Scorer, Sizes
+from biasflow.tasks.coreference.segments import Pieces, Segmenter, SpecialTokens
 
 SCORER = "scorer.safetensors"  # beside the encoder's files
 SEGMENTS = 32  # that are encoded at once

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.corpora.conll import write_conll
-from scripts.biasflow.corpora.winobias import read_pairs
-from scripts.biasflow.planted.coreference import best_difference, coreference_pairs
-from scripts.biasflow.tasks.coreference.collect import BEST, Part, baselines
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.conll import write_conll
+from biasflow.corpora.winobias import read_pairs
+from biasflow.planted.coreference import best_difference, coreference_pairs
+from biasflow.tasks.coreference.collect import BEST, Part, baselines
 
 SIDES = ("pro", "anti")
 PAIRS = ["pair", "type", "part", *SIDES]

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import Catalogue
-from scripts.biasflow.plan.jobs import Dataset
-from scripts.biasflow.plan.paths import CORPORA, project_file
-from scripts.biasflow.plan.sources import PLANTED, expanded, is_expanded
-from scripts.biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
-from scripts.biasflow.registry import STRATEGIES, WORDS
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.plan.jobs import Dataset
+from biasflow.plan.paths import CORPORA, project_file
+from biasflow.plan.sources import PLANTED, expanded, is_expanded
+from biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
+from biasflow.registry import STRATEGIES, WORDS
 
 PARTS = ("train", "validation", "test")
 SIDES = ("pro", "anti")

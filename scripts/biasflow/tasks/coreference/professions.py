@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.tabular import read_parquet, write_parquet
-from scripts.biasflow.corpora.winobias import Sentence, two_professions
+from biasflow.base.tabular import read_parquet, write_parquet
+from biasflow.corpora.winobias import Sentence, two_professions
 
 COLUMNS = ["document", "first", "last", "profession", "feminine"]
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from scripts.biasflow.corpora.conll import Clusters, Document, Span, without_singletons
+from biasflow.corpora.conll import Clusters, Document, Span, without_singletons
 
 PARADIGMS = (
     "i me my mine myself",

@@ -15,8 +15,8 @@ import torch
 from torch import nn
 from torch.nn.functional import linear
 
-from scripts.biasflow.tasks.coreference.segments import GENRES, Pieces
-from scripts.biasflow.tasks.coreference.spans import (
+from biasflow.tasks.coreference.segments import GENRES, Pieces
+from biasflow.tasks.coreference.spans import (
     BUCKETS,
     band,
     candidates,

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import Clusters, Document, plain_word, without_singletons
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import Clusters, Document, plain_word, without_singletons
 
 SPECIAL = 2  # tokens that a segment has beside its pieces: one before, one after
 GENRES = ("bc", "bn", "mz", "nw", "pt", "tc", "wb")  # of OntoNotes: the first letters of a document's key

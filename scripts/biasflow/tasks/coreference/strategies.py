@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from scripts.biasflow.base.errors import BiasflowError, check_choice
-from scripts.biasflow.corpora.conll import Document
-from scripts.biasflow.text.gender_swap import swap_tokens
+from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.corpora.conll import Document
+from biasflow.text.gender_swap import swap_tokens
 
 PERSON = "PERSON"
 POSSESSIVE = ("'s", "’s", "'", "’")

@@ -10,13 +10,13 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
-from scripts.biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
-from scripts.biasflow.encoders.checkpoints import claim
-from scripts.biasflow.encoders.device import resolve_device
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.precision import mark_trained
-from scripts.biasflow.tasks.coreference.loop import (
+from biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
+from biasflow.encoders.checkpoints import claim
+from biasflow.encoders.device import resolve_device
+from biasflow.encoders.edit import edited
+from biasflow.encoders.load import load_encoder
+from biasflow.encoders.precision import mark_trained
+from biasflow.tasks.coreference.loop import (
     BEST,
     CHECKPOINT,
     Course,
@@ -29,9 +29,9 @@ from scripts.biasflow.tasks.coreference.loop import (
     scorer_part,
     with_words,
 )
-from scripts.biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
-from scripts.biasflow.tasks.coreference.segments import SpecialTokens
-from scripts.biasflow.tasks.training import PLAIN, check_strategy, fit_method, origin, save_training
+from biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
+from biasflow.tasks.coreference.segments import SpecialTokens
+from biasflow.tasks.training import PLAIN, check_strategy, fit_method, origin, save_training
 
 
 def train(
@@ -67,7 +67,7 @@ def train(
     documents, validation = (_documents(corpora[role]) for role in ("train", "validation"))
     changed: Mapping[str, int] = {}
     if strategy_module is not None:
-        debiased = import_module(f"scripts.biasflow.{strategy_module}").debias(strategy, documents, **debiasing)
+        debiased = import_module(f"biasflow.{strategy_module}").debias(strategy, documents, **debiasing)
         documents, changed = debiased.documents, debiased.counts
     with flushed_denormals():
         encoder, tokenizer = load_encoder(encoder_folder, head="none", device=resolve_device(device))

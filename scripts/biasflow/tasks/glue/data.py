@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.corpora.glue import read_glue
-from scripts.biasflow.planted.nli import planted_parts
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.glue import read_glue
+from biasflow.planted.nli import planted_parts
 
 PLANTED = {"train": "train", "validation": "test"}  # embedded pairs: nothing is selected on the test part
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from scripts.biasflow.corpora.catalogue import Catalogue
-from scripts.biasflow.plan.jobs import Dataset
-from scripts.biasflow.plan.paths import CORPORA
-from scripts.biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, recipe
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.plan.jobs import Dataset
+from biasflow.plan.paths import CORPORA
+from biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, recipe
 
 PARTS = ("train", "validation")
 PLANTED = "planted-nli"

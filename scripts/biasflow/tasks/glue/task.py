@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts.biasflow.base.tabular import read_text_csv
-from scripts.biasflow.corpora.glue import glue_task
-from scripts.biasflow.tasks.examples import Examples, of_table
+from biasflow.base.tabular import read_text_csv
+from biasflow.corpora.glue import glue_task
+from biasflow.tasks.examples import Examples, of_table
 
 
 def texts_and_labels(name: str) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
@@ -23,7 +23,7 @@ def examples(data: Mapping[str, tuple[Path, ...]], *, name: str) -> Examples:
 
 def train(*places, name: str, **training) -> dict:
     """Fine-tune an encoder on the GLUE task `name` (CSV files); other arguments as in `tables.train_on_tables`."""
-    from scripts.biasflow.tasks.tables import train_on_tables  # predictions need no Trainer
+    from biasflow.tasks.tables import train_on_tables  # predictions need no Trainer
 
     texts, labels = texts_and_labels(name)
     return train_on_tables(*places, read=read_text_csv, texts=texts, labels=labels, **training)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.corpora.nli import collect_parts, write_nli
-from scripts.biasflow.planted.nli import planted_parts
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.nli import collect_parts, write_nli
+from biasflow.planted.nli import planted_parts
 
 
 def prepare(

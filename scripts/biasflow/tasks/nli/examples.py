@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts.biasflow.corpora.nli import LABELS, TEXTS, read_pairs
-from scripts.biasflow.tasks.examples import Examples, of_table
-from scripts.biasflow.text.occupation_pairs import load_pairs
+from biasflow.corpora.nli import LABELS, TEXTS, read_pairs
+from biasflow.tasks.examples import Examples, of_table
+from biasflow.text.occupation_pairs import load_pairs
 
 
 def examples(data: Mapping[str, tuple[Path, ...]]) -> Examples:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scripts.biasflow.planted.nli import occupation_pair_words
-from scripts.biasflow.text.occupation_pairs import all_templates, read_word_lists, save_pairs, select
+from biasflow.planted.nli import occupation_pair_words
+from biasflow.text.occupation_pairs import all_templates, read_word_lists, save_pairs, select
 
 
 def prepare(sources: Mapping[str, Sequence[Path]], outputs: Mapping[str, Path], **selection) -> dict[str, object]:

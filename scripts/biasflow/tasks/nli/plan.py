@@ -3,16 +3,16 @@
 import contextlib
 from collections.abc import Iterator, Mapping
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.catalogue import Catalogue
-from scripts.biasflow.plan.jobs import Dataset
-from scripts.biasflow.plan.names import require
-from scripts.biasflow.plan.paths import CORPORA
-from scripts.biasflow.plan.sources import PLANTED
-from scripts.biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
-from scripts.biasflow.planted.nli import occupation_pair_words
-from scripts.biasflow.registry import PACKAGE
-from scripts.biasflow.text.occupation_pairs import LISTS, check_words, select
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.plan.jobs import Dataset
+from biasflow.plan.names import require
+from biasflow.plan.paths import CORPORA
+from biasflow.plan.sources import PLANTED
+from biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
+from biasflow.planted.nli import occupation_pair_words
+from biasflow.registry import PACKAGE
+from biasflow.text.occupation_pairs import LISTS, check_words, select
 
 PARTS = ("train", "validation", "test")
 EXAMPLES = f"{PACKAGE}.tasks.nli.examples"

@@ -1,7 +1,7 @@
 """Natural language inference: how a classifier is trained."""
 
-from scripts.biasflow.corpora.nli import LABELS, TEXTS, read_pairs
-from scripts.biasflow.tasks.tables import train_on_tables
+from biasflow.corpora.nli import LABELS, TEXTS, read_pairs
+from biasflow.tasks.tables import train_on_tables
 
 
 def train(*places, **training) -> dict:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.tabular import write_csv, write_parquet
-from scripts.biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
-from scripts.biasflow.corpora.labour import read_labour
-from scripts.biasflow.planted.bios import biographies as planted_biographies
-from scripts.biasflow.planted.world import load_world
-from scripts.biasflow.tasks.occupation.data import keep_balanceable, profession_table
-from scripts.biasflow.text.scrub import scrubbed_texts
+from biasflow.base.tabular import write_csv, write_parquet
+from biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
+from biasflow.corpora.labour import read_labour
+from biasflow.planted.bios import biographies as planted_biographies
+from biasflow.planted.world import load_world
+from biasflow.tasks.occupation.data import keep_balanceable, profession_table
+from biasflow.text.scrub import scrubbed_texts
 
 
 def prepare(

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import check_choice
-from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.tasks.cuts import NA, PAPER, RELEASED, SAME_SEED, Cut, control_labels, probe_split
-from scripts.biasflow.tasks.occupation.data import held_out, split, women
+from biasflow.base.errors import check_choice
+from biasflow.base.tabular import read_parquet
+from biasflow.tasks.cuts import NA, PAPER, RELEASED, SAME_SEED, Cut, control_labels, probe_split
+from biasflow.tasks.occupation.data import held_out, split, women
 
 DATA = (RELEASED, SAME_SEED, PAPER)
 

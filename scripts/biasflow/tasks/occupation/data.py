@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.strategies import Strategy
-from scripts.biasflow.strategies import balance as balancing
-from scripts.biasflow.strategies.balance import GENDERS, TooFewError, balance, part_of, unbalanceable
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import read_parquet
+from biasflow.strategies import Strategy
+from biasflow.strategies import balance as balancing
+from biasflow.strategies.balance import GENDERS, TooFewError, balance, part_of, unbalanceable
 
 TEST_SHARE, VALIDATION_SHARE = 0.25, 0.133  # of all, of the rest: 65.0 % / 10.0 % / 25 % in all
 RAW, SCRUBBED = "raw", "scrubbed"

@@ -21,11 +21,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
-from scripts.biasflow.base.errors import AbsentError, BiasflowError
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.base.tabular import read_parquet, write_csv
-from scripts.biasflow.strategies.balance import balance
-from scripts.biasflow.tasks.occupation.versions import examples, versions
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.progress import progress
+from biasflow.base.tabular import read_parquet, write_csv
+from biasflow.strategies.balance import balance
+from biasflow.tasks.occupation.versions import examples, versions
 
 log = logging.getLogger(__name__)
 

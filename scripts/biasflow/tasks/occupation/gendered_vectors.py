@@ -8,9 +8,9 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.encoders.first_token import first_token_vectors
-from scripts.biasflow.tasks.occupation.data import split, texts_of, women
+from biasflow.base.tabular import read_parquet
+from biasflow.encoders.first_token import first_token_vectors
+from biasflow.tasks.occupation.data import split, texts_of, women
 
 
 def gendered_vectors(

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Collection, Mapping
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.bios import PROFESSIONS
-from scripts.biasflow.corpora.catalogue import Catalogue
-from scripts.biasflow.plan.jobs import NA, Dataset, Files
-from scripts.biasflow.plan.names import require
-from scripts.biasflow.plan.paths import PRETRAINED, project_file
-from scripts.biasflow.plan.sources import PLANTED
-from scripts.biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, Tokenised, corpus_files, recipe
-from scripts.biasflow.planted.bios import load_grammar
-from scripts.biasflow.planted.world import load_world
-from scripts.biasflow.registry import STRATEGIES, module_of
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.bios import PROFESSIONS
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.plan.jobs import NA, Dataset, Files
+from biasflow.plan.names import require
+from biasflow.plan.paths import PRETRAINED, project_file
+from biasflow.plan.sources import PLANTED
+from biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, Tokenised, corpus_files, recipe
+from biasflow.planted.bios import load_grammar
+from biasflow.planted.world import load_world
+from biasflow.registry import STRATEGIES, module_of
 
 RAW, SCRUBBED = "raw", "scrubbed"
 BIAS_IN_BIOS = "bias-in-bios-"  # files of config/corpora.yaml

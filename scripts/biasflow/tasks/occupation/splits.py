@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.tabular import read_parquet, write_csv
-from scripts.biasflow.tasks.occupation.data import keep_balanceable, split_counts
+from biasflow.base.tabular import read_parquet, write_csv
+from biasflow.tasks.occupation.data import keep_balanceable, split_counts
 
 
 def prepare(

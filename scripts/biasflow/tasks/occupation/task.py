@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from scripts.biasflow.base.tabular import read_parquet
-from scripts.biasflow.strategies import Strategy
-from scripts.biasflow.tasks.occupation.data import professions_of, rows_of, texts_of, women
+from biasflow.base.tabular import read_parquet
+from biasflow.strategies import Strategy
+from biasflow.tasks.occupation.data import professions_of, rows_of, texts_of, women
 
 
 def train(
@@ -36,10 +36,10 @@ def train(
     the fields of `finetune.Recipe`; adversary: `weight` and `hidden` of `strategies.adversarial`, or None; method and
     device: as in `finetune`. Where the loss is lost the model as it was before is kept, and marked in training.json.
     BiasflowError: what the split, the strategy and `finetune` refuse."""
-    from scripts.biasflow.encoders.first_token import new_first_token_classifier
-    from scripts.biasflow.encoders.tokens import load_tokens
-    from scripts.biasflow.tasks.finetune import Recipe, finetune  # readouts need no Trainer
-    from scripts.biasflow.tasks.training import PLAIN, WITH, check_strategy
+    from biasflow.encoders.first_token import new_first_token_classifier
+    from biasflow.encoders.tokens import load_tokens
+    from biasflow.tasks.finetune import Recipe, finetune  # readouts need no Trainer
+    from biasflow.tasks.training import PLAIN, WITH, check_strategy
 
     check_strategy(strategy, method, known=(PLAIN if strategy.startswith(WITH) else strategy,))
     biographies = read_parquet(data["biographies"][0])
@@ -47,7 +47,7 @@ def train(
     if adversary is None:
         model = {"new_model": new_first_token_classifier}
     else:
-        from scripts.biasflow.strategies.adversarial import GENDER, new_adversarial_classifier
+        from biasflow.strategies.adversarial import GENDER, new_adversarial_classifier
 
         model = {"new_model": new_adversarial_classifier, "options": adversary, "beside": [GENDER]}
 

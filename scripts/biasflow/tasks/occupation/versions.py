@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from scripts.biasflow.strategies.balance import GENDERS
-from scripts.biasflow.tasks.occupation.data import RAW
-from scripts.biasflow.text.scrub import TERMS, scrubbed_texts
+from biasflow.strategies.balance import GENDERS
+from biasflow.tasks.occupation.data import RAW
+from biasflow.text.scrub import TERMS, scrubbed_texts
 
 LONGEST = 400  # characters of a biography that is shown
 

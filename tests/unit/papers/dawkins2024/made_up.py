@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.metrics.stereoset import LABELS
-from scripts.biasflow.papers.dawkins2024.rows import (
+from biasflow.metrics.stereoset import LABELS
+from biasflow.papers.dawkins2024.rows import (
     BASE,
     CONTROLS,
     DURING,
@@ -18,10 +18,10 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     SETTING,
     key_of,
 )
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.scores import COLUMNS, KEYS, NA, NONE, tidy
-from scripts.biasflow.text.swap_agreement import digest
+from biasflow.papers.frames import Run
+from biasflow.papers.published import read_published
+from biasflow.results.scores import COLUMNS, KEYS, NA, NONE, tidy
+from biasflow.text.swap_agreement import digest
 
 published = partial(read_published, "dawkins2024")
 PRINTED = published("table7")

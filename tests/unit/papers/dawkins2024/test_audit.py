@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.audit.audit import DEPENDS, audit
-from scripts.biasflow.papers.dawkins2024.audit.checks import AGREES, DISAGREES, NOT_COMPUTABLE, NOTE
-from scripts.biasflow.papers.dawkins2024.audit.tables import SNLI_TEST_PAIRS
-from scripts.biasflow.papers.dawkins2024.rows import ATTENTION, BASE, DEBIAS, LAYER_11, LAYER_12, LEVELS, SENT
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.make import make_paper
-from scripts.biasflow.papers.paper import HERE
-from scripts.biasflow.papers.published import read_published
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.dawkins2024.audit.audit import DEPENDS, audit
+from biasflow.papers.dawkins2024.audit.checks import AGREES, DISAGREES, NOT_COMPUTABLE, NOTE
+from biasflow.papers.dawkins2024.audit.tables import SNLI_TEST_PAIRS
+from biasflow.papers.dawkins2024.rows import ATTENTION, BASE, DEBIAS, LAYER_11, LAYER_12, LEVELS, SENT
+from biasflow.papers.frames import Run
+from biasflow.papers.make import make_paper
+from biasflow.papers.paper import HERE
+from biasflow.papers.published import read_published
 from tests.unit.papers.dawkins2024.made_up import published
 
 TEXT, EXAMPLES = published("text"), published("tables1_3_4")

@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.blocks import blocks
-from scripts.biasflow.papers.make import make_paper
-from scripts.biasflow.papers.paper import load
-from scripts.biasflow.registry import METRICS
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.dawkins2024.blocks import blocks
+from biasflow.papers.make import make_paper
+from biasflow.papers.paper import load
+from biasflow.registry import METRICS
 from tests.unit.papers.dawkins2024.made_up import (
     NO_HEAD,
     NOTHING,
@@ -65,7 +65,7 @@ def test_a_paper_without_encoders_is_refused():
 
 @pytest.mark.parametrize("paper", ["dawkins2024", "planted"])
 def test_the_plan_loads_no_pandas_with_it(paper):
-    code = f"import sys, scripts.biasflow.papers.{paper}.blocks; print({{'pandas', 'torch'}} & set(sys.modules))"
+    code = f"import sys, biasflow.papers.{paper}.blocks; print({{'pandas', 'torch'}} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.correlations import correlations, with_printed
-from scripts.biasflow.papers.dawkins2024.downstream import finetuning, nli_intervals, table6, weighting_pairs
-from scripts.biasflow.papers.dawkins2024.rows import DURING
-from scripts.biasflow.papers.dawkins2024.table7 import table7
-from scripts.biasflow.text.occupation_pairs import OccupationPairs, save_pairs
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.dawkins2024.correlations import correlations, with_printed
+from biasflow.papers.dawkins2024.downstream import finetuning, nli_intervals, table6, weighting_pairs
+from biasflow.papers.dawkins2024.rows import DURING
+from biasflow.papers.dawkins2024.table7 import table7
+from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.papers.dawkins2024.made_up import (
     AUTHORS,
     BERT,

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics import stereoset
-from scripts.biasflow.papers.dawkins2024.examples import examples, mended, table1, table2
-from scripts.biasflow.text.swap_agreement import digest
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics import stereoset
+from biasflow.papers.dawkins2024.examples import examples, mended, table1, table2
+from biasflow.text.swap_agreement import digest
 from tests.unit.papers.dawkins2024.made_up import (
     BERT,
     NO_HEAD,

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from scripts.biasflow.papers.dawkins2024.correlations import with_printed
-from scripts.biasflow.papers.dawkins2024.figures import strength_distance, strength_fairness
-from scripts.biasflow.papers.dawkins2024.rows import DURING, HEADS
-from scripts.biasflow.papers.dawkins2024.table7 import table7
-from scripts.biasflow.results.figures import save_figure
+from biasflow.papers.dawkins2024.correlations import with_printed
+from biasflow.papers.dawkins2024.figures import strength_distance, strength_fairness
+from biasflow.papers.dawkins2024.rows import DURING, HEADS
+from biasflow.papers.dawkins2024.table7 import table7
+from biasflow.results.figures import save_figure
 from tests.unit.papers.dawkins2024.made_up import (
     AUTHORS,
     BERT,

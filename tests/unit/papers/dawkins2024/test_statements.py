@@ -3,10 +3,10 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from scripts.biasflow.papers.dawkins2024 import statements as module
-from scripts.biasflow.papers.dawkins2024.rows import DURING
-from scripts.biasflow.papers.dawkins2024.statements import STATEMENTS, statements
-from scripts.biasflow.papers.dawkins2024.table7 import table7
+from biasflow.papers.dawkins2024 import statements as module
+from biasflow.papers.dawkins2024.rows import DURING
+from biasflow.papers.dawkins2024.statements import STATEMENTS, statements
+from biasflow.papers.dawkins2024.table7 import table7
 from tests.unit.papers.dawkins2024.made_up import (
     NO_HEAD,
     NOTHING,

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.dawkins2024.rows import DURING, HEADS, MEASURES, key_of
-from scripts.biasflow.papers.dawkins2024.table7 import nli_by_setting, table7
-from scripts.biasflow.papers.dawkins2024.tables import best_of_levels, table5
-from scripts.biasflow.papers.dawkins2024.targets import TABLES
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.dawkins2024.rows import DURING, HEADS, MEASURES, key_of
+from biasflow.papers.dawkins2024.table7 import nli_by_setting, table7
+from biasflow.papers.dawkins2024.tables import best_of_levels, table5
+from biasflow.papers.dawkins2024.targets import TABLES
 from tests.unit.papers.dawkins2024.made_up import (
     AUTHORS,
     BERT,

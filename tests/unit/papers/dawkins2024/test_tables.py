@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.papers.dawkins2024.swaps import swap_agreement, swap_disagreements
-from scripts.biasflow.papers.dawkins2024.tables import rank_agreement, subspaces
-from scripts.biasflow.papers.dawkins2024.targets import TABLES
+from biasflow.papers.dawkins2024.swaps import swap_agreement, swap_disagreements
+from biasflow.papers.dawkins2024.tables import rank_agreement, subspaces
+from biasflow.papers.dawkins2024.targets import TABLES
 from tests.unit.papers.dawkins2024.made_up import AUTHORS, GRID, NO_HEAD, NOTHING, inside_scores, run_of, stimuli
 
 

@@ -5,10 +5,10 @@ from functools import partial
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.registry import METRICS
-from scripts.biasflow.results.scores import tidy
+from biasflow.papers.frames import Run
+from biasflow.papers.published import read_published
+from biasflow.registry import METRICS
+from biasflow.results.scores import tidy
 
 PLACES = {"none": "", "hard": "all", "conceptor": "last", "densray": "all"}
 REAL = {

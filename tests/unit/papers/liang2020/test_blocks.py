@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from scripts.biasflow.papers.liang2020.blocks import blocks
-from scripts.biasflow.registry import METRICS
+from biasflow.papers.liang2020.blocks import blocks
+from biasflow.registry import METRICS
 
 TASKS = {"cola": {"kind": "glue"}, "rte": {"kind": "glue"}, "nli": {"kind": "nli"}}
 CONFIG = {"tasks": TASKS, "metrics": {"occtmp": {"chinese": []}}}
@@ -64,6 +64,6 @@ def test_an_encoder_that_is_there_for_its_chinese_alone_is_measured_by_occtmp():
 
 
 def test_asking_loads_no_pandas():
-    papers = "scripts.biasflow.papers"
+    papers = "biasflow.papers"
     code = f"import sys, {papers}.liang2020.blocks, {papers}.paper; print('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

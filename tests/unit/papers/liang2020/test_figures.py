@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.papers.liang2020 import figures
-from scripts.biasflow.papers.liang2020.figures import ScoredSentence, sentences_page
-from scripts.biasflow.papers.make import make_paper
-from scripts.biasflow.papers.paper import load
-from scripts.biasflow.results.figures import save_figure
-from scripts.biasflow.results.scores import concatenate
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import write_parquet
+from biasflow.papers.liang2020 import figures
+from biasflow.papers.liang2020.figures import ScoredSentence, sentences_page
+from biasflow.papers.make import make_paper
+from biasflow.papers.paper import load
+from biasflow.results.figures import save_figure
+from biasflow.results.scores import concatenate
 from tests.unit.papers.liang2020.made_up import EMBEDDED, PLACES, run, scores
 
 

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from scripts.biasflow.papers.liang2020.statements import STATEMENTS, statements
-from scripts.biasflow.results.scores import concatenate
+from biasflow.papers.liang2020.statements import STATEMENTS, statements
+from biasflow.results.scores import concatenate
 from tests.unit.papers.liang2020.made_up import PLACES, run, scores
 
 FURTHER = PLACES | {"hard-last": "last", "conceptor-all": "all"}

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.liang2020 import performance, rows, tables
-from scripts.biasflow.papers.liang2020.targets import TABLES
-from scripts.biasflow.papers.paper import load
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.scores import concatenate
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.liang2020 import performance, rows, tables
+from biasflow.papers.liang2020.targets import TABLES
+from biasflow.papers.paper import load
+from biasflow.papers.published import read_published
+from biasflow.results.scores import concatenate
 from tests.unit.papers.liang2020.made_up import EMBEDDED, PLACES, run, scores
 
 PRINTED = read_published("liang2020", "values")

@@ -6,9 +6,9 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.scores import NA, tidy
+from biasflow.papers.frames import Run
+from biasflow.papers.published import read_published
+from biasflow.results.scores import NA, tidy
 
 RATES = ("tpr", "fpr", "precision")
 STRATEGIES = ["plain", "oversampling", "subsampling", "scrubbing"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from scripts.biasflow.papers.orgad2022.blocks import blocks
-from scripts.biasflow.registry import METRICS
+from biasflow.papers.orgad2022.blocks import blocks
+from biasflow.registry import METRICS
 
 OPTIONS = {"encoders": ["a", "b"], "task": "bios", "strategies": ["plain", "scrubbing"], "seeds": [0, 1]}
 

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.ceat_sets import WORDS, ceat_tests, words_of
-from scripts.biasflow.papers.orgad2022.ceat import ceat, contexts, dropped_words
-from scripts.biasflow.papers.orgad2022.overview import table1
-from scripts.biasflow.results.scores import NA, concatenate
-from scripts.biasflow.results.tables import write_table
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.ceat_sets import WORDS, ceat_tests, words_of
+from biasflow.papers.orgad2022.ceat import ceat, contexts, dropped_words
+from biasflow.papers.orgad2022.overview import table1
+from biasflow.results.scores import NA, concatenate
+from biasflow.results.tables import write_table
 from tests.unit.papers.orgad2022.made_up import MODELS as TUNED
 from tests.unit.papers.orgad2022.made_up import SIX, run, scores, with_diverged, with_value, without
 

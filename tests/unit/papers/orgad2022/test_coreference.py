@@ -6,17 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.coreference import METRICS as F1_METRICS
-from scripts.biasflow.metrics.winobias import KINDS, SIDES, class_rows
-from scripts.biasflow.papers.orgad2022 import correlations
-from scripts.biasflow.papers.orgad2022.halves import COREFERENCE, F1_DIFFERENCE, OCCUPATION
-from scripts.biasflow.papers.orgad2022.selection import select
-from scripts.biasflow.papers.orgad2022.targets import FIGURES, TABLES
-from scripts.biasflow.papers.published import path_of, read_published
-from scripts.biasflow.registry import METRICS, STRATEGIES
-from scripts.biasflow.results.scores import NA, concatenate
-from scripts.biasflow.results.tables import write_table
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.coreference import METRICS as F1_METRICS
+from biasflow.metrics.winobias import KINDS, SIDES, class_rows
+from biasflow.papers.orgad2022 import correlations
+from biasflow.papers.orgad2022.halves import COREFERENCE, F1_DIFFERENCE, OCCUPATION
+from biasflow.papers.orgad2022.selection import select
+from biasflow.papers.orgad2022.targets import FIGURES, TABLES
+from biasflow.papers.published import path_of, read_published
+from biasflow.registry import METRICS, STRATEGIES
+from biasflow.results.scores import NA, concatenate
+from biasflow.results.tables import write_table
 from tests.unit.papers.orgad2022.made_up import COREFERENCE as ASKED
 from tests.unit.papers.orgad2022.made_up import PAIRS, READINGS, RESOLVED, SIX, coreference_scores, scores, without
 from tests.unit.papers.orgad2022.made_up import run as run_of

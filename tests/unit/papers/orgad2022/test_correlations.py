@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.orgad2022 import correlations as internal
-from scripts.biasflow.papers.orgad2022.correlations import correlations
-from scripts.biasflow.papers.orgad2022.fits import line, table2, table6
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.scores import concatenate
-from scripts.biasflow.results.statistics import correlation, holm
-from scripts.biasflow.results.tables import write_table
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.orgad2022 import correlations as internal
+from biasflow.papers.orgad2022.correlations import correlations
+from biasflow.papers.orgad2022.fits import line, table2, table6
+from biasflow.papers.published import read_published
+from biasflow.results.scores import concatenate
+from biasflow.results.statistics import correlation, holm
+from biasflow.results.tables import write_table
 from tests.unit.papers.orgad2022.made_up import (
     MODELS,
     STRATEGIES,

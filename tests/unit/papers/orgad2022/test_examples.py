@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.orgad2022.examples import figure2, marked
-from scripts.biasflow.text.scrub import TERMS, scrub
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.orgad2022.examples import figure2, marked
+from biasflow.text.scrub import TERMS, scrub
 from tests.unit.papers.orgad2022.made_up import run, scores
 
 WORDS = ["HE", "she", "Miss", "Ann", "wife", "paints", "Annual", "_", "1", "<b>"]

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.orgad2022.figures import figure3, figure5, figure7
-from scripts.biasflow.papers.orgad2022.fits import table2
-from scripts.biasflow.results.figures import save_figure
-from scripts.biasflow.results.scores import concatenate
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.orgad2022.figures import figure3, figure5, figure7
+from biasflow.papers.orgad2022.fits import table2
+from biasflow.results.figures import save_figure
+from biasflow.results.scores import concatenate
 from tests.unit.papers.orgad2022.made_up import run, scores, with_diverged, with_value, without
 
 ALL = [figure3, figure5, figure7]

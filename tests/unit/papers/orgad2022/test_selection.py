@@ -3,12 +3,12 @@
 import pandas as pd
 import pytest
 
-from scripts.biasflow.papers.orgad2022.halves import OCCUPATION
-from scripts.biasflow.papers.orgad2022.overview import table1
-from scripts.biasflow.papers.orgad2022.selection import select
-from scripts.biasflow.papers.orgad2022.stages import table3, table5
-from scripts.biasflow.papers.orgad2022.targets import FIGURES, TABLES
-from scripts.biasflow.results.scores import NA, concatenate
+from biasflow.papers.orgad2022.halves import OCCUPATION
+from biasflow.papers.orgad2022.overview import table1
+from biasflow.papers.orgad2022.selection import select
+from biasflow.papers.orgad2022.stages import table3, table5
+from biasflow.papers.orgad2022.targets import FIGURES, TABLES
+from biasflow.results.scores import NA, concatenate
 from tests.unit.papers.orgad2022.made_up import MODELS, STRATEGIES, run, scores, without
 
 MODEL_TABLES = [name for name in TABLES if name not in ("table9", "table10", "gender_told", "data")]

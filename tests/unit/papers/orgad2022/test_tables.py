@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.orgad2022.overview import table1
-from scripts.biasflow.papers.orgad2022.stages import table3, table4, table5
-from scripts.biasflow.papers.published import read_published
-from scripts.biasflow.results.scores import NA, concatenate
-from scripts.biasflow.results.tables import write_table
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.orgad2022.overview import table1
+from biasflow.papers.orgad2022.stages import table3, table4, table5
+from biasflow.papers.published import read_published
+from biasflow.results.scores import NA, concatenate
+from biasflow.results.tables import write_table
 from tests.unit.papers.orgad2022.made_up import (
     DATA,
     EXTRINSIC,

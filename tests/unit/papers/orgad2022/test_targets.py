@@ -6,11 +6,11 @@ import sys
 import pandas as pd
 import pytest
 
-from scripts.biasflow.corpora.ceat_sets import WORDS, ceat_tests, words_of
-from scripts.biasflow.papers.make import make_paper
-from scripts.biasflow.papers.orgad2022 import correlations
-from scripts.biasflow.papers.orgad2022.targets import FIGURES, PAGES, TABLES
-from scripts.biasflow.papers.paper import load
+from biasflow.corpora.ceat_sets import WORDS, ceat_tests, words_of
+from biasflow.papers.make import make_paper
+from biasflow.papers.orgad2022 import correlations
+from biasflow.papers.orgad2022.targets import FIGURES, PAGES, TABLES
+from biasflow.papers.paper import load
 from tests.unit.papers.orgad2022.made_up import run, scores
 
 
@@ -63,7 +63,5 @@ def test_captions_say_what_is_shown():
 
 
 def test_the_paper_reaches_no_torch():
-    code = (
-        "import sys, scripts.biasflow.papers.orgad2022.targets; sys.exit(bool({'torch', 'sklearn'} & {*sys.modules}))"
-    )
+    code = "import sys, biasflow.papers.orgad2022.targets; sys.exit(bool({'torch', 'sklearn'} & {*sys.modules}))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.orgad2022.words import data, data_table, gender_told, table9, table10, words_table
-from scripts.biasflow.papers.published import read_published
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.orgad2022.words import data, data_table, gender_told, table9, table10, words_table
+from biasflow.papers.published import read_published
 from tests.unit.papers.orgad2022.made_up import run, scores
 
 WORDS = read_published("orgad2022", "words")

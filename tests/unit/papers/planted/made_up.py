@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from scripts.biasflow.papers.frames import Run
-from scripts.biasflow.papers.planted.blocks import met
-from scripts.biasflow.papers.planted.measures import LAST_LAYER, Judged, judged
-from scripts.biasflow.plan.sources import calibration_name, calibration_task
-from scripts.biasflow.results.scores import tidy
+from biasflow.papers.frames import Run
+from biasflow.papers.planted.blocks import met
+from biasflow.papers.planted.measures import LAST_LAYER, Judged, judged
+from biasflow.plan.sources import calibration_name, calibration_task
+from biasflow.results.scores import tidy
 
 KINDS = {"jobs": "occupation", "who": "coreference", "pairs": "nli"}
 OPTIONS = {

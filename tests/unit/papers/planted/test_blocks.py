@@ -2,10 +2,10 @@
 
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.planted.blocks import blocks
-from scripts.biasflow.papers.planted.measures import FAMILIES, judged
-from scripts.biasflow.registry import METRICS, TASKS
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.planted.blocks import blocks
+from biasflow.papers.planted.measures import FAMILIES, judged
+from biasflow.registry import METRICS, TASKS
 from tests.unit.papers.planted.made_up import OPTIONS
 
 TWO = OPTIONS | {"seeds": [3, 4]}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.papers.planted import erasing as module
-from scripts.biasflow.papers.planted.erasing import erased
+from biasflow.papers.planted import erasing as module
+from biasflow.papers.planted.erasing import erased
 
 NEVER, PRESENT = np.arange(5) / 10, 2 + np.arange(5) / 10
 

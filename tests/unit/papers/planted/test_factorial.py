@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.papers.planted.factorial import UNDEFINED, shares, two_by_two
-from scripts.biasflow.papers.planted.judge import TOO_FEW
+from biasflow.papers.planted.factorial import UNDEFINED, shares, two_by_two
+from biasflow.papers.planted.judge import TOO_FEW
 
 
 def design(said, measure="m", seeds=5) -> pd.DataFrame:

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import f_oneway, spearmanr
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.planted import judge as module
-from scripts.biasflow.papers.planted.judge import (
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.planted import judge as module
+from biasflow.papers.planted.judge import (
     adjusted,
     judge,
     permutation_p,

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.planted.calibration import findings
-from scripts.biasflow.papers.planted.reading import MASKED, NEXT, PROBABILITY, ideal_slope, preference, read_directly
-from scripts.biasflow.planted.stereoset import ideal_preference
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.planted.calibration import findings
+from biasflow.papers.planted.reading import MASKED, NEXT, PROBABILITY, ideal_slope, preference, read_directly
+from biasflow.planted.stereoset import ideal_preference
 from tests.unit.papers.planted.made_up import OPTIONS, run_of
 
 LABELS = ("stereotype", "anti-stereotype", "unrelated")

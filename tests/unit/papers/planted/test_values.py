@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.papers.planted.calibration import (
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.planted.calibration import (
     by_dose,
     calibration,
     draw_calibration,
@@ -15,8 +15,8 @@ from scripts.biasflow.papers.planted.calibration import (
     erased,
     two_by_two,
 )
-from scripts.biasflow.papers.planted.measures import judged
-from scripts.biasflow.papers.planted.values import measured
+from biasflow.papers.planted.measures import judged
+from biasflow.papers.planted.values import measured
 from tests.unit.papers.planted.made_up import KINDS, OPTIONS, run_of
 
 MEASURES = {one.name: one for one in judged(KINDS)}

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertModel
 
-from scripts.biasflow.corpora.conll import Document
+from biasflow.corpora.conll import Document
 from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.synthetic_conll import conll_text, documents_of

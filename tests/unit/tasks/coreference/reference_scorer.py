@@ -3,8 +3,8 @@ together before its first layer, candidates and antecedents by loops. Same weigh
 
 import torch
 
-from scripts.biasflow.tasks.coreference.scorer import FAR, CoarseToFine, Scored
-from scripts.biasflow.tasks.coreference.segments import Pieces
+from biasflow.tasks.coreference.scorer import FAR, CoarseToFine, Scored
+from biasflow.tasks.coreference.segments import Pieces
 
 
 def bucket(distance: int) -> int:

@@ -3,12 +3,12 @@
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import read_conll
-from scripts.biasflow.corpora.winobias import read_pairs
-from scripts.biasflow.tasks.coreference import collect, pairs
-from scripts.biasflow.tasks.coreference.collect import PARTS, baselines, from_files, from_world
-from scripts.biasflow.tasks.coreference.pairs import SIDES
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import read_conll
+from biasflow.corpora.winobias import read_pairs
+from biasflow.tasks.coreference import collect, pairs
+from biasflow.tasks.coreference.collect import PARTS, baselines, from_files, from_world
+from biasflow.tasks.coreference.pairs import SIDES
 from tests.unit.synthetic_conll import conll_text
 from tests.unit.tasks.coreference.made_up import save_file, text
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.codelength import score
-from scripts.biasflow.readouts import probes
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.tasks.coreference.cuts import cuts
-from scripts.biasflow.tasks.coreference.professions import write_rows
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.codelength import score
+from biasflow.readouts import probes
+from biasflow.readouts.source import Source
+from biasflow.tasks.coreference.cuts import cuts
+from biasflow.tasks.coreference.professions import write_rows
 from tests.unit.synthetic_bios import save_states
 
 BOTH = ["released", "paper"]
@@ -102,7 +102,7 @@ def compressions(path, *, gender: float, orders: int) -> pd.Series:
     probes.read(
         asked,
         path.with_suffix(".parquet"),
-        cuts="scripts.biasflow.tasks.coreference.cuts",
+        cuts="biasflow.tasks.coreference.cuts",
         data=BOTH,
         split_seeds=[3],
         orders=orders,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.tasks.coreference.f1 import METRICS, agreement, conll_average, conll_f1
+from biasflow.base.errors import BiasflowError
+from biasflow.tasks.coreference.f1 import METRICS, agreement, conll_average, conll_f1
 
 TRUTH_A = "a bc def"
 # Case: gold, predicted, metric -> recall and precision. Clusters are words, their letters are mentions.

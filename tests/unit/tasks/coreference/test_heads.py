@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.tasks.coreference import loop
-from scripts.biasflow.tasks.coreference.heads import StoredVectors, train_heads
-from scripts.biasflow.tasks.coreference.loop import Examples, Recipe
-from scripts.biasflow.tasks.coreference.model import TokenVectors
-from scripts.biasflow.tasks.coreference.segments import Segmenter, SpecialTokens, in_one_row
+from biasflow.encoders.load import load_encoder
+from biasflow.tasks.coreference import loop
+from biasflow.tasks.coreference.heads import StoredVectors, train_heads
+from biasflow.tasks.coreference.loop import Examples, Recipe
+from biasflow.tasks.coreference.model import TokenVectors
+from biasflow.tasks.coreference.segments import Segmenter, SpecialTokens, in_one_row
 from tests.unit.tasks.coreference.made_up import RECIPE, TOKENIZER, documents, save_encoder
 from tests.unit.tasks.coreference.test_task import KilledError, kill_at
 

@@ -7,19 +7,19 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from scripts.biasflow.corpora.conll import write_conll
-from scripts.biasflow.corpora.densray_sets import planted_test
-from scripts.biasflow.corpora.seat import examples_of
-from scripts.biasflow.corpora.winobias import PROFESSIONS
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.metrics.codelength import score
-from scripts.biasflow.metrics.combined_effect import score as score_associations
-from scripts.biasflow.planted.coreference import coreference_pairs
-from scripts.biasflow.readouts import associations, probes, professions, vectors
-from scripts.biasflow.readouts.files import load_arrays
-from scripts.biasflow.readouts.word_contexts import find_word_contexts
-from scripts.biasflow.tasks.coreference.model import CoreferenceModel, Reading, new_scorer
-from scripts.biasflow.tasks.coreference.scorer import Sizes
+from biasflow.corpora.conll import write_conll
+from biasflow.corpora.densray_sets import planted_test
+from biasflow.corpora.seat import examples_of
+from biasflow.corpora.winobias import PROFESSIONS
+from biasflow.encoders.load import load_encoder
+from biasflow.metrics.codelength import score
+from biasflow.metrics.combined_effect import score as score_associations
+from biasflow.planted.coreference import coreference_pairs
+from biasflow.readouts import associations, probes, professions, vectors
+from biasflow.readouts.files import load_arrays
+from biasflow.readouts.word_contexts import find_word_contexts
+from biasflow.tasks.coreference.model import CoreferenceModel, Reading, new_scorer
+from biasflow.tasks.coreference.scorer import Sizes
 from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.plan.configs import asking, planned
@@ -82,7 +82,7 @@ def test_compression_of_a_coreference_model(folder):
     facts = professions.read(source(folder, methods=METHODS, **files), path, word_prefix_space=True)
     assert facts["rows"] == 240 and load_arrays(path).arrays["vectors"].shape == (1, 240, SIZES["hidden_size"])
     options = {"data": ["released", "paper"], "split_seeds": [3], "orders": 2, "fractions": [10.0, 50.0, 100.0]}
-    cuts = "scripts.biasflow.tasks.coreference.cuts"
+    cuts = "biasflow.tasks.coreference.cuts"
     probes.read(
         source(folder, methods=METHODS, vectors=path), folder / "probes.parquet", cuts=cuts, epochs=3, **options
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scripts.biasflow.tasks.coreference.rules import rule_clusters
+from biasflow.tasks.coreference.rules import rule_clusters
 from tests.unit.synthetic_conll import conll_text, documents_of
 
 

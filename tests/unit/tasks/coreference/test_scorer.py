@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 import torch
 
-from scripts.biasflow.tasks.coreference import scorer as module
-from scripts.biasflow.tasks.coreference.decisions import (
+from biasflow.tasks.coreference import scorer as module
+from biasflow.tasks.coreference.decisions import (
     NONE,
     antecedent_loss,
     clusters_of,
     gold_clusters,
     mention_loss,
 )
-from scripts.biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Sizes
-from scripts.biasflow.tasks.coreference.segments import Pieces
+from biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Sizes
+from biasflow.tasks.coreference.segments import Pieces
 from tests.unit.tasks.coreference.reference_scorer import plain_loss, plain_score
 
 SIZES = Sizes(max_width=5, ffnn=24, antecedents=7, span_ratio=0.4, most_spans=3900, feature=6, dropout=0.0)

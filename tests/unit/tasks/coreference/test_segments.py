@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BertConfig, BertModel
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.tasks.coreference.model import TokenVectors
-from scripts.biasflow.tasks.coreference.segments import (
+from biasflow.base.errors import BiasflowError
+from biasflow.tasks.coreference.model import TokenVectors
+from biasflow.tasks.coreference.segments import (
     GENRES,
     UNKNOWN_GENRE,
     Segmenter,

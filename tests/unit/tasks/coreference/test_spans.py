@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.biasflow.tasks.coreference.spans import (
+from biasflow.tasks.coreference.spans import (
     band,
     candidates,
     distance_buckets,

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import read_conll, write_conll
-from scripts.biasflow.tasks.coreference.strategies import STRATEGIES, debias, person_words
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import read_conll, write_conll
+from biasflow.tasks.coreference.strategies import STRATEGIES, debias, person_words
 from tests.unit.synthetic_conll import conll_text, documents_of
 
 SENTENCES = [["Mary", "Lee", "'s", "mother", "saw", "her", "."], ["Lee", "told", "her", "dog", "9", "."]]

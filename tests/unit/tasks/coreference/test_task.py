@@ -7,14 +7,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from scripts.biasflow.base import code
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.conll import read_conll, without_singletons
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.methods.fitted import carried
-from scripts.biasflow.tasks.coreference import loop, task
-from scripts.biasflow.tasks.coreference.f1 import conll_f1
-from scripts.biasflow.tasks.coreference.model import load_coreference, predict
+from biasflow.base import code
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.conll import read_conll, without_singletons
+from biasflow.encoders.edit import edited
+from biasflow.methods.fitted import carried
+from biasflow.tasks.coreference import loop, task
+from biasflow.tasks.coreference.f1 import conll_f1
+from biasflow.tasks.coreference.model import load_coreference, predict
 from tests.unit.synthetic_conll import conll_text
 from tests.unit.tasks.coreference.made_up import RECIPE, save_encoder, save_file, text
 from tests.unit.tasks.test_finetune import densray  # noqa: F401 - a fixture

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.tabular import write_csv
-from scripts.biasflow.corpora.glue import TASKS
-from scripts.biasflow.plan.configuration import resolve
-from scripts.biasflow.readouts import predictions
-from scripts.biasflow.readouts.files import load_arrays
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.tasks import finetune
-from scripts.biasflow.tasks.glue import task
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.glue import TASKS
+from biasflow.plan.configuration import resolve
+from biasflow.readouts import predictions
+from biasflow.readouts.files import load_arrays
+from biasflow.readouts.source import Source
+from biasflow.tasks import finetune
+from biasflow.tasks.glue import task
 from tests.unit.plan.configs import SCHEMA, changed
 from tests.unit.tasks.test_finetune import LABELS, RECIPE, TRAIN, VALIDATION, save_source
 

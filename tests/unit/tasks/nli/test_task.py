@@ -5,17 +5,17 @@ import pandas as pd
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.nli import LABELS, write_nli
-from scripts.biasflow.encoders.load import new_classifier
-from scripts.biasflow.methods.fitted import CARRIED, load
-from scripts.biasflow.methods.fitting import fit_block
-from scripts.biasflow.readouts import predictions
-from scripts.biasflow.readouts.files import load_arrays
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.tasks import training
-from scripts.biasflow.tasks.nli import examples, task
-from scripts.biasflow.text.occupation_pairs import OccupationPairs, save_pairs
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.nli import LABELS, write_nli
+from biasflow.encoders.load import new_classifier
+from biasflow.methods.fitted import CARRIED, load
+from biasflow.methods.fitting import fit_block
+from biasflow.readouts import predictions
+from biasflow.readouts.files import load_arrays
+from biasflow.readouts.source import Source
+from biasflow.tasks import training
+from biasflow.tasks.nli import examples, task
+from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.tasks.test_finetune import RECIPE, TRAIN, VALIDATION, fit_a_dimension, save_source
 
 NAMES = {"first": "premise", "second": "hypothesis"}
@@ -67,7 +67,7 @@ def test_a_method_of_its_training_is_active_when_it_is_read(tmp_path, data, monk
 
 SENTENCES = [f"{colour} {number} two" for colour in ("red", "blue") for number in ("one", "three", "four") * 8]
 TEMPLATES = pd.DataFrame({"masculine": ["red one two", "red four"], "feminine": ["blue one two", "blue four"]})
-DENSRAY, PCA = ({"eraser": name, "module": f"scripts.biasflow.erasers.{name}"} for name in ("densray", "pca"))
+DENSRAY, PCA = ({"eraser": name, "module": f"biasflow.erasers.{name}"} for name in ("densray", "pca"))
 SOURCES = {
     "sentences": SENTENCES,
     "words": (["red"], ["blue"]),

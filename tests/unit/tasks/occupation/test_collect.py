@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.labour import read_labour
-from scripts.biasflow.tasks.occupation.collect import from_files, from_world
-from scripts.biasflow.tasks.occupation.data import keep_balanceable, split_counts
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.labour import read_labour
+from biasflow.tasks.occupation.collect import from_files, from_world
+from biasflow.tasks.occupation.data import keep_balanceable, split_counts
 
 COUNTS = {"nurse": (200, 3), "surgeon": (40, 60), "painter": (50, 50), "dj": (1, 30)}
 DATA = {"professions": None, "least": 2, "small": "drop"}

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.bios import keep_professions
-from scripts.biasflow.tasks.occupation.data import (
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.bios import keep_professions
+from biasflow.tasks.occupation.data import (
     held_out,
     keep_balanceable,
     profession_table,

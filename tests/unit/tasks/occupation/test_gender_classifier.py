@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.tasks.occupation import gender_classifier
-from scripts.biasflow.tasks.occupation.gender_classifier import (
+from biasflow.base.errors import BiasflowError
+from biasflow.tasks.occupation import gender_classifier
+from biasflow.tasks.occupation.gender_classifier import (
     ALL,
     COLUMNS,
     gender_accuracy,

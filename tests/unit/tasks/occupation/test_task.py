@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 import torch
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.encoders import first_token as encoders_first_token
-from scripts.biasflow.encoders.first_token import first_token_vectors
-from scripts.biasflow.encoders.linear_head import load_head
-from scripts.biasflow.encoders.load import load_encoder
-from scripts.biasflow.encoders.tokens import save_tokens
-from scripts.biasflow.methods.fitted import Active, Fitted, carried
-from scripts.biasflow.metrics.occupation import score
-from scripts.biasflow.readouts import first_token, heads
-from scripts.biasflow.readouts.source import Source
-from scripts.biasflow.readouts.states import States
-from scripts.biasflow.tasks import rows, training
-from scripts.biasflow.tasks.finetune import Recipe
-from scripts.biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_of, split, texts, texts_of
-from scripts.biasflow.tasks.occupation.gendered_vectors import gendered_vectors
-from scripts.biasflow.tasks.occupation.task import labelled_texts, train
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import first_token as encoders_first_token
+from biasflow.encoders.first_token import first_token_vectors
+from biasflow.encoders.linear_head import load_head
+from biasflow.encoders.load import load_encoder
+from biasflow.encoders.tokens import save_tokens
+from biasflow.methods.fitted import Active, Fitted, carried
+from biasflow.metrics.occupation import score
+from biasflow.readouts import first_token, heads
+from biasflow.readouts.source import Source
+from biasflow.readouts.states import States
+from biasflow.tasks import rows, training
+from biasflow.tasks.finetune import Recipe
+from biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_of, split, texts, texts_of
+from biasflow.tasks.occupation.gendered_vectors import gendered_vectors
+from biasflow.tasks.occupation.task import labelled_texts, train
 from tests.unit.synthetic_bios import STRATEGIES, biographies, projection, readable, save_model
 
 BIOS = biographies()

@@ -3,11 +3,11 @@
 import pandas as pd
 import pytest
 
-from scripts.biasflow.base.tabular import write_parquet
-from scripts.biasflow.planted.bios import biographies as planted
-from scripts.biasflow.tasks.occupation import gender_classifier
-from scripts.biasflow.tasks.occupation.versions import LONGEST, examples, versions
-from scripts.biasflow.text.scrub import TERMS
+from biasflow.base.tabular import write_parquet
+from biasflow.planted.bios import biographies as planted
+from biasflow.tasks.occupation import gender_classifier
+from biasflow.tasks.occupation.versions import LONGEST, examples, versions
+from biasflow.text.scrub import TERMS
 
 ROWS = [
     (" Ada King is here.", "F", "poet", "Ada|King", ""),

@@ -11,10 +11,10 @@ from dataclasses import asdict, fields
 
 import pandas as pd
 
-from scripts.biasflow.papers.dawkins2024.audit import tables, text
-from scripts.biasflow.papers.dawkins2024.audit.checks import Check
-from scripts.biasflow.papers.dawkins2024.audit.printed import Printed
-from scripts.biasflow.papers.frames import Run
+from biasflow.papers.dawkins2024.audit import tables, text
+from biasflow.papers.dawkins2024.audit.checks import Check
+from biasflow.papers.dawkins2024.audit.printed import Printed
+from biasflow.papers.frames import Run
 
 DEPENDS = "depends on the reading"
 _CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the rows

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from scripts.biasflow.papers.dawkins2024.audit.printed import Printed
-from scripts.biasflow.results.rounding import DECIMALS, Range, around, rounded
+from biasflow.papers.dawkins2024.audit.printed import Printed
+from biasflow.results.rounding import DECIMALS, Range, around, rounded
 
 AGREES, DISAGREES, NOT_COMPUTABLE, NOTE = "agrees", "disagrees", "not computable", "note"
 

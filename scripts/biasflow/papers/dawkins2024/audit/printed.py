@@ -8,12 +8,12 @@ import pandas as pd
 from pandera.errors import SchemaErrors
 from pandera.pandas import Check, Column, DataFrameSchema
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.methods.grid import all_settings
-from scripts.biasflow.metrics.stereoset import LABELS
-from scripts.biasflow.papers.dawkins2024.rows import BASE, LEVELS, MEASURES, OWN_LEVELS, SETTING, model_name
-from scripts.biasflow.results.rounding import DECIMALS, EQUAL
-from scripts.biasflow.results.viability import READINGS, cutoff, viable
+from biasflow.base.errors import BiasflowError
+from biasflow.methods.grid import all_settings
+from biasflow.metrics.stereoset import LABELS
+from biasflow.papers.dawkins2024.rows import BASE, LEVELS, MEASURES, OWN_LEVELS, SETTING, model_name
+from biasflow.results.rounding import DECIMALS, EQUAL
+from biasflow.results.viability import READINGS, cutoff, viable
 
 TABLE5_SCORES = [*MEASURES, "fairness", "snli_accuracy"]  # which table 7 prints of every row
 HALF_UNIT = 0.5 * 10**-DECIMALS  # how far an unrounded value may be from a printed one

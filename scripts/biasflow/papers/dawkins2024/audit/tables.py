@@ -5,10 +5,10 @@ from itertools import product
 
 import pandas as pd
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
-from scripts.biasflow.papers.dawkins2024.audit.checks import Check, check, check_number, not_computable
-from scripts.biasflow.papers.dawkins2024.audit.printed import (
+from biasflow.base.errors import BiasflowError
+from biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
+from biasflow.papers.dawkins2024.audit.checks import Check, check, check_number, not_computable
+from biasflow.papers.dawkins2024.audit.printed import (
     HALF_UNIT,
     TABLE5_SCORES,
     VIABLE_READINGS,
@@ -16,9 +16,9 @@ from scripts.biasflow.papers.dawkins2024.audit.printed import (
     best,
     value_at,
 )
-from scripts.biasflow.papers.dawkins2024.downstream import weighting_pairs
-from scripts.biasflow.papers.dawkins2024.rows import LEVELS, MEASURES, OWN_LEVELS, model_name
-from scripts.biasflow.results.rounding import DECIMALS, EQUAL, Range, around, mean_of, product_of, rounded, spread_of
+from biasflow.papers.dawkins2024.downstream import weighting_pairs
+from biasflow.papers.dawkins2024.rows import LEVELS, MEASURES, OWN_LEVELS, model_name
+from biasflow.results.rounding import DECIMALS, EQUAL, Range, around, mean_of, product_of, rounded, spread_of
 
 # table -> labels of its p(NS), and whether the swapped triple is printed beside the original one
 _PROBABILITIES = {

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from scripts.biasflow.papers.dawkins2024.audit.checks import (
+from biasflow.papers.dawkins2024.audit.checks import (
     Check,
     check,
     check_count,
@@ -15,9 +15,9 @@ from scripts.biasflow.papers.dawkins2024.audit.checks import (
     not_computable,
     note,
 )
-from scripts.biasflow.papers.dawkins2024.audit.printed import VIABLE_READINGS, Printed, best, value_at
-from scripts.biasflow.papers.dawkins2024.audit.tables import accuracy_times_parity
-from scripts.biasflow.papers.dawkins2024.rows import (
+from biasflow.papers.dawkins2024.audit.printed import VIABLE_READINGS, Printed, best, value_at
+from biasflow.papers.dawkins2024.audit.tables import accuracy_times_parity
+from biasflow.papers.dawkins2024.rows import (
     ATTENTION,
     BASE,
     LAYER_11,
@@ -27,7 +27,7 @@ from scripts.biasflow.papers.dawkins2024.rows import (
     OWN_LEVELS,
     model_name,
 )
-from scripts.biasflow.papers.dawkins2024.statements import (
+from biasflow.papers.dawkins2024.statements import (
     SIGNIFICANT,
     STATEMENTS,
     UNWEIGHTED_PLANE,
@@ -35,8 +35,8 @@ from scripts.biasflow.papers.dawkins2024.statements import (
     findings,
     shown_p,
 )
-from scripts.biasflow.results.rounding import DECIMALS, EQUAL, Range, rank_correlation, rounded
-from scripts.biasflow.results.viability import READINGS
+from biasflow.results.rounding import DECIMALS, EQUAL, Range, rank_correlation, rounded
+from biasflow.results.viability import READINGS
 
 # The statements of the table `statements` that the paper makes: where, and its readings. It names a measure, or speaks
 # of intrinsic bias in general, which has two readings, or of viable models, which has two readings as well.

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import torch
 
-from scripts.bench.timing import REPEATS, row, seconds
-from scripts.biasflow.erasers import densray
+from benchmarks.timing import REPEATS, row, seconds
+from biasflow.erasers import densray
 
 
 def bench_densray() -> Iterator[dict]:

@@ -5,8 +5,8 @@ import time
 
 import pandas as pd
 
-from scripts.bench import erasers, methods, metrics, pretraining, readouts, start, tasks
-from scripts.biasflow.base.tabular import write_csv
+from benchmarks import erasers, methods, metrics, pretraining, readouts, start, tasks
+from biasflow.base.tabular import write_csv
 
 BENCHMARKS = [  # the dear ones last
     metrics.bench_weat,

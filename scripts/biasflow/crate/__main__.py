@@ -6,12 +6,12 @@ import shutil
 import sys
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import whole_file, whole_folder
-from scripts.biasflow.base.provenance import git_commit
-from scripts.biasflow.base.shipped import ROOT
-from scripts.crate.crate import WORKFLOW, run_crate
-from scripts.crate.records import gone, made, read_jobs
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import whole_file, whole_folder
+from biasflow.base.provenance import git_commit
+from biasflow.base.shipped import ROOT
+from biasflow.crate.crate import WORKFLOW, run_crate
+from biasflow.crate.records import gone, made, read_jobs
 
 METADATA = "ro-crate-metadata.json"
 CODE = ("Snakefile", "rules", "scripts", "config", "envs", "profiles", "requirements.lock", "LICENSE", "CITATION.cff")
@@ -41,7 +41,7 @@ def write_crate(folder: str) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m scripts.crate results/<run>")
+        sys.exit("usage: PYTHONPATH=scripts python -m biasflow.crate results/<run>")
     try:
         print(write_crate(sys.argv[1]))
     except BiasflowError as error:

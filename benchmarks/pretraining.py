@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from transformers import BertConfig, BertForPreTraining
 
-from scripts.bench.timing import in_turn, one_thread, row
-from scripts.biasflow.encoders.examples import IGNORED
-from scripts.biasflow.encoders.pretrain import PARTS, gradients
+from benchmarks.timing import in_turn, one_thread, row
+from biasflow.encoders.examples import IGNORED
+from biasflow.encoders.pretrain import PARTS, gradients
 
 VOCABULARY, PAIRS, TOKENS, MASKED = 1600, 64, 18, 0.15  # those of the planted corpus and its default encoder
 

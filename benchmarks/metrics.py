@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scripts.bench.timing import REPEATS, row, seconds
-from scripts.biasflow.metrics import fairness
-from scripts.biasflow.metrics.association import weat
-from scripts.biasflow.metrics.occupation import occupation_rows
+from benchmarks.timing import REPEATS, row, seconds
+from biasflow.metrics import fairness
+from biasflow.metrics.association import weat
+from biasflow.metrics.occupation import occupation_rows
 
 
 def bench_weat() -> Iterator[dict]:

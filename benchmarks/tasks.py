@@ -6,16 +6,16 @@ import numpy as np
 import torch
 from transformers import BertConfig, BertModel
 
-from scripts.bench.encoders import small_bert
-from scripts.bench.timing import one_thread, peak_gib, row, seconds
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.corpora.nli import LABELS
-from scripts.biasflow.encoders.batches import grouped_by_length
-from scripts.biasflow.tasks.coreference.decisions import antecedent_loss
-from scripts.biasflow.tasks.coreference.loop import flushed_denormals
-from scripts.biasflow.tasks.coreference.model import TokenVectors
-from scripts.biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Sizes
-from scripts.biasflow.tasks.coreference.segments import Pieces, SpecialTokens
+from benchmarks.encoders import small_bert
+from benchmarks.timing import one_thread, peak_gib, row, seconds
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.nli import LABELS
+from biasflow.encoders.batches import grouped_by_length
+from biasflow.tasks.coreference.decisions import antecedent_loss
+from biasflow.tasks.coreference.loop import flushed_denormals
+from biasflow.tasks.coreference.model import TokenVectors
+from biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Sizes
+from biasflow.tasks.coreference.segments import Pieces, SpecialTokens
 from tests.unit.tasks.coreference.reference_scorer import plain_score
 
 

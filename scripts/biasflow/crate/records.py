@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from scripts.biasflow.base.errors import BiasflowError
-from scripts.biasflow.base.files import PART, read_json
-from scripts.biasflow.base.provenance import RECORD, checked
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import PART, read_json
+from biasflow.base.provenance import RECORD, checked
 
 # What a run folder holds beside results: how jobs went, and what Snakemake leaves in folders.
 WITHOUT_RECORD = ("logs", "benchmarks", "checkpoints")

@@ -7,24 +7,24 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from scripts.bench.encoders import planted_pairs, small_bert
-from scripts.bench.methods import random_subspaces
-from scripts.bench.timing import REPEATS, one_thread, peak_gib, row, seconds
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.corpora.nli import LABELS
-from scripts.biasflow.encoders.batches import encode, padded
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.encoders.first_token import first_token_vectors
-from scripts.biasflow.methods.fitted import NONE, Active, Fitted, Grid
-from scripts.biasflow.methods.grid import all_settings, edits_of
-from scripts.biasflow.metrics.codelength import online_codelength
-from scripts.biasflow.metrics.combined_effect import draw_effects
-from scripts.biasflow.readouts.cosines import drawn_cosines
-from scripts.biasflow.readouts.linear_heads import train_heads
-from scripts.biasflow.readouts.predictions import batches, predict
-from scripts.biasflow.readouts.reader import Reader
-from scripts.biasflow.tasks.cuts import probe_split
-from scripts.biasflow.tasks.examples import Examples
+from benchmarks.encoders import planted_pairs, small_bert
+from benchmarks.methods import random_subspaces
+from benchmarks.timing import REPEATS, one_thread, peak_gib, row, seconds
+from biasflow.base.progress import progress
+from biasflow.corpora.nli import LABELS
+from biasflow.encoders.batches import encode, padded
+from biasflow.encoders.edit import edited
+from biasflow.encoders.first_token import first_token_vectors
+from biasflow.methods.fitted import NONE, Active, Fitted, Grid
+from biasflow.methods.grid import all_settings, edits_of
+from biasflow.metrics.codelength import online_codelength
+from biasflow.metrics.combined_effect import draw_effects
+from biasflow.readouts.cosines import drawn_cosines
+from biasflow.readouts.linear_heads import train_heads
+from biasflow.readouts.predictions import batches, predict
+from biasflow.readouts.reader import Reader
+from biasflow.tasks.cuts import probe_split
+from biasflow.tasks.examples import Examples
 from tests.unit.reference_ceat import one_by_one as ceat_one_by_one
 from tests.unit.reference_probe import codelength_one_by_one, train_head
 

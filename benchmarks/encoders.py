@@ -3,9 +3,9 @@
 import torch
 from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
 
-from scripts.biasflow.corpora.nli import LABELS
-from scripts.biasflow.planted.nli import occupation_pair_words
-from scripts.biasflow.text.occupation_pairs import OccupationPairs
+from biasflow.corpora.nli import LABELS
+from biasflow.planted.nli import occupation_pair_words
+from biasflow.text.occupation_pairs import OccupationPairs
 
 
 def small_bert(classes: int) -> BertForSequenceClassification:

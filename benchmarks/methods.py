@@ -9,14 +9,14 @@ import torch
 from torch import nn
 from transformers import BertConfig, BertForNextSentencePrediction, BertForSequenceClassification
 
-from scripts.bench.encoders import planted_pairs, small_bert
-from scripts.bench.timing import in_turn, peak_gib, row, seconds
-from scripts.biasflow.base.progress import progress
-from scripts.biasflow.encoders import taps
-from scripts.biasflow.encoders.edit import edited
-from scripts.biasflow.erasers.eraser import Eraser
-from scripts.biasflow.methods.fitted import NONE, Active
-from scripts.biasflow.methods.grid import (
+from benchmarks.encoders import planted_pairs, small_bert
+from benchmarks.timing import in_turn, peak_gib, row, seconds
+from biasflow.base.progress import progress
+from biasflow.encoders import taps
+from biasflow.encoders.edit import edited
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import NONE, Active
+from biasflow.methods.grid import (
     ATTENTION,
     BEFORE,
     LAST,
@@ -26,10 +26,10 @@ from scripts.biasflow.methods.grid import (
     all_settings,
     edits_of,
 )
-from scripts.biasflow.methods.occurrences import find_occurrences
-from scripts.biasflow.methods.passes import passes
-from scripts.biasflow.methods.states import WordStates
-from scripts.biasflow.methods.sweep import sweep
+from biasflow.methods.occurrences import find_occurrences
+from biasflow.methods.passes import passes
+from biasflow.methods.states import WordStates
+from biasflow.methods.sweep import sweep
 
 BATCH, TOKENS = 32, 32
 

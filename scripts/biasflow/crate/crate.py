@@ -14,7 +14,7 @@ from rocrate.model.data_entity import DataEntity
 from rocrate.model.entity import Entity
 from rocrate.rocrate import ROCrate
 
-from scripts.crate.records import Job, made
+from biasflow.crate.records import Job, made
 
 WORKFLOW = "workflow"  # the folder of the crate with a copy of the code
 PROFILES = {

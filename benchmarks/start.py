@@ -6,8 +6,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from scripts.bench.timing import row
-from scripts.biasflow.registry import METRICS, READOUTS, module_of
+from benchmarks.timing import row
+from biasflow.registry import METRICS, READOUTS, module_of
 
 REPEATS = 3  # of half a minute
 
@@ -27,7 +27,7 @@ def bench_start() -> Iterator[dict]:
         "scoring job": ("pandas", "scripts.score", module_of(METRICS["weat"])),
     }
     for name, (least, *modules) in jobs.items():
-        works = [("scripts._rule", *modules), (least,)]
+        works = [("_rule", *modules), (least,)]
         times = [[processor_seconds(*work) for work in works] for _ in range(REPEATS)]  # in turn
         ours, other = map(statistics.median, zip(*times, strict=True))
         yield row(f"start of a {name} against `import {least}`", ours, other, "processor time of whole processes")

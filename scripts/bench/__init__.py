@@ -1,1 +1,0 @@
-"""Speed as ratios: ours against the straightforward way, timed in the same run. python -m scripts.bench OUT.csv"""
