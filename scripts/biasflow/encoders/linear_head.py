@@ -4,16 +4,17 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.tensors import save_tensors
 
 HEAD = "head.safetensors"
 
 
 def save_head(weight: torch.Tensor, bias: torch.Tensor, folder: str | Path) -> None:
     """Write weight [labels, hidden] and bias [labels] of a linear layer into the folder of its encoder."""
-    save_file({"weight": weight.cpu().contiguous(), "bias": bias.cpu().contiguous()}, Path(folder) / HEAD)
+    save_tensors({"weight": weight.cpu().contiguous(), "bias": bias.cpu().contiguous()}, Path(folder) / HEAD)
 
 
 def load_head(folder: str | Path) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file
+from biasflow.base.tensors import save_tensors
 
 TOGETHER = 1000  # texts that are tokenised at once
 BOUNDS, CUT = "bounds", "cut"  # arrays of the file beside the columns
@@ -83,7 +83,7 @@ def save_tokens(
     tokens = tokenise(tokenizer, texts, max_length=max_length)
     arrays = {**tokens.columns, BOUNDS: tokens.bounds, CUT: tokens.cut}
     with whole_file(path) as temporary:
-        save_file(arrays, temporary, metadata=_origin(tokenizer, texts, max_length))
+        save_tensors(arrays, temporary, metadata=_origin(tokenizer, texts, max_length))
     return tokens
 
 

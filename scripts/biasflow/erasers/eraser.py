@@ -8,11 +8,11 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch.nn.functional import pad
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file
+from biasflow.base.tensors import save_tensors
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,7 @@ def save_erasers(erasers: Mapping[str, Eraser], path: str | Path, metadata: Mapp
     for name, eraser in erasers.items():
         tensors |= eraser.state(name)
     with whole_file(path) as temporary:
-        save_file(tensors, temporary, metadata=dict(metadata or {}))
+        save_tensors(tensors, temporary, metadata=dict(metadata or {}))
 
 
 def load_erasers(path: str | Path, names: Collection[str] | None = None) -> dict[str, Eraser]:

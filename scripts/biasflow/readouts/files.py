@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file
 from biasflow.base.tabular import read_parquet
+from biasflow.base.tensors import save_tensors
 
 Axis = Sequence[tuple[str, str]]  # (method, setting), in the order of the first axis of every array
 METHOD = ["method", "setting"]  # the first columns of every table
@@ -38,7 +38,7 @@ def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], axis: Axis, 
         _check_axis(name, array.shape, axis)
     with whole_file(path) as temporary:
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        save_file(contiguous, temporary, metadata=_about(axis, meta))
+        save_tensors(contiguous, temporary, metadata=_about(axis, meta))
 
 
 @contextlib.contextmanager

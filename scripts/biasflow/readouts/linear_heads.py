@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike
-from safetensors.torch import save_file
 
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.files import whole_file
+from biasflow.base.tensors import save_tensors
 from biasflow.readouts import lockstep
 
 CHECKPOINTS = ("best", "last")
@@ -156,7 +156,7 @@ def save_linear_heads(heads: LinearHeads, path: str | Path, names: Sequence[Mapp
     """Write the heads as safetensors, and what they are called, one mapping each, as JSON in its metadata."""
     tensors = {name: tensor.contiguous() for name, tensor in vars(heads).items()}
     with whole_file(path) as temporary:
-        save_file(tensors, temporary, metadata={"heads": json.dumps(list(names))})
+        save_tensors(tensors, temporary, metadata={"heads": json.dumps(list(names))})
 
 
 @torch.no_grad()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 
 from biasflow.base.files import whole_file
+from biasflow.base.tensors import save_tensors
 from biasflow.tasks.coreference.loop import Course, Examples, Recipe, fit, scorer_part, with_words
 from biasflow.tasks.coreference.model import Reading, new_scorer, scorer_facts
 from biasflow.tasks.coreference.scorer import CoarseToFine
@@ -63,4 +63,4 @@ def save_heads(
     }
     facts = {"scorer": json.dumps(scorer_facts(heads[0], reading)), "heads": json.dumps(list(names))}
     with whole_file(path) as temporary:
-        save_file(weights, temporary, facts)
+        save_tensors(weights, temporary, facts)

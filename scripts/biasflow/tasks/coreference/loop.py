@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from safetensors import safe_open
-from safetensors.torch import save_file
 from torch import nn
 
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.files import whole_file
 from biasflow.base.progress import progress
+from biasflow.base.tensors import save_tensors
 from biasflow.corpora.conll import Document, without_singletons
 from biasflow.tasks.coreference.decisions import NONE, antecedent_loss, gold_clusters, mention_loss
 from biasflow.tasks.coreference.f1 import conll_f1
@@ -249,7 +249,7 @@ def _save(path: Path, module: nn.Module, parts: Iterable[Part], done: Course) ->
     facts = {"step": done.step, "scores": [asdict(each) for each in done.scores]}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with whole_file(path) as temporary:
-        save_file(tensors, temporary, {"progress": json.dumps(facts)})
+        save_tensors(tensors, temporary, {"progress": json.dumps(facts)})
 
 
 def _resume(path: Path, module: nn.Module, parts: Sequence[Part]) -> Course:

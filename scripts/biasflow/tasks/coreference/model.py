@@ -7,11 +7,11 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.tensors import save_tensors
 from biasflow.corpora.conll import Clusters, Document
 from biasflow.encoders.batches import longest_input
 from biasflow.encoders.load import load_encoder
@@ -80,7 +80,7 @@ class CoreferenceModel(nn.Module):
 def save_scorer(scorer: CoarseToFine, reading: Reading, path: str | Path) -> None:
     """Write a scorer's weights, its sizes and how documents are read for it as one safetensors file."""
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in scorer.state_dict().items()}
-    save_file(weights, path, {"scorer": json.dumps(scorer_facts(scorer, reading))})
+    save_tensors(weights, path, {"scorer": json.dumps(scorer_facts(scorer, reading))})
 
 
 def scorer_facts(scorer: CoarseToFine, reading: Reading) -> dict[str, object]:

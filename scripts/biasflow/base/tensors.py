@@ -1,0 +1,45 @@
+"""Tensors as safetensors files in which equal content is equal bytes."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Union
+
+import numpy as np
+
+if TYPE_CHECKING:  # slow to load, and arrays need none
+    import torch
+
+LENGTH = 8  # bytes at the beginning of a file that hold the length of its header
+
+
+def save_tensors(
+    tensors: Mapping[str, Union[np.ndarray, "torch.Tensor"]],
+    path: str | Path,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write named tensors, all of numpy or all of torch, and metadata as a safetensors file whose bytes depend on
+    nothing else.
+
+    safetensors itself keeps metadata in a hash table and writes them in an order that differs from process to process:
+    here they are in the order of their names."""
+    if all(isinstance(tensor, np.ndarray) for tensor in tensors.values()):
+        from safetensors.numpy import save_file
+    else:
+        from safetensors.torch import save_file
+    save_file(dict(tensors), path, metadata=dict(metadata) if metadata else None)
+    if metadata and len(metadata) > 1:
+        _sort_metadata(path)
+
+
+def _sort_metadata(path: str | Path) -> None:
+    """Put the metadata of a safetensors file into the order of their names; where tensors begin stays as it is."""
+    with open(path, "r+b") as file:
+        size = int.from_bytes(file.read(LENGTH), "little")
+        header = json.loads(file.read(size))
+        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+        if len(text) > size:
+            raise ValueError(f"{path}: its header does not fit into the {size} bytes that safetensors wrote")
+        file.seek(LENGTH)
+        file.write(text.ljust(size))
