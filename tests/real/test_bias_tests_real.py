@@ -1,17 +1,29 @@
 """Tests of bias on the real files of the folder that BIASFLOW_DATA names: counts, and what tokenizers make of them."""
 
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
-from transformers import BertTokenizer, RobertaTokenizer
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertTokenizer,
+    RobertaConfig,
+    RobertaForMaskedLM,
+    RobertaTokenizer,
+)
 
 from biasflow.corpora import bec_pro, gest, stereoset, winogender
+from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.crows_pairs import DIRECTIONS, items, read_crows_pairs
 from biasflow.corpora.gest import read_gest
+from biasflow.corpora.professions import read_professions
 from biasflow.corpora.records import read_records
 from biasflow.readouts.likelihoods import shared_places
-from biasflow.readouts.masked_words import places_in
+from biasflow.readouts.masked_words import places_in, tokens_of_words
+from biasflow.readouts.reader import Reader
+from biasflow.text.occupation_templates import MASK, PRONOUNS, occupation_sentences
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 TOKENIZERS = {"bert-base-uncased": BertTokenizer, "roberta-base": RobertaTokenizer}
@@ -97,6 +109,33 @@ def test_words_are_found_among_the_tokens_of_their_sentences(data, tokenizer):
             at = places_in(offsets, start, end)
             assert tokenizer.decode([ids[place] for place in at]).strip().lower() == text[start:end].lower()
             assert len(at) == 1
+
+
+TOKENS = {"bert-base-uncased": {2002, 2016}, "roberta-base": {894, 2515}}  # he and she; He and She
+INSIDE = {"bert-base-uncased": {2002, 2016}, "roberta-base": {37, 79}}  # the same after a space
+
+
+@pytest.fixture
+def reader(tokenizer):
+    """Of an encoder without meaning: which tokens are asked for depends on the tokenizer alone."""
+    family, model = (
+        (RobertaConfig, RobertaForMaskedLM) if "<mask>" in tokenizer.get_vocab() else (BertConfig, BertForMaskedLM)
+    )
+    sizes = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
+    return Reader(model(family(**sizes, vocab_size=len(tokenizer))).eval(), tokenizer)
+
+
+@pytest.mark.parametrize("template", ["released", "said"])
+def test_pronouns_are_the_tokens_that_stand_in_the_sentences_of_occupations(data, reader, request, template):
+    occupations = read_professions(data.parent / read_catalogue().entry("professions").mirror_path)
+    sentences = occupation_sentences(occupations, template)
+    name = request.node.callspec.params["tokenizer"]
+    found = tokens_of_words(reader, sentences, PRONOUNS[template])
+    assert len(found) == 2 * 320
+    for (ids, at), (text, word) in zip(found, product(sentences, PRONOUNS[template]), strict=True):
+        whole = text.replace(MASK, word.capitalize() if template == "released" else word)
+        assert list(ids) == reader.tokenizer(whole)["input_ids"] and len(at) == 1
+    assert {ids[at[0]] for ids, at in found} == (TOKENS if template == "released" else INSIDE)[name]
 
 
 def test_stereoset_has_255_blanks_on_gender(data):

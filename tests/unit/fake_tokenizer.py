@@ -1,11 +1,25 @@
-"""A word-level tokenizer made on the spot, for models with random weights."""
+"""Tokenizers made on the spot, for models with random weights: of whole words, and of bytes with the space before."""
 
+import json
 from collections.abc import Sequence
 
-from transformers import BertTokenizer
+from tokenizers.implementations import ByteLevelBPETokenizer
+from transformers import BertTokenizer, RobertaTokenizer
 
 
-def word_tokenizer(words: Sequence[str], max_length: int = 64) -> BertTokenizer:
+def word_tokenizer(words: Sequence[str], max_length: int = 64, *, cased: bool = False) -> BertTokenizer:
     """BERT's tokenizer with the special tokens and `words` as its vocabulary."""
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
-    return BertTokenizer(vocab={word: i for i, word in enumerate(vocabulary)}, model_max_length=max_length)
+    ids = {word: i for i, word in enumerate(vocabulary)}
+    return BertTokenizer(vocab=ids, model_max_length=max_length, do_lower_case=not cased)
+
+
+def byte_tokenizer(texts: Sequence[str], max_length: int = 64) -> RobertaTokenizer:
+    """RoBERTa's tokenizer, in which every word of the texts is a token of its own after a space, and another at the
+    beginning."""
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    trained = ByteLevelBPETokenizer()
+    trained.train_from_iterator(texts, vocab_size=1000, min_frequency=1, special_tokens=special, show_progress=False)
+    model = json.loads(trained.to_str())["model"]
+    merges = [tuple(merge) for merge in model["merges"]]
+    return RobertaTokenizer(vocab=model["vocab"], merges=merges, model_max_length=max_length)

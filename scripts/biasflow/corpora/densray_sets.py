@@ -48,7 +48,7 @@ def read_occupation_set(
 
     The file of one's own has an occupation a line, `template` has [MASK] and {occupation}, `pronouns` are the masculine
     and the feminine one. BiasflowError: an unknown set without these, a template without one of the two slots, a file
-    without occupations."""
+    without occupations, pronouns as `check_pronouns`."""
     if template is not None:
         return _own_set(name, path, template, pronouns)
     if name not in OCCUPATIONS:
@@ -60,9 +60,19 @@ def read_occupation_set(
     return OccupationSet(occupations, occupation_sentences(occupations, known), PRONOUNS[known])
 
 
+def check_pronouns(masculine: str, feminine: str) -> None:
+    """BiasflowError for two pronouns that differ in capitals or spaces alone, if at all: a sentence that begins with
+    one, and every encoder that lower-cases, has the same word for both."""
+    if masculine.strip().casefold() == feminine.strip().casefold():
+        raise BiasflowError(
+            f"the pronouns {masculine!r} and {feminine!r} are one word for an encoder that lower-cases; give two words."
+        )
+
+
 def _own_set(name: str, path: str | Path, template: str, pronouns: Sequence[str]) -> OccupationSet:
     if template.count(MASK) != 1 or OWN_SLOT not in template:
         raise BiasflowError(f"occupations {name!r}: template {template!r} needs one {MASK} and {OWN_SLOT}")
+    check_pronouns(*pronouns)
     occupations = [line.strip() for line in read_text(path).split("\n") if line.strip()]
     if not occupations:
         raise BiasflowError(f"{path}: no occupation; write one a line.")

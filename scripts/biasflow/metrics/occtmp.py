@@ -70,16 +70,27 @@ def occtmp(log_p_he: ArrayLike, log_p_she: ArrayLike) -> OcctmpScore:
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`occtmp` under every method, from what readouts/masked_words.py wrote: columns method, setting, metric, value, n,
-    low, high.
+    """`occtmp` under every method, from what readouts/masked_words.py wrote: columns method, setting, metric, part,
+    value, n, low, high.
 
-    Metrics: occtmp_<field of OcctmpScore>; n: occupations; low, high: bootstrap over these."""
+    Metrics: occtmp_<field of OcctmpScore>; n: occupations; low, high: bootstrap over these. Where a pronoun
+    is more than one token, occtmp_pieces, too, with the gender as part: how many tokens it is on average."""
     rows = []
     for method, _, he, she in pronouns(path):
         values, own = asdict(occtmp(he, she)), intervals(he, she)
         n = values.pop("n")
-        rows += [(*method, f"occtmp_{name}", value, n, *own[name]) for name, value in values.items()]
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"])
+        rows += [(*method, f"occtmp_{name}", "-", value, n, *own[name]) for name, value in values.items()]
+    columns = [*METHOD, "metric", "part", "value", "n", "low", "high"]
+    return pd.concat([pd.DataFrame(rows, columns=columns), _pieces(path)], ignore_index=True)
+
+
+def _pieces(path: str | Path) -> pd.DataFrame:
+    """Rows of `score` that say of how many tokens the pronouns are; none where all are of one."""
+    table = load_table(path, ["gender", "pieces"])
+    if (table["pieces"] == 1).all():
+        return pd.DataFrame()
+    sizes = table.groupby([*METHOD, "gender"], sort=False)["pieces"].agg(["mean", "size"]).reset_index()
+    return sizes.set_axis([*METHOD, "part", "value", "n"], axis=1).assign(metric="occtmp_pieces")
 
 
 def intervals(log_p_he: np.ndarray, log_p_she: np.ndarray) -> dict[str, tuple[float, float]]:

@@ -9,7 +9,7 @@ from jsonschema import FormatChecker
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import MANIFEST, Catalogue
-from biasflow.corpora.densray_sets import read_occupation_set
+from biasflow.corpora.densray_sets import check_pronouns, read_occupation_set
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.datasets import (
     AUTHORS_STIMULI,
@@ -39,6 +39,8 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
     if found := fault(config, schema, formats=_formats(catalogue)):
         raise BiasflowError(f"config: {found}")
     for name, one in config["metrics"]["occtmp"]["own"].items():
+        with _named(f"metrics.occtmp.own.{name}.pronouns"):
+            check_pronouns(*one["pronouns"])
         with _named(f"metrics.occtmp.own.{name}.file"):
             read_occupation_set(name, one["file"], template=one["template"], pronouns=one["pronouns"])
     if pairs := config["fitting"]["sentence_pairs"]:

@@ -78,7 +78,8 @@ def readout(path, **log_p):
         for column, (word, gender) in enumerate((("he", "masculine"), ("she", "feminine")))
         for occupation, pair in pairs.items()
     ]
-    pd.DataFrame(rows, columns=["method", "setting", "item", "word", "gender", "log_p"]).to_parquet(path)
+    table = pd.DataFrame(rows, columns=["method", "setting", "item", "word", "gender", "log_p"])
+    table.assign(pieces=1).to_parquet(path)
     return path
 
 
@@ -164,3 +165,11 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "c.txt").write_bytes("会计".encode("gb2312"))
     with pytest.raises(BiasflowError, match=r"c\.txt: byte 1"):
         read_chinese_professions(tmp_path / "c.txt")
+
+
+def test_pronouns_of_several_tokens_are_told(tmp_path):
+    path = readout(tmp_path / "p.parquet", none={"nurse": (-4.0, -1.0), "judge": (-2.0, -3.0)})
+    assert "occtmp_pieces" not in set(score(path)["metric"])
+    pd.read_parquet(path).assign(pieces=[1, 1, 2, 1]).to_parquet(path)
+    found = score(path).query("metric == 'occtmp_pieces'").set_index("part")
+    assert found["value"].to_dict() == {"masculine": 1.0, "feminine": 1.5} and set(found["n"]) == {2}

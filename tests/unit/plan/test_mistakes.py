@@ -225,6 +225,7 @@ MISTAKES = [
     (occupations(template="[MASK] est docteur."), "metrics.occtmp.own.french.template"),
     (occupations(template="[MASK] et [MASK] {occupation}"), "metrics.occtmp.own.french.template"),
     (occupations(pronouns=["il", "il"]), "metrics.occtmp.own.french.pronouns"),
+    (occupations(pronouns=["il", "Il"]), "metrics.occtmp.own.french.pronouns"),
     (occupations(pronouns=["il", ""]), "metrics.occtmp.own.french.pronouns.1"),
     (occupations(pronouns=["il"]), "metrics.occtmp.own.french.pronouns"),
     # files

@@ -155,7 +155,7 @@ def test_masked_words_are_those_of_the_model_hooked_by_hand(method, source, fold
     own = {"template": "[MASK] is a {occupation} .", "pronouns": ["he", "she"]}
     masked_words.read(one, tmp_path / "p.parquet", **own)
     table = pd.read_parquet(tmp_path / "p.parquet")
-    assert list(table.columns) == ["method", "setting", "item", "sentence", "word", "gender", "log_p"]
+    assert list(table.columns) == ["method", "setting", "item", "sentence", "word", "gender", "pieces", "log_p"]
     assert dict(zip(table["word"], table["gender"], strict=True)) == {"he": "masculine", "she": "feminine"}
     model, tokenizer = load_encoder(folder / "model", head="masked_lm")
     batch = tokenizer("[MASK] is a judge .", return_tensors="pt")
