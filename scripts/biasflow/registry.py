@@ -150,6 +150,7 @@ READOUTS = {
         "pseudo-log-likelihoods of sentences", "readouts.likelihoods", "masked_lm", runtime=240, alone=True
     ),
     "vectors": Readout("vectors of words and sentences", "readouts.vectors", suffix="safetensors"),
+    "sentence_vectors": Readout("vectors of a sample of sentences", "readouts.sentence_vectors", suffix="safetensors"),
     "token_scores": Readout("scores of tokens", "readouts.token_scores"),
     "associations": Readout("cosines of words in drawn contexts", "readouts.associations", suffix="safetensors"),
     "gender_shares": Readout("how much gender each place holds", "readouts.gender_shares"),
@@ -385,6 +386,15 @@ METRICS = {
         "sample_of_text",
         measures={"pseudo_perplexity": Measure("pseudo-perplexity", 1, "low", COST)},
         sees=WORDS,
+        finetuned=False,
+    ),
+    "similarity": Metric(
+        "similarity of sentences that stays",
+        "metrics.similarity",
+        "sentence_vectors",
+        "sentences",
+        measures={"similarity_kept": Measure("similarity kept", 1, "high", COST)},
+        sees=FIRST_TOKEN,
         finetuned=False,
     ),
     "accuracy": Metric(

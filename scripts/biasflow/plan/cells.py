@@ -20,6 +20,7 @@ from biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
 TEXTS = {
     "losses": "metrics.perplexity",
     "likelihoods": "metrics.perplexity",
+    "sentence_vectors": "metrics.perplexity",
     "associations": "metrics.ceat",
     "gender_shares": "fitting",
     "token_scores": "fitting",

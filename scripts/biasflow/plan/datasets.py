@@ -213,6 +213,14 @@ def sample_of_text(asked: Asked) -> list[Dataset]:
     return [Dataset(name, {"text": (file,)}, {"pseudo_sentences": options["pseudo_sentences"]})]
 
 
+def sentences(asked: Asked) -> list[Dataset]:
+    """The sentences of the held-out text whose similarity to each other is compared before and after a method."""
+    options, text = asked.options["similarity"], asked.options["perplexity"]["text"]
+    files = {"text": (text_file(asked.config, asked.encoder, text, held_out=True),)}
+    about = {"sentences": options["sentences"], "pooling": asked.options["seat"]["pooling"]}
+    return [Dataset(text_name(asked.config, asked.encoder, text), files, about)]
+
+
 def trainings(asked: Asked) -> list[Dataset]:
     return [Dataset("training")]
 
@@ -240,6 +248,7 @@ DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
         words,
         running_text,
         sample_of_text,
+        sentences,
         trainings,
         token_scores,
     )

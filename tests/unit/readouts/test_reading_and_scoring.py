@@ -12,9 +12,9 @@ from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.methods.fitted import Active, Fitted, load, save
 from biasflow.methods.grid import edits_of, setting_named
-from biasflow.metrics import association, log_odds, occtmp, perplexity, pseudo_perplexity, stereoset
+from biasflow.metrics import association, log_odds, occtmp, perplexity, pseudo_perplexity, similarity, stereoset
 from biasflow.planted.world import load_world
-from biasflow.readouts import likelihoods, losses, masked_words, next_sentence, vectors
+from biasflow.readouts import likelihoods, losses, masked_words, next_sentence, sentence_vectors, vectors
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
 from biasflow.results.scores import tidy
@@ -197,6 +197,16 @@ def test_a_reader_without_a_method_is_an_error(source, tmp_path):
         likelihoods.read(source("mine", [], text="text.txt"), tmp_path / "p.parquet", pseudo_sentences=3)
     with pytest.raises(BiasflowError, match="leace"):
         likelihoods.read(source("mine", ["leace"], text="text.txt"), tmp_path / "p.parquet", pseudo_sentences=3)
+
+
+def test_sentences_under_a_method_are_compared_with_the_untouched_model_though_nobody_asked_for_it(source, tmp_path):
+    sentence_vectors.read(source("mine", ["hard"], text="text.txt"), tmp_path / "one", sentences=9)
+    sentence_vectors.read(source("mine", ["hard", "none"], text="text.txt"), tmp_path / "two", sentences=9)
+    one, two = (similarity.score(tmp_path / name).set_index(["method", "metric"]) for name in ("one", "two"))
+    assert load_arrays(tmp_path / "one").axis == (("none", "-"), ("hard", "-"))
+    pd.testing.assert_frame_equal(one, two.loc[one.index])
+    assert one.loc[("none", "similarity_kept"), "value"] == pytest.approx(1)
+    assert one.loc[("hard", "similarity_kept"), "value"] < 1 and one.loc[("hard", "vector_change"), "value"] > 0
 
 
 @pytest.mark.parametrize("name", ["vectors", "masked_words"])
