@@ -6,6 +6,7 @@ import pandas as pd
 
 from _rule import rule
 from biasflow.base.errors import AbsentError
+from biasflow.base.sample import marked
 from biasflow.base.tabular import write_csv
 from biasflow.readouts.reasons import reasons_of
 from biasflow.results.holes import HOLES
@@ -22,8 +23,9 @@ def main(smk) -> None:
                 try:
                     rows = importlib.import_module(job["module"]).score(job["readout"], **with_files, **job["options"])
                     rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
-                    keys = {"dataset": job["dataset"]} if "dataset" not in rows else {}
-                    tables.append(tidy(rows, **keys, **smk.params.model))
+                    # A training names its own parts.
+                    own = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None
+                    tables.append(tidy(rows.assign(dataset=own or job["dataset"]), **smk.params.model))
                 except AbsentError as error:
                     reasons = dict.fromkeys(job["methods"], str(error)) | reasons
             about = {**smk.params.model, "metric": job["metric"], "dataset": job["dataset"]}

@@ -23,6 +23,8 @@ COLUMNS = {
 ENGLISH_NAME = "Profession_EN"  # in the German file, where a profession has a form for each gender
 FEMALE, MALE = GENDERS = ("female", "male")
 PROFESSION_GENDERS = (FEMALE, MALE, "balanced")
+# What a limited sample takes: pairs of sentences with the words that correspond, of professions of each gender.
+UNIT, STRATA = ("profession", "template", "pair"), ("profession_gender",)
 PERSON, BOTH = "person", "both"  # what is masked
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.records import read_records, refuse
 
+STRATA = ("stereotype",)  # that a limited sample has all of
 STEREOTYPES = range(1, 17)  # 1 to 7 are about women, 8 to 16 about men
 # As released for masked language models; {s} is the sentence, {who} who says it.
 TEMPLATES = {

@@ -7,6 +7,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.records import read_records, refuse
 
+STRATA = ("occupation", "refers_to")  # whose shares a limited sample keeps
 GENDERS = ("male", "female")  # the third sentence has "they", and often another form of the verb
 PARTS = ("occupation", "participant")  # whom the pronoun stands for, by the number in a sentence's name
 SHARES = {"bls": "bls_pct_female", "bergsma": "bergsma_pct_female"}  # shares of women, and their columns

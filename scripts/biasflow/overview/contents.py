@@ -24,7 +24,7 @@ from biasflow.overview.tradeoff import Plot, plots
 from biasflow.plan.blocks import RANDOM
 from biasflow.plan.methods import control_of
 from biasflow.results.holes import NOT_RUN
-from biasflow.results.matrix import criticisms
+from biasflow.results.matrix import criticisms, limited
 from biasflow.results.scores import NA, NONE
 
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
@@ -146,7 +146,7 @@ def contents(
         max(len(contradictions) - CONFLICTS, 0),
         _shares(scores[scores["encoder"].isin(first.values())]),
         not_run,
-        _summary(found, untouched, not_run),
+        [*limited(matrix["dataset"]), *_summary(found, untouched, not_run)],
     )
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from biasflow.base.sample import limit_of
 from biasflow.overview.judgements import COST, keeps, left
 from biasflow.registry import WITH
 from biasflow.results.first_table import SETTINGS
@@ -89,10 +90,10 @@ def _judged(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _headers(cells: pd.DataFrame) -> list[str]:
-    """The label of a measure, with its dataset where it has several here."""
+    """The label of a measure, with its dataset where it has several here, or is limited."""
     several = cells.groupby("measure")["dataset"].nunique() > 1
     return [
-        f"{row.label} ({row.dataset})" if several[row.measure] else row.label
+        f"{row.label} ({row.dataset})" if several[row.measure] or limit_of(row.dataset) else row.label
         for row in cells[["label", *COLUMN]].itertuples()
     ]
 

@@ -10,7 +10,7 @@ from biasflow.plan.names import require
 from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH, module_of
 
 FINETUNED, PRETRAINED, RANDOM = "finetuned", "pretrained", "random"
-_EMPTY = {"task": None, "trainings": None, "metrics": [], "items": {}}
+_EMPTY = {"task": None, "trainings": None, "metrics": [], "items": {}, "limit": None}
 DEFAULTS = _EMPTY | {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
 
 
@@ -20,7 +20,8 @@ class Block:
 
     items: readouts that a paper prints item by item, each with its datasets (plan.datasets); under all methods of the
     block, whichever other block scores them. group: blocks whose methods are fitted by one job: those
-    of a paper. key: where it stands in the configuration, for errors."""
+    of a paper. key: where it stands in the configuration, for errors. limit: of the items that are read (plan.datasets
+    says of which)."""
 
     name: str
     key: str
@@ -33,6 +34,7 @@ class Block:
     metrics: tuple[str, ...]
     items: tuple[tuple[str, str], ...] = ()
     group: str = ""
+    limit: int | None = None
 
 
 def blocks_of(config: Mapping) -> list[Block]:
@@ -67,6 +69,7 @@ def _block(name: str, key: str, group: str, keys: Mapping, config: Mapping) -> B
         tuple(keys["metrics"]),
         tuple(keys["items"].items()),
         group,
+        keys["limit"],
     )
     _check(block, config)
     return block

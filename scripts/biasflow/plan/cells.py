@@ -8,7 +8,7 @@ from dataclasses import replace
 from biasflow.base.errors import BiasflowError
 from biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, blocks_of
 from biasflow.plan.configuration import check_planted_texts
-from biasflow.plan.datasets import DATASETS, datasets_of, kinds_of
+from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of
 from biasflow.plan.facts import Facts, depth, has_head, is_narrow, width
 from biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
 from biasflow.plan.methods import NONE, largest_rank, missing_layer, sources, unseen_setting
@@ -43,12 +43,12 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                 for dataset in _datasets(config, block, model, metric):
                     methods = [model.carried] if model.carried else block.methods
                     for method in methods:
-                        key = (model, method, metric, dataset.name if dataset else block.task)
+                        key = (model, method, metric, dataset.label if dataset else block.task)
                         if key in seen:
                             repeated.append(replace(seen[key], block=block.name))
                             continue
                         reason = why_not(config, facts, block, model, method, metric, dataset)
-                        name = dataset.name if dataset else NA
+                        name = dataset.label if dataset else NA
                         status = NOT_RUN if reason else RUN
                         seen[key] = Cell(block.name, model, method, metric, name, status, reason or "")
                         cells.append(seen[key])
@@ -62,7 +62,7 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                             reading = Reading(block, model, METRICS[metric].readout, dataset, narrow[model.encoder])
                             wanted.setdefault(reading.key, (reading, []))[1].append(method)
                             read = reading.key
-                        own = scored.setdefault(place, {}).setdefault((metric, read, dataset.name), (dataset, []))
+                        own = scored.setdefault(place, {}).setdefault((metric, read, dataset.label), (dataset, []))
                         own[1].append(method)
             for readout, datasets in block.items:
                 if _no_head(config, facts, model, readout) or model.encoder in facts.missing:
@@ -252,7 +252,20 @@ def _datasets(config: Mapping, block: Block, model: Model, metric: str) -> list[
     datasets = datasets_of(metric, _task(config, block))
     if datasets is None or not _is_measured(config, model, metric):
         return [None]
-    return list(datasets(_asked(config, block, model))) or [None]
+    found = datasets(_asked(config, block, model))
+    return [_limited(config, block, model, METRICS[metric].datasets, dataset) for dataset in found] or [None]
+
+
+def _limited(config: Mapping, block: Block, model: Model, kind: str, dataset: Dataset) -> Dataset:
+    """A dataset with the limits that its scores depend on: that of the task whose data it is of or that the model was
+    fine-tuned on, or a method of the block fitted to, and that of the block, which its readout is given."""
+    fitted = block.task and any("task" in sources(config["methods"][name]) for name in block.methods)
+    on_task = model.task != NA or kind not in DATASETS or fitted
+    of_task = [config["tasks"][block.task].get("limit")] if on_task else []
+    of_block = block.limit if kind in SAMPLED else None
+    limits = tuple(limit for limit in (*of_task, of_block) if limit)
+    options = dataset.options if of_block is None else {**dataset.options, "limit": of_block}
+    return replace(dataset, options=options, limits=limits)
 
 
 def _underlying(readings: Mapping[tuple, Reading]) -> dict[tuple, Reading]:

@@ -12,6 +12,7 @@ from biasflow.base.files import read_text
 from biasflow.base.shipped import ROOT
 from biasflow.corpora.densray_sets import OCCUPATIONS
 from biasflow.plan.datasets import TEXTS
+from biasflow.plan.limits import check_limits, spread_limit
 from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from biasflow.plan.names import require
 from biasflow.plan.paths import DATA_FOLDERS
@@ -81,6 +82,8 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     _fill(resolved, schema, schema)
     if found := fault(resolved, schema):
         raise BiasflowError(f"config: {found}")
+    check_limits(resolved)
+    spread_limit(resolved)
     for part, derived in (("encoders", derived_encoders(resolved)), ("tasks", derived_tasks(resolved))):
         for name, keys in derived.items():
             if resolved[part].setdefault(name, keys) != keys:

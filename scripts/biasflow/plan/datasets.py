@@ -255,6 +255,25 @@ DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
 }
 
 
+# Those of which `limit` takes a sample. The others are small, or parts of tasks, which have limits of their own.
+SAMPLED = frozenset(
+    function.__name__
+    for function in (
+        stimuli,
+        occupations,
+        planted_occupations,
+        gest_sentences,
+        crows_pairs,
+        stereoset_blanks,
+        bec_pro,
+        winogender,
+        context_tests,
+        running_text,
+        sample_of_text,
+    )
+)
+
+
 def datasets_of(metric: str, task: TaskPlan | None) -> Callable[[Asked], list[Dataset]] | None:
     """The function that lists the datasets of a metric; None where it needs data that the task does not have."""
     name = METRICS[metric].datasets

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from biasflow.base.sample import marked
 from biasflow.plan.blocks import PRETRAINED, RANDOM, Block
 from biasflow.registry import READOUTS, TOGETHER, WITH
 
@@ -43,7 +44,8 @@ class Dataset:
     the metric's score(); scored_with: role -> paths that the score needs as well; spares: further inputs of the
     readout that spare it work and change nothing, so that their age does not matter; part_of: the name of the file in
     which several datasets are read together, by the same files and options; sees: as registry.Metric.sees, where it
-    differs from its metric's."""
+    differs from its metric's; suffix: what its name has at the end in files and tables; limits: those of `limit` that
+    it was sampled by, of the model's task before that of the block."""
 
     name: str
     files: Files = field(default_factory=dict)
@@ -55,11 +57,23 @@ class Dataset:
     spares: Files = field(default_factory=dict)
     part_of: str = ""
     sees: str = ""
+    suffix: str = ""
+    limits: tuple[int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Its name in tables: a limited one is never called as the full one is."""
+        return marked(self.name + self.suffix, self.limits)
+
+    @property
+    def read_as(self) -> str:
+        """The name that its read() is told."""
+        return self.part_of or self.name
 
     @property
     def file(self) -> str:
         """The name of the file that it is read into."""
-        return self.part_of or self.name
+        return marked(self.read_as + self.suffix, self.limits)
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ class Readings:
         path, folder = (of(self.paths, reading.key) for of in (reading_path, reading_output))
         return {
             "module": module_of(READOUTS[reading.readout]),
-            "dataset": reading.dataset.file,
+            "dataset": reading.dataset.read_as,
             "file": path.removeprefix(f"{folder}/"),
             "methods": list(reading.methods),
             "data": data | {role: [reading_path(self.paths, key)] for role, key in reading.made_from.items()},
@@ -139,8 +139,9 @@ class Scores:
                 "metric": score.metric,
                 "module": module_of(METRICS[score.metric]),
                 "readout": reading_path(self.paths, score.reading),
-                "dataset": score.dataset.name,
+                "dataset": score.dataset.label,
                 "methods": list(score.methods),
+                "limits": list(score.dataset.limits),
                 "roles": list(score.dataset.scored_with),
                 "options": dict(score.dataset.scoring),
             }

@@ -7,6 +7,8 @@ occupation's share of women in it, 0 where no bias was planted (`metrics.bec_pro
 import pandas as pd
 
 from biasflow.corpora.bec_pro import FEMALE, MALE, PROFESSION_GENDERS, masked_twice
+from biasflow.corpora.bec_pro import STRATA as STRATA
+from biasflow.corpora.bec_pro import UNIT as UNIT
 from biasflow.planted.frames import ITEM_SLOTS, PRONOUNS, sentence, slots
 from biasflow.planted.world import OCCUPATIONS, World, article, load_world
 

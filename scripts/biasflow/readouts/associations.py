@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from biasflow.base.sample import sampled
 from biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, words_of
 from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.files import array_on_disk
@@ -16,17 +17,19 @@ from biasflow.readouts.source import Source
 from biasflow.readouts.word_contexts import by_word, read_word_contexts, word_batches
 
 
-def read(source: Source, output: Path, *, draws: int, seed: int, missing: str) -> dict:
+def read(source: Source, output: Path, *, draws: int, seed: int, missing: str, limit: int | None = None) -> dict:
     """Draw the contexts of the words of one test, and take the cosines of their vectors, under every method.
 
     The dataset is the name of the test. Roles: `words`, the file of word sets (corpora.ceat_sets); `contexts`, where
     the words occur (a table of word_contexts.find_word_contexts, for the encoder's vocabulary). All methods see the
     same draws. A model of the training "random/seed<n>" is drawn anew, like the one in its folder. missing: as in
-    ceat_sets.sets_of_vectors. BiasflowError: whatever the files, the sets and the drawing refuse, and a method that
+    ceat_sets.sets_of_vectors; limit: at most so many contexts, as many of every word as of any other that has them.
+    BiasflowError: whatever the files, the sets and the drawing refuse, and a method that
     changes nothing that a word's vector is made of."""
     (test,) = ceat_tests([source.dataset], source.file("words")).values()
     contexts = read_word_contexts(source.file("contexts"))
     contexts = contexts[contexts["word"].isin(words_of([test]))].reset_index(drop=True)
+    contexts = sampled(contexts, limit, strata=["word"], alike=True)
     rows_of = sets_of_vectors(test, by_word(contexts, np.arange(len(contexts))), missing=missing)
     sizes = {role: len(words) for role, words in rows_of.items()}
     reader = open_reader(source, "none").reaching(words=True)

@@ -10,6 +10,7 @@ import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.sample import sampled
 from biasflow.encoders.batches import at_occurrences, encode
 from biasflow.encoders.masked_lm import logits_at
 from biasflow.readouts.reader import Reader
@@ -68,10 +69,15 @@ def _log_p_at(
     return logits_at(model, batch, chosen).double().log_softmax(-1)[place[rows, at], tokens]
 
 
-def items_of(source: Source, module: str, of: Mapping[str, str] | None) -> pd.DataFrame:
-    """The items of a test as its module lists them: items(**files by role, **of)."""
+def items_of(source: Source, module: str, of: Mapping[str, str] | None, limit: int | None) -> pd.DataFrame:
+    """The items of a test as its module lists them, items(**files by role, **of), or a sample of so many.
+
+    What makes an item is its column `item`, or the columns UNIT of the module; the groups that keep their shares are
+    those of its columns STRATA."""
     files = {role: source.file(role) for role in source.data}
-    return importlib.import_module(module).items(**files, **(of or {}))
+    its = importlib.import_module(module)
+    about = {"unit": getattr(its, "UNIT", ("item",)), "strata": getattr(its, "STRATA", ())}
+    return sampled(its.items(**files, **(of or {})), limit, **about)
 
 
 def encode_whole(reader: Reader, texts: Sequence[str], **options: bool) -> BatchEncoding:

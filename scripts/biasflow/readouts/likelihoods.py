@@ -12,6 +12,7 @@ import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import AbsentError, BiasflowError, check_choice
+from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.documents import read_sentences, sample_sentences
 from biasflow.encoders.batches import encode
@@ -33,6 +34,7 @@ def read(
     items: str | None = None,
     of: Mapping[str, str] | None = None,
     maskings: Sequence[str] = (),
+    limit: int | None = None,
 ) -> dict[str, object]:
     """Likelihoods of sentences: of a sample of text (`pseudo_sentences`), or of the pairs of a test (`items`).
 
@@ -41,16 +43,19 @@ def read(
 
     Pairs: `items` names the module whose items(**files, **of) lists them, with columns first and second (sentences).
     Columns: method, setting, those of the list, masking (of `maskings`, see `pair_likelihoods`), tokens_first,
-    tokens_second, log_p_first, log_p_second (nats)."""
+    tokens_second, log_p_first, log_p_second (nats).
+
+    limit: at most so many sentences, or items of the test."""
     reader = open_reader(source, "masked_lm").reaching(words=True)
     if items is None:
         fitting = sentences_that_fit(reader, read_sentences(source.file("text")))
-        sample = sample_sentences(fitting, pseudo_sentences, seed=SEED)
+        sample = pd.DataFrame({"text": sample_sentences(fitting, pseudo_sentences, seed=SEED)})
+        sample = sampled(sample, limit)["text"].tolist()
         log_likelihoods, tokens = pseudo_log_likelihoods(reader, sample)
         table = pd.DataFrame({"sentence": range(len(sample)), "text": sample, "tokens": tokens})
         found = under_methods(reader.axis, table, log_likelihood=log_likelihoods)
     else:
-        pairs = items_of(source, items, of)
+        pairs = items_of(source, items, of, limit)
         found = pd.concat([_of_pairs(reader, pairs, masking) for masking in maskings], ignore_index=True)
     write_parquet(found, output)
     return reader.facts()

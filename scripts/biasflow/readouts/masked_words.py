@@ -10,6 +10,7 @@ import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.densray_sets import read_occupation_set
 from biasflow.encoders.batches import require_offsets
@@ -31,6 +32,7 @@ def read(
     pronouns: Sequence[str] | None = None,
     items: str | None = None,
     of: Mapping[str, str] | None = None,
+    limit: int | None = None,
 ) -> dict[str, object]:
     """log p of words in the place of a mask: of pronouns beside occupations, or of the words of a test (`items`).
 
@@ -40,32 +42,34 @@ def read(
     gender, pieces (how many tokens the word is there), log_p (nats), the feminine rows after the masculine ones.
 
     A test: `items` names the module whose items(**files, **of) lists its words, as `piece_log_probabilities` takes
-    them. Columns: method, setting, those of the list, piece (of the word, from 0), log_p (nats); a row a piece."""
+    them. Columns: method, setting, those of the list, piece (of the word, from 0), log_p (nats); a row a piece.
+
+    limit: at most so many occupations, or items of the test."""
     reader = open_reader(source, "masked_lm").reaching(words=True)
     if items is None:
-        table, log_p = _of_occupations(reader, source, template, pronouns)
+        table, log_p = _of_occupations(reader, source, template, pronouns, limit)
     else:
-        table, log_p = piece_log_probabilities(reader, items_of(source, items, of))
+        table, log_p = piece_log_probabilities(reader, items_of(source, items, of, limit))
     write_parquet(under_methods(reader.axis, table, log_p=log_p), output)
     return reader.facts()
 
 
 def _of_occupations(
-    reader: Reader, source: Source, template: str | None, pronouns: Sequence[str] | None
+    reader: Reader, source: Source, template: str | None, pronouns: Sequence[str] | None, limit: int | None
 ) -> tuple[pd.DataFrame, np.ndarray]:
     (path,) = source.data.get("occupations", (None,))
     one = read_occupation_set(source.dataset, path, template=template, pronouns=pronouns)
+    occupations = sampled(pd.DataFrame({"item": one.occupations, "sentence": one.sentences}), limit)
+    sentences = occupations["sentence"].tolist()
     try:
-        tokens = tokens_of_words(reader, one.sentences, one.pronouns, pieces=one.pieces)
+        tokens = tokens_of_words(reader, sentences, one.pronouns, pieces=one.pieces)
     except AbsentError as error:
         key = "" if template is None else f"metrics.occtmp.own.{source.dataset}.pronouns: "
         raise AbsentError(f"{key}{error}") from error
-    log_p = word_log_probabilities(reader, tokens).reshape(len(reader.axis), len(one.sentences), -1)
-    sizes = np.reshape([len(word.at) for word in tokens], (len(one.sentences), -1))
+    log_p = word_log_probabilities(reader, tokens).reshape(len(reader.axis), len(sentences), -1)
+    sizes = np.reshape([len(word.at) for word in tokens], (len(sentences), -1))
     items = [
-        pd.DataFrame(
-            {"item": one.occupations, "sentence": one.sentences, "word": word, "gender": gender, "pieces": pieces}
-        )
+        occupations.assign(word=word, gender=gender, pieces=pieces)
         for word, gender, pieces in zip(one.pronouns, GENDERS, sizes.T, strict=True)
     ]
     return pd.concat(items, ignore_index=True), log_p.transpose(0, 2, 1).reshape(len(log_p), -1)

@@ -7,6 +7,7 @@ import pandas as pd
 import torch
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.sample import sampled
 from biasflow.base.tabular import read_text_csv, write_parquet
 from biasflow.encoders import taps
 from biasflow.encoders.batches import encode
@@ -17,11 +18,11 @@ from biasflow.readouts.source import Source
 IS_NEXT = 0  # index of "sentence B follows sentence A" in BERT's next-sentence head
 
 
-def read(source: Source, output: Path, *, batch_size: int = 32) -> dict[str, object]:
+def read(source: Source, output: Path, *, batch_size: int = 32, limit: int | None = None) -> dict[str, object]:
     """p(NS) of every sentence pair of the data "stimuli" (a file of corpora/stereoset.py) and its gender-swapped copy.
 
-    Columns: method, setting, triple, label (of the original), swapped, p."""
-    pairs = sentence_pairs(read_text_csv(source.file("stimuli")))
+    Columns: method, setting, triple, label (of the original), swapped, p. limit: at most so many triples."""
+    pairs = sentence_pairs(sampled(read_text_csv(source.file("stimuli")), limit, unit=["triple"]))
     reader = open_reader(source, "next_sentence", batch_size=batch_size)
     p = next_sentence_probabilities(reader, pairs)
     items = pairs.drop(columns=["first", "second"])

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from biasflow.results.matrix import criticisms
+from biasflow.base.sample import limit_of
+from biasflow.results.matrix import criticisms, limited
 from biasflow.results.scores import NA
 
 ROW = ["encoder", "strategy", "method", "setting"]
@@ -25,9 +26,9 @@ class FirstTable:
 def first_table(matrix: pd.DataFrame, task: str) -> FirstTable:
     """The cells of `matrix` (results.matrix) whose models were fine-tuned on `task`; NA: on none.
 
-    A column names the dataset and the head where its measure has several. The caption says what is better, what is
-    known against a measure, why cells are empty, and which methods have more than SETTINGS settings
-    and are left to matrix.csv."""
+    A column names the dataset and the head where its measure has several, and a dataset that is limited. The caption
+    says which those are, what is better, what is known against a measure, why cells are empty, and which methods have
+    more than SETTINGS settings and are left to matrix.csv."""
     own = matrix[matrix["task"] == task]
     settings = own.groupby("method", sort=False)["setting"].nunique()
     left_out = settings.index[settings > SETTINGS]
@@ -52,7 +53,8 @@ def _columns(measured: pd.DataFrame) -> dict[tuple[str, str, str], tuple[str, st
     for measure, block in measured.groupby("measure", sort=False):
         several = [key for key in COLUMN[1:] if block[key].nunique() > 1]
         for row in block.drop_duplicates(COLUMN).to_dict("records"):
-            about = [row[key] for key in several if row[key] != NA]
+            shown = dict.fromkeys([*several, *(["dataset"] if limit_of(row["dataset"]) else [])])
+            about = [row[key] for key in shown if row[key] != NA]
             name, header = "_".join([measure, *about]), " ".join([row["label"], ", ".join(about)]).strip()
             found[tuple(row[key] for key in COLUMN)] = name, header
     return found
@@ -77,7 +79,7 @@ def _caption(task: str, measured: pd.DataFrame, empty: pd.DataFrame, left_out: l
         how = _BETTER.get(row.better, f"Nearer to {row.neutral:g} is better")
         better.setdefault(how, {})[row.label] = None
     found += [f"{how}: {', '.join(labels)}." for how, labels in better.items()]
-    found += criticisms(measured["measure"])
+    found += limited(measured["dataset"]) + criticisms(measured["measure"])
     for reason, block in empty.groupby("reason", sort=False):
         found.append(f"No {_listed(block['label'])} ({_listed(block['encoder'])}): {reason}.")
     if left_out:

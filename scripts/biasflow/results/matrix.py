@@ -1,12 +1,13 @@
 """The matrix: every method by every measure, for every encoder, task and strategy; a reason where a cell is empty."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.sample import limit_of
 from biasflow.registry import METRICS, WITH, Measure
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import t_interval
@@ -64,6 +65,17 @@ def by_rows() -> dict[tuple[str, str, str], Measure]:
 def criticisms(measured: Collection[str]) -> list[str]:
     """What is known against the metrics of these measures, a sentence each, in the order of the registry."""
     return [f"{entry.criticism}." for entry in METRICS.values() if entry.criticism and {*measured} & {*entry.measures}]
+
+
+def limited(datasets: Iterable[str]) -> list[str]:
+    """A sentence that says which of these datasets are samples by the key `limit`; none if all are whole."""
+    names = [name for name in dict.fromkeys(datasets) if limit_of(name)]
+    if not names:
+        return []
+    return [
+        f"Limited to a sample, so with wider intervals than all data would give: {', '.join(names)} (-limit500: at "
+        "most 500 items; of two numbers the first is that of the data that the model was trained on)."
+    ]
 
 
 def _measured(scores: pd.DataFrame) -> pd.DataFrame:

@@ -232,3 +232,14 @@ def test_of_encoders_that_differ_in_their_seed_the_first_is_shown_and_all_are_co
     assert {each.encoder for each in found.sections} == {each.encoder for each in found.shares} == {"a", "c"}
     assert list(every.encoders) == names and not every.other_seeds
     pd.testing.assert_frame_equal(found.pairs, every.pairs)
+
+
+def test_a_limited_run_says_so_first_and_in_every_limited_column():
+    scored = made_up.scores()
+    limited = scored.assign(dataset=scored["dataset"] + "-limit500")
+    plan = made_up.plan(limited)
+    found = contents(matrix(limited, plan), plan, limited)
+    assert found.summary[0].startswith("Limited to a sample") and "-limit500" in found.summary[0]
+    headers = [header for section in found.sections for header, _ in section.heat.columns]
+    assert headers and all("-limit500" in header for header in headers)
+    assert "imited" not in contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary[0]

@@ -198,3 +198,18 @@ def test_a_model_that_was_not_trained_stands_beside_every_seed():
     trained = accuracies({"none": {0: 0.3, 1: 0.4}}, task=NA, strategy="random")
     found = untouched_of(concatenate([accuracies({"none": {NA: 0.6}}, task=NA, strategy=NA), trained]))
     assert found == {(NA, "none"): 0.6, ("random", "none"): 0.6}
+
+
+def test_a_limited_dataset_is_never_shown_as_a_whole_one():
+    """Beside the full one and by itself: in the column, its header, and the caption."""
+    rows = [{"metric": "gest_stereotype_rate", "part": "all", "variant": "base10", "value": 1.1}]
+    for names in (["gest-limit500"], ["gest", "gest-limit500"]):
+        scores = concatenate([scored(rows, dataset=name, method="none") for name in names])
+        found = matrix(scores, pd.DataFrame([planned("gest", dataset=name) for name in names]))
+        table = first_table(found, NA)
+        assert list(found["dataset"]) == names
+        assert table.headers["gest_stereotype_rate_gest-limit500"] == "GEST rate gest-limit500"
+        assert "Limited to a sample" in table.caption and "gest-limit500" in table.caption
+    assert (
+        "Limited" not in first_table(matrix(scored(rows, method="none"), pd.DataFrame([planned("gest")])), NA).caption
+    )

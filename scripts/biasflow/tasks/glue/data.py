@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_csv
 from biasflow.corpora.glue import read_glue
 from biasflow.planted.nli import planted_parts
@@ -11,19 +12,24 @@ PLANTED = {"train": "train", "validation": "test"}  # embedded pairs: nothing is
 
 
 def prepare(
-    sources: Mapping[str, Sequence[Path]], outputs: Mapping[str, Path], *, data: str, planted: Mapping[str, object]
+    sources: Mapping[str, Sequence[Path]],
+    outputs: Mapping[str, Path],
+    *,
+    data: str,
+    planted: Mapping[str, object],
+    limit: int | None = None,
 ) -> dict[str, object]:
     """Write the examples of train and validation. data: the task's name, or "planted-nli" with the options `planted` of
-    `planted_parts`."""
+    `planted_parts`; limit: at most so many examples of each part."""
     if data == "planted-nli":
         parts, _ = planted_parts(**planted)
         for part, source in PLANTED.items():
-            write_csv(parts[source], outputs[part])
+            write_csv(sampled(parts[source], limit), outputs[part])
         return {}
     facts = {}
     for part, output in outputs.items():
         name = "validation_matched" if (data, part) == ("mnli", "validation") else part
         found = read_glue(data, name, sources[part])
         facts[part] = {"examples": len(found.examples), "dropped": found.dropped, "published": found.published}
-        write_csv(found.examples, output)
+        write_csv(sampled(found.examples, limit), output)
     return facts

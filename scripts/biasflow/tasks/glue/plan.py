@@ -40,7 +40,7 @@ KIND = Kind(
             "tasks.glue.data",
             {part: f"{part}.csv" for part in PARTS},
             sources=glue_files,
-            options=lambda task: {key: task.about[key] for key in ("data", "planted")},
+            options=lambda task: {key: task.about[key] for key in ("data", "planted", "limit")},
             memory=4000,
         ),
     ),

@@ -88,7 +88,7 @@ KIND = Kind(
             {**{part: f"{part}.csv" for part in PARTS}, "sources": "sources.csv"},
             sources=pair_files,
             # The seed of what is held out for validation is the same whatever fine-tunings there are.
-            options=lambda task: {"data": task.about["data"], "planted": task.about["planted"], "seed": 0},
+            options=lambda task: {**{key: task.about[key] for key in ("data", "planted", "limit")}, "seed": 0},
             memory=6000,
             runtime=30,
         ),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
 from biasflow.corpora.labour import read_labour
@@ -24,17 +25,18 @@ def prepare(
     scrubbing: str,
     splits: Mapping[str, object] | None,
     advice: str,
+    limit: int | None = None,
 ) -> dict[str, object]:
     """Write the biographies with scrubbed ones beside them, the table of professions, and that of sources.
 
     data: "planted", or the names of files (in the order of `sources`) and the other options of `from_files`; planted:
     the options of `from_world`; scrubbing: the terms of text.scrub; splits: as in `from_files`; advice: what to do
-    where there are too few."""
+    where there are too few; limit: at most so many biographies, of which small professions are left out after that."""
     if data == "planted":
-        found = from_world(advice=advice, **planted)
+        found = from_world(advice=advice, limit=limit, **planted)
     else:
         files = dict(zip(data["files"], map(str, sources["files"]), strict=True))
-        found = from_files(files, data, read_labour(sources["labour"][0]), splits=splits)
+        found = from_files(files, data, read_labour(sources["labour"][0]), splits=splits, advice=advice, limit=limit)
     biographies = found.scrubbed(scrubbing)
     write_parquet(biographies, outputs["biographies"])
     write_csv(found.professions, outputs["professions"])
@@ -56,9 +58,9 @@ class Collected:
         return self.texts.assign(scrubbed=scrubbed_texts(self.texts, terms=terms), scrubbed_by_source=own)
 
 
-def from_world(*, bias: float, seed: int, biographies: int, advice: str) -> Collected:
+def from_world(*, bias: float, seed: int, biographies: int, advice: str, limit: int | None = None) -> Collected:
     """The embedded biographies; their shares of women are planted, too."""
-    table = planted_biographies(bias=bias, seed=seed, n=biographies)
+    table = _limited(planted_biographies(bias=bias, seed=seed, n=biographies), limit)
     table, professions = keep_professions(table, least=2, advice=advice)
     labour = pd.Series(load_world().shares)
     source = {"source": f"planted, bias {bias:g}", "biographies": len(table)}
@@ -66,16 +68,25 @@ def from_world(*, bias: float, seed: int, biographies: int, advice: str) -> Coll
 
 
 def from_files(
-    files: Mapping[str, str], data: Mapping, labour: pd.Series, *, splits: Mapping[str, object] | None
+    files: Mapping[str, str],
+    data: Mapping,
+    labour: pd.Series,
+    *,
+    splits: Mapping[str, object] | None,
+    advice: str = "give more biographies",
+    limit: int | None = None,
 ) -> Collected:
     """The biographies of files. data: professions, least, small of the configuration. splits: the seeds and strategies
     that every profession must be balanced for, where one that cannot be is dropped; otherwise rule `splits` tries them,
     because new seeds must not make the biographies anew."""
     known = PROFESSIONS if data["professions"] is None else data["professions"] or None
     table, sources = collect_bios(files, professions=known)
-    table, professions = keep_professions(table, least=data["least"], small=data["small"])
+    table = _limited(table, limit)
+    table, professions = keep_professions(table, least=data["least"], small=data["small"], advice=advice)
     if splits is not None:
-        table, professions = keep_balanceable(
-            table, professions, small="drop", advice="give more biographies", **splits
-        )
+        table, professions = keep_balanceable(table, professions, small="drop", advice=advice, **splits)
     return Collected(table, profession_table(professions, labour), sources)
+
+
+def _limited(biographies: pd.DataFrame, limit: int | None) -> pd.DataFrame:
+    return sampled(biographies, limit, strata=["profession", "gender"])

@@ -106,7 +106,7 @@ def collected(task: TaskPlan) -> dict[str, object]:
     """How biographies are collected; where small professions are dropped, so that all splits can be balanced."""
     data = task.about["data"]
     dropped = data != PLANTED and data["small"] == "drop"
-    options = {key: task.about[key] for key in ("data", "planted", "scrubbing")}
+    options = {key: task.about[key] for key in ("data", "planted", "scrubbing", "limit")}
     return {**options, "advice": advice(task), "splits": splits(task) if dropped else None}
 
 
@@ -123,7 +123,8 @@ def advice(task: TaskPlan) -> str:
     """What to do where splits cannot be balanced."""
     if task.about["data"] == PLANTED:
         return f"raise tasks.{task.name}.planted.biographies"
-    return f"give more biographies, or have it dropped (tasks.{task.name}.data.small: drop)"
+    more = "give more biographies" if task.about["limit"] is None else f"raise tasks.{task.name}.limit"
+    return f"{more}, or have it dropped (tasks.{task.name}.data.small: drop)"
 
 
 def made(*names: str) -> Callable[..., dict[str, list[str]]]:

@@ -91,3 +91,12 @@ def test_scrubbed_texts_stand_beside_the_others():
     assert both["text"].equals(found.texts["text"])
     assert not both["scrubbed"].str.contains(r"\b(?:he|she)\b", case=False).any()
     assert found.texts["text"].str.contains(r"\b(?:he|she)\b", case=False).any()
+
+
+def test_limited_biographies_are_some_of_all_with_their_shares():
+    options = {"bias": 1.0, "seed": 0, "biographies": 1000, "advice": "more"}
+    full, some, few = (from_world(**options, limit=limit).texts for limit in (None, 500, 200))
+    assert len(some) == 500 and len(few) == 200
+    assert set(few["text"]) < set(some["text"]) < set(full["text"])
+    counts = [table.groupby(["profession", "gender"]).size() / len(table) for table in (full, some)]
+    assert (counts[0] - counts[1]).abs().max() <= 0.002
