@@ -1,6 +1,7 @@
 """Checkpoints of a training: whose they are, and which of them are whole."""
 
 import json
+import logging
 import shutil
 import time
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from transformers import TrainerCallback
 
 from biasflow.base.code import code_digest
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import whole_file
 from biasflow.base.provenance import versions
 from biasflow.base.shipped import ROOT
 from biasflow.encoders.precision import on_gpu
@@ -48,7 +50,13 @@ def claim(work: Path, settings: Mapping[str, object]) -> None:
                 f"{now.get(other[0])}); restore it to go on from them, or delete the folder to start afresh."
             )
     work.mkdir(parents=True, exist_ok=True)
-    mark.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+    with whole_file(mark) as temporary:  # a run that is killed here must not leave checkpoints that nobody can claim
+        temporary.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+
+
+def log_resumed(step: int, total: int) -> None:
+    """Say in the log of a training that it goes on from a checkpoint: `step` of its `total` steps are done already."""
+    logging.getLogger("biasflow").info("goes on from a checkpoint: step %d of %d", step, total)
 
 
 def _flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:
@@ -70,7 +78,11 @@ def last_checkpoint(work: Path) -> str | None:
 
 
 class Marks(TrainerCallback):
-    """A mark on every checkpoint that is complete."""
+    """A mark on every checkpoint that is complete, and a line in the log where a training goes on from one."""
+
+    def on_train_begin(self, args, state, control, **kwargs):
+        if state.global_step:
+            log_resumed(state.global_step, state.max_steps)
 
     def on_save(self, args, state, control, **kwargs):
         (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()

@@ -48,8 +48,13 @@ EDITS = {"none": (), "early": (("layer[0]", eraser(1, 16)),), "last": (("layer[-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A trained model, fitted methods, and the documents of every role."""
     path = tmp_path_factory.mktemp("clusters")
+    make(path)
+    return path
+
+
+def make(path: Path) -> None:
+    """A trained model, fitted methods, and the documents of every role."""
     for role, numbers in NUMBERS.items():
         more = (EMPTY, SINGLE) if role == "test" else ()
         save_file(path / f"{role}.conll", *(text(number, 3) for number in numbers), *more)
@@ -62,7 +67,6 @@ def folder(tmp_path_factory) -> Path:
     fitted["first"] = (Active("first", "-", (("layer[-1].cls", eraser(0, 1)),)),)
     fitted["idle"] = (Active("idle", "-", (("layer[-1]", Eraser.projection(torch.zeros(1, 32))),)),)
     save(Fitted(fitted, {name: [] for name in fitted}), path / "methods.safetensors")
-    return path
 
 
 def source(folder: Path, *methods: str, **options) -> Source:

@@ -21,6 +21,7 @@ from biasflow.base.files import whole_file
 from biasflow.base.progress import progress
 from biasflow.base.tensors import save_tensors
 from biasflow.corpora.conll import Document, without_singletons
+from biasflow.encoders.checkpoints import log_resumed
 from biasflow.tasks.coreference.decisions import NONE, antecedent_loss, gold_clusters, mention_loss
 from biasflow.tasks.coreference.f1 import conll_f1
 from biasflow.tasks.coreference.model import Reading, Vectors, score, word_clusters
@@ -169,6 +170,8 @@ def fit(
     DivergedError: a loss that is not finite."""
     done = _resume(checkpoint, module, parts)
     total = recipe.epochs * len(train)
+    if done.step:
+        log_resumed(done.step, total)
     if len(done.scores) < done.step // len(train):
         _end_epoch(done, module, scorer, vectors, dev, recipe)  # checkpoints are written before it
     for step in progress(range(done.step, total), total=total - done.step, description="coreference: steps"):
