@@ -2,40 +2,53 @@
 
 import sys
 import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
 
 import pandas as pd
 
 from benchmarks import erasers, methods, metrics, pretraining, readouts, start, tasks
 from biasflow.base.tabular import write_csv
 
-BENCHMARKS = [  # the dear ones last
-    metrics.bench_weat,
-    metrics.bench_fairness,
-    erasers.bench_densray,
-    readouts.bench_heads,
-    readouts.bench_ceat,
-    readouts.bench_probe,
-    pretraining.bench_pretraining,
-    start.bench_start,
-    tasks.bench_coreference,
-    tasks.bench_finetuning,
-    readouts.bench_first_token,
-    methods.bench_contexts,
-    methods.bench_passes,
-    methods.bench_sweep,
-    readouts.bench_nli,
-]
+Benchmark = Callable[..., Iterator[dict]]
+TINY = {"layers": 2, "hidden": 24}  # of a random BERT
+# Benchmark -> the sizes at which a test runs it in a second; without them it has those that it reports. Slow ones last.
+BENCHMARKS: Mapping[Benchmark, Mapping[str, object]] = {
+    metrics.bench_weat: {"words": 4, "sample": 5},
+    metrics.bench_fairness: {"n": 2000, "classes": 4},
+    erasers.bench_densray: {"n": 20, "dimension": 8, "sample": 5},
+    readouts.bench_heads: {"n": 100, "dimension": 8, "heads": 2, "timed": 1},
+    readouts.bench_ceat: {"draws": 20, "timed": 5, "dimension": 8},
+    readouts.bench_probe: {"n": 200, "dimension": 4, "seeds": 2},
+    pretraining.bench_pretraining: {"pairs": 8, "layers": 1},
+    start.bench_start: {"repeats": 1},
+    tasks.bench_coreference: {"steps": ((2, 48, tasks.SMALL, 40),)},
+    tasks.bench_finetuning: {"n": 8, "batch_size": 4, **TINY},
+    readouts.bench_first_token: {"n": 8, **TINY},
+    methods.bench_contexts: {"n": 12, "sizes": ((2, 24),)},
+    methods.bench_passes: {"many": 2, "batch": 2, **TINY},
+    methods.bench_sweep: {"batch": 2, **TINY},
+    readouts.bench_nli: {"occupations": 2, "sample": 4, **TINY},
+}
 
 
-def main(path: str) -> None:
-    rows, began = [], time.monotonic()
-    for benchmark in BENCHMARKS:
-        for measured in benchmark():
-            rows.append(measured)
-            shown = ", ".join(f"{name} {value}" for name, value in measured.items())
-            print(f"{time.monotonic() - began:.0f} s: {shown}", flush=True)
-            write_csv(pd.DataFrame(rows), path)
+def main(path: str, benchmarks: Mapping[Benchmark, Mapping[str, object]]) -> None:
+    """Run the benchmarks at these sizes, and write their rows into the CSV file `path`. One that fails keeps no other
+    from running: its traceback is printed, and the command ends with exit code 1 and the names of those that failed."""
+    rows, failed, began = [], [], time.monotonic()
+    for benchmark, sizes in benchmarks.items():
+        try:
+            for measured in benchmark(**sizes):
+                rows.append(measured)
+                shown = ", ".join(f"{name} {value}" for name, value in measured.items())
+                print(f"{time.monotonic() - began:.0f} s: {shown}", flush=True)
+                write_csv(pd.DataFrame(rows), path)
+        except Exception:
+            traceback.print_exc()
+            failed.append(benchmark.__name__)
+    if failed:
+        sys.exit(f"biasflow: {len(failed)} benchmark(s) failed: {', '.join(failed)}; their tracebacks stand above")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], {benchmark: {} for benchmark in BENCHMARKS})

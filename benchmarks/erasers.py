@@ -9,9 +9,8 @@ from benchmarks.timing import REPEATS, row, seconds
 from biasflow.erasers import densray
 
 
-def bench_densray() -> Iterator[dict]:
-    """DensRay's fit against the sum over all pairs that defines it, at n = 1,000 vectors of 768 dimensions."""
-    n, dimension, sample = 1000, 768, 2000
+def bench_densray(*, n: int = 1000, dimension: int = 768, sample: int = 2000) -> Iterator[dict]:
+    """DensRay's fit against the sum over all pairs that defines it."""
     generator = torch.Generator().manual_seed(0)
     vectors, z = torch.randn(n, dimension, generator=generator), torch.arange(n) % 2
     X = vectors.double()

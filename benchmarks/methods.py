@@ -2,14 +2,14 @@
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import nn
-from transformers import BertConfig, BertForNextSentencePrediction, BertForSequenceClassification
+from transformers import BertForNextSentencePrediction, BertForSequenceClassification
 
-from benchmarks.encoders import planted_pairs, small_bert
+from benchmarks.encoders import planted_pairs, random_bert, small_bert
 from benchmarks.timing import in_turn, peak_gib, row, seconds
 from biasflow.base.progress import progress
 from biasflow.encoders import taps
@@ -31,7 +31,18 @@ from biasflow.methods.passes import passes
 from biasflow.methods.states import WordStates
 from biasflow.methods.sweep import sweep
 
-BATCH, TOKENS = 32, 32
+TOKENS = 32
+
+
+def _inputs(model: nn.Module, batch: int) -> dict[str, torch.Tensor]:
+    ids = torch.randint(1000, model.config.vocab_size, (batch, TOKENS))
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+def _size(model: nn.Module, batch: int) -> str:
+    about = model.config
+    architecture = f"random BERT of {about.num_hidden_layers} layers x {about.hidden_size}"
+    return f"{architecture}, batch {batch} x {TOKENS} tokens, {torch.get_num_threads()} threads"
 
 
 def random_subspaces(hidden: int, heads: int) -> Subspaces:
@@ -45,27 +56,25 @@ def random_subspaces(hidden: int, heads: int) -> Subspaces:
 
 
 @torch.inference_mode()
-def bench_sweep() -> Iterator[dict]:
-    """All 76 settings on a random BERT-base against 76 hooked forward passes, and against one plain pass."""
+def bench_sweep(*, batch: int = 32, layers: int = 12, hidden: int = 768) -> Iterator[dict]:
+    """All 76 settings on a random BERT, by default BERT-base, against 76 hooked passes, and against one plain pass."""
     torch.manual_seed(0)
-    model = BertForNextSentencePrediction(BertConfig()).eval()
+    model = BertForNextSentencePrediction(random_bert(layers, hidden)).eval()
     subspaces = random_subspaces(model.config.hidden_size, model.config.num_attention_heads)
-    ids = torch.randint(1000, model.config.vocab_size, (BATCH, TOKENS))
-    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    settings = all_settings()
-    size = f"random BERT-base, batch {BATCH} x {TOKENS} tokens, {torch.get_num_threads()} threads"
+    inputs = _inputs(model, batch)
+    settings, size = all_settings(), _size(model, batch)
 
-    model(**batch)  # warm up
+    model(**inputs)  # warm up
     before = peak_gib()
-    logits = sweep(model, batch, settings, subspaces)
+    logits = sweep(model, inputs, settings, subspaces)
     memory = peak_gib() - before
-    plain, ours = in_turn(lambda: model(**batch), lambda: sweep(model, batch, settings, subspaces))
+    plain, ours = in_turn(lambda: model(**inputs), lambda: sweep(model, inputs, settings, subspaces))
 
     hooked, worst = 0.0, 0.0
     for setting, expected in progress(zip(settings, logits, strict=True), total=len(settings), description="hooked"):
         started = time.perf_counter()
         with edited(model, edits_of(setting, subspaces)):
-            found = model(**batch).logits
+            found = model(**inputs).logits
         hooked += time.perf_counter() - started
         worst = max(worst, float((found - expected).abs().max()))
     yield row(
@@ -83,18 +92,17 @@ def bench_sweep() -> Iterator[dict]:
 
 
 @torch.inference_mode()
-def bench_passes() -> Iterator[dict]:
-    """Ten methods beside the untouched model, at the last layer and in all, against plain and against hooked passes."""
+def bench_passes(*, many: int = 10, batch: int = 32, layers: int = 12, hidden: int = 768) -> Iterator[dict]:
+    """Methods beside the untouched model, at the last layer and in all, against plain and against hooked passes."""
     torch.manual_seed(0)
-    model, many = BertForSequenceClassification(BertConfig()).eval(), 10
-    ids = torch.randint(1000, model.config.vocab_size, (BATCH, TOKENS))
-    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    model = BertForSequenceClassification(random_bert(layers, hidden)).eval()
+    inputs = _inputs(model, batch)
     directions = torch.linalg.qr(torch.randn(model.config.hidden_size, many))[0].T
     erasers = [Eraser.projection(direction[None]) for direction in directions]
-    size = f"random BERT-base, batch {BATCH} x {TOKENS} tokens, {torch.get_num_threads()} threads"
+    size = _size(model, batch)
 
     def plain() -> torch.Tensor:
-        return model(**batch).logits
+        return model(**inputs).logits
 
     for name, where in (("at the last layer", "last"), ("in all layers", "all")):
         places = taps.resolve(model, where)
@@ -117,7 +125,7 @@ def bench_passes() -> Iterator[dict]:
         yield row(f"{many} methods {name} against {many} hooked passes", ours, each, note)
 
 
-def bench_contexts() -> Iterator[dict]:
+def bench_contexts(*, n: int = 320, sizes: Sequence[tuple[int, int]] = ((4, 128), (12, 384))) -> Iterator[dict]:
     """Hidden states of words in context, batched and sorted by length, against one sentence at a time.
 
     On a processor the gain is what a sentence at a time wastes outside of matrix products: much in the small encoders
@@ -127,12 +135,11 @@ def bench_contexts() -> Iterator[dict]:
     words = sorted(word for word in tokenizer.get_vocab() if word.isalpha())
     sentences = [
         " ".join([*rng.choice(words, size=length), ("man", "woman")[i % 2]])
-        for i, length in enumerate(rng.integers(5, 40, size=320))
+        for i, length in enumerate(rng.integers(5, 40, size=n))
     ]
-    occurrences = find_occurrences(tokenizer, sentences, ["man"], ["woman"], n=300, max_length=64)
-    torch.manual_seed(0)
-    demo = BertConfig(hidden_size=128, num_hidden_layers=4, num_attention_heads=4, intermediate_size=256)
-    for model, size in ((BertForSequenceClassification(demo).eval(), "4 layers x 128"), (small_bert(2), "12 x 384")):
+    occurrences = find_occurrences(tokenizer, sentences, ["man"], ["woman"], n=n // 2 * 2, max_length=64)
+    for layers, hidden in sizes:
+        model, size = small_bert(2, layers=layers, hidden=hidden), f"{layers} layers x {hidden}"
 
         def states(batch_size: int, model: nn.Module = model) -> None:
             places = taps.resolve(model, "all")

@@ -10,13 +10,13 @@ import numpy as np
 from benchmarks.timing import REPEATS, row, seconds
 from biasflow.metrics import fairness
 from biasflow.metrics.association import weat
-from biasflow.metrics.occupation import occupation_rows
+from biasflow.metrics.occupation import Tables, occupation_rows
 
 
-def bench_weat() -> Iterator[dict]:
-    """WEAT's exact p, 8 against 8 words, against making every cosine anew for every partition."""
-    X, Y, A, B = np.random.default_rng(0).normal(size=(4, 8, 768))
-    words, sample = np.concatenate([X, Y]), 500
+def bench_weat(*, words: int = 8, sample: int = 500) -> Iterator[dict]:
+    """WEAT's exact p of as many words of either kind against making every cosine anew for every partition."""
+    X, Y, A, B = np.random.default_rng(0).normal(size=(4, words, 768))
+    both = np.concatenate([X, Y])
 
     def unit(vectors: np.ndarray) -> np.ndarray:
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -25,31 +25,30 @@ def bench_weat() -> Iterator[dict]:
         return float((unit(targets) @ unit(A).T).mean(axis=1).sum() - (unit(targets) @ unit(B).T).mean(axis=1).sum())
 
     def plainly(partitions: list[tuple[int, ...]]) -> list[float]:
-        chosen = [np.isin(np.arange(len(words)), partition) for partition in partitions]
-        return [associated(words[in_x]) - associated(words[~in_x]) for in_x in chosen]
+        chosen = [np.isin(np.arange(len(both)), partition) for partition in partitions]
+        return [associated(both[in_x]) - associated(both[~in_x]) for in_x in chosen]
 
-    partitions = list(itertools.combinations(range(len(words)), len(X)))
+    partitions = list(itertools.combinations(range(len(both)), len(X)))
     weat(X, Y, A, B)  # warm up
     ours = statistics.median(seconds(lambda: weat(X, Y, A, B)) for _ in range(REPEATS))
     drawn = [partitions[i] for i in np.random.default_rng(1).choice(len(partitions), sample, replace=False)]
     plain = seconds(lambda: plainly(drawn)) * len(partitions) / sample
     note = (
-        f"8 against 8 words, {len(X[0])} dimensions, {len(partitions)} partitions; "
+        f"{words} against {words} words, {len(X[0])} dimensions, {len(partitions)} partitions; "
         f"the plain way timed on {sample} partitions and scaled"
     )
     yield row("WEAT: exact p against cosines made anew for every partition", ours, plain, note)
 
 
-def bench_fairness() -> Iterator[dict]:
-    """All fairness measures of 100,000 predictions from one table of counts, against a mask per class and gender."""
-    n, classes = 100_000, 28
+def bench_fairness(*, n: int = 100_000, classes: int = 28) -> Iterator[dict]:
+    """All fairness measures of n predictions from one table of counts, against a mask per class and gender."""
     rng = np.random.default_rng(0)
     gold, women = rng.integers(classes, size=n), rng.integers(2, size=n)
     predicted = np.where(rng.random(n) < 0.8, gold, rng.integers(classes, size=n))
     shares = {"train": rng.random(classes)}
 
     def measure() -> None:
-        occupation_rows(fairness.counts(gold, predicted, women, n_classes=classes), shares=shares)
+        occupation_rows(Tables(fairness.counts(gold, predicted, women, n_classes=classes)), shares=shares)
 
     def with_masks() -> None:
         """The three performance gaps alone."""

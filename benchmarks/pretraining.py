@@ -10,22 +10,22 @@ from benchmarks.timing import in_turn, one_thread, row
 from biasflow.encoders.examples import IGNORED
 from biasflow.encoders.pretrain import PARTS, gradients
 
-VOCABULARY, PAIRS, TOKENS, MASKED = 1600, 64, 18, 0.15  # those of the planted corpus and its default encoder
+VOCABULARY, TOKENS, MASKED = 1600, 18, 0.15  # those of the planted corpus and its default encoder
 
 
-def bench_pretraining() -> Iterator[dict]:
+def bench_pretraining(*, pairs: int = 64, layers: int = 4) -> Iterator[dict]:
     """Loss and gradients of a batch, in parts side by side and one after the other, against the model's own loss."""
     torch.manual_seed(0)
-    sizes = {"num_hidden_layers": 4, "hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 256}
+    sizes = {"num_hidden_layers": layers, "hidden_size": 128, "num_attention_heads": 4, "intermediate_size": 256}
     without_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     model = BertForPreTraining(BertConfig(vocab_size=VOCABULARY, **sizes, **without_dropout)).train()
-    ids = torch.randint(5, VOCABULARY, (PAIRS, TOKENS))
+    ids = torch.randint(5, VOCABULARY, (pairs, TOKENS))
     batch = {
         "input_ids": ids,
-        "token_type_ids": (torch.arange(TOKENS) >= TOKENS // 2).long().expand(PAIRS, -1),
+        "token_type_ids": (torch.arange(TOKENS) >= TOKENS // 2).long().expand(pairs, -1),
         "attention_mask": torch.ones_like(ids),
-        "labels": torch.where(torch.rand(PAIRS, TOKENS) < MASKED, ids, IGNORED),
-        "next_sentence_label": torch.arange(PAIRS) % 2,
+        "labels": torch.where(torch.rand(pairs, TOKENS) < MASKED, ids, IGNORED),
+        "next_sentence_label": torch.arange(pairs) % 2,
     }
 
     def whole() -> None:
@@ -37,7 +37,7 @@ def bench_pretraining() -> Iterator[dict]:
 
     with one_thread():
         *ours, other = in_turn(in_parts(1), in_parts(2), whole)
-    note = f"{PAIRS} pairs of {TOKENS} tokens, random BERT of 4 layers x 128, vocabulary of {VOCABULARY}"
+    note = f"{pairs} pairs of {TOKENS} tokens, random BERT of {layers} layers x 128, vocabulary of {VOCABULARY}"
     for how, seconds in zip(("one after the other", "side by side"), ours, strict=True):
         yield row(
             f"pre-training: gradients of a batch in {PARTS} parts, {how}, against the model's own", seconds, other, note

@@ -29,10 +29,10 @@ from tests.unit.reference_ceat import one_by_one as ceat_one_by_one
 from tests.unit.reference_probe import codelength_one_by_one, train_head
 
 
-def bench_nli() -> Iterator[dict]:
-    """All 76 settings on the paper's number of gender-occupation pairs, against one plain pass and 76 hooked ones."""
-    model, batch_size, sample = small_bert(len(LABELS)), 64, 64
-    pairs, tokenizer = planted_pairs()
+def bench_nli(*, occupations: int = 82, sample: int = 64, layers: int = 12, hidden: int = 384) -> Iterator[dict]:
+    """All 76 settings on gender-occupation pairs, against one plain pass and 76 hooked ones."""
+    model, batch_size = small_bert(len(LABELS), layers=layers, hidden=hidden), 64
+    pairs, tokenizer = planted_pairs(occupations)
     subspaces = random_subspaces(model.config.hidden_size, model.config.num_attention_heads)
     settings = all_settings()
     methods = {NONE: (Active(NONE),), "grid": Grid("grid", tuple(settings[1:]), subspaces)}  # the first is the base
@@ -56,7 +56,7 @@ def bench_nli() -> Iterator[dict]:
         with torch.inference_mode(), edited(model, edits_of(setting, subspaces)):
             hooked += seconds(lambda: model(**batch).logits.argmax(-1))
     threads, n = torch.get_num_threads(), len(settings)
-    size = f"{len(pairs)} pairs, random BERT of 12 layers x 384, batches of {batch_size}, {threads} threads"
+    size = f"{len(pairs)} pairs, random BERT of {layers} layers x {hidden}, batches of {batch_size}, {threads} threads"
     yield row(
         f"NLI: {n} settings against one plain pass",
         ours,
@@ -71,9 +71,8 @@ def bench_nli() -> Iterator[dict]:
     )
 
 
-def bench_probe() -> Iterator[dict]:
+def bench_probe(*, n: int = 4000, dimension: int = 256, seeds: int = 10) -> Iterator[dict]:
     """The online code of gender, all portions and seeds in lockstep, against one probe after the other."""
-    n, dimension = 4000, 256
     rng = np.random.default_rng(0)
     z = rng.integers(2, size=n)
     X = rng.normal(size=(n, dimension)).astype(np.float32)
@@ -88,19 +87,19 @@ def bench_probe() -> Iterator[dict]:
     with one_thread():
         ours(range(1))  # warm up
         plain = seconds(lambda: codelength_one_by_one(X[train], z[train], seed=0, **data))
-        for name, n_seeds in (("one seed", 1), ("ten seeds", 10)):
+        for name, n_seeds in (("one seed", 1), (f"{seeds} seeds", seeds)):
             together = statistics.median(seconds(lambda k=n_seeds: ours(range(k))) for _ in range(3))
             yield row(f"MDL probe, {name}: in lockstep against one by one", together, n_seeds * plain, note)
 
 
-def bench_heads() -> Iterator[dict]:
-    """Ten linear heads on the same vectors, trained together, against one by one."""
-    n, dimension, classes, heads, timed = 5000, 768, 28, 10, 3
+def bench_heads(*, n: int = 5000, dimension: int = 768, heads: int = 10, timed: int = 3) -> Iterator[dict]:
+    """Linear heads on the same vectors, trained together, against one by one."""
+    classes, train = 28, n * 4 // 5
     generator = torch.Generator().manual_seed(0)
     X, y = torch.randn(n, dimension, generator=generator), torch.randint(classes, (n,), generator=generator)
-    data = (X[:4000], y[:4000], X[4000:], y[4000:])
+    data = (X[:train], y[:train], X[train:], y[train:])
     options = {"n_classes": classes, "epochs": 2}
-    rows = {"rows": [np.arange(4000)] * heads, "valid_rows": [np.arange(4000, n)] * heads}
+    rows = {"rows": [np.arange(train)] * heads, "valid_rows": [np.arange(train, n)] * heads}
 
     def together() -> None:
         train_heads(X, y.numpy(), seeds=range(heads), **rows, **options)
@@ -115,9 +114,9 @@ def bench_heads() -> Iterator[dict]:
     yield row(f"{heads} linear heads together against one by one", seconds(together), plain, note)
 
 
-def bench_ceat() -> Iterator[dict]:
+def bench_ceat(*, draws: int = 1000, timed: int = 100, dimension: int = 768) -> Iterator[dict]:
     """CEAT's draws, both orders of roles, against a draw at a time (one order), word by word with scikit-learn."""
-    draws, words, contexts, dimension, timed = 1000, 8, 200, 768, 100
+    words, contexts = 8, 200
     sets = np.random.default_rng(0).normal(size=(4, words, contexts, dimension)).astype(np.float32)
     sets = [list(vectors) for vectors in sets]
 
@@ -131,21 +130,22 @@ def bench_ceat() -> Iterator[dict]:
     yield row("CEAT: draws at once against draw by draw", ours, plain, note)
 
 
-def bench_first_token() -> Iterator[dict]:
+def bench_first_token(*, n: int = 256, layers: int = 12, hidden: int = 384) -> Iterator[dict]:
     """The first token's vectors of texts in length-sorted batches against one text at a time, padded to 128 tokens."""
     _, tokenizer = planted_pairs()
     rng = np.random.default_rng(0)
     words = sorted(word for word in tokenizer.get_vocab() if word.isalpha())
-    texts = [" ".join(rng.choice(words, size=size)) for size in rng.integers(20, 60, size=256)]
-    model = small_bert(2)
+    texts = [" ".join(rng.choice(words, size=size)) for size in rng.integers(20, 60, size=n)]
+    model, timed = small_bert(2, layers=layers, hidden=hidden), n // 4
 
     def padded() -> None:
         with torch.inference_mode():
-            for text in texts[:64]:
+            for text in texts[:timed]:
                 batch = tokenizer(text, padding="max_length", max_length=128, truncation=True, return_tensors="pt")
                 model.base_model(**batch)
 
-    first_token_vectors(model, tokenizer, texts[:64], max_length=128)  # warm up
+    first_token_vectors(model, tokenizer, texts[:timed], max_length=128)  # warm up
     ours = seconds(lambda: first_token_vectors(model, tokenizer, texts, max_length=128))
-    note = f"{len(texts)} texts of 20 to 60 words, random BERT of 12 layers x 384; the plain way timed on 64 and scaled"
+    size = f"{n} texts of 20 to 60 words, random BERT of {layers} layers x {hidden}"
+    note = f"{size}; the plain way timed on {timed} and scaled"
     yield row("[CLS] vectors: length-sorted batches against a padded text at a time", ours, 4 * seconds(padded), note)

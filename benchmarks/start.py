@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from benchmarks.timing import row
 from biasflow.registry import METRICS, READOUTS, module_of
 
-REPEATS = 3  # of half a minute
-
 
 def processor_seconds(*modules: str) -> float:
     """User and system time of a process that imports these and ends."""
@@ -19,7 +17,7 @@ def processor_seconds(*modules: str) -> float:
     return _children() - before
 
 
-def bench_start() -> Iterator[dict]:
+def bench_start(*, repeats: int = 3) -> Iterator[dict]:
     """A readout of a model against torch alone, one of stored vectors too, and a scoring job against pandas alone."""
     jobs = {
         "readout with a model": ("torch", "scripts.read", module_of(READOUTS["vectors"])),
@@ -28,7 +26,7 @@ def bench_start() -> Iterator[dict]:
     }
     for name, (least, *modules) in jobs.items():
         works = [("_rule", *modules), (least,)]
-        times = [[processor_seconds(*work) for work in works] for _ in range(REPEATS)]  # in turn
+        times = [[processor_seconds(*work) for work in works] for _ in range(repeats)]  # in turn
         ours, other = map(statistics.median, zip(*times, strict=True))
         yield row(f"start of a {name} against `import {least}`", ours, other, "processor time of whole processes")
 

@@ -1,6 +1,6 @@
 """Fine-tuning, and training for coreference."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -19,9 +19,9 @@ from biasflow.tasks.coreference.segments import Pieces, SpecialTokens
 from tests.unit.tasks.coreference.reference_scorer import plain_score
 
 
-def bench_finetuning() -> Iterator[dict]:
+def bench_finetuning(*, n: int = 640, batch_size: int = 32, layers: int = 12, hidden: int = 384) -> Iterator[dict]:
     """Training steps with batches of similar length against all pairs padded to 128 tokens."""
-    model, batch_size, n = small_bert(len(LABELS)).train(), 32, 640
+    model = small_bert(len(LABELS), layers=layers, hidden=hidden).train()
     rng = np.random.default_rng(0)
     # As long as SNLI's pairs: 14 and 8 words on average (Bowman et al. 2015, table 3), and three special tokens.
     lengths = np.clip(rng.gamma(6, 14.1 / 6, n) + rng.gamma(6, 8.3 / 6, n) + 3, 8, 128).astype(int)
@@ -39,9 +39,8 @@ def bench_finetuning() -> Iterator[dict]:
             optimizer.step()
 
     ours, padded = seconds(lambda: train(np.max)), seconds(lambda: train(lambda rows: 128))
-    note = (
-        f"{n} pairs of {lengths.mean():.0f} tokens on average, batches of {batch_size}, random BERT of 12 layers x 384"
-    )
+    about = f"{n} pairs of {lengths.mean():.0f} tokens on average, batches of {batch_size}"
+    note = f"{about}, random BERT of {layers} layers x {hidden}"
     yield row("fine-tuning: batches of similar length against padding to 128", ours, padded, note)
 
 
@@ -49,12 +48,15 @@ SMALL = Sizes(max_width=20, ffnn=150, antecedents=25, span_ratio=0.4, most_spans
 PAPER = Sizes(max_width=30, ffnn=3000, antecedents=35, span_ratio=0.4, most_spans=3900, feature=20, dropout=0.0)
 
 
-def bench_coreference() -> Iterator[dict]:
+STEPS = ((4, 192, SMALL, 1386), (12, 768, PAPER, 150))  # layers, hidden, sizes of the scorer, pieces
+
+
+def bench_coreference(*, steps: Sequence[tuple[int, int, Sizes, int]] = STEPS) -> Iterator[dict]:
     """A training step (encoder and scorer, forward and backward) against one with dense attention of spans over all
     pieces and first layers that are not split; same loss, without dropout. What is kept is given to the other."""
     with one_thread(), flushed_denormals():
-        yield _coreference_step(layers=4, hidden=192, sizes=SMALL, n=1386)
-        yield _coreference_step(layers=12, hidden=768, sizes=PAPER, n=150)
+        for step in steps:
+            yield _coreference_step(*step)
 
 
 def _coreference_step(layers: int, hidden: int, sizes: Sizes, n: int) -> dict:

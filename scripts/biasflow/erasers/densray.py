@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import check_components, checked_vectors, each_head, leading
+from biasflow.erasers.directions import SAME, check_components, checked_vectors, each_head, leading
 from biasflow.erasers.eraser import Eraser
 
 CHUNK = 256  # rows that are compared with all others at once
-SAME = 1e-6  # vectors closer than this share of the root mean square distance from the mean count as equal
 
 
 @each_head
@@ -45,10 +44,10 @@ def spectrum(
     between the genders minus that with differences within them: between -a_w and a_b. Without, and with as many
     vectors of either gender and equal weights, A is a_b times the outer product of the difference of the two means.
 
-    Vectors whose distance is at most SAME times the root mean square distance from the mean of all count as equal: so
-    small a difference is rounding of float32, and its direction is noise. Every direction is turned so that the
+    Vectors whose distance is at most SAME times the root mean square length of all count as equal: so small a
+    difference is rounding of float32, and its direction is noise. Every direction is turned so that the
     feminine mean lies above the masculine one. BiasflowError: no vectors of a gender, NaN, weights that are negative or
-    both 0, or vectors whose differences cancel so that no direction stands out."""
+    both 0, or vectors whose differences cancel up to rounding, so that no direction stands out."""
     between, within = weights
     if between < 0 or within < 0 or between + within == 0:
         raise BiasflowError(
@@ -57,11 +56,15 @@ def spectrum(
     X, z = checked_vectors("densray", X, z)
     n_m = int((~z).sum())
     X = torch.cat([X[~z], X[z]])
+    smallest = SAME**2 * X.square().sum(1).mean()  # squared distance
     X -= X.mean(0)  # differences do not feel it, and distances lose fewer digits
-    matrix = (_normalized if normalize else _plain)(X, n_m, between, within)
-    if not matrix.any():
-        raise BiasflowError("densray: the genders do not differ in these vectors; nothing can be fitted to them")
+    matrix = _normalized(X, n_m, between, within, smallest) if normalize else _plain(X, n_m, between, within)
     eigenvalues, directions = leading(matrix, X.shape[1])
+    if not eigenvalues.abs().max() > (between + within) * (SAME if normalize else smallest):
+        raise BiasflowError(
+            "densray: the genders do not differ in these vectors by more than rounding, so that there is nothing to "
+            "erase; fit it at another place, or to other words or texts"
+        )
     difference = X[n_m:].mean(0) - X[:n_m].mean(0)
     rises = directions @ difference
     # Where both means are alike up to rounding, the sign of `leading` stays: it does not depend on noise.
@@ -90,8 +93,8 @@ def scores(eraser: Eraser, h: torch.Tensor) -> torch.Tensor:
     return eraser.coordinates(h)[..., 0]
 
 
-def _normalized(X: torch.Tensor, n_m: int, between: float, within: float) -> torch.Tensor:
-    """A with unit differences: X is [n, d], centred, masculine rows first.
+def _normalized(X: torch.Tensor, n_m: int, between: float, within: float, smallest: torch.Tensor) -> torch.Tensor:
+    """A with unit differences: X is [n, d], centred, masculine rows first; smallest: squared, as in `spectrum`.
 
     With w_ij = a_ij / |x_i - x_j|^2 symmetric, sum_ij w_ij (x_i - x_j)(x_i - x_j)' = 2 X'(diag(W 1) - W) X, the
     Laplacian of a graph: n^2 d operations instead of n^2 d^2. W is made CHUNK rows at a time and from the diagonal on,
@@ -101,7 +104,6 @@ def _normalized(X: torch.Tensor, n_m: int, between: float, within: float) -> tor
     factors = X.new_tensor([[same, different], [different, same]])
     gender = (torch.arange(len(X), device=X.device) >= n_m).long()
     squares = X.square().sum(1)
-    smallest = SAME**2 * squares.mean()
     degrees, product = torch.zeros_like(squares), X.new_zeros(X.shape[1], X.shape[1])
     for start in range(0, len(X), CHUNK):
         rows, rest = X[start : start + CHUNK], X[start:]

@@ -10,6 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.erasers.eraser import Eraser
 
 Vectors = torch.Tensor | np.ndarray  # what a fit takes
+SAME = 1e-6  # of the vectors' length: what is shorter is rounding of float32, and its direction is noise
 
 
 def each_head(fit: Callable[..., Eraser]) -> Callable[..., Eraser]:
@@ -32,6 +33,9 @@ def each_head(fit: Callable[..., Eraser]) -> Callable[..., Eraser]:
 
 def checked_vectors(eraser: str, X: Vectors, z: Vectors) -> tuple[torch.Tensor, torch.Tensor]:
     """X [n, d] or [n, heads, d] in float64, and z [n] as booleans, true for feminine; BiasflowError if they are not."""
+    for what, values in (("vectors", X), ("genders", z)):
+        if not torch.is_tensor(values) and np.asarray(values).dtype.kind not in "buif":
+            raise BiasflowError(f"{eraser}: the {what} are no numbers; genders must be 0 (masculine) or 1 (feminine)")
     X, z = torch.as_tensor(X), torch.as_tensor(z)
     if X.dim() not in (2, 3) or z.shape != X.shape[:1]:
         raise BiasflowError(
@@ -59,6 +63,23 @@ def checked_pairs(eraser: str, pairs: Vectors, z: torch.Tensor) -> torch.Tensor:
     return pairs
 
 
+def is_rounding(differences: torch.Tensor, X: torch.Tensor) -> bool:
+    """Whether differences [..., d] of vectors X [n, d] are so short (SAME) that they are rounding and nothing else."""
+    length, of_vectors = ((rows.square().sum(-1)).mean().sqrt() for rows in (differences, X))
+    return not length > SAME * of_vectors
+
+
+def mean_difference(eraser: str, X: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    """The feminine mean minus the masculine mean of X [n, d]: [d]; BiasflowError if they differ by rounding alone."""
+    difference = X[z].mean(0) - X[~z].mean(0)
+    if is_rounding(difference, X):
+        raise BiasflowError(
+            f"{eraser}: both genders have the same mean in these vectors, so that there is nothing to erase; fit it at "
+            "another place, or to other words or texts"
+        )
+    return difference
+
+
 def check_components(eraser: str, components: int, available: int) -> None:
     """BiasflowError unless there are `components` directions to be had."""
     if not 1 <= components <= available:
@@ -69,11 +90,10 @@ def standardised(eraser: str, X: torch.Tensor) -> torch.Tensor:
     """X [n, d] about its mean, in units of its root mean square coordinate; BiasflowError if all rows are equal.
 
     Classifiers with a penalty find the same directions in vectors of any scale then."""
-    X = X - X.mean(0)
-    scale = X.square().mean().sqrt()
-    if not scale > 0:
+    centred = X - X.mean(0)
+    if is_rounding(centred, X):
         raise BiasflowError(f"{eraser}: all vectors are equal; nothing can be fitted to them")
-    return X / scale
+    return centred / centred.square().mean().sqrt()
 
 
 def leading(matrix: torch.Tensor, components: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -25,8 +25,8 @@ class Eraser:
     center c: [..., d], or None: the origin.
     explained_variance: [..., k], the share of variance that each direction explains, or None where the directions are
     not ordered by it; `with_setting` needs it.
-    accuracy: [..., k], of a linear classifier on what is left after each direction is taken out, or None where the
-    directions do not come from one (INLP has it).
+    accuracy: [..., k], balanced, of a linear classifier on what is left after each direction is taken out, or None
+    where the directions do not come from one (INLP has it).
     An orthogonal projection has R = L' (Dawkins et al. 2024, eq. 5: see `projection`); where L R = I, but R is not L',
     the projection is oblique (LEACE)."""
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import each_head, standardised
+from biasflow.erasers.directions import each_head, mean_difference, standardised
 from biasflow.erasers.eraser import Eraser
 
 TOLERANCE = 1e-3  # of the largest component of the gradient: the next classifier takes what this one leaves
+CHANCE = 0.5  # balanced accuracy of whoever does not look at the vectors
 ITERATIONS = 10_000  # far more than a fit needs: it ends by its tolerance
 
 
@@ -22,24 +23,29 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
     the intersection of the classifiers' null spaces: all directions are made orthonormal together, and X itself is
     projected, so that rounding does not add up as it does in a product of projections.
 
-    It ends when a classifier does no better than the majority, or after `classifiers` of them. So the rank differs
-    from place to place; `accuracy` says what a linear classifier still reads after each direction, on the vectors it
-    was fitted to. Where the last one lies above the majority, there were too few: gender in words in context takes
-    dozens, and a single direction leaves nearly all (of biographies 0.94). Computed in float64.
-    BiasflowError: no vectors of a gender, NaN, vectors that are all equal, fewer than one classifier, or genders that
-    no linear classifier can tell apart."""
+    Both genders have the same weight, however many vectors either has. The fit ends when a classifier's balanced
+    accuracy (the mean of both genders' recalls) is 0.5 or less, which is chance, or after `classifiers` of them. The
+    accuracy itself would stop too early where one gender is rare: a classifier that always says the other one is as
+    accurate as the majority is large, while a linear classifier may still rank the two well. So the rank differs from
+    place to place; `accuracy` is the balanced accuracy of a linear classifier after each direction, on the vectors it
+    was fitted to. Where the last one lies above 0.5, there were too few: gender in words in context takes dozens, and
+    a single direction leaves nearly all (of biographies 0.94). Computed in float64.
+    BiasflowError: no vectors of a gender, NaN, vectors that are all equal, genders with the same mean (then no linear
+    classifier tells them apart), or fewer than one classifier."""
     from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import balanced_accuracy_score
 
     if classifiers < 1:
         raise BiasflowError(f"inlp: classifiers is {classifiers}; it must be at least 1")
-    X = standardised("inlp", X)
-    majority, most = int(max(z.sum(), (~z).sum())) / len(z), min(classifiers, X.shape[1])
+    mean_difference("inlp", X, z)
+    X, genders, most = standardised("inlp", X), z.cpu().numpy(), min(classifiers, X.shape[1])
     basis, accuracy = X.new_empty(0, X.shape[1]), []
     while True:
         rest = (X - X @ basis.T @ basis).cpu().numpy()
-        classifier = LogisticRegression(tol=TOLERANCE, max_iter=ITERATIONS).fit(rest, z.cpu().numpy())
-        accuracy.append(classifier.score(rest, z.cpu().numpy()))
-        if accuracy[-1] <= majority or len(basis) == most:
+        options = {"class_weight": "balanced", "tol": TOLERANCE, "max_iter": ITERATIONS}
+        classifier = LogisticRegression(**options).fit(rest, genders)
+        accuracy.append(balanced_accuracy_score(genders, classifier.predict(rest)))
+        if accuracy[-1] <= CHANCE or len(basis) == most:
             break
         # Each direction lies in the null space of those before it, up to rounding: QR keeps their order.
         directions = torch.cat([basis, torch.from_numpy(classifier.coef_).to(X)])

@@ -3,7 +3,7 @@
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import each_head
+from biasflow.erasers.directions import each_head, mean_difference
 from biasflow.erasers.eraser import Eraser
 
 
@@ -29,12 +29,12 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
     covariance is shorter than 0.01; here all of it goes.) Computed in float64.
     BiasflowError: no vectors of a gender, NaN, or genders whose means are equal already."""
     c = X.mean(0)
-    s = (X[z].mean(0) - X[~z].mean(0)) * z.double().mean() * (~z).double().mean()
+    s = mean_difference("leace", X, z) * z.double().mean() * (~z).double().mean()
     S = _shrunk(X) if shrinkage else torch.cov(X.T, correction=0).reshape(len(c), len(c))
     measured = torch.linalg.pinv(S, hermitian=True) @ s
     size = s @ measured
     if not size > 0:
-        raise BiasflowError("leace: the means of the genders are equal in these vectors; there is nothing to erase")
+        raise BiasflowError("leace: beside their variance the genders' means are equal; there is nothing to erase")
     # One of many ways to share the length between the two: both have the same, so that neither loses digits.
     scale = (s.norm() / measured.norm()).sqrt()
     right, left = scale * measured / size.sqrt(), s / (scale * size.sqrt())

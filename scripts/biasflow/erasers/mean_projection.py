@@ -2,8 +2,7 @@
 
 import torch
 
-from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import each_head
+from biasflow.erasers.directions import each_head, mean_difference
 from biasflow.erasers.eraser import Eraser
 
 
@@ -16,7 +15,5 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None) 
     LEACE it is an orthogonal projection, and not the least change. With as many vectors of either gender it is DensRay
     without normalised differences, and for two genders it is SAL (Shao et al. 2023), the leading left singular vector
     of the covariance of X and z. Computed in float64. BiasflowError: no vectors of a gender, NaN, or equal means."""
-    difference = X[z].mean(0) - X[~z].mean(0)
-    if not difference.any():
-        raise BiasflowError("mean_projection: the means of the genders are equal in these vectors; nothing to erase")
+    difference = mean_difference("mean_projection", X, z)
     return Eraser.projection((difference / difference.norm())[None].float())

@@ -3,7 +3,7 @@
 import torch
 
 from biasflow.base.errors import BiasflowError, check_choice
-from biasflow.erasers.directions import check_components, each_head, leading, shares
+from biasflow.erasers.directions import check_components, each_head, is_rounding, leading, shares
 from biasflow.erasers.eraser import Eraser
 
 CENTERS = ("pairs", "differences")
@@ -34,9 +34,9 @@ def fit(
     differences = X[pairs[:, 0]] - X[pairs[:, 1]]
     if center == "differences":
         differences = differences - differences.mean(0)
+    if is_rounding(differences, X):
+        raise BiasflowError(f"pca: about their center ({center}) all differences are 0; nothing can be fitted to them")
     scatter = differences.T @ differences
     total = scatter.trace()  # the sum of all eigenvalues: of those that are not asked for, too
-    if total <= 0:
-        raise BiasflowError("pca: the members of all pairs have equal vectors; nothing can be fitted to them")
     eigenvalues, basis = leading(scatter, components)
     return Eraser.projection(basis.float(), explained_variance=shares(eigenvalues, total))

@@ -3,8 +3,7 @@
 import torch
 from torch.nn.functional import one_hot
 
-from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import each_head
+from biasflow.erasers.directions import each_head, mean_difference
 from biasflow.erasers.eraser import Eraser
 
 
@@ -16,10 +15,9 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None) 
     covariance [d, 2] of the vectors and these columns has one singular value that is not 0, since the columns sum to 1:
     of two genders there is one direction to remove, and it is that of `mean_projection`. Guarantee, on the vectors it
     was fitted to: the covariance of what is left with z is 0. Computed in float64.
-    BiasflowError: no vectors of a gender, NaN, or a covariance that is 0 already."""
+    BiasflowError: no vectors of a gender, NaN, or genders with the same mean."""
+    mean_difference("sal", X, z)  # times the shares of both genders it is the covariance
     columns = one_hot(z.long(), 2).double()
     covariance = (X - X.mean(0)).T @ (columns - columns.mean(0)) / len(X)
-    if not covariance.any():
-        raise BiasflowError("sal: gender has no covariance with these vectors; there is nothing to erase")
     directions = torch.linalg.svd(covariance, full_matrices=False).U
     return Eraser.projection(directions.T[:1].float())

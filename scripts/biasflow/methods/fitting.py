@@ -300,7 +300,8 @@ def variance_table(grids: Sequence[Grid]) -> pd.DataFrame:
 
 def accuracy_table(fitted: Fitted) -> pd.DataFrame:
     """How well a linear classifier still tells the genders apart, where erasers say so: a row per direction that is
-    taken out, in their order: method, setting, place, head ("" outside attention), directions (so far), accuracy."""
+    taken out, in their order: method, setting, place, head ("" outside attention), directions (so far), accuracy
+    (balanced: chance is 0.5)."""
     rows = []
     for each in fitted.hooked:
         for place, eraser in each.edits:

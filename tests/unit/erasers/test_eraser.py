@@ -16,6 +16,7 @@ from tests.unit.conftest import random_eraser
 from tests.unit.erasers.vectors import of_pairs, two_genders
 
 FITS = {name: importlib.import_module(module_of(entry)).fit for name, entry in ERASERS.items()}
+GENDERED = [name for name in ERASERS if name not in ("hard", "conceptor", "random")]  # these look at no gender
 HARD = [name for name in ERASERS if name != "conceptor"]  # a conceptor damps, the others take all of it out
 
 
@@ -208,3 +209,33 @@ def test_a_cut_off_file_of_erasers_is_named(tmp_path):
     with pytest.raises(BiasflowError, match=r"erasers\.safetensors"):
         load_erasers(path)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("name", ERASERS)
+def test_genders_that_are_words_are_refused_by_name(name):
+    X, z = two_genders()
+    for words in (["female" if one else "male" for one in z], np.array(["f", "m"])[z.numpy()], [None] * len(z)):
+        with pytest.raises(BiasflowError, match=rf"{name}: the genders are no numbers; genders must be 0 \(mascul"):
+            FITS[name](X, words)
+
+
+@pytest.mark.parametrize("name", GENDERED)
+@pytest.mark.parametrize("shift", [0, 3, 100])
+@pytest.mark.parametrize("noise", [0, 1e-7])  # of the vectors' length: what float32 leaves of equal states
+def test_vectors_that_are_the_same_for_both_genders_are_refused(name, shift, noise):
+    generator = torch.Generator().manual_seed(1)
+    X = torch.randn(40, 8, generator=generator) + shift
+    X = torch.cat([X, X]) * (1 + noise * torch.randn(80, 8, generator=generator))
+    z, pairs = torch.arange(80) >= 40, torch.stack([torch.arange(40), torch.arange(40, 80)], 1)
+    with pytest.raises(BiasflowError, match=rf"^{name}: .*(nothing to erase|nothing can be fitted)"):
+        FITS[name](X, z, pairs=pairs)
+
+
+@pytest.mark.parametrize("name", GENDERED)
+def test_a_small_difference_between_the_genders_is_not_rounding(name):
+    generator = torch.Generator().manual_seed(1)
+    X = torch.randn(40, 8, generator=generator) + 100
+    X = torch.cat([X, X + 0.5])
+    z, pairs = torch.arange(80) >= 40, torch.stack([torch.arange(40), torch.arange(40, 80)], 1)
+    erased = FITS[name](X, z, pairs=pairs).apply(X.double())
+    assert (erased[z].mean(0) - erased[~z].mean(0)).norm() < 0.5 * (X[z].mean(0) - X[~z].mean(0)).norm()

@@ -1,13 +1,15 @@
-"""INLP: the classifiers' null spaces all together, until no linear classifier does better than the majority."""
+"""INLP: the classifiers' null spaces all together, until no linear classifier does better than chance."""
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from biasflow.base.errors import BiasflowError
 from biasflow.erasers import inlp
-from tests.unit.erasers.vectors import on_an_axis, probe, two_genders
+from tests.unit.erasers.vectors import on_an_axis, two_genders
 
 
 def test_known_answer():
@@ -17,16 +19,22 @@ def test_known_answer():
     assert eraser.accuracy.tolist() == [0.5]
 
 
+def ranking(X, z):
+    """AUC of a fresh linear probe for which both genders count the same, on the vectors that it was trained on."""
+    probe = LogisticRegression(C=1e4, max_iter=2000, class_weight="balanced").fit(X.numpy(), z.numpy())
+    return roc_auc_score(z.numpy(), probe.decision_function(X.numpy()))
+
+
 @settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 9999), share=st.floats(0.3, 0.7))
-def test_a_fresh_probe_is_near_the_majority(seed, share):
+@given(seed=st.integers(0, 9999), share=st.floats(0.15, 0.85))
+@example(seed=0, share=0.15)
+def test_a_fresh_probe_is_near_chance_also_where_a_gender_is_rare(seed, share):
     X, z = two_genders(n=600, d=12, seed=seed, share=share)
     eraser = inlp.fit(X, z)
-    majority = max(float(z.double().mean()), 1 - float(z.double().mean()))
-    assert probe(X, z) > majority + 0.05
-    assert eraser.accuracy[-1] <= majority + 1e-6
-    assert bool((eraser.accuracy[:-1] > majority + 1e-6).all())  # not one direction more than it takes
-    assert probe(eraser.apply(X), z) < majority + 0.03
+    assert ranking(X, z) > 0.65
+    assert eraser.accuracy[-1] <= 0.5 + 1e-6
+    assert bool((eraser.accuracy[:-1] > 0.5 + 1e-6).all())  # not one direction more than it takes
+    assert abs(ranking(eraser.apply(X), z) - 0.5) < 0.06
 
 
 @settings(max_examples=15, deadline=None)
@@ -58,7 +66,7 @@ def test_all_directions_may_be_needed_but_no_more_than_there_are():
     generator = torch.Generator().manual_seed(0)
     X, z = torch.randn(9, 30, generator=generator), torch.arange(9) % 2  # separable whatever is taken out
     eraser = inlp.fit(X, z)
-    assert eraser.components <= 8 and float(eraser.accuracy[-1]) <= 5 / 9 + 1e-6
+    assert eraser.components <= 8 and float(eraser.accuracy[-1]) <= 0.5 + 1e-6
     assert inlp.fit(X[:, :2], z).components <= 2
 
 
