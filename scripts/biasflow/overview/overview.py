@@ -11,10 +11,11 @@ from biasflow.base.files import whole_file
 from biasflow.base.shipped import shipped
 from biasflow.overview.contents import Contents
 from biasflow.overview.tradeoff import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
+from biasflow.results.page import ASSETS
 
 PAGE = shipped("scripts/biasflow/overview/page")
 _TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(PAGE),
+    loader=jinja2.FileSystemLoader([PAGE, ASSETS]),
     autoescape=True,
     trim_blocks=True,
     lstrip_blocks=True,

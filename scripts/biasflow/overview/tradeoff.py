@@ -8,10 +8,12 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from biasflow.overview.judgements import COST, distances, pareto
+from biasflow.overview.labels import Box, Label, labels
 from biasflow.overview.maps import UNTOUCHED, Map
 
-WIDTH, HEIGHT = 560, 340  # of the drawing, and the room that its axes take
+WIDTH, HEIGHT = 720, 400  # of the drawing, and the room that its axes take
 LEFT, RIGHT, TOP, BOTTOM = 62, 16, 14, 46
+_FIRST = ("untouched", "front", "other")  # whose labels are placed first
 WIDE = 20  # a cost that grows by more than this factor is drawn on a logarithmic axis
 
 
@@ -31,7 +33,8 @@ class Point:
 @dataclass(frozen=True)
 class Plot:
     """A measure of bias against one of cost. ticks: (place in pixels, number); front: names of rows not dominated;
-    moved: those of rows that were measured on other seeds than the untouched model."""
+    moved: those of rows that were measured on other seeds than the untouched model; labels: of all points but the
+    settings of a grid, as far as there is room; unlabelled: the names of the others."""
 
     bias: str
     cost: str
@@ -42,6 +45,8 @@ class Plot:
     y_ticks: tuple[tuple[float, str], ...]
     front: tuple[str, ...]
     moved: tuple[str, ...]
+    labels: tuple[Label, ...]
+    unlabelled: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -74,17 +79,26 @@ class Axis:
 
 
 def plots(found: Map) -> Iterator[Plot]:
-    """Each measure of bias of a map against each of its costs that is not the same in all rows which have both.
+    """Each measure of bias of a map against each of its costs, the cost that tells most rows apart first: one that is
+    saturated, the same in nearly all rows, says little of what a method costs. Left out where the cost as it is printed
+    is the same in all rows that have both.
 
     A row that was measured on other seeds than the untouched model is moved by what these seeds make of the untouched
     model, and left out where that was not measured on all of them."""
     columns = found.columns
     biases, costs = columns[columns["group"] != COST], columns[columns["group"] == COST]
+    values = found.table("value").reindex(columns=costs.index)
+    order = np.argsort([-_different(values[cost]) for cost in costs.index], kind="stable")
     for bias in biases.itertuples():
-        for cost in costs.itertuples():
+        for cost in costs.iloc[order].itertuples():
             both = _both(found, bias.Index, cost.Index)
-            if both["value_cost"].nunique() > 1:
+            if _different(both["value_cost"]) > 1:
                 yield _plot(both, bias, cost)
+
+
+def _different(values: pd.Series) -> int:
+    """How many different numbers there are as the map prints them."""
+    return values.dropna().map("{:.3f}".format).nunique()
 
 
 def _both(found: Map, bias: str, cost: str) -> pd.DataFrame:
@@ -120,6 +134,12 @@ def _plot(both: pd.DataFrame, bias, cost) -> Plot:
         )
         for place, row in enumerate(both.itertuples())
     ]
+    named = sorted((point for point in points if point.kind != "grid"), key=lambda point: _FIRST.index(point.kind))
+    labelled = labels(
+        [(point.name, point.x, point.y) for point in named],
+        [bar for point in named for bar in _lines(point)],
+        (LEFT + 3, TOP, WIDTH - 2, HEIGHT - BOTTOM - 3),
+    )
     arrow = "right" if cost.better == "high" else "left"
     return Plot(
         bias.Index,
@@ -131,6 +151,8 @@ def _plot(both: pd.DataFrame, bias, cost) -> Plot:
         up.ticks(),
         tuple(both.index[on_front]),
         tuple(both.index[both["moved_bias"] | both["moved_cost"]]),
+        tuple(labelled),
+        tuple(point.name for point in named if point.name not in {label.point for label in labelled}),
     )
 
 
@@ -138,6 +160,14 @@ def _kind(row, on_front: bool) -> str:
     if row.Index == UNTOUCHED:
         return "untouched"
     return "front" if on_front else "grid" if row.grid else "other"
+
+
+def _lines(point: Point) -> Iterator[Box]:
+    """Its error bars."""
+    if point.x_bar:
+        yield point.x_bar[0], point.y, point.x_bar[1], point.y
+    if point.y_bar:
+        yield point.x, point.y_bar[1], point.x, point.y_bar[0]
 
 
 def _bar(axis: Axis, low: float, high: float) -> tuple[float, float] | None:

@@ -10,26 +10,19 @@ from biasflow.results.page import page
 
 _PAGE = page(
     style="""\
-:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --soft: #f3f4f6; --quiet: #4b5563;
-  --ours: #e8f0f8; --link: #0b57a4; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --paper: #15181c; --soft: #20252b; --quiet: #b4bcc6;
-  --ours: #1f2f40; --link: #8cc4ff; } }
-body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 1rem; }
-a { color: var(--link); }
+{% include "base.css" %}
 h1 { font-size: 1.2rem; }
 .caption { max-width: 60rem; }
-.scroll { overflow: auto; max-width: 100%; max-height: 90vh; }
-table { border-collapse: collapse; border-bottom: 2px solid var(--ink); }
-th, td { padding: .25rem .6rem; text-align: left; vertical-align: top; max-width: 24rem; background: var(--paper); }
-thead th { position: sticky; top: 0; z-index: 2; max-width: 9rem; vertical-align: bottom;
-  box-shadow: inset 0 2px var(--ink), inset 0 -1px var(--ink); }
-tbody th { font-weight: normal; position: sticky; left: 0; z-index: 1; }
-tbody tr:nth-child(even) > * { background: var(--soft); }
-.number { text-align: right; font-variant-numeric: tabular-nums; }
+.filter { display: block; margin: .6rem 0 0; }
+.scroll { overflow: auto; max-height: 90vh; }
+th, td { padding: .25rem .6rem; max-width: 24rem; }
+thead th { position: sticky; top: 0; z-index: 2; max-width: 9rem; box-shadow: inset 0 -1px var(--ink); }
+tbody th { font-weight: normal; }
 td.number, td.short, tbody th { white-space: nowrap; }
 tbody th.long { white-space: normal; min-width: 12rem; }
 .published { color: var(--quiet); }
 tbody tr > .difference { background: var(--ours); font-style: italic; }
+@media print { tbody th.long { min-width: 0; } thead th { box-shadow: none; } }
 """,
     body="""\
 <div class="caption" id="caption">
@@ -47,9 +40,10 @@ tbody tr > .difference { background: var(--ours); font-style: italic; }
 {% endif %}
 </details>
 {% endif %}
+<p class="screen">The same as <a href="{{ title }}.csv">CSV</a> and as <a href="{{ title }}.tex">LaTeX</a>.</p>
 </div>
 <div class="scroll" tabindex="0" role="region" aria-labelledby="caption">
-<table aria-labelledby="caption">
+<table aria-labelledby="caption" style="--columns: {{ columns | length }}">
 <thead>
 <tr>
 {% for header, kind in columns %}
@@ -72,6 +66,10 @@ tbody tr > .difference { background: var(--ours); font-style: italic; }
 </tbody>
 </table>
 </div>
+<script>
+{% include "table.js" %}
+{% include "filter.js" %}
+</script>
 """,
 )
 

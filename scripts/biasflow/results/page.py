@@ -2,6 +2,8 @@
 
 import jinja2
 
+from biasflow.base.shipped import shipped
+
 _FRAME = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -15,15 +17,21 @@ _FRAME = """<!DOCTYPE html>
 </style>
 </head>
 <body>
-<p><a href="../index.html">Overview of the run</a></p>
+<nav class="screen"><a href="../index.html">Overview of the run</a></nav>
+<main>
 <h1>{{ title }}</h1>
 {% block body %}
 {% endblock %}
+</main>
 </body>
 </html>
 """
+ASSETS = shipped("scripts/biasflow/results/assets")  # style and scripts, which pages include
 _PAGES = jinja2.Environment(
-    loader=jinja2.DictLoader({"frame": _FRAME}), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    loader=jinja2.ChoiceLoader([jinja2.DictLoader({"frame": _FRAME}), jinja2.FileSystemLoader(ASSETS)]),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
 
 

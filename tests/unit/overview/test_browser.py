@@ -1,8 +1,19 @@
 """The page in a real browser: Debian's chromium and chromium-driver, where they are installed."""
 
+import itertools
 import shutil
 
+import numpy as np
+import pandas as pd
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
+
+from biasflow.overview.contents import contents
+from biasflow.overview.overview import write_page
+from biasflow.results.tables import write_table
+from tests.unit.overview import made_up
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
@@ -43,8 +54,7 @@ def names(browser):
 
 
 def test_sorting_by_a_column(browser):
-    button = browser.find_element("css selector", "table.heat button.sort")
-    assert button.text == "Strength"
+    button = browser.find_element("xpath", "//table//button[text()='Strength']")
     button.click()
     assert [name.removesuffix(" not viable") for name in names(browser)] == [
         "alpha",
@@ -78,8 +88,6 @@ def test_a_cell_speaks_on_focus(browser):
 
 
 def test_one_plot_at_a_time_the_chosen_one(browser):
-    from selenium.webdriver.support.select import Select
-
     part = browser.find_element("css selector", ".tradeoff")
     shown = [
         plot.get_attribute("data-bias") for plot in part.find_elements("css selector", ".plot") if plot.is_displayed()
@@ -94,10 +102,7 @@ def test_one_plot_at_a_time_the_chosen_one(browser):
 
 @pytest.mark.parametrize("width", [400, 1400])
 def test_only_boxes_scroll_sideways(browser, width):
-    # the window cannot be made as narrow as a phone: the emulated device can
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    )
+    resize(browser, width)
     assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -131,6 +136,142 @@ def test_every_control_has_a_name(browser):
         ".filter(e => !(e.textContent.trim() || e.labels?.length || e.ariaLabel)).map(e => e.outerHTML)"
     )
     assert nameless == []
+
+
+@pytest.fixture(scope="module")
+def wide_page(tmp_path_factory):
+    """The page of a run with 15 methods and 20 measures."""
+    path = tmp_path_factory.mktemp("wide") / "index.html"
+    write_page(contents(*made_up.many()), path, run="wide", commit="", papers=[], tables={}, files="", ledger=[])
+    return path
+
+
+@pytest.fixture
+def wide(browser, page, wide_page):
+    browser.get(wide_page.as_uri())
+    yield browser
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    browser.get(page.as_uri())
+
+
+def resize(browser, width, height=900):
+    """A window of this size; the real one cannot be made as narrow as a phone."""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def places(browser, selector):
+    """Left, top, right and bottom of the elements that are shown, in pixels."""
+    return browser.execute_script(
+        "return [...document.querySelectorAll(arguments[0])].map(e => e.getBoundingClientRect())"
+        ".filter(r => r.width).map(r => [r.left, r.top, r.right, r.bottom])",
+        selector,
+    )
+
+
+def test_a_map_is_one_tab_stop_and_arrows_move_in_it(wide):
+    stops = "return [...document.querySelectorAll('.heat *')].filter(e => e.tabIndex >= 0).length"
+    assert wide.execute_script(stops) == 1
+    start = wide.find_element("css selector", ".heat [tabindex='0']")
+    wide.execute_script("arguments[0].focus()", start)
+    for key in (Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT):
+        ActionChains(wide).send_keys(key).perform()
+    focused = wide.switch_to.active_element
+    assert focused.get_attribute("data-label") == "perplexity"
+    assert focused.find_element("xpath", "./../th").text.startswith("method-1 ")
+    assert wide.find_element("id", "hint").is_displayed()
+    ActionChains(wide).send_keys(Keys.HOME).send_keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ENTER).perform()
+    assert wide.switch_to.active_element.text == "Method"  # a header is a cell, too, and sorts
+    assert wide.find_element("css selector", ".heat [aria-sort=ascending]").text.startswith("Method")
+    assert wide.execute_script(stops) == 1
+
+
+def test_no_name_where_none_is_allowed_and_nothing_to_press_in_a_picture(wide):
+    """Two serious findings of axe: aria-label on elements without a role, and focus inside of role=img."""
+    assert wide.find_elements("css selector", "circle[aria-label], rect[aria-label], span[aria-label]") == []
+    assert wide.find_elements("css selector", "[role=img] [tabindex], [role=img] a") == []
+    assert (
+        wide.find_elements("css selector", "[role=grid] tbody td:not([tabindex]), [role=grid] tbody th:not([tabindex])")
+        == []
+    )
+
+
+def test_costs_are_in_view_and_the_method_stays_when_scrolling(wide):
+    resize(wide, 1440)
+    (cost,) = [
+        cell for cell in wide.find_elements("css selector", ".heat thead th") if cell.text.startswith("perplexity")
+    ]
+    box = wide.find_element("css selector", ".scroll:has(> .heat)")
+    assert cost.rect["x"] + cost.rect["width"] < box.rect["x"] + box.rect["width"]
+    before = places(wide, ".heat tbody th")[0][0]
+    wide.execute_script("arguments[0].scrollLeft = 500", box)
+    assert places(wide, ".heat tbody th")[0][0] == before and cost.rect["x"] < 500
+
+
+def test_on_a_phone_a_row_is_a_card(wide):
+    resize(wide, 390)
+    assert wide.execute_script("return document.documentElement.scrollWidth") <= 390
+    cells = places(wide, ".heat tbody tr:first-child td")
+    assert len(cells) == 20 and all(right <= 390 for _, _, right, _ in cells)
+    assert all(a[3] <= b[1] for a, b in itertools.pairwise(cells))  # below each other
+    names = wide.execute_script(
+        "return [...document.querySelectorAll('.heat tbody tr:first-child td')]"
+        ".map(e => getComputedStyle(e, '::before').content)"
+    )
+    assert names[1] == '"perplexity"'
+
+
+def test_print_cuts_nothing_and_draws_every_mark(wide):
+    wide.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    resize(wide, 1032)  # A4 across, without its margins
+    assert wide.execute_script("return document.documentElement.scrollWidth") <= 1032
+    assert all(right <= 1032 for _, _, right, _ in places(wide, "th, td"))
+    assert wide.find_elements("css selector", ".scroll") and all(
+        wide.execute_script("return [...document.querySelectorAll('.scroll')].map(e => e.scrollWidth <= e.clientWidth)")
+    )
+    drawn = places(wide, ".heat .dot circle, .heat .dot path")
+    assert len(drawn) == 15 * 19 and places(wide, "nav, form.choose, #hint") == []
+
+
+def test_labels_of_points_overlap_no_other_and_no_mark(wide):
+    labels, marks = places(wide, ".plot:not([hidden]) text.label"), places(wide, ".plot:not([hidden]) .mark")
+    assert len(labels) == len(marks) == 15
+    for a, b in [*itertools.combinations(labels, 2), *itertools.product(labels, marks)]:
+        assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+    assert len(places(wide, ".plot:not([hidden]) rect.untouched")) == 1
+    assert wide.find_element("css selector", ".plot:not([hidden]) figcaption").text.startswith("Square: untouched.")
+
+
+def test_the_cost_that_is_shown_first_is_not_saturated(wide):
+    assert Select(wide.find_element("css selector", "select.cost")).first_selected_option.text == "perplexity"
+
+
+def test_a_table_is_sorted_and_filtered(browser, page, tmp_path):
+    frame = pd.DataFrame({"name": ["b", "a", "c 10", "c 9"], "p_value": [0.5, 1e-9, np.nan, 0.01], "n": [2, 10, 1, 3]})
+    write_table(frame, *(tmp_path / f"some.{kind}" for kind in ("csv", "tex", "html")), caption="Some.")
+    browser.get((tmp_path / "some.html").as_uri())
+
+    def first():
+        return [
+            row.find_element("css selector", "th").text
+            for row in browser.find_elements("css selector", "tbody tr")
+            if row.is_displayed()
+        ]
+
+    buttons = browser.find_elements("css selector", "button.sort")
+    buttons[0].click()
+    assert first() == ["a", "b", "c 9", "c 10"]
+    buttons[1].click()
+    assert first() == ["a", "c 9", "b", "c 10"]  # "< 0.001" is least, what is empty stays last
+    buttons[1].click()
+    assert first() == ["b", "c 9", "a", "c 10"]
+    browser.find_element("css selector", "input[type=search]").send_keys("C")
+    assert first() == ["c 9", "c 10"] and browser.find_element("css selector", "[role=status]").text == "2 of 4 rows"
+    links = [link.get_attribute("href").rsplit("/", 1)[1] for link in browser.find_elements("css selector", "main a")]
+    assert links == ["some.csv", "some.tex"] and all((tmp_path / name).is_file() for name in links)
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+    browser.get(page.as_uri())
 
 
 def contrast(one: str, other: str) -> float:

@@ -63,7 +63,7 @@ def test_a_row_without_any_cost_is_not_called_viable():
 
 def test_columns_stand_by_group(found):
     groups = list(found[0].columns["group"])
-    assert groups == sorted(groups, key=["inside", "outside", "cost"].index)
+    assert groups == sorted(groups, key=["cost", "inside", "outside"].index)
 
 
 def test_trade_off_names_its_front_and_stays_in_the_drawing(found):
@@ -84,6 +84,14 @@ def test_a_cost_that_is_the_same_everywhere_is_no_trade_off():
     scored.loc[scored["metric"] == "perplexity", "value"] = 10.0
     (only,) = maps(matrix(scored, made_up.plan(scored)))
     assert not list(plots(only))
+
+
+def test_a_saturated_cost_comes_last():
+    (only,) = maps(made_up.many()[0])
+    costs = list(dict.fromkeys(plot.cost for plot in plots(only)))
+    assert costs == ["perplexity", "language-model score"]  # 1.000 in all rows but one
+    plot = next(plots(only))
+    assert len(plot.labels) == 15 and plot.unlabelled == () and plot.labels[0].point == UNTOUCHED
 
 
 def test_a_method_of_one_seed_is_judged_by_the_untouched_model_of_that_seed():

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-_VOID = {"meta", "link", "br", "input", "path", "line", "circle"}
+_VOID = {"meta", "link", "br", "input", "path", "line"}
 
 
 class Elements(HTMLParser):

@@ -1,27 +1,34 @@
-"use strict";
-const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-
-// What a cell or a point says, on hover and on focus alike.
+// A map is one tab stop: arrow keys, Home and End go from cell to cell, and what a cell says stands below the page.
 const hint = document.getElementById("hint");
-for (const place of all("td[aria-label], circle[aria-label]")) {
-  const show = () => { hint.textContent = place.getAttribute("aria-label"); hint.hidden = false; };
-  const hide = () => { hint.hidden = true; };
-  place.addEventListener("mouseenter", show);
-  place.addEventListener("focus", show);
-  place.addEventListener("mouseleave", hide);
-  place.addEventListener("blur", hide);
-}
-
-// A column's button sorts by the distance from neutral, least first, then most first. Holes stay last.
-for (const button of all("button.sort")) {
-  button.addEventListener("click", () => {
-    const header = button.closest("th"), table = header.closest("table"), body = table.tBodies[0];
-    const down = header.getAttribute("aria-sort") === "ascending";
-    for (const other of all("th[aria-sort]", table)) other.setAttribute("aria-sort", "none");
-    header.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const key = row => parseFloat(row.cells[header.cellIndex].dataset.sort);
-    const order = (a, b) => (isNaN(key(a)) - isNaN(key(b))) || (down ? key(b) - key(a) : key(a) - key(b));
-    body.append(...[...body.rows].sort(order));
+for (const table of all("table.heat")) {
+  const box = table.parentElement, stop = cell => cell.querySelector("button") ?? cell;
+  const rows = () => [[...table.tHead.rows].at(-1), ...table.tBodies[0].rows].filter(row => row.offsetHeight);
+  sortable(table);
+  table.setAttribute("role", "grid");
+  box.removeAttribute("tabindex");
+  for (const cell of all("tr:not(:first-child) > *, tbody tr > *", table)) {
+    stop(cell).tabIndex = -1;
+    if (!cell.title) continue;
+    const show = () => { hint.textContent = cell.ariaLabel; hint.hidden = false; }, hide = () => { hint.hidden = true; };
+    cell.ariaLabel = cell.title;
+    cell.removeAttribute("title");
+    for (const event of ["mouseenter", "focus"]) cell.addEventListener(event, show);
+    for (const event of ["mouseleave", "blur"]) cell.addEventListener(event, hide);
+  }
+  let active = (rows()[0] ?? table.tBodies[0].rows[0]).cells[0];
+  stop(active).tabIndex = 0;
+  table.addEventListener("focusin", event => {
+    stop(active).tabIndex = -1;
+    active = event.target.closest("th, td");
+    stop(active).tabIndex = 0;
+  });
+  table.addEventListener("keydown", event => {
+    const shown = rows(), row = shown.indexOf(active.parentElement), column = active.cellIndex, last = active.parentElement.cells.length - 1;
+    const goal = { ArrowUp: [row - 1, column], ArrowDown: [row + 1, column], ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1],
+                   Home: [event.ctrlKey ? 0 : row, 0], End: [event.ctrlKey ? shown.length - 1 : row, last] }[event.key];
+    const cell = goal && shown[goal[0]]?.cells[goal[1]];
+    if (goal) event.preventDefault();
+    if (cell) stop(cell).focus();
   });
 }
 
@@ -34,6 +41,7 @@ for (const part of all(".tradeoff")) {
   const choose = () => {
     for (const plot of all(".plot", part))
       plot.hidden = plot.dataset.bias !== bias.value || plot.dataset.cost !== cost.value;
+    part.querySelector(".absent").hidden = all(".plot:not([hidden])", part).length > 0;
   };
   part.querySelector(".choose").hidden = false;
   bias.addEventListener("change", choose);

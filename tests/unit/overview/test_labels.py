@@ -1,0 +1,56 @@
+"""Labels of points: none covers another, a mark, or lies outside of the frame."""
+
+import itertools
+
+import hypothesis.strategies as st
+from hypothesis import given, settings
+
+from biasflow.overview.labels import LETTER, LINE, LONGEST, MARK, labels
+
+FRAME = (60.0, 10.0, 700.0, 350.0)
+POINTS = st.lists(st.tuples(st.text("abc -", max_size=40), st.floats(65, 690), st.floats(15, 345)), max_size=15)
+
+
+def boxes(placed):
+    return [(at.x - 1, at.y + 3 - LINE, at.x - 1 + len(at.text) * LETTER, at.y + 3) for at in placed]
+
+
+def apart(a, b):
+    slack = 0.2  # what is written is rounded
+    return a[2] <= b[0] + slack or b[2] <= a[0] + slack or a[3] <= b[1] + slack or b[3] <= a[1] + slack
+
+
+@given(POINTS)
+@settings(deadline=None, max_examples=60)
+def test_no_label_covers_anything(points):
+    placed = boxes(labels(points, [], FRAME))
+    marks = [(x - MARK, y - MARK, x + MARK, y + MARK) for _, x, y in points]
+    for a, b in [*itertools.combinations(placed, 2), *itertools.product(placed, marks)]:
+        assert apart(a, b)
+    for box in placed:
+        assert (
+            FRAME[0] - 0.2 <= box[0]
+            and FRAME[1] - 0.2 <= box[1]
+            and box[2] <= FRAME[2] + 0.2
+            and box[3] <= FRAME[3] + 0.2
+        )
+
+
+def test_fifteen_points_in_one_place_all_have_a_label():
+    points = [(f"scrubbing + method-{number}", 380 + number / 10, 180.0) for number in range(15)]
+    placed = labels(points, [], FRAME)
+    assert [label.point for label in placed] == [name for name, *_ in points]
+    assert placed[0].leader is None and placed[-1].leader[:2] == (381.4, 180.0)
+
+
+def test_a_lonely_point_has_its_label_beside_it_and_off_its_bars():
+    (label,) = labels([("leace", 300.0, 200.0)], [], FRAME)
+    assert label.x > 300 and label.y - LINE < 200 < label.y and label.leader is None
+    (label,) = labels([("leace", 300.0, 200.0)], [(200.0, 200.0, 400.0, 200.0)], FRAME)
+    assert label.y < 200 or label.y - LINE + 3 > 200  # above or below the bar
+
+
+def test_a_long_name_is_cut_and_a_point_without_room_has_no_label():
+    (label,) = labels([("x" * 60, 300.0, 200.0)], [], FRAME)
+    assert len(label.text) == LONGEST and label.text.endswith("\u2026")
+    assert labels([("leace", 5.0, 5.0)], [], (0, 0, 10, 10)) == []
