@@ -1,6 +1,8 @@
 """Tests of bias on the real files of the folder that BIASFLOW_DATA names: counts, and what tokenizers make of them."""
 
+import json
 import os
+import string
 from itertools import product
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from biasflow.corpora.gest import read_gest
 from biasflow.corpora.professions import read_professions
 from biasflow.corpora.records import read_records
 from biasflow.readouts.likelihoods import shared_places
-from biasflow.readouts.masked_words import places_in, tokens_of_words
+from biasflow.readouts.masked_words import in_sentences, places_in, tokens_of_words
 from biasflow.readouts.reader import Reader
 from biasflow.text.occupation_templates import MASK, PRONOUNS, occupation_sentences
 
@@ -142,6 +144,24 @@ def test_stereoset_has_255_blanks_on_gender(data):
     table = stereoset.read_blanks(data.parent / "stereoset/dev.json")
     assert len(table) == 3 * 255 and table["item"].nunique() == 255 and table["target"].nunique() == 10
     assert all(text[start:end].strip() and " " not in text[start:end] for text, start, end in _spans(table))
+
+
+def test_one_context_on_gender_ends_the_word_and_every_word_is_the_authors(data, reader):
+    """The authors' word is the one that the sentence has between the spaces, without its punctuation marks."""
+    path = data.parent / "stereoset/dev.json"
+    sentences = {
+        (item["id"], each["gold_label"]): (item["context"].split(" "), each["sentence"].split(" "))
+        for item in json.loads(path.read_text(encoding="utf-8"))["data"]["intrasentence"]
+        for each in item["sentences"]
+    }
+    table = stereoset.items(path)
+    for key, (text, start, end) in zip(zip(table["item"], table["label"], strict=True), _spans(table), strict=True):
+        context, sentence = sentences[key]
+        (theirs,) = {word for place, word in zip(context, sentence, strict=False) if "BLANK" in place}
+        assert text[start:end] == theirs.translate(str.maketrans("", "", string.punctuation))
+    apart = table[(table["filling"] == "one-mask") & table["text"].str.contains(" ed ")]
+    assert [text[start:end] for text, start, end in _spans(apart)] == ["protected", "attacked", "bearded"]
+    assert len(in_sentences(reader, table)) == 3 * 3 * 255  # no token holds more than its word
 
 
 def _spans(table):

@@ -8,6 +8,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import pytest
 import torch
+from hypothesis import settings
 from transformers import (
     BertConfig,
     BertForNextSentencePrediction,
@@ -21,6 +22,9 @@ from transformers import (
 
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Subspaces
+
+settings.register_profile("untimed", deadline=None)  # a busy machine is no error
+settings.load_profile("untimed")
 
 HIDDEN, HEADS, VOCABULARY = 32, 4, 100
 SIZES = {

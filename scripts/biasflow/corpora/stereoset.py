@@ -2,6 +2,7 @@
 BLANK."""
 
 import logging
+import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -17,6 +18,7 @@ log = logging.getLogger(__name__)
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 GENDERS = ("F", "M")
 BLANK = "BLANK"
+ENDING = re.compile(r"\w*")  # of a word whose beginning is the BLANK
 # The CSV's columns and ours. Upstream's test.csv spells one of them `gender_swapped_conext`.
 COLUMNS = {
     "context_id": "triple",
@@ -62,8 +64,9 @@ def read_blanks(path: str | Path, *, bias_type: str = "gender") -> pd.DataFrame:
     """Read the intra-sentence items of one bias type from StereoSet's dev.json: a context with a BLANK, three words.
 
     Returns one row per word, three per item (in the order of LABELS): item (StereoSet's id), target, label, text (the
-    context with the word in it), start and end (characters of the word). The word is what the sentence has in the place
-    of the BLANK; sentences and contexts differ in capitals. BiasflowError names the file, the item (its position in
+    context with the word in it), start and end (characters of the word), ending (how many of these the context has: of
+    "BLANKed" two). The word is what the sentence has in the place of the BLANK, with that ending ("protected");
+    sentences and contexts differ in capitals. BiasflowError names the file, the item (its position in
     data.intrasentence, from 1, and its id) and the field."""
     rows: list[tuple] = []
     for position, item in enumerate(_json_items(Path(path), "intrasentence"), start=1):
@@ -81,19 +84,28 @@ def read_blanks(path: str | Path, *, bias_type: str = "gender") -> pd.DataFrame:
                 raise BiasflowError(
                     f"{where}: field sentence: {sentence!r} is not the context with a word in its place."
                 )
-            span = len(before), len(before) + len(word)
-            rows.append((number, _field(where, item, "target"), label, before + word + rest[0], *span))
+            ending = len(ENDING.match(rest[0]).group())
+            span = len(before), len(before) + len(word) + ending
+            rows.append((number, _field(where, item, "target"), label, before + word + rest[0], *span, ending))
     if not rows:
         raise BiasflowError(f"{path}: field bias_type: no intra-sentence item of type {bias_type!r}; check the file.")
-    return pd.DataFrame(rows, columns=["item", "target", "label", "text", "start", "end"])
+    return pd.DataFrame(rows, columns=["item", "target", "label", "text", "start", "end", "ending"])
 
 
 def items(stereoset: str | Path) -> pd.DataFrame:
     """`read_blanks` on gender, every word once for each way in which `masked_words.piece_log_probabilities` fills
-    it."""
+    it.
+
+    "one-mask" is the authors' reading, whose code puts the whole word before what the context has of it: of "BLANKed"
+    the text is "protected ed"."""
     table = read_blanks(stereoset).assign(also_start=-1, also_end=-1)
-    fillings = ("left-to-right", "together", "one-mask")
-    return pd.concat([table.assign(filling=filling) for filling in fillings], ignore_index=True)
+    released = [
+        f"{text[:end]} {text[end - ending :]}" if ending else text
+        for text, end, ending in zip(table["text"], table["end"], table["ending"], strict=True)
+    ]
+    found = [table.assign(filling=filling) for filling in ("left-to-right", "together")]
+    found.append(table.assign(filling="one-mask", text=released))
+    return pd.concat(found, ignore_index=True).drop(columns="ending")
 
 
 def read_gender_swapped(path: str | Path) -> pd.DataFrame:

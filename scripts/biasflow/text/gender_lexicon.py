@@ -19,9 +19,9 @@ COLUMNS = {
     "cues.csv": ("cue", "word"),
 }
 DIRECTIONS = ("both", "to_feminine", "to_masculine")
-# When a word counts: "title" is Capitalised before another Capitalised word (Miss Smith, not: I miss her), "noun" not a
-# verb (the groom, not: to groom).
-WHENS = ("title", "capitalised", "lower", "noun", "any")
+# When a word counts: "title" is Capitalised before another Capitalised word (Miss Smith, not: I miss her), "ruler" not
+# the name of an office (the czar, not: the drug czar), "noun" not a verb (the groom, not: to groom).
+WHENS = ("title", "capitalised", "lower", "ruler", "noun", "any")
 ORDINARY = ("", "masculine", "feminine", "both")
 # The lists of words that the rules look up. "her x": x stands right after her; "v her": v stands right before it.
 CUES = {
@@ -39,6 +39,7 @@ CUES = {
     "moves": "v her: takes an object and back or home (called her back)",
     "calls": "v her: takes an object and a name (called her Mary)",
     "after_name": "Mark x: at the start of a sentence x tells that Mark is a name (Mark is, not: Mark my words)",
+    "ruler_before": "x czar: what stands before a ruler; any other word makes it an office (drug czar)",
     "verb_before": "x groom: x tells that groom is a verb (to, will, they ...)",
     "place_before": "x Mary: the name of a place or a storm (St. Mary's)",
     "place_after": "Madison x: the name of a place, prize or company (Madison Avenue)",
@@ -106,9 +107,9 @@ def default_lexicon() -> Lexicon:
 def load_lexicon(folder: str | Path) -> Lexicon:
     """Read a lexicon from the four files of `folder`; every column named here must be there.
 
-    words.csv          masculine, feminine, direction (both | to_feminine | to_masculine), when (any | noun | lower |
-                       capitalised | title), and any further columns, such as a note. A word or a phrase is the source
-                       of at most one row for each `when`. her and his are swapped by rule: targets only here.
+    words.csv          masculine, feminine, direction (both | to_feminine | to_masculine), when (any | noun | ruler |
+                       lower | capitalised | title), and any further columns, such as a note. A word or a phrase is the
+                       source of at most one row for each `when`. her and his are swapped by rule: targets only here.
     names.csv          masculine, feminine, ordinary_word (which of the two is an ordinary word as well: empty |
                        masculine | feminine | both). A name stands in one row only: swapping twice gives it back.
     fixed_phrases.csv  phrase, kind: left as they are. A capital letter in the file is asked of the text.

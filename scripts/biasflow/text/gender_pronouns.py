@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 Cues = Mapping[str, frozenset[str]]
 
-# An opening quote, bracket or currency sign does not end the clause: her "friend", paid her $20.
-OPENING = re.compile(r"\s+[\"“‘«([{*$£€#'`]+")
+# An opening quote, bracket, currency or address sign does not end the clause: her "friend", paid her $20.
+OPENING = re.compile(r"\s+[\"“‘«([{*$£€#@'`]+")
 JOINTS = ("and", "or", "but")
 ADJECTIVE_ENDS = ("able", "ible", "ful", "ish", "less", "ous")
 CLAUSE_END = ""  # stands for the word that is not there
@@ -26,24 +26,27 @@ class Surroundings:
     """The words around a pronoun in lower case, CLAUSE_END where punctuation or the end of the text comes first."""
 
     before: str
-    opening: bool  # a quote, bracket or currency sign opens between the pronoun and `next`
+    opening: bool  # a quote, bracket, currency or address sign opens between the pronoun and `next`
     next: str
     capital: bool  # `next` starts with a capital
     hyphen: bool  # `next` is the first part of a hyphenated word
     after: str
+    title: bool  # `next` begins a title, such as "My Life", behind a pronoun in lower case
 
 
 def _surroundings(parts: Sequence[str], at: int) -> Surroundings:
     before = parts[at - 2].lower() if at > 1 and parts[at - 1].isspace() else CLAUSE_END
     opening = bool(OPENING.fullmatch(parts[at + 1]))
     if at + 2 >= len(parts) or not (opening or parts[at + 1].isspace()):
-        return Surroundings(before, False, CLAUSE_END, False, False, CLAUSE_END)
+        return Surroundings(before, False, CLAUSE_END, False, False, CLAUSE_END, False)
     word, gap, end = parts[at + 2], parts[at + 3], at + 4
     if gap in ("'", "’") and end < len(parts) and parts[end].lower() != "s":  # ma'am, don't
         word, gap, end = f"{word}'{parts[end]}", parts[end + 1], end + 2
     goes_on = gap.isspace() or gap.strip() == ","  # her sexy, big eyes: a comma does not end the noun phrase for sure
-    after = parts[end].lower() if goes_on and end < len(parts) else CLAUSE_END
-    return Surroundings(before, opening, word.lower(), word[0].isupper(), gap == "-", after)
+    after = parts[end] if goes_on and end < len(parts) else CLAUSE_END
+    capital = word[0].isupper()
+    title = capital and parts[at].islower() and word != "I" and after[:1].isupper() and after != "I"
+    return Surroundings(before, opening, word.lower(), capital, gap == "-", after.lower(), title)
 
 
 def _other_of_two(parts: Sequence[str], at: int, joints: tuple[str, ...]) -> int | None:
@@ -74,7 +77,7 @@ def swap_his(parts: Sequence[str], at: int, cues: Cues) -> str:
     if second is not None:
         return "her" if parts[second].lower() == "her" and swap_her(parts, second, cues) == "his" else "hers"
     around = _surroundings(parts, at)
-    if around.hyphen or around.opening:
+    if around.hyphen or around.opening or around.title:
         return "her"
     return "hers" if around.next == CLAUSE_END or _cannot_follow(around.next, cues) else "her"
 
@@ -91,6 +94,8 @@ def _is_object(around: Surroundings, cues: Cues) -> bool:
     if around.hyphen:  # her up-to-date list, her then-boyfriend
         return False
     if around.opening:  # called her "love", told her "no", paid her $20; but: her "friend"
+        return before in cues["calls"] | cues["gives"]
+    if around.title and word in cues["not_possessed"]:  # in her My Life; but: gave her The Hobbit
         return before in cues["calls"] | cues["gives"]
     if _cannot_follow(word, cues) or word in cues["adverb"]:
         return True

@@ -17,6 +17,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.text.gender_lexicon import (
+    BY_RULE,
     WORD,
     Entry,
     Head,
@@ -33,7 +34,9 @@ __all__ = ["Lexicon", "gender_of", "load_lexicon", "swap_gender", "swap_stimuli"
 
 APOSTROPHES = ("'", "’")
 SEXES = ("male", "males", "female", "females")  # male actors are female actors, not female actresses
-HER = {"PRP$": "his", "PRP": "him"}  # by its part of speech in the Penn Treebank
+# By its part of speech in the Penn Treebank; his before a stop is tagged either way.
+BY_TAG = {("her", "PRP$"): "his", ("her", "PRP"): "him", ("his", "PRP$"): "her", ("his", "PRP"): "hers"}
+STOP = re.compile(r"\s*[.,:;!?)\]]")
 TRIPLE_COLUMNS = ["triple", "label", "context", "next_sentence"]
 STIMULI_COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
 
@@ -81,9 +84,10 @@ def swap_tokens(
     """The tokens of a document's sentences, swapped one for one, and how many swaps were left out.
 
     A swap is left out where it would make more or fewer tokens of those that it takes. tags: the parts of speech of
-    the Penn Treebank, "-" where unknown: her is his where it is tagged PRP$, him where PRP, and told from the words
-    around it elsewhere. names: first names stay as they are, or are swapped as in `swap_triple`, the sentences being
-    those of one text. All else as in `swap_gender`."""
+    the Penn Treebank, "-" where unknown: her is his where it is tagged PRP$, him where PRP, his is her where it is
+    tagged PRP$, hers where PRP; elsewhere, and of his before a stop, it is told from the words around. names: first
+    names stay as they are, or are swapped as in `swap_triple`, the sentences being those of one text. All else as in
+    `swap_gender`."""
     check_choice("swapping: names", names, ("keep", "swap"))
     lexicon = lexicon or default_lexicon()
     texts = ["\t".join(tokens) for tokens in sentences]  # a token may hold a blank, but no tab
@@ -95,9 +99,9 @@ def swap_tokens(
             if edit.is_name and names == "keep":
                 continue
             found = "".join(parts[edit.start : edit.stop])
-            if found.lower() == "her":
+            if found.lower() in BY_RULE:
                 tag = of_tokens["".join(parts[: edit.start]).count("\t")]
-                edit = replace(edit, text=_like(found, HER[tag]) if tag in HER else edit.text)
+                edit = replace(edit, text=_like(found, _by_tag(found.lower(), tag, parts, edit.stop) or edit.text))
             if re.findall(r"\s", found) != re.findall(r"\s", edit.text):
                 left += 1
                 continue
@@ -105,6 +109,12 @@ def swap_tokens(
             parts[edit.start : edit.stop] = [edit.text]
         swapped.append("".join(parts).split("\t") if of_tokens else [])
     return swapped, left
+
+
+def _by_tag(pronoun: str, tag: str, parts: Sequence[str], stop: int) -> str | None:
+    """What *her* or *his* becomes by its part of speech; None where that does not tell."""
+    is_last = stop + 1 >= len(parts) or STOP.match(parts[stop])
+    return None if (pronoun, tag) == ("his", "PRP$") and is_last else BY_TAG.get((pronoun, tag))
 
 
 def gender_of(sentences: Sequence[str], lexicon: Lexicon | None = None) -> str | None:
@@ -237,6 +247,8 @@ def _counts(entry: Entry, parts: Sequence[str], at: int, cues: Cues) -> bool:
         return True
     if entry.when == "noun":
         return not _is_verb(parts, at, cues)
+    if entry.when == "ruler":
+        return parts[at][0].isupper() or _before(parts, at) in cues["ruler_before"]
     if entry.when == "lower":
         return word.islower()
     if entry.when == "capitalised":
@@ -276,9 +288,12 @@ def _is_name(parts: Sequence[str], at: int, name: Name, cues: Cues, known: froze
 
 
 def _is_surname(parts: Sequence[str], at: int, after_name: int, cues: Cues) -> bool:
-    """Stephen King; Mr. King and Mr. James, but not Mr. James Smith."""
-    if not _is_capitalised(parts[at]):
+    """Stephen King; Mr. King, MR. KING and Mr. James, but not Mr. James Smith."""
+    if not parts[at][0].isupper():
         return False
+    if not _is_capitalised(parts[at]):  # in a line of capitals a word that follows tells nothing of a surname
+        is_last = at + 2 >= len(parts) or not (parts[at + 1].isspace() and parts[at + 2].isupper())
+        return _before(parts, at) in cues["surname_before"] and (is_last or parts[at].lower() in cues["also_surname"])
     if at == after_name and parts[at - 1].isspace():
         return True
     return _before(parts, at) in cues["surname_before"] and not _is_title(parts, at)

@@ -176,10 +176,22 @@ def blanks(file):
 def test_the_word_is_what_stands_in_the_place_of_the_blank(blanks):
     capitals = blank("The Nurse is BLANK", ("The nurse is very Kind", "The nurse is rich", "The nurse is late"), id="y")
     table = stereoset.read_blanks(blanks(blank(), blank(bias_type="race"), capitals))
-    assert words(table) == ["tir", "bor", "r", "very Kind", "rich", "late"]
+    assert words(table) == ["tired", "bored", "red", "very Kind", "rich", "late"]
     assert table["item"].tolist() == ["x"] * 3 + ["y"] * 3 and table["label"].tolist() == [*stereoset.LABELS] * 2
     assert table["text"][3] == "The Nurse is very Kind"  # the context as it is
     assert len(stereoset.items(blanks(blank()))) == 9
+
+
+def test_the_released_reading_has_the_whole_word_before_its_ending(blanks):
+    """The authors' code puts "tired" in the place of "BLANK" in "BLANKed", and asks for the whole word there."""
+    table = stereoset.items(blanks(blank(), blank("A BLANK.", ("A maid.", "A cook.", "A cat."), id="y")))
+    released = table[table["filling"] == "one-mask"]
+    texts = ["The tired ed nurse.", "The bored ed nurse.", "The red ed nurse.", "A maid.", "A cook.", "A cat."]
+    assert released["text"].tolist() == texts and words(released) == ["tired", "bored", "red", "maid", "cook", "cat"]
+    ours = table[table["filling"] == "left-to-right"]
+    assert ours["text"].tolist()[:3] == [text.replace(" ed", "") for text in texts[:3]] and words(ours) == words(
+        released
+    )
 
 
 @pytest.mark.parametrize(

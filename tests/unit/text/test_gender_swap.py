@@ -27,6 +27,7 @@ her best, oldest friend | in her back yard | on her back | hurt her back | kept 
 her "friend" left | her three sons | gave her son a ball | gave her book to them | made her debut | her running shoes
 see her sexy, big eyes | made her first move | her oldest friend's car | her will | in her will | against her will
 her happy and healthy family | gave her all | her later work | her vegetable garden | found her work
+in her My Linguistic Autobiography
 her left hand | let her hair down | find her keys | loves her daily walk | her only child | her many friends"""
 OBJECTIVE = """
 saw her | saw her. | with her, | told her that | told her to go | told her a joke | all of her, | is with her in town
@@ -36,12 +37,13 @@ asked her if they knew | love her and the dog | picked her up | help her relax |
 something wrong with her if | grope her, but | loved her so much | for her because | took her out | told her "no"
 called her ma'am | loved her very much | made her very happy | left her money | with her all day
 help her load the truck | kept her comfortable | makes her uniquely qualified to | stop her leaving
-watched her cook in the kitchen | want her back | gave her all the information"""
+gave her The Old Book | watched her cook in the kitchen | want her back | gave her all the information"""
 BEFORE_NOUN = """
-his book | his own | his old car | in his up-to-date list | his "friend" | his not knowing | his often quoted words"""
+his book | his own | his old car | in his up-to-date list | his "friend" | his not knowing | his often quoted words
+In his My Linguistic Autobiography | reads his On Liberty | using his @account"""
 ALONE = """
 it is his. | his is better | a friend of his | a friend of his who left | taller than his,
-the book is his but not mine"""
+the book is his but not mine | a friend of his I met | a friend of his And another | It is his. The End"""
 
 
 def phrases(block):
@@ -115,6 +117,12 @@ def test_two_pronouns_of_both_genders(sentence, swapped):
         ("his fiancé, her fiancée", "her fiancée, his fiancé"),
         ("the Maid of Honor and the best man", "the Best Man and the maid of honor"),
         ("guys and gals, bro", "gals and guys, sis"),
+        ("Ladies are usually thought of as feminine", "Gentlemen are usually thought of as feminine"),  # a trait stays
+        ("The Ebola czar met a drug tsar.", "The Ebola czar met a drug tsar."),
+        ("The czar, the last tsar and Czar Paul", "The czarina, the last tsarina and Czarina Sandra"),
+        ("the young czarina", "the young czar"),
+        ("MRS. ABBOT MET MR. KING. Mrs. Abbot", "MR. ABBOT MET MRS. KING. Mr. Abbot"),
+        ("DR. MARY SMITH, the KING, the abbot", "DR. JAMES SMITH, the QUEEN, the abbess"),
         ("You guys are late, oh man", "You guys are late, oh man"),
         ("her mother tongue is German", "his mother tongue is German"),
         ("a masculine, girly, effeminate woman", "a masculine, girly, effeminate man"),
