@@ -29,6 +29,7 @@ from biasflow.plan.device import CUDA, check_device, planned_device
 from biasflow.plan.external import files_read
 from biasflow.plan.facts import is_narrow
 from biasflow.plan.items import items_of
+from biasflow.plan.own_files import Digests, own_files
 from biasflow.plan.paths import CORPORA, Paths, project_file, project_folder
 from biasflow.plan.prepared import prepared
 from biasflow.plan.sources import is_external
@@ -65,6 +66,20 @@ def code(name, *modules):
     files a job, all of which Snakemake looks at whenever a job ends."""
     files = [ROOT / f"scripts/{name}.py", *(module_file(module, ROOT) for module in modules)]
     return code_digest(files, ROOT)
+
+
+DIGESTS = Digests()
+
+
+def own(*inputs):
+    """For the rule with these inputs (files, or functions of wildcards): wildcards -> the sha256 of those that no job
+    makes. What is read from a file of the user's is made again when its content changes, whatever its time."""
+
+    def sha256(wildcards):
+        files = [part(wildcards) if callable(part) else part for part in inputs]
+        return {path: DIGESTS.of(path) for path in own_files(files, (RESULTS, CORPORA))}
+
+    return sha256
 
 
 def check_machine():

@@ -238,6 +238,10 @@ rule ceat_contexts:
     params:
         **{key: config["metrics"]["ceat"][key] for key in ("per_word", "seed")},
         code=code("ceat_contexts"),
+        own=own(
+            lambda wildcards: FIND.encoders.files(wildcards.encoder),
+            lambda wildcards: context_files(config, wildcards.encoder, CATALOGUE),
+        ),
         tests=lambda wildcards: ceat_tests(config, wildcards.encoder),
         text=lambda wildcards: text_name(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),
     script:
@@ -267,6 +271,7 @@ for KIND in TASKS:
                 runtime=STEP.runtime,
             params:
                 code=code("prepare", module_of(STEP)),
+                own=own(FIND.step_inputs(STEP)),
                 prepare=FIND.step_params(STEP),
             script:
                 "../scripts/prepare.py"

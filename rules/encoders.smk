@@ -51,6 +51,7 @@ rule pretrain:
         gpu=gpu,
     params:
         code=code("pretrain"),
+        own=own(lambda wildcards: FIND.encoders.pretraining_texts(wildcards.encoder)),
         checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/pretraining",
         device=DEVICE,
         deterministic=config["deterministic"],
@@ -61,8 +62,7 @@ rule pretrain:
 
 rule continue_encoder:
     input:
-        unpack(lambda wildcards: FIND.encoders.continuing_texts(wildcards.encoder)),
-        encoder=lambda wildcards: FIND.encoders.files(config["encoders"][wildcards.encoder]["from"]),
+        unpack(lambda wildcards: FIND.encoders.continued_from(wildcards.encoder)),
     output:
         f"{RESULTS}/encoders/{{encoder}}/config.json",
         f"{RESULTS}/encoders/{{encoder}}/model.safetensors",
@@ -81,6 +81,7 @@ rule continue_encoder:
         gpu=gpu,
     params:
         code=code("continue_encoder"),
+        own=own(lambda wildcards: FIND.encoders.continued_from(wildcards.encoder)),
         device=DEVICE,
         deterministic=config["deterministic"],
         encoder=lambda wildcards: {

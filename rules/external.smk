@@ -19,6 +19,7 @@ rule external_readout:
         runtime=30,
     params:
         code=lambda wildcards: code("external_readout", FIND.readings.given_module(wildcards)),
+        own=own(FIND.readings.given),
         readout=FIND.readings.given_params,
     script:
         "../scripts/external_readout.py"

@@ -21,6 +21,7 @@ rule fit_methods:
         gpu=gpu,
     params:
         code=lambda wildcards: code("fit_methods", *FIND.fits.modules(wildcards)),
+        own=own(FIND.fits.inputs, SENTENCE_PAIRS),
         fit=FIND.fits.params,
         device=DEVICE,
     script:

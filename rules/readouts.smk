@@ -41,6 +41,7 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
             gpu=gpu,
         params:
             code=code_of_readout(NAME),
+            own=own(FIND.readings.inputs(NAME)),
             readout=FIND.readings.params(NAME),
             checkpoints=f"{RESULTS}/checkpoints/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}",
             device=DEVICE,

@@ -26,6 +26,7 @@ rule score:
     params:
         code=lambda wildcards: code("score", *FIND.scores.modules(wildcards)),
         model=FIND.scores.model,
+        own=own(FIND.scores.inputs),
         jobs=FIND.scores.params,
     script:
         "../scripts/score.py"

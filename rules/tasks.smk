@@ -23,6 +23,7 @@ rule tokenise:
         runtime=60,
     params:
         code=lambda wildcards: code("tokenise", FIND.trainings.tokenising(wildcards)["module"]),
+        own=own(FIND.trainings.tokenised_files),
         tokenise=FIND.trainings.tokenising,
     script:
         "../scripts/tokenise.py"
@@ -58,6 +59,7 @@ for KIND, TASK in TASKS.items():
             gpu=gpu,
         params:
             code=lambda wildcards: code("finetune", *FIND.trainings.modules(wildcards)),
+            own=own(FIND.trainings.inputs, SENTENCE_PAIRS),
             training=FIND.trainings.params,
             checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}",
             device=DEVICE,

@@ -12,12 +12,16 @@ from pathlib import Path
 # Snakemake puts the folder of a script at the end of the path: an installed biasflow of another version would be taken.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from biasflow.base.provenance import checked, rule_log, write_provenance
+from biasflow.base.provenance import check_planned, checked, rule_log, write_provenance
 
 # A job begins with imports, whose objects (400,000 with a model) live until it ends. Searched for cycles after every
 # 700 new ones, and once more at the end, they took a third of a job's start.
 gc.set_threshold(20_000)
 atexit.register(gc.freeze)
+
+
+# Roles of inputs that rules declare `ancient`: they spare work or must be there first, and change nothing in a result.
+ASIDE = ("spares", "first", "tokens")
 
 
 @contextlib.contextmanager
@@ -36,16 +40,25 @@ def rule(smk) -> Iterator[dict]:
         sys.exit(f"biasflow: the rule's script lies in {smk.scriptdir}, but its modules in {here}; unset PYTHONPATH")
     with rule_log(smk.log[0], rule=smk.rule, since=float(os.environ.get("BIASFLOW_STARTED", "inf"))):
         inputs = checked(smk.input)
+        check_planned(inputs, smk.params.get("own", {}))
         yield facts
         write_provenance(
             smk.output,
             rule=smk.rule,
             inputs=inputs,
+            aside=_aside(smk.input, inputs),
             params=dict(smk.params.items()),
             config=smk.config,
             started=started,
             facts={"threads": _threads(smk.threads), **facts},
         )
+
+
+def _aside(named, inputs: Iterable[str]) -> list[str]:
+    """The input files that have a role of ASIDE, or lie in a folder that has one."""
+    roles = [getattr(named, role, ()) for role in ASIDE]
+    folders = [path for files in roles for path in ([files] if isinstance(files, str) else files)]
+    return [path for path in inputs if any(Path(path).is_relative_to(folder) for folder in folders)]
 
 
 def _threads(declared: int) -> int:

@@ -84,18 +84,21 @@ def write_provenance(
     params: Mapping,
     config: Mapping,
     started: float,
+    aside: Iterable[str] = (),
     facts: Mapping | None = None,
 ) -> None:
     """Write <output>.provenance.json beside every output of a rule.
 
     It holds the sha256 of all files that the output consists of, and of the inputs (`checked`), the resolved
     configuration, the rule's parameters, library versions, the git commit, when the job started (UTC), the wall time
-    in seconds, and `facts`: what the rule itself knows (device, seed, origin of a file)."""
+    in seconds, and `facts`: what the rule itself knows (device, seed, origin of a file). aside: the inputs on which the
+    result does not depend, such as tokens that a job would otherwise make itself."""
     record = {
         "rule": rule,
         "params": dict(params),
         "config": dict(config),
         "inputs": dict(inputs),
+        "aside": sorted(aside),
         "versions": versions(),
         "git": git_commit(),
         "started": datetime.fromtimestamp(started, UTC).isoformat(),
@@ -128,18 +131,39 @@ def checked(inputs: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _recorded(path: str) -> Mapping[str, str] | None:
-    """File -> sha256 as the record beside an output has it; None where there is no record of it.
+def check_planned(inputs: Mapping[str, str], planned: Mapping[str, str]) -> None:
+    """BiasflowError if an input (path -> sha256) has another content than when the run was planned, so that one table
+    would hold scores of both."""
+    for path, digest in planned.items():
+        if inputs[path] != digest:
+            raise BiasflowError(f"{path} was replaced or edited since the run began; run again, with one content")
 
-    One that came along when a folder was copied is that of another path."""
-    record = Path(f"{path}{RECORD}")
-    if not record.is_file():
+
+def _recorded(path: str) -> Mapping[str, str] | None:
+    """File -> sha256 as the record of an output has it; None where there is no record of it."""
+    record = read_record(path)
+    return None if record is None else record["sha256"]
+
+
+def read_record(path: str) -> dict | None:
+    """The record of an output; None where there is none. One that came along when a folder was copied is that of
+    another path. BiasflowError for one that is not whole."""
+    file = Path(f"{path}{RECORD}")
+    if not file.is_file():
         return None
     try:
-        found = json.loads(record.read_text(encoding="utf-8"))
-        return found["sha256"] if found["output"] == path else None
+        record = json.loads(file.read_text(encoding="utf-8"))
+        if not {"sha256", "inputs", "aside", "rule", "params"} <= set(record):
+            raise KeyError("sha256")
+        return record if record["output"] == path else None
     except (ValueError, KeyError, TypeError) as error:
-        raise BiasflowError(f"{record} does not say what {path} holds; delete {path} and run again") from error
+        raise BiasflowError(f"{file} does not say what {path} holds; delete {path} and run again") from error
+
+
+def record_with(file: str) -> dict | None:
+    """The record of the result that a file is, or is a part of; None for a file that no job made."""
+    records = map(read_record, (file, *map(str, Path(file).parents)))
+    return next((record for record in records if record is not None), None)
 
 
 def _contents(path: Path) -> list[Path]:

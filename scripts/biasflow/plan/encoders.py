@@ -48,6 +48,10 @@ class Encoders:
             return {"text": text}
         return {"text": text, "swapped": f"{text.removesuffix('.txt')}.swapped.txt"}
 
+    def continued_from(self, encoder: str) -> dict[str, object]:
+        """The files that an encoder is trained further from: those of the one that it starts from, and its texts."""
+        return {"encoder": self.files(self.config["encoders"][encoder]["from"]), **self.continuing_texts(encoder)}
+
     def texts(self, encoder: str) -> list[str]:
         """The texts that an encoder was trained on in this run, and those that it is continued from."""
         about = self.config["encoders"][encoder]
