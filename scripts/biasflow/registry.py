@@ -192,7 +192,8 @@ INSIDE, OUTSIDE, COST = "inside", "outside", "cost"
 
 @dataclass(frozen=True)
 class Measure:
-    """One column of the matrix. better: low, high or neutral (nearer to neutral); group: inside, outside, cost."""
+    """One column of the matrix. better: low, high or neutral (nearer to neutral); group: inside, outside, cost;
+    or_variants: those that a model may have in place of its variant."""
 
     label: str
     neutral: float
@@ -200,6 +201,7 @@ class Measure:
     group: str
     part: str = "-"
     variant: str = "-"
+    or_variants: tuple[str, ...] = ()
 
 
 def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
@@ -213,7 +215,7 @@ def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     }
 
 
-SENTENCE, FIRST_TOKEN, WORDS = "the sentence vector", "the first token", "words"
+SENTENCE, FIRST_TOKEN, WORDS, TOKENS = "the sentence vector", "the first token", "words", "all tokens"
 
 
 @dataclass(frozen=True)
@@ -274,7 +276,11 @@ METRICS = {
         "metrics.association",
         "vectors",
         "sentence_tests",
-        measures={"seat_effect_size": Measure("SEAT", 0, "neutral", INSIDE, variant="cls")},
+        measures={
+            "seat_effect_size": Measure(
+                "SEAT", 0, "neutral", INSIDE, variant="cls", or_variants=("mean", "first-piece")
+            )
+        },
         sees=FIRST_TOKEN,
     ),
     "ceat": Metric(

@@ -91,9 +91,10 @@ def sets_of_vectors(
         lacking = [word for word in words if word not in vectors or not len(vectors[word])]
         left = len(words) - len(lacking)
         if lacking and (missing == "error" or left < LEAST):
+            drop = ", or leave such words out (metrics.ceat.missing: drop)" if left >= LEAST else ""
             raise AbsentError(
                 f"CEAT: test {test.name}, set {role} ({getattr(test, role).category}): no occurrence of "
-                f"{', '.join(lacking)}; {left} of {len(words)} words are left: give more text"
+                f"{', '.join(lacking)}; {left} of {len(words)} words are left: give more text (metrics.ceat.text){drop}"
             )
         sets[role] = [vectors[word] for word in words if word not in lacking]
     return sets

@@ -8,6 +8,7 @@ matter here.
 Sources: Caliskan et al. (2017, WEAT), May et al. (2019, SEAT), Liang et al. (2020, sec. 4.2.2)."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,8 +20,9 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.metrics.bootstrap import interval, weighted_mean
 from biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
-from biasflow.readouts.files import METHOD, load_arrays
+from biasflow.readouts.files import METHOD, Axis, load_arrays
 
+OTHER = "other-pooling"  # part of the rows of a pooling that is not the encoder's own
 ALTERNATIVES = ("greater", "less", "two-sided")
 TIES = ("strict", "inclusive")
 EXACT_UP_TO, SAMPLES = 1_000_000, 100_000  # partitions that are all gone over; random ones where there are more
@@ -159,23 +161,34 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     high.
 
     kind: a key of READINGS; None: the one of the tests that were read, "weat" for words and "seat" for sentences.
-    Metrics <kind>_effect_size, _p_value, _partitions and _exact (1 or 0); variant: the pooling; n: target words; low,
-    high: of the effect size (`effect_interval`). Where partitions are drawn, all methods see the same ones, drawn once.
+    Metrics <kind>_effect_size, _p_value, _partitions and _exact (1 or 0); part: "-", or OTHER; variant: the pooling; n:
+    target words; low, high: of the effect size (`effect_interval`). Where partitions are drawn, all methods see the
+    same ones, drawn once.
     """
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
     check_choice("association test: kind", kind, READINGS)
-    n = read.arrays["X"].shape[1] + read.arrays["Y"].shape[1]
+    own = _rows_of(read.arrays, "", kind, read.axis).assign(variant=read.meta["pooling"])
+    others = [
+        _rows_of(read.arrays, f"{name}.", kind, read.axis).assign(variant=name, part=OTHER)
+        for name in read.meta.get("others", ())
+    ]
+    return pd.concat([own.assign(part="-"), *others], ignore_index=True)
+
+
+def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axis) -> pd.DataFrame:
+    """The rows of the four sets whose arrays' names have this prefix."""
+    sets = [arrays[f"{prefix}{role}"] for role in "XYAB"]
     rows = []
-    for i, method in enumerate(read.axis):
-        found = weat(*(read.arrays[role][i] for role in "XYAB"), **READINGS[kind])
+    for i, method in enumerate(axis):
+        found = weat(*(vectors[i] for vectors in sets), **READINGS[kind])
         values = {name: float(getattr(found, name)) for name in ("effect_size", "p_value", "partitions", "exact")}
         ends = {"effect_size": (found.low, found.high)}
         rows += [
             (*method, f"{kind}_{name}", value, *ends.get(name, (math.nan, math.nan))) for name, value in values.items()
         ]
     table = pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "low", "high"])
-    return table.assign(variant=read.meta["pooling"], n=n)
+    return table.assign(n=sets[0].shape[1] + sets[1].shape[1])
 
 
 def _vectors(**sets: ArrayLike) -> dict[str, np.ndarray]:

@@ -125,7 +125,8 @@ class EffectDraws:
 def score(path: str | Path) -> pd.DataFrame:
     """CEAT under every method, in all readings, from a file of `readouts.associations`.
 
-    Columns method, setting, metric (ceat_effect_size, ceat_p_two_sided, ceat_p_one_sided, ceat_tau_squared), variant
+    Columns method, setting, metric (ceat_effect_size, ceat_p_two_sided, ceat_p_one_sided, ceat_tau_squared; ceat_words,
+    how many words have contexts, of n that the test has), variant
     ("<order>-<variance>"), value (NaN where there is no answer), n (draws; 0 where there is no answer), low, high (of
     the effect size: `EffectDraws.intervals`). BiasflowError names a file that is no such readout."""
     read = load_arrays(path)
@@ -134,7 +135,8 @@ def score(path: str | Path) -> pd.DataFrame:
         ceat_rows(draw_effects(cosines, sizes)).assign(**dict(zip(METHOD, method, strict=True)))
         for method, cosines in zip(read.axis, read.arrays["cosines"], strict=True)
     ]
-    rows = pd.concat(tables, ignore_index=True)
+    words = pd.DataFrame(read.axis, columns=METHOD).assign(metric="words", variant="-", value=sum(sizes))
+    rows = pd.concat([*tables, words.assign(n=read.meta.get("words", sum(sizes)))], ignore_index=True)
     return rows.assign(metric="ceat_" + rows["metric"])
 
 

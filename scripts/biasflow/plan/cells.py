@@ -9,7 +9,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, blocks_of
 from biasflow.plan.configuration import check_planted_texts
 from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of
-from biasflow.plan.facts import Facts, depth, has_head, is_narrow, width
+from biasflow.plan.facts import Facts, depth, has_head, is_narrow, pooling, width
 from biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
 from biasflow.plan.methods import NONE, largest_rank, missing_layer, sources, unseen_setting
 from biasflow.plan.sources import EXTERNAL, given_files, is_external
@@ -40,7 +40,7 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     for block in blocks:
         for model in models_of(block):
             for metric in block.metrics:
-                for dataset in _datasets(config, block, model, metric):
+                for dataset in _datasets(config, facts, block, model, metric):
                     methods = [model.carried] if model.carried else block.methods
                     for method in methods:
                         key = (model, method, metric, dataset.label if dataset else block.task)
@@ -247,12 +247,13 @@ def _asked(config: Mapping, block: Block, model: Model) -> Asked:
     return Asked(config, model, _task(config, block), block.seeds, block.strategies)
 
 
-def _datasets(config: Mapping, block: Block, model: Model, metric: str) -> list[Dataset | None]:
+def _datasets(config: Mapping, facts: Facts, block: Block, model: Model, metric: str) -> list[Dataset | None]:
     """The datasets of a metric for a model; [None] where there is none, so that the cell says why."""
     datasets = datasets_of(metric, _task(config, block))
     if datasets is None or not _is_measured(config, model, metric):
         return [None]
-    found = datasets(_asked(config, block, model))
+    own = None if block.key.startswith("papers.") else pooling(config, facts, model.encoder)
+    found = datasets(replace(_asked(config, block, model), pooling=own))
     return [_limited(config, block, model, METRICS[metric].datasets, dataset) for dataset in found] or [None]
 
 

@@ -5,16 +5,19 @@ dataset that the configuration leaves to us fits the encoder: embedded stimuli f
 real ones for any other."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.corpora.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
 from biasflow.plan.jobs import Dataset, Files
 from biasflow.plan.paths import CORPORA, Paths, project_file
+from biasflow.plan.pooling import FIRST_TOKEN, POOLINGS
 from biasflow.plan.sources import PLANTED, is_planted, origin
 from biasflow.plan.tasks import Asked, TaskPlan, kind_of
-from biasflow.registry import METRICS, PACKAGE, TASKS
+from biasflow.registry import METRICS, PACKAGE, TASKS, TOKENS
 
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
 CHINESE_TEXT = "chinese-wikipedia"
@@ -91,12 +94,23 @@ def word_tests(asked: Asked) -> list[Dataset]:
 
 
 def sentence_tests(asked: Asked) -> list[Dataset]:
+    """The tests of sentences, by the encoder's own pooling, which the dataset's name has unless it is the first token,
+    and by the others of POOLINGS (a paper: by its own alone). BiasflowError, naming the key, for one not known."""
     options = asked.options["seat"]
     names = asked.chosen(options["tests"], (), SENTENCE_TESTS)
-    return [_test(name, "seat", sentence_pooling=options["pooling"]) for name in names]
+    own = options["pooling"] or asked.pooling or FIRST_TOKEN
+    if options["pooling"] is None and own not in POOLINGS:
+        raise BiasflowError(
+            f"config: key 'metrics.seat.pooling': the folder of encoders.{asked.encoder} pools by {own}, and SEAT "
+            f"knows {', '.join(POOLINGS)}; name one here"
+        )
+    others = [name for name in POOLINGS if name != own and asked.pooling]
+    suffix = f"-{own}" if asked.pooling and own != FIRST_TOKEN else ""
+    tests = [_test(name, "seat", sentence_pooling=own, others=others) for name in names]
+    return [replace(test, suffix=suffix, sees=TOKENS if own == "mean" else "") for test in tests]
 
 
-def _test(name: str, kind: str, **options: str) -> Dataset:
+def _test(name: str, kind: str, **options: object) -> Dataset:
     files = {} if name == PLANTED else {"test": (f"{CORPORA}/{DENSRAY_TESTS.get(name, name)}",)}
     return Dataset(name, files, options, {"kind": kind})
 

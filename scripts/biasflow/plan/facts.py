@@ -7,6 +7,7 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
 from biasflow.encoders.stored import WEIGHTS, check_stored
+from biasflow.plan.pooling import FIRST_TOKEN, own_pooling
 from biasflow.plan.sources import given_files, is_external, local_folder, origin
 from biasflow.plan.tasks import TaskPlan
 
@@ -25,18 +26,20 @@ _HELD = {
 @dataclass(frozen=True)
 class Facts:
     """architectures: local encoder -> its config.json; missing: encoder -> why it, or the local one that it continues,
-    cannot be had; absent: file of a task's data -> why it cannot be had."""
+    cannot be had; absent: file of a task's data -> why it cannot be had; poolings: local encoder -> what stands for a
+    sentence, as its folder says."""
 
     architectures: Mapping[str, Mapping] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
+    poolings: Mapping[str, str] = field(default_factory=dict)
 
 
 def gather(config: Mapping) -> Facts:
     """Read the config.json of every local encoder, check what its folder says of itself (encoders.stored), and look for
     the files of external ones and for the data of tasks. BiasflowError for an encoder that is absent and not optional,
     refused, or continued from one without a masked-LM head, and for files that are named, but not there."""
-    architectures, missing = {}, {}
+    architectures, missing, poolings = {}, {}, {}
     for name, encoder in config["encoders"].items():
         if is_external(config, name):
             _check_given(name, encoder)
@@ -46,6 +49,7 @@ def gather(config: Mapping) -> Facts:
         reason = _why_not(encoder, folder)
         if reason is None:
             architectures[name] = _architecture(name, folder)
+            poolings[name] = own_pooling(folder)
         elif encoder["optional"]:
             missing[name] = f"encoders.{name}.path: {reason}"
         else:
@@ -62,7 +66,7 @@ def gather(config: Mapping) -> Facts:
     tasks = (TaskPlan(config, name) for name in config["tasks"])
     steps = ((task, step, step.absent(task)) for task in tasks for step in task.kind.steps)
     absent = {task.file(name): reason for task, step, reason in steps if reason for name in step.outputs.values()}
-    return Facts(architectures, missing, absent)
+    return Facts(architectures, missing, absent, poolings)
 
 
 def _check_given(name: str, encoder: Mapping) -> None:
@@ -121,6 +125,11 @@ def depth(config: Mapping, facts: Facts, encoder: str) -> int | None:
         return depth(config, facts, about["from"])
     known = facts.architectures.get(encoder, {})
     return known.get("num_hidden_layers", known.get("n_layers"))
+
+
+def pooling(config: Mapping, facts: Facts, encoder: str) -> str:
+    """What stands for a sentence in an encoder, by its folder or that of the encoder which it continues."""
+    return facts.poolings.get(origin(config, encoder), FIRST_TOKEN)
 
 
 def is_narrow(config: Mapping, facts: Facts, encoder: str) -> bool:

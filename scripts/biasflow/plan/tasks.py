@@ -127,13 +127,16 @@ class Kind:
 
 @dataclass(frozen=True)
 class Asked:
-    """For whom datasets are looked up: a model, and the task whose data it is read on; seeds, strategies: a block's."""
+    """For whom datasets are looked up: a model, and the task whose data it is read on; seeds, strategies: a block's.
+
+    pooling: what stands for a sentence in the encoder, by its folder; None for a paper, which says it itself."""
 
     config: Mapping
     model: Model
     task: TaskPlan | None = None
     seeds: Sequence[int] = ()
     strategies: Sequence[str] = ()
+    pooling: str | None = None
 
     @property
     def encoder(self) -> str:

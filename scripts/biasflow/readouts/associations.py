@@ -1,7 +1,8 @@
 """The readout `associations`: cosines of words in drawn contexts, under every method (the contextualised association
 test, CEAT).
 
-File: array "cosines" [methods, draws, |X| + |Y|, |A| + |B|], float32; meta: sizes (of X, Y, A and B), test."""
+File: array "cosines" [methods, draws, |X| + |Y|, |A| + |B|], float32; meta: sizes (of X, Y, A and B: the words
+that have contexts), test, words (how many the test has)."""
 
 import tempfile
 from pathlib import Path
@@ -45,5 +46,5 @@ def read(source: Source, output: Path, *, draws: int, seed: int, missing: str, l
             for found, own in zip(cosines, vectors, strict=True):
                 sets = {role: [own[rows] for rows in words] for role, words in rows_of.items()}
                 found[:] = drawn_cosines(**sets, draws=draws, seed=seed)
-            meta |= {"sizes": sizes, "test": test.name}
+            meta |= {"sizes": sizes, "test": test.name, "words": len(words_of([test]))}
     return {**facts, **meta, "contexts": len(contexts)}

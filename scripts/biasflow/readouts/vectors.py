@@ -22,18 +22,24 @@ Pooling = Literal["cls", "mean", "first-piece", "target"]
 POOLINGS = get_args(Pooling)
 
 
-def read(source: Source, output: Path, *, sentence_pooling: Pooling = "cls") -> dict[str, object]:
+def read(
+    source: Source, output: Path, *, sentence_pooling: Pooling = "cls", others: Sequence[Pooling] = ()
+) -> dict[str, object]:
     """The vectors of the four sets of an association test: arrays X, Y, A, B [methods, n, d], float32.
 
     The test is `source.dataset`, its file (the planted one has none) the data "test". Words are put into paper A's
-    templates and a word's vector is the mean of its pieces; sentences are as they are, with `sentence_pooling`. In the
-    file's meta: kind ("weat" for words, "seat" for sentences), pooling."""
+    templates and a word's vector is the mean of its pieces; sentences are as they are, with `sentence_pooling` and, in
+    arrays such as mean.X, with each of `others`. In the file's meta: kind ("weat" for words, "seat" for sentences),
+    pooling, others."""
     (path,) = source.data.get("test", (None,))
     test, of_words = read_test(source.dataset, path)
     pooling = "target" if of_words else sentence_pooling
     reader = open_reader(source, "none").reaching(words=of_words)
     vectors = embed_test(reader, test, pooling=pooling)
-    save_arrays(output, vectors, reader.axis, kind="weat" if of_words else "seat", pooling=pooling)
+    others = [] if of_words else list(others)
+    for other in others:
+        vectors |= {f"{other}.{role}": array for role, array in embed_test(reader, test, pooling=other).items()}
+    save_arrays(output, vectors, reader.axis, kind="weat" if of_words else "seat", pooling=pooling, others=others)
     return reader.facts()
 
 

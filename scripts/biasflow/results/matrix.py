@@ -58,7 +58,7 @@ def by_rows() -> dict[tuple[str, str, str], Measure]:
             raise BiasflowError(
                 f"registry: the measure {name!r} of the metric {family!r} differs from another metric's; rename one"
             )
-        found[name, measure.part, measure.variant] = measure
+        found |= {(name, measure.part, variant): measure for variant in (measure.variant, *measure.or_variants)}
     return found
 
 

@@ -17,6 +17,7 @@ from biasflow.planted.world import load_world
 from biasflow.readouts import likelihoods, losses, masked_words, next_sentence, sentence_vectors, vectors
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
+from biasflow.results.matrix import matrix
 from biasflow.results.scores import tidy
 from tests.unit.readouts.conftest import OCCUPATIONS, ORDINARY, WORDS, fitted, save_model
 
@@ -235,3 +236,21 @@ def test_settings_that_reach_no_word_are_named_and_what_follows_the_words_is_lef
     assert np.array_equal(found, read("before", tmp_path / "before.safetensors"))
     with pytest.raises(BiasflowError, match="layer-12 0,1,0"):
         read("dawkins2024", paths["layer-12 0,1,0"])
+
+
+def test_both_poolings_of_a_sentence_are_scored_and_the_matrix_shows_the_encoders_own(source, tmp_path):
+    sentences = source("mine", test="sentences.json")
+    expected = {}
+    for pooling in ("cls", "mean"):
+        vectors.read(sentences, tmp_path / pooling, sentence_pooling=pooling)
+        expected[pooling] = association.score(tmp_path / pooling)["value"].tolist()
+    vectors.read(sentences, tmp_path / "both", sentence_pooling="mean", others=["cls"])
+    both = association.score(tmp_path / "both")
+    for pooling, part in (("mean", "-"), ("cls", association.OTHER)):
+        assert both.loc[(both["variant"] == pooling) & (both["part"] == part), "value"].tolist() == expected[pooling]
+    scores = tidy(both, **MODEL)
+    cell = dict.fromkeys(["task", "strategy", "seed"], "-") | {"method": "none", "metric": "seat", "reason": ""}
+    plan = pd.DataFrame([{**MODEL, **cell, "status": "run"}])
+    shown = matrix(scores, plan).set_index(["method", "setting"])["value"]
+    own = scores[(scores["metric"] == "seat_effect_size") & (scores["variant"] == "mean")]
+    assert shown.to_dict() == own.set_index(["method", "setting"])["value"].to_dict()

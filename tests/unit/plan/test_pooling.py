@@ -1,0 +1,85 @@
+"""What stands for a sentence: as the encoder's folder says it, both ways in scores, and never two in one column."""
+
+import json
+
+import pytest
+
+from biasflow.base.errors import BiasflowError
+from biasflow.plan.cells import plan
+from biasflow.plan.configuration import resolve
+from biasflow.plan.facts import Facts, gather
+from biasflow.plan.pooling import FILE, own_pooling
+from tests.unit.plan.configs import BERT, SCHEMA, asking, changed
+
+OLD = {"word_embedding_dimension": 384, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
+NEW = {"embedding_dimension": 384, "pooling_mode": "mean", "include_prompt": True}
+SEAT = {"encoders": ["real"], "methods": ["none"], "metrics": ["seat"]}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """An encoder's folder, whose pooling is as given."""
+
+    def made(about=None):
+        (tmp_path / "config.json").write_text(json.dumps({**BERT, "model_type": "bert"}))
+        (tmp_path / "model.safetensors").touch()
+        (tmp_path / "vocab.txt").touch()
+        if about is not None:
+            (tmp_path / FILE).parent.mkdir(exist_ok=True)
+            (tmp_path / FILE).write_text(json.dumps(about))
+        return tmp_path
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("about", "pooling"),
+    [
+        (None, "cls"),
+        (OLD, "mean"),
+        (NEW, "mean"),
+        ({"pooling_mode_cls_token": True}, "cls"),
+        ({"pooling_mode_cls_token": True, "pooling_mode_max_tokens": True}, "cls+max_tokens"),
+    ],
+)
+def test_a_folder_says_what_stands_for_a_sentence(folder, about, pooling):
+    assert own_pooling(folder(about)) == pooling
+
+
+def test_a_folder_that_says_nothing_in_it_is_named(folder):
+    with pytest.raises(BiasflowError, match="1_Pooling"):
+        own_pooling(folder({"pooling_mode_mean_tokens": False}))
+
+
+def seat_of(pooling, *changes):
+    """The readings of SEAT of an encoder of that pooling, by the name of the dataset."""
+    config = resolve(asking(SEAT, ("metrics.seat.tests", ["sent-weat6"]), *changes), SCHEMA)
+    found = plan(config, Facts({"real": BERT}, poolings={"real": pooling}))
+    return {cell.dataset for cell in found.cells}, [reading.dataset.options for reading in found.readings.values()]
+
+
+def test_seat_takes_the_encoders_own_pooling_and_the_other_beside_it():
+    cls, mean = {"sentence_pooling": "cls", "others": ["mean"]}, {"sentence_pooling": "mean", "others": ["cls"]}
+    assert seat_of("cls") == ({"sent-weat6"}, [cls])
+    assert seat_of("mean") == ({"sent-weat6-mean"}, [mean])
+    assert seat_of("mean", ("metrics.seat.pooling", "cls")) == ({"sent-weat6"}, [cls])
+
+
+def test_a_pooling_that_seat_does_not_know_ends_the_plan_with_the_key():
+    with pytest.raises(BiasflowError, match=r"metrics\.seat\.pooling.*encoders\.real pools by max_tokens"):
+        seat_of("max_tokens")
+    assert seat_of("max_tokens", ("metrics.seat.pooling", "mean"))[0] == {"sent-weat6-mean"}
+
+
+def test_a_paper_says_its_pooling_itself():
+    config = resolve(changed(("papers.liang2020", {"encoders": ["real"]}), ("ask", {})), SCHEMA)
+    found = plan(config, Facts({"real": BERT}, poolings={"real": "mean"}))
+    seat = [score.dataset for scores in found.scored.values() for score in scores if score.metric == "seat"]
+    assert seat and all(each.options == {"sentence_pooling": "cls", "others": []} for each in seat)
+    assert not any(each.suffix for each in seat)
+
+
+def test_the_facts_of_a_run_hold_it(folder, monkeypatch):
+    monkeypatch.setattr("biasflow.plan.facts.check_stored", lambda folder: None)
+    config = resolve(asking(SEAT, ("encoders.real.path", str(folder(OLD)))), SCHEMA)
+    assert gather(config).poolings == {"real": "mean"}
