@@ -30,7 +30,7 @@ from biasflow.plan.external import files_read
 from biasflow.plan.facts import is_narrow
 from biasflow.plan.items import items_of
 from biasflow.plan.own_files import Digests, own_files
-from biasflow.plan.paths import CORPORA, Paths, project_file, project_folder
+from biasflow.plan.paths import CORPORA, Paths, package_file, package_folder
 from biasflow.plan.prepared import prepared
 from biasflow.plan.sources import is_external
 from biasflow.plan.tasks import kind_of, plan_module
@@ -122,7 +122,7 @@ def memory(megabytes):
     return lambda wildcards, attempt: megabytes * attempt
 
 
-SENTENCE_PAIRS = config["fitting"]["sentence_pairs"] or project_file("config/sentence_pairs.yaml")
+SENTENCE_PAIRS = config["fitting"]["sentence_pairs"] or package_file("data/sentence_pairs.yaml")
 
 
 wildcard_constraints:

@@ -7,8 +7,8 @@ if LEDGER_OF:
     rule paper_ledger:
         input:
             **FIND.ledger_inputs(LEDGER_OF),
-            printed=[file for name in LEDGER_OF for file in project_folder(f"scripts/biasflow/papers/{name}/published")],
-            text=[project_file(f"scripts/biasflow/papers/{name}/paper.yaml") for name in LEDGER_OF],
+            printed=[file for name in LEDGER_OF for file in package_folder(f"papers/{name}/published")],
+            text=[package_file(f"papers/{name}/paper.yaml") for name in LEDGER_OF],
         output:
             tables=[f"{RESULTS}/tables/{name}.{kind}" for name in LEDGER for kind in ("csv", "tex")],
             pages=[

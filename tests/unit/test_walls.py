@@ -71,7 +71,7 @@ def test_data_of_the_project_are_inputs_of_what_reads_them():
     reached = closure(ROOT / "scripts/ceat_contexts.py") | closure(ROOT / "scripts/stimuli_swapped.py")
     reached |= closure(PACKAGE / "text/scrub.py")
     names = {"planted/items.csv", "gender/names.csv", "scrubbing.csv", "ceat_words.csv"}
-    assert {f"config/{name}" for name in names} <= reached
+    assert {f"scripts/biasflow/data/{name}" for name in names} <= reached
 
 
 def test_encoders_reach_no_method():

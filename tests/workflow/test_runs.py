@@ -152,7 +152,7 @@ def test_a_run_is_a_crate_with_an_action_for_every_job(run):
 
 def test_a_second_run_has_nothing_to_do_and_touching_files_changes_nothing(run):
     assert run.jobs() == {}
-    for pattern in ("scripts/**/*.py", "config/**/*.csv", "rules/*.smk"):
+    for pattern in ("scripts/**/*.py", "scripts/**/*.csv", "rules/*.smk"):
         for path in run.folder.glob(pattern):
             path.touch()
     assert run.jobs() == {}

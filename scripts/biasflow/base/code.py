@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = "scripts"  # of the project, in which its modules lie
-OURS = ("biasflow", "_rule")
+PACKAGE = "biasflow"
+OURS = (PACKAGE, "_rule")
 
 
 def code_files(script: str | Path, root: str | Path) -> list[Path]:
@@ -54,7 +55,7 @@ def _reached(path: Path, root: Path) -> tuple[Path, ...]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "shipped":
-            named = root / ast.literal_eval(node.args[0])
+            named = root.joinpath(FOLDER, PACKAGE, ast.literal_eval(node.args[0]))
             data += named.iterdir() if named.is_dir() else [named]
     return tuple([file for name in names for file in _files(name, root)] + data)
 

@@ -1,11 +1,12 @@
-"""Word lists and the like that come with the project. Who reads one through `shipped` is run again when it changes:
+"""Word lists and the like that come with the package. Who reads one through `shipped` is run again when it changes:
 `base.code` finds these calls."""
 
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+PACKAGE = Path(__file__).resolve().parents[1]
+ROOT = PACKAGE.parents[1]  # of a checkout
 
 
 def shipped(path: str) -> Path:
-    """A file or folder of the project, by its path from the project's root; to be called with a plain string."""
-    return ROOT / path
+    """A file or folder of the package, by its path in the package; to be called with a plain string."""
+    return PACKAGE / path

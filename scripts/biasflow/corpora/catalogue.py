@@ -1,4 +1,4 @@
-"""The catalogue of external files (config/corpora.yaml), checked against its schema."""
+"""The catalogue of external files (biasflow/data/corpora.yaml), checked against its schema."""
 
 import os
 from collections.abc import Mapping
@@ -9,8 +9,9 @@ import jsonschema
 import yaml
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.shipped import shipped
 
-CONFIG = Path(__file__).parents[3] / "config"
+CATALOGUE, SCHEMA = shipped("data/corpora.yaml"), shipped("data/corpora.schema.yaml")
 MANIFEST = "MANIFEST.tsv"  # of a mirror: its files with size and sha256
 
 
@@ -55,7 +56,9 @@ class Catalogue:
     def entry(self, name: str) -> Entry:
         """The file of that name; BiasflowError with the known names when there is none."""
         if name not in self.files:
-            raise BiasflowError(f"{name}: no such file in config/corpora.yaml; it names {', '.join(self.files)}.")
+            raise BiasflowError(
+                f"{name}: no such file in biasflow/data/corpora.yaml; it names {', '.join(self.files)}."
+            )
         return self.files[name]
 
     def known_files(self, id: str, revision: str) -> Mapping[str, str]:
@@ -64,13 +67,13 @@ class Catalogue:
         return encoder.sha256 if encoder is not None and encoder.revision == revision else {}
 
 
-def read_catalogue(path: str | Path = CONFIG / "corpora.yaml") -> Catalogue:
+def read_catalogue(path: str | Path = CATALOGUE) -> Catalogue:
     """Read and check the catalogue; BiasflowError names the file and the key that is wrong."""
     try:
         data = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise BiasflowError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
-    schema = (CONFIG / "schema" / "corpora.schema.yaml").read_text(encoding="utf-8")
+    schema = SCHEMA.read_text(encoding="utf-8")
     validator = jsonschema.Draft202012Validator(yaml.load(schema, Loader=yaml.CSafeLoader))
     error = jsonschema.exceptions.best_match(validator.iter_errors(data))
     if error is not None:

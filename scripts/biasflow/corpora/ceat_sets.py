@@ -16,7 +16,7 @@ from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
 from biasflow.planted.association import PLANTED, planted_test
 
-WORDS = shipped("config/ceat_words.csv")
+WORDS = shipped("data/ceat_words.csv")
 COLUMNS = ("test", "role", "set_name", "word")
 LEAST = 2  # words of a set: one alone has no spread
 

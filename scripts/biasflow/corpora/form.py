@@ -30,7 +30,7 @@ def check_form(path: str | Path, *, parquet: bool, columns: Collection[str], row
     lacking = [name for name in columns if name not in found.attrs["columns"]]
     if lacking:
         raise BiasflowError(
-            f"{path}: no column {', '.join(lacking)}; config/corpora.yaml expects {', '.join(columns)}."
+            f"{path}: no column {', '.join(lacking)}; biasflow/data/corpora.yaml expects {', '.join(columns)}."
         )
     if rows is not None and len(found) != rows:
-        raise BiasflowError(f"{path}: {len(found)} rows, where config/corpora.yaml expects {rows}.")
+        raise BiasflowError(f"{path}: {len(found)} rows, where biasflow/data/corpora.yaml expects {rows}.")

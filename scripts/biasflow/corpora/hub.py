@@ -44,7 +44,7 @@ def download_encoder(
 ) -> HubOrigin:
     """Put an encoder of the hub into `folder`: config, tokenizer and safetensors weights, nothing else.
 
-    revision: full commit hash. known: sha256 by file name (config/corpora.yaml). The other files must be of their form,
+    revision: full commit hash. known: sha256 by file name (data/corpora.yaml). The other files must be of their form,
     large ones have the sha256 that the hub states, and the lock file guards all of them. The hub's own cache (HF_HOME)
     is used and filled, so a complete cache works with HF_HUB_OFFLINE=1.
     BiasflowError in one line: no network, unknown id or revision, no safetensors weights, an altered file."""

@@ -1,6 +1,6 @@
 """The share of women in a profession by US labour statistics, for the professions of Bias in Bios.
 
-config/labour_statistics.csv holds the shares of one year and one table of the Bureau of Labor Statistics, and which of
+data/labour_statistics.csv holds the shares of one year and one table of the Bureau of Labor Statistics, and which of
 its occupations stands for which profession. Orgad et al. (2022, appendix, figure 7) leave out 6 of the 28 professions
 without saying which; left out here are those whose occupation is too small for a share to be published, and those
 that are a small part of a far wider occupation: also 6.

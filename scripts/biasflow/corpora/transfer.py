@@ -169,7 +169,9 @@ def _blocks(response: requests.Response, limits: Limits) -> Iterator[bytes]:
 
 
 def _too_large(entry: Entry, came: str, most: int) -> BiasflowError:
-    known = "its size in config/corpora.yaml" if entry.bytes else "the most that is taken of a file of unknown size"
+    known = (
+        "its size in biasflow/data/corpora.yaml" if entry.bytes else "the most that is taken of a file of unknown size"
+    )
     return BiasflowError(f"{entry.name}: {entry.url}: {came} than {most}, {known}. Nothing was kept.")
 
 

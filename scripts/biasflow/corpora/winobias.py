@@ -17,7 +17,7 @@ from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.conll import Document, Span, read_conll
 
-PROFESSIONS = shipped("config/winobias_professions.csv")
+PROFESSIONS = shipped("data/winobias_professions.csv")
 STEREOTYPES = ("M", "F")
 COLUMNS = ("profession", "share_of_women", "stereotype")
 ARTICLES = ("the", "a", "an")

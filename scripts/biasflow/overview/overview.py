@@ -13,7 +13,7 @@ from biasflow.overview.contents import Contents
 from biasflow.overview.tradeoff import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
 from biasflow.results.page import ASSETS
 
-PAGE = shipped("scripts/biasflow/overview/page")
+PAGE = shipped("overview/page")
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader([PAGE, ASSETS]),
     autoescape=True,

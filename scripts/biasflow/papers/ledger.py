@@ -19,7 +19,7 @@ from biasflow.papers.published import printed_numbers
 from biasflow.results.rounding import Range, around, rounded
 from biasflow.results.tables import PUBLISHED
 
-CAPTIONS = shipped("scripts/biasflow/papers/ledger.yaml")
+CAPTIONS = shipped("papers/ledger.yaml")
 REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN = "reproduced", "off", "not comparable", "not run"
 STATUSES = (REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN)
 AGREES, DISAGREES = "agrees", "disagrees"  # how what an audit says of a number begins

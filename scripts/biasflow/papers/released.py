@@ -7,7 +7,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.results.scores import KEYS
 
-ERRORS = shipped("scripts/biasflow/papers/released_errors.yaml")
+ERRORS = shipped("papers/released_errors.yaml")
 _TEXT = ("of", "error", "where", "here")
 _READINGS = ("metric", "released", "variant")
 _OTHER_KEYS = [key for key in KEYS if key != "variant"]

@@ -9,7 +9,7 @@ import yaml
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
-from biasflow.base.shipped import ROOT
+from biasflow.base.shipped import shipped
 from biasflow.corpora.densray_sets import OCCUPATIONS
 from biasflow.plan.datasets import TEXTS
 from biasflow.plan.limits import check_limits, spread_limit
@@ -25,9 +25,9 @@ MERGE = "tag:yaml.org,2002:merge"  # the key <<, which may stand more than once
 
 
 def load_schema() -> dict:
-    """The JSON Schema (draft 2020-12) of configurations: config/schema/config.schema.yaml, and the schema.yaml of every
+    """The JSON Schema (draft 2020-12) of configurations: plan/schema.yaml, and the schema.yaml of every
     kind of task, whose definitions may be referred to anywhere."""
-    schema = _read(ROOT / "config/schema/config.schema.yaml")
+    schema = _read(shipped("plan/schema.yaml"))
     definitions, task = schema["$defs"], {"required": ["kind"], "properties": {"kind": {"enum": list(TASKS)}}}
     definitions["task"] = {"type": "object", **task, "allOf": []}
     for kind, entry in TASKS.items():

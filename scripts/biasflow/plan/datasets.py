@@ -13,7 +13,7 @@ from biasflow.corpora.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATI
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
 from biasflow.plan.jobs import Dataset, Files
-from biasflow.plan.paths import CORPORA, Paths, project_file
+from biasflow.plan.paths import CORPORA, Paths, package_file
 from biasflow.plan.pooling import FIRST_TOKEN, POOLINGS
 from biasflow.plan.sources import PLANTED, is_planted, origin
 from biasflow.plan.tasks import Asked, TaskPlan, kind_of
@@ -32,7 +32,7 @@ SENTENCE_TESTS = ("sent-weat6", "sent-weat6b", "sent-weat7", "sent-weat7b", "sen
 SENTENCES_OF_PAGE = 40
 GEST = ("gest",)  # with the authors' corrections; the paper's own sentences are "gest-paper"
 CONTEXTS = ("n", "cap_per_word", "max_length", "batch_size")
-CEAT_WORDS = project_file("config/ceat_words.csv")
+CEAT_WORDS = package_file("data/ceat_words.csv")
 
 
 def text_file(config: Mapping, encoder: str, text: str | None, *, held_out: bool = False, running: bool = False) -> str:

@@ -35,7 +35,7 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
     `format` which keys name one); for a small list of one's own that cannot be used; and for a key of `files` that is
     no external file: the path beside it would never be looked at."""
     for name in config["files"]:
-        require(name, catalogue.files, f"files.{name}", "files of config/corpora.yaml")
+        require(name, catalogue.files, f"files.{name}", "files of biasflow/data/corpora.yaml")
     if found := fault(config, schema, formats=_formats(catalogue)):
         raise BiasflowError(f"config: {found}")
     for name, one in config["metrics"]["occtmp"]["own"].items():

@@ -3,21 +3,21 @@
 import os
 from dataclasses import dataclass
 
-from biasflow.base.shipped import ROOT
+from biasflow.base.shipped import PACKAGE
 
 CORPORA = "results/corpora"  # external files: shared by all runs
 PRETRAINED = "pretrained"
 DATA_FOLDERS = ("texts", "stimuli", "contexts")  # beside those of tasks, which have their names
 
 
-def project_file(path: str) -> str:
-    """A file of the project (config/...), wherever Snakemake was started."""
-    return os.path.relpath(ROOT / path)
+def package_file(path: str) -> str:
+    """A file that comes with the package, by its path in the package, from wherever Snakemake was started."""
+    return os.path.relpath(PACKAGE / path)
 
 
-def project_folder(path: str) -> list[str]:
-    """The files of a folder of the project; none if there is no such folder."""
-    return sorted(project_file(file) for file in (ROOT / path).glob("*"))
+def package_folder(path: str) -> list[str]:
+    """The files of a folder of the package; an empty list if there is no such folder."""
+    return sorted(package_file(file) for file in (PACKAGE / path).glob("*"))
 
 
 @dataclass(frozen=True)

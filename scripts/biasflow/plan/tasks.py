@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.blocks import Block
 from biasflow.plan.jobs import Dataset, Files, Model
-from biasflow.plan.paths import CORPORA, Paths, project_folder
+from biasflow.plan.paths import CORPORA, Paths, package_folder
 from biasflow.plan.sources import is_planted
 from biasflow.registry import PACKAGE, TASKS, module_of
 
 Options = Mapping[str, object]
-WORLD = {"world": project_folder("config/planted")}  # sources of what is made of the embedded world
+WORLD = {"world": package_folder("data/planted")}  # sources of what is made of the embedded world
 
 
 @dataclass(frozen=True)

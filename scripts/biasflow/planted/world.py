@@ -13,7 +13,7 @@ from biasflow.base.shipped import shipped
 from biasflow.planted.frames import Theme, load_themes
 from biasflow.text.articles import article as article  # by spelling: the word data holds no exception
 
-FOLDER = shipped("config/planted")
+FOLDER = shipped("data/planted")
 OCCUPATIONS = "work"  # the theme of items.csv that holds the occupations
 DETERMINERS = {"kin": ("my", "our"), "noun": ("the",), "name": ("",), "pronoun": ("",)}
 KINDS = {"name": 0.2, "kin": 0.25, "noun": 0.27, "title": 0.08, "pronoun": 0.2}  # how often a person is named by each

@@ -10,7 +10,7 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 
-DEFAULT_FOLDER = shipped("config/gender")
+DEFAULT_FOLDER = shipped("data/gender")
 
 COLUMNS = {
     "words.csv": ("masculine", "feminine", "direction", "when"),
@@ -100,7 +100,7 @@ class Lexicon:
 
 @functools.cache
 def default_lexicon() -> Lexicon:
-    """The project's own lexicon (config/gender), read once."""
+    """The project's own lexicon (biasflow/data/gender), read once."""
     return load_lexicon(DEFAULT_FOLDER)
 
 

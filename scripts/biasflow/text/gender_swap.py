@@ -1,7 +1,7 @@
 """Swap the gender of English sentences: she -> he, her -> his or him, stepmother -> stepfather, Jessica -> Jacob.
 
 What is swapped: pronouns, words for women and men, kinship, titles, ranks, callings, first names, from the lexicon in
-config/gender. What stays: words for a trait (masculine, girly, effeminate), since a sentence about a person is swapped
+data/gender. What stays: words for a trait (masculine, girly, effeminate), since a sentence about a person is swapped
 by swapping the person; set phrases and well-known people (mother tongue, George Washington); names of both genders
 (Jordan, Casey); a surname after a title or a first name; a name in lower case. Everything between the words, and the
 case of each word, is kept byte for byte. Names are paired one to one, so a name has the same partner everywhere.
@@ -59,7 +59,7 @@ def swap_gender(sentence: str, lexicon: Lexicon | None = None) -> str:
     inside a sentence, or at its start before a verb (Mark is, but not: Mark my words). Swapping twice gives the
     sentence back where each word in it has one counterpart (direction `both` in words.csv).
 
-    lexicon: one of your own, from load_lexicon; default: config/gender.
+    lexicon: one of your own, from load_lexicon; default: biasflow/data/gender.
     """
     return _swap(sentence, lexicon or default_lexicon(), frozenset())
 

@@ -19,7 +19,7 @@ FORMS = ("the", "a")
 VERBS = ("commerce", "interaction", "driving", "eating")
 OBJECTS = ("clothes", "farm-animals", "food", "furniture", "household", "vehicles")
 PEOPLE = ("person-hyponyms", "rulers")
-# The names of the word lists; in config/corpora.yaml they are called dev2020-<name>.
+# The names of the word lists; in biasflow/data/corpora.yaml they are called dev2020-<name>.
 LISTS = ("occupations", *(f"{kind}-verbs" for kind in VERBS), *OBJECTS, *PEOPLE)
 PLURALS = frozenset({"headphones"})  # the only object of the released lists that takes no article
 

@@ -19,7 +19,7 @@ Terms = Literal["released", "pronouns", "gendered"]
 TERMS = ("released", "pronouns", "gendered")
 BLANK = "_"
 NOTHING = "(?!)"  # an expression that nothing matches
-WORDS = shipped("config/scrubbing.csv")
+WORDS = shipped("data/scrubbing.csv")
 KINDS = ("relation", "person", "alone", "lower", "title")
 RELEASED = re.compile(r"\b(?:[Hh](?:e|er|ers|erself|im|imself|is)|[Ss]he|(?i:mr|mrs|ms))\b")
 PRONOUNS = re.compile(r"\b(?:s?he|her|hers|herself|him|himself|his|mr|mrs|ms)\b", re.IGNORECASE)
@@ -43,9 +43,9 @@ def scrub(text: str, names: Sequence[str] = (), *, terms: Terms = "pronouns") ->
            case: the expression of the released crawler (De-Arteaga et al. 2019), which Orgad, Goldfarb-Tarrant &
            Belinkov (2022) use. It leaves SHe and HE, Miss, Sir and Dame, and nouns, although the paper's section 2.2
            says otherwise: "husband" is still there to head its table 9.
-           "pronouns": the same in any case, and the titles of config/scrubbing.csv (Miss, Sir, Dame) before a capital
+           "pronouns": the same in any case, and the titles of data/scrubbing.csv (Miss, Sir, Dame) before a capital
            or a "_".
-           "gendered": these, and the nouns of config/scrubbing.csv: spouses and kin, nouns for a person that tell the
+           "gendered": these, and the nouns of data/scrubbing.csv: spouses and kin, nouns for a person that tell the
            gender; king and queen in lower case only, since King is a name. Words that in a biography are rather a field
            or a degree are not in the list (maternity, bachelor).
 
@@ -91,7 +91,7 @@ def gendered_nouns(path: str | Path = WORDS) -> GenderedNouns:
     kind: relation (somebody of the person's family), person (tells the person's own gender), alone (tells it, but has
     no counterpart: midwife), lower (counts in lower case only, being a name with a capital) or title (counts with a
     capital, before another one or "_"). BiasflowError names the word that has another kind, is given twice, or, but
-    for "alone", is not known as gendered to the lexicon of config/gender."""
+    for "alone", is not known as gendered to the lexicon of biasflow/data/gender."""
     table = read_text_csv(path)
     if list(table.columns) != ["word", "kind"] or table.empty:
         raise BiasflowError(f"{path}: the columns must be word, kind, and there must be words.")
@@ -100,7 +100,7 @@ def gendered_nouns(path: str | Path = WORDS) -> GenderedNouns:
         if kind not in KINDS:
             raise BiasflowError(f"{path}: row {row}: kind {kind!r} of '{word}' is none of {', '.join(KINDS)}.")
         if kind != "alone" and (word not in heads or not heads[word].entries):
-            raise BiasflowError(f"{path}: row {row}: '{word}' is no gendered word of config/gender/words.csv.")
+            raise BiasflowError(f"{path}: row {row}: '{word}' is no gendered word of biasflow/data/gender/words.csv.")
     twice = table["word"][table["word"].duplicated()]
     if len(twice):
         raise BiasflowError(f"{path}: '{twice.iloc[0]}' is given twice; keep one of the two.")

@@ -1,4 +1,4 @@
-"""Pairs of sentences that differ only in binary gender: templates x word pairs of config/sentence_pairs.yaml."""
+"""Pairs of sentences that differ only in binary gender: templates x word pairs of biasflow/data/sentence_pairs.yaml."""
 
 import itertools
 import re
@@ -71,7 +71,7 @@ def check_pairs(pairs: pd.DataFrame, encode, *, encoder: str) -> pd.DataFrame:
     if not checked["kept"].any():
         raise BiasflowError(
             f"{encoder}: none of {len(pairs)} sentence pairs tokenises alike in both genders "
-            f"({pairs['masculine'].iloc[0]!r}: {reasons[0]}); change config/sentence_pairs.yaml"
+            f"({pairs['masculine'].iloc[0]!r}: {reasons[0]}); change biasflow/data/sentence_pairs.yaml"
         )
     return checked
 

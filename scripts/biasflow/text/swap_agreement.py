@@ -3,7 +3,7 @@
 Two swaps of a sentence are equal when they are equal byte for byte, first names apart: at each place where they differ,
 both must have a first name of the same gender (which name stands for Bob is a free choice).
 
-Sentences that no swapper could be expected to give as the authors do are set aside by a list (config/gender/
+Sentences that no swapper could be expected to give as the authors do are set aside by a list (biasflow/data/gender/
 set_aside.csv): triple, label ("all" for a context, which the rows of a triple share), part (context | next_sentence),
 digest (of the sentence and the authors' swap, so that an entry holds for that text in that file only), reason
 (one of REASONS) and a justification.

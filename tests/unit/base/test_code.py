@@ -11,7 +11,7 @@ from biasflow.base.code import code_digest
 def project(tmp_path):
     """A script that imports a module, which names a data file."""
     (tmp_path / "scripts/biasflow").mkdir(parents=True)
-    (tmp_path / "words.csv").write_text("she")
+    (tmp_path / "scripts/biasflow/words.csv").write_text("she")
     (tmp_path / "scripts/biasflow/module.py").write_text('WORDS = shipped("words.csv")\n')
     (tmp_path / "scripts/biasflow/other.py").write_text("")
     (tmp_path / "scripts/rule.py").write_text("import json\nfrom biasflow import module\n")
@@ -23,7 +23,7 @@ def digest(project):
     return code_digest([project / "scripts/rule.py"], project)
 
 
-@pytest.mark.parametrize("file", ["scripts/rule.py", "scripts/biasflow/module.py", "words.csv"])
+@pytest.mark.parametrize("file", ["scripts/rule.py", "scripts/biasflow/module.py", "scripts/biasflow/words.csv"])
 def test_it_follows_every_file_that_is_reached(project, file):
     before = digest(project)
     path = project / file

@@ -177,18 +177,18 @@ def test_the_modules_and_the_data_that_a_script_reaches(tmp_path):
         "scripts/run.py": "import os\nfrom biasflow.metrics.a import f\n",
         "scripts/biasflow/__init__.py": "",
         "scripts/biasflow/metrics/a.py": "def f():\n    from biasflow import b\n",
-        "scripts/biasflow/b.py": "import numpy\nimport biasflow.metrics.a\nWORDS = shipped('config/words')\n",
-        "config/words/she.csv": "she\n",
-        "config/other.csv": "",
+        "scripts/biasflow/b.py": "import numpy\nimport biasflow.metrics.a\nWORDS = shipped('data/words')\n",
+        "scripts/biasflow/data/words/she.csv": "she\n",
+        "scripts/biasflow/data/other.csv": "",
         "scripts/biasflow/metrics/other.py": "",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     found = code_files(tmp_path / "scripts/run.py", tmp_path)
     assert [str(path.relative_to(tmp_path)) for path in found] == [
-        "config/words/she.csv",
         "scripts/biasflow/__init__.py",
         "scripts/biasflow/b.py",
+        "scripts/biasflow/data/words/she.csv",
         "scripts/biasflow/metrics/a.py",
         "scripts/run.py",
     ]

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.catalogue import CONFIG, read_catalogue, scattered
+from biasflow.corpora.catalogue import CATALOGUE, SCHEMA, read_catalogue, scattered
 
 
 @pytest.fixture
 def data():
-    return yaml.safe_load((CONFIG / "corpora.yaml").read_text(encoding="utf-8"))
+    return yaml.safe_load(CATALOGUE.read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_broken_yaml_is_one_line(tmp_path):
 
 
 def test_every_key_of_the_schema_is_described_and_no_other_is_allowed():
-    schema = yaml.safe_load((CONFIG / "schema" / "corpora.schema.yaml").read_text(encoding="utf-8"))
+    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
     definitions = schema["$defs"]
     parts = [schema, *definitions.values()]
     while parts:

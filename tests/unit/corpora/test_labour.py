@@ -9,7 +9,7 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.labour import read_labour, read_labour_table
 
-OWN = Path(__file__).parents[3] / "config" / "labour_statistics.csv"
+OWN = Path(__file__).parents[3] / "scripts/biasflow/data" / "labour_statistics.csv"
 PROFESSIONS = """accountant architect attorney chiropractor comedian composer dentist dietitian dj filmmaker
 interior_designer journalist model nurse painter paralegal pastor personal_trainer photographer physician poet professor
 psychologist rapper software_engineer surgeon teacher yoga_teacher""".split()

@@ -12,10 +12,8 @@ from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, SMALL, asking, changed, 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.name)
 def test_every_run_of_the_project_follows_the_schema(path):
-    if path.stem in RUNS:
-        assert of_file(path.stem)["run"] == yaml.safe_load(path.read_text())["run"]
-    else:
-        assert path.name in ("corpora.yaml", "sentence_pairs.yaml")
+    assert path.stem in RUNS
+    assert of_file(path.stem)["run"] == yaml.safe_load(path.read_text())["run"]
 
 
 def test_defaults_are_filled_in_at_every_depth():

@@ -8,7 +8,7 @@ import yaml
 from biasflow.base.errors import BiasflowError
 from biasflow.text.sentence_pairs import TEMPLATE_SETS, check_pairs, expand, load_sentence_pairs
 
-CONFIG = Path(__file__).parents[3] / "config/sentence_pairs.yaml"
+CONFIG = Path(__file__).parents[3] / "scripts/biasflow/data/sentence_pairs.yaml"
 WORDS = {"person": [["man", "woman"], ["boy", "girl"]], "his": [["his", "her"]]}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.jobs import Dataset
-from biasflow.plan.paths import CORPORA, project_file
+from biasflow.plan.paths import CORPORA, package_file
 from biasflow.plan.sources import PLANTED, expanded, is_expanded
 from biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
 from biasflow.registry import STRATEGIES, WORDS
@@ -15,7 +15,7 @@ PARTS = ("train", "validation", "test")
 SIDES = ("pro", "anti")
 PLAIN = "plain"
 SAME_SEED = "same-seed"  # a reading of biographies alone: here `released` has the model's seed
-PROFESSIONS = project_file("config/winobias_professions.csv")  # those of embedded pairs are among them
+PROFESSIONS = package_file("data/winobias_professions.csv")  # those of embedded pairs are among them
 WINOBIAS = [{"part": part, "type": f"type{number}"} for part in ("dev", "test") for number in (1, 2)]
 
 

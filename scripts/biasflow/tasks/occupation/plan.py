@@ -7,7 +7,7 @@ from biasflow.corpora.bios import PROFESSIONS
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.jobs import NA, Dataset, Files
 from biasflow.plan.names import require
-from biasflow.plan.paths import PRETRAINED, project_file
+from biasflow.plan.paths import PRETRAINED, package_file
 from biasflow.plan.sources import PLANTED
 from biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, Tokenised, corpus_files, recipe
 from biasflow.planted.bios import load_grammar
@@ -15,7 +15,7 @@ from biasflow.planted.world import load_world
 from biasflow.registry import STRATEGIES, module_of
 
 RAW, SCRUBBED = "raw", "scrubbed"
-BIAS_IN_BIOS = "bias-in-bios-"  # files of config/corpora.yaml
+BIAS_IN_BIOS = "bias-in-bios-"  # files of biasflow/data/corpora.yaml
 NURSE = "nurse"  # of table 10
 
 
@@ -98,7 +98,7 @@ def biography_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[s
     """The files of the biographies, or the embedded world, and the shares of women of labour statistics."""
     data, labour = task.about["data"], task.about["labour"]
     files = WORLD if data == PLANTED else {"files": corpus_files(data["files"], catalogue)}
-    labour = labour or project_file("config/labour_statistics.csv")
+    labour = labour or package_file("data/labour_statistics.csv")
     return {**files, "labour": [labour]}
 
 
