@@ -26,7 +26,7 @@ _FRAME = """<!DOCTYPE html>
 </body>
 </html>
 """
-ASSETS = shipped("scripts/biasflow/results/assets")  # style and scripts, which pages include
+ASSETS = shipped("results/assets")  # style and scripts, which pages include
 _PAGES = jinja2.Environment(
     loader=jinja2.ChoiceLoader([jinja2.DictLoader({"frame": _FRAME}), jinja2.FileSystemLoader(ASSETS)]),
     autoescape=True,
