@@ -10,6 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.glue import glue_task
 from biasflow.metrics.bootstrap import RESAMPLES, SEED, drawn_tables, ends, share_interval
 from biasflow.metrics.labels import numbered, numbers_of
+from biasflow.metrics.truncated import truncated_of_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.results.statistics import row_correlations
 
@@ -40,7 +41,8 @@ def score(path: str | Path) -> pd.DataFrame:
         for own in [intervals(task, gold, each)]
         for metric, value in _scores(task, gold, each).items()
     ]
-    return pd.DataFrame(rows, columns=["method", "setting", "head", "metric", "value", "n", "low", "high"])
+    scores = pd.DataFrame(rows, columns=["method", "setting", "head", "metric", "value", "n", "low", "high"])
+    return pd.concat([scores, truncated_of_heads(found)], ignore_index=True)
 
 
 def intervals(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, tuple[float, float]]:

@@ -20,6 +20,7 @@ from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.corpora.nli import LABELS as CLASSES
 from biasflow.metrics.bootstrap import interval, weighted_mean
 from biasflow.metrics.labels import numbered, numbers_of
+from biasflow.metrics.truncated import truncated_of_heads
 from biasflow.readouts.files import load_arrays
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES
@@ -210,10 +211,8 @@ def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.Da
 def score(path: str | Path) -> pd.DataFrame:
     """`nli_scores` of every head in a readout of `predictions` on the gender-occupation pairs, with a column `head`."""
     found = load_arrays(path)
-    return pd.concat(
-        [nli_scores(found.axis, predicted).assign(head=head) for head, predicted in found.arrays.items()],
-        ignore_index=True,
-    )
+    scores = [nli_scores(found.axis, predicted).assign(head=head) for head, predicted in found.arrays.items()]
+    return pd.concat([*scores, truncated_of_heads(found, part="-", variant="-")], ignore_index=True)
 
 
 def _class_counts(model: np.ndarray) -> np.ndarray:

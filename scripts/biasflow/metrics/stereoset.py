@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics.bootstrap import ENDS, SEED, interval, share_interval, weighted_mean
-from biasflow.readouts.files import METHOD, load_table
+from biasflow.metrics.truncated import truncated_rows
+from biasflow.readouts.files import METHOD, TRUNCATED, load_table
 
 STEREOTYPE, ANTI, UNRELATED = LABELS = ("stereotype", "anti-stereotype", "unrelated")
 SENTENCE = ["triple", "label", "swapped"]
@@ -111,8 +112,13 @@ def part_of(top: float) -> str:
 
 
 def score(path: str | Path, *, tops: Sequence[float] = (0.05, 0.1, 0.2, 1.0)) -> pd.DataFrame:
-    """`score_settings` of what readouts/next_sentence.py wrote."""
-    return score_settings(load_table(path, [*SENTENCE, "p"]), tops=tops)
+    """`score_settings` of what readouts/next_sentence.py wrote; and, where pairs of sentences were too long and cut,
+    rows of the metric `truncated` (n: pairs)."""
+    table = load_table(path, [*SENTENCE, "p", TRUNCATED])
+    pairs = table.drop_duplicates(SENTENCE)[TRUNCATED]
+    settings = table[METHOD].drop_duplicates().to_numpy().tolist()
+    cut = truncated_rows(settings, int(pairs.sum()), len(pairs), part="-", variant="-")
+    return pd.concat([score_settings(table, tops=tops), cut], ignore_index=True)
 
 
 def score_settings(probabilities: pd.DataFrame, *, tops: Sequence[float] = (0.05, 0.1, 0.2, 1.0)) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import read_text_csv, write_parquet
 from biasflow.encoders import taps
-from biasflow.encoders.batches import encode
+from biasflow.encoders.tokens import Tokens
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
@@ -21,11 +21,13 @@ IS_NEXT = 0  # index of "sentence B follows sentence A" in BERT's next-sentence 
 def read(source: Source, output: Path, *, batch_size: int = 32, limit: int | None = None) -> dict[str, object]:
     """p(NS) of every sentence pair of the data "stimuli" (a file of corpora/stereoset.py) and its gender-swapped copy.
 
-    Columns: method, setting, triple, label (of the original), swapped, p. limit: at most so many triples."""
+    Columns: method, setting, triple, label (of the original), swapped, truncated (whether the pair was too
+    long for the encoder, and cut), p. limit: at most so many triples."""
     pairs = sentence_pairs(sampled(read_text_csv(source.file("stimuli")), limit, unit=["triple"]))
     reader = open_reader(source, "next_sentence", batch_size=batch_size)
-    p = next_sentence_probabilities(reader, pairs)
-    items = pairs.drop(columns=["first", "second"])
+    tokens = pair_tokens(reader, pairs)
+    p = next_sentence_probabilities(reader, tokens)
+    items = pairs.drop(columns=["first", "second"]).assign(truncated=tokens.cut)
     write_parquet(under_methods(reader.axis, items, p=p), output)
     return reader.facts()
 
@@ -39,17 +41,20 @@ def sentence_pairs(stimuli: pd.DataFrame) -> pd.DataFrame:
     return both[[*keys, "swapped", "first", "second"]]
 
 
-@torch.inference_mode()
-def next_sentence_probabilities(reader: Reader, pairs: pd.DataFrame) -> np.ndarray:
-    """p(NS), the softmax over the two next-sentence logits at index 0, of pairs (first, second): [methods, pairs].
-
-    Input longer than the encoder takes is cut from the longer sentence. BiasflowError: no pair, a head that is none of
-    next sentences, weights that give NaN (naming the method)."""
+def pair_tokens(reader: Reader, pairs: pd.DataFrame) -> Tokens:
+    """The pairs (columns first, second) as tokens; of one that is longer than the encoder takes the longer sentence is
+    cut. BiasflowError for no pair."""
     if pairs.empty:
         raise BiasflowError("no stimuli: the table has no sentence pair")
-    options = {"truncation": True, "max_length": reader.longest_input}
-    encoded = encode(reader.tokenizer, pairs["first"], pairs["second"], **options)
-    p = np.empty((len(reader.axis), len(pairs)))
+    return reader.tokenised(list(pairs["first"]), list(pairs["second"]))
+
+
+@torch.inference_mode()
+def next_sentence_probabilities(reader: Reader, pairs: Tokens) -> np.ndarray:
+    """p(NS), the softmax over the two next-sentence logits at index 0, of pairs: [methods, pairs].
+
+    BiasflowError: a head that is none of next sentences, weights that give NaN (naming the method)."""
+    p, encoded = np.empty((len(reader.axis), len(pairs))), pairs.of_all(range(len(pairs)))
     for rows, vectors in reader.batches(lambda _, batch: reader.sentence_vectors(batch), encoded, "next sentences"):
         logits = taps.classify(reader.model, vectors)
         if logits.shape[-1] != 2:

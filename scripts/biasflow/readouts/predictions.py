@@ -11,8 +11,8 @@ from transformers import BatchEncoding
 from biasflow.base.errors import BiasflowError
 from biasflow.base.progress import progress
 from biasflow.encoders import taps
-from biasflow.encoders.batches import Found, encode, shortened
-from biasflow.readouts.files import save_arrays
+from biasflow.encoders.batches import Found
+from biasflow.readouts.files import TRUNCATED, load_arrays, save_arrays
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.readouts.sweep_heads import Heads, check_classes, load_heads
@@ -31,7 +31,9 @@ def read(
 
     task: the full name of the task's module, whose `examples(source.data, **options)` says what is asked. max_length:
     tokens of the longest example, as the encoder was trained (None: as many as it takes); what is longer is cut. The
-    file says of itself: classes, gold (class numbers; null where there are none) and the options.
+    file says of itself: classes, gold (class numbers; null where there are none), the options, and under `truncated` of
+    each head how many texts were cut, of how many: of `own` those that are predicted, of `retrained` those that it was
+    trained on.
     BiasflowError: a classifier of other classes, predictions that are NaN, heads of other methods, a method that does
     nothing."""
     examples = importlib.import_module(task).examples(source.data, **options)
@@ -40,7 +42,11 @@ def read(
     heads = load_heads(source.file("heads"), reader) if "heads" in source.data else None
     found = predict(reader, examples, heads=heads, max_length=max_length)
     arrays = {name: array.reshape(-1, *examples.shape) for name, array in found.items()}
-    save_arrays(output, arrays, reader.axis, classes=examples.classes, gold=examples.gold, **options)
+    truncated = {OWN: [reader.truncation.cut, reader.truncation.texts]}
+    if heads:
+        truncated[RETRAINED] = load_arrays(source.file("heads")).meta[TRUNCATED]
+    about = {"classes": examples.classes, "gold": examples.gold, TRUNCATED: truncated}
+    save_arrays(output, arrays, reader.axis, **about, **options)
     return reader.facts()
 
 
@@ -50,12 +56,11 @@ def batches(
     """Yield (numbers of the examples, read(padded batch)) of all examples, with a chunk of them as text at a time.
 
     Input that is longer than max_length, or than the encoder takes, is cut from the longer text."""
-    limit = shortened(max_length, reader.model, reader.tokenizer)
     starts = range(0, len(examples), CHUNK)
     for start in progress(starts, total=len(starts), description="predictions"):
         texts = examples.texts(start, min(start + CHUNK, len(examples)))
-        encoded = encode(reader.tokenizer, *texts, truncation=True, max_length=limit)
-        for rows, found in reader.batches(lambda _, batch: read(batch), encoded):
+        tokens = reader.tokenised(*texts, max_length=max_length)
+        for rows, found in reader.batches(lambda _, batch: read(batch), tokens.of_all(range(len(tokens)))):
             yield start + np.asarray(rows), found
 
 

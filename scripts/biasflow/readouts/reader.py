@@ -1,6 +1,7 @@
 """A model with its tokenizer and the methods that it is read under: what every readout of a model begins with."""
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,10 +11,11 @@ import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders.batches import Found, longest_input, over_batches
+from biasflow.encoders.batches import Found, longest_input, over_batches, shortened
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.load import Head, load_model
 from biasflow.encoders.taps import layers
+from biasflow.encoders.tokens import Tokens, tokenise
 from biasflow.methods.fitted import NONE, Active, Fitted, load, load_for
 from biasflow.methods.passes import Reports, add_report, passes
 from biasflow.methods.sweep import check_reports, sentence_vectors
@@ -23,9 +25,22 @@ from biasflow.readouts.states import all_reaching
 UNTOUCHED = load(None, [NONE])
 
 
+@dataclass
+class Truncation:
+    """How many of the texts that were read were too long, and cut."""
+
+    cut: int = 0
+    texts: int = 0
+
+    def count(self, tokens: Tokens) -> None:
+        self.cut += int(tokens.cut.sum())
+        self.texts += len(tokens)
+
+
 @dataclass(frozen=True)
 class Reader:
-    """A model in evaluation mode, its tokenizer, and the methods fitted to it; `reports` says what these did so far.
+    """A model in evaluation mode, its tokenizer, and the methods fitted to it; `reports` says what these did so far,
+    `truncation` how many texts were cut.
 
     batch_size: how many texts go through the model at once, if the GPU's memory holds them; it changes the speed
     alone."""
@@ -35,6 +50,7 @@ class Reader:
     fitted: Fitted = UNTOUCHED
     batch_size: int = 64
     reports: Reports = field(default_factory=dict)
+    truncation: Truncation = field(default_factory=Truncation)
 
     def __post_init__(self) -> None:
         if not self.axis:
@@ -54,6 +70,13 @@ class Reader:
     def longest_input(self) -> int:
         """How many tokens the model can take, special ones included."""
         return longest_input(self.model, self.tokenizer)
+
+    def tokenised(self, *texts: Sequence[str], max_length: int | None = None) -> Tokens:
+        """Texts, or pairs of texts (two lists), as tokens. What is longer than max_length, or than the model can take,
+        is cut (of a pair the longer text) and counted in `truncation`."""
+        tokens = tokenise(self.tokenizer, *texts, max_length=shortened(max_length, self.model, self.tokenizer))
+        self.truncation.count(tokens)
+        return tokens
 
     def reaching(self, *, words: bool) -> "Reader":
         """The same without the edits that the last layer's states, of words or of first tokens, do not depend on.
@@ -99,8 +122,18 @@ class Reader:
         return over_batches(read, encoded, self.model, self.tokenizer, **options)
 
     def facts(self) -> dict[str, object]:
-        """The device, and one row per edit of what it did; BiasflowError if one did nothing (design rule 11)."""
-        return {"device": str(self.model.device), "edits": check_reports(self.reports, self.fitted)}
+        """The device, one row per edit of what it did, and how many texts were cut, if any could be; the log has that,
+        too. BiasflowError if an edit did nothing (design rule 11)."""
+        found = {"device": str(self.model.device), "edits": check_reports(self.reports, self.fitted)}
+        return found | self.truncated()
+
+    def truncated(self) -> dict[str, int]:
+        """How many texts were cut, of how many, as facts and in the log; nothing where no text was tokenised."""
+        cut, texts = self.truncation.cut, self.truncation.texts
+        if cut:
+            line = "%d of %d texts are longer than max_length, or than the encoder takes, and were cut"
+            logging.getLogger("biasflow").warning(line, cut, texts)
+        return {"texts": texts, "truncated": cut} if texts else {}
 
 
 def open_reader(source: Source, head: Head, **options: int) -> Reader:

@@ -12,8 +12,8 @@ from torch.nn.functional import cross_entropy
 from biasflow.base.errors import BiasflowError
 from biasflow.base.progress import progress
 from biasflow.encoders import taps
-from biasflow.encoders.batches import batchwise, encode, grouped_by_length, padded, shortened
-from biasflow.readouts.files import load_arrays, save_arrays
+from biasflow.encoders.batches import batchwise, grouped_by_length, padded
+from biasflow.readouts.files import TRUNCATED, load_arrays, save_arrays
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.tasks.examples import Examples
@@ -45,7 +45,8 @@ def read(
     """Retrain the head of a fine-tuned encoder under every method, on the labelled examples that
     `examples(source.data, **options)` of the task's module gives; the seed is that of the training.
 
-    Arrays weight [methods, classes, hidden] and bias [methods, classes], which the readout of predictions reads."""
+    Arrays weight [methods, classes, hidden] and bias [methods, classes], which the readout of predictions reads. The
+    file says of itself how it was trained, and under `truncated` how many texts were cut, of how many."""
     examples = importlib.import_module(task).examples(source.data, **options)
     reader = open_reader(source, "classification")
     check_classes(reader, examples)
@@ -53,7 +54,8 @@ def read(
     training["seed"] = int(source.training.rpartition("/seed")[2])
     heads = retrain_heads(reader, examples, **training)
     arrays = {name: tensor.cpu().numpy() for name, tensor in vars(heads).items()}
-    save_arrays(output, arrays, reader.axis, classes=examples.classes, **training)
+    truncated = [reader.truncation.cut, reader.truncation.texts]
+    save_arrays(output, arrays, reader.axis, classes=examples.classes, **{TRUNCATED: truncated}, **training)
     return reader.facts()
 
 
@@ -103,16 +105,15 @@ def retrain_heads(
     if not examples.classes or examples.gold is None:
         raise BiasflowError("head retraining: the examples have no gold classes; name others.")
     model, tokenizer = reader.model, reader.tokenizer
-    limit = shortened(max_length, model, tokenizer)
-    encoded = encode(tokenizer, *examples.texts(0, len(examples)), truncation=True, max_length=limit)
+    tokens = reader.tokenised(*examples.texts(0, len(examples)), max_length=max_length)
     gold = torch.tensor(examples.gold, device=model.device)
-    lengths = np.array([len(ids) for ids in encoded["input_ids"]])
+    lengths = tokens.lengths
     start = own_heads(model, len(reader.axis))
     heads = Heads(start.weight.clone().requires_grad_(), start.bias.clone().requires_grad_())
     optimizer = torch.optim.Adam([heads.weight, heads.bias], lr=learning_rate)
 
     def read(rows: list[int]) -> torch.Tensor:
-        return reader.sentence_vectors(padded(encoded, rows, model, tokenizer))
+        return reader.sentence_vectors(padded(tokens.of_all(rows), range(len(rows)), model, tokenizer))
 
     def name(row: int) -> str:
         return f"heads: {taps.name_of(model)}: a text of {lengths[row]} tokens"

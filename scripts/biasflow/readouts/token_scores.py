@@ -25,11 +25,12 @@ def read(source: Source, output: Path, *, sentences: int) -> dict[str, object]:
     """The scores of the tokens of so many sentences of the data "text" (a sentence a line), along each method's first
     direction at the last place where it acts.
 
-    Columns: method, setting, place, sentence (number in the sample, from 0), piece, score."""
+    Columns: method, setting, place, sentence (number in the sample, from 0), truncated (whether it was too long for the
+    encoder, and cut), piece, score."""
     reader = open_reader(source, "none")
     chosen = sample_sentences(read_sentences(source.file("text")), sentences, seed=SEED)
     write_parquet(token_scores(reader, chosen), output)
-    return {"device": str(reader.model.device)}
+    return {"device": str(reader.model.device), **reader.truncated()}
 
 
 @torch.inference_mode()
@@ -42,17 +43,18 @@ def token_scores(reader: Reader, sentences: Sequence[str]) -> pd.DataFrame:
     directions = {method: edit for method, edit in directions.items() if edit is not None}
     if not directions:
         raise BiasflowError("token scores: no method edits the output of a layer; name one that does, such as densray")
-    rows = []
+    rows, cut = [], reader.tokenised(sentences).cut.tolist()
+    options = {"return_special_tokens_mask": True, "truncation": True, "max_length": reader.longest_input}
     for number, sentence in enumerate(sentences):
-        batch = reader.tokenizer(sentence, return_tensors="pt", return_special_tokens_mask=True, truncation=True)
+        batch = reader.tokenizer(sentence, return_tensors="pt", **options)
         words = ~batch.pop("special_tokens_mask")[0].bool()
         pieces = [reader.tokenizer.decode([piece]).strip() for piece in batch["input_ids"][0][words].tolist()]
         with watched(reader.model, {place for place, _ in directions.values()}) as states:
             reader.model(**batch.to(reader.model.device))
         for method, (place, eraser) in directions.items():
             scores = densray.scores(eraser, states[place][0].float().cpu())[words].tolist()
-            rows += [(*method, place, number, *pair) for pair in zip(pieces, scores, strict=True)]
-    return pd.DataFrame(rows, columns=[*METHOD, "place", "sentence", "piece", "score"])
+            rows += [(*method, place, number, cut[number], *pair) for pair in zip(pieces, scores, strict=True)]
+    return pd.DataFrame(rows, columns=[*METHOD, "place", "sentence", "truncated", "piece", "score"])
 
 
 def _last_of_a_layer(active: Active) -> tuple[str, Eraser] | None:

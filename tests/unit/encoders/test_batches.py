@@ -23,7 +23,7 @@ from biasflow.readouts import clusters
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.likelihoods import pseudo_log_likelihoods
 from biasflow.readouts.losses import losses_at
-from biasflow.readouts.next_sentence import next_sentence_probabilities
+from biasflow.readouts.next_sentence import next_sentence_probabilities, pair_tokens
 from biasflow.readouts.predictions import predict
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.states import States
@@ -108,7 +108,8 @@ def grid():
 
 
 def next_sentences(one):
-    return next_sentence_probabilities(one, pd.DataFrame({"first": SENTENCES, "second": SENTENCES[::-1]}))
+    pairs = pair_tokens(one, pd.DataFrame({"first": SENTENCES, "second": SENTENCES[::-1]}))
+    return next_sentence_probabilities(one, pairs)
 
 
 def classes(one):

@@ -96,7 +96,16 @@ def probabilities(triples, methods=METHODS):
     labels, swapped = pd.DataFrame({"label": stereoset.LABELS}), pd.DataFrame({"swapped": [False, True]})
     rows = axis.merge(pd.DataFrame({"triple": triples}), how="cross").merge(labels, how="cross")
     rows = rows.merge(swapped, how="cross")
-    return rows.assign(p=np.random.default_rng(0).beta(0.3, 0.3, len(rows)))
+    return rows.assign(p=np.random.default_rng(0).beta(0.3, 0.3, len(rows)), truncated=False)
+
+
+def test_pairs_that_were_cut_are_counted_once(tmp_path):
+    frame = probabilities(["a", "b"])
+    cut = (frame["triple"] == "a") & frame["swapped"]
+    frame.assign(truncated=cut).to_parquet(tmp_path / "p.parquet")
+    rows = stereoset.score(tmp_path / "p.parquet").query("metric == 'truncated'")
+    assert rows[["method", "setting"]].to_numpy().tolist() == [list(pair) for pair in METHODS]
+    assert set(rows["value"]) == {3} and set(rows["n"]) == {12} and set(rows["part"]) == set(rows["variant"]) == {"-"}
 
 
 def test_every_setting_scores_as_one_by_one(tmp_path):

@@ -13,7 +13,6 @@ from transformers import BertConfig, BertForSequenceClassification
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_csv
 from biasflow.corpora.nli import LABELS, write_nli
-from biasflow.encoders.batches import encode
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.erasers.eraser import Eraser
@@ -111,17 +110,32 @@ def test_they_are_those_of_the_plainly_hooked_model(tmp_path, family):
 
 
 def test_what_is_read_and_what_heads_learn_from_is_as_long_as_what_was_trained(source, monkeypatch):
-    seen = []
-
-    def watched(*texts, **options):
-        seen.append(encode(*texts, **options))
-        return seen[-1]
-
-    for module in (predictions, sweep_heads):
-        monkeypatch.setattr(module, "encode", watched)
+    seen, tokenised = [], Reader.tokenised
+    monkeypatch.setattr(Reader, "tokenised", lambda *a, **o: (seen.append(tokenised(*a, **o)), seen[-1])[1])
     heads = retrained(source, max_length=6)
     read(with_heads(source, heads), max_length=6)
-    assert len(seen) == 2 and {max(map(len, each["input_ids"])) for each in seen} == {6}
+    assert len(seen) == 2 and {each.lengths.max() for each in seen} == {6}
+
+
+def test_what_was_cut_is_counted_logged_and_among_the_scores(source, caplog):
+    heads = retrained(source, n=30, max_length=10)
+    lengths = [
+        len(ids) for ids in word_tokenizer(WORDS)(*pairs_of_words().iloc[:, :2].to_numpy().T.tolist())["input_ids"]
+    ]
+    limit = sorted(lengths)[-3]
+    cut = sum(length > limit for length in lengths)
+    assert 0 < cut < len(lengths)
+    output = source.model_folder.parent / "cut.safetensors"
+    facts = predictions.read(with_heads(source, heads), output, task=NLI, max_length=limit)
+    assert (facts["truncated"], facts["texts"]) == (cut, len(lengths))
+    assert f"{cut} of {len(lengths)} texts are longer" in caplog.text
+    rows = glue.score(output).query("metric == 'truncated'")
+    assert len(rows) == 2 * 78
+    counts = rows.drop_duplicates("head").set_index("head")[["value", "n"]].T.to_dict("list")
+    assert counts == {"own": [cut, len(lengths)], "retrained": load_arrays(heads).meta["truncated"]}
+    assert counts["retrained"][0] > 0 and counts["retrained"][1] == 30
+    predictions.read(source, output, task=NLI, max_length=max(lengths))
+    assert "truncated" not in set(glue.score(output)["metric"])
 
 
 def test_pairs_with_an_occupation_keep_their_axes(tmp_path):
@@ -245,7 +259,7 @@ def test_retrained_heads_are_scored_beside_the_own_ones(tmp_path):
     path = retrained(source)
     axis = load_arrays(path).axis
     save_file({"weight": torch.zeros(78, 3, HIDDEN), "bias": torch.tensor([0.0, 1.0, 0.0]).repeat(78, 1)}, path,
-              metadata={"axis": json.dumps(axis), "meta": "{}"})  # fmt: skip
+              metadata={"axis": json.dumps(axis), "meta": '{"truncated": [0, 30]}'})  # fmt: skip
     read(with_heads(source, path))
     scores = nli.score(tmp_path / "output.safetensors")
     assert scores["head"].value_counts().to_dict() == {"own": 78 * 8, "retrained": 78 * 8}

@@ -139,7 +139,7 @@ def test_next_sentence_probabilities_are_those_of_the_model_hooked_by_hand(metho
     one = source("mine", stimuli="stimuli.csv")
     next_sentence.read(one, tmp_path / "p.parquet", batch_size=7)
     table = pd.read_parquet(tmp_path / "p.parquet")
-    assert list(table.columns) == ["method", "setting", "triple", "label", "swapped", "p"]
+    assert list(table.columns) == ["method", "setting", "triple", "label", "swapped", "truncated", "p"]
     model, tokenizer = load_encoder(folder / "model", head="next_sentence")
     for active in load(one.methods_file, [method]).each():
         rows = table[(table["method"] == active.method) & (table["setting"] == active.setting)]
@@ -148,6 +148,18 @@ def test_next_sentence_probabilities_are_those_of_the_model_hooked_by_hand(metho
         with torch.inference_mode(), edited(model, active.edits):
             logits = model(**pair).logits[0]
         assert row["p"].item() == pytest.approx(logits.softmax(0)[0].item(), abs=1e-6)
+
+
+def test_pairs_that_are_too_long_are_cut_counted_and_told(source, folder, tmp_path, caplog):
+    table = pd.read_csv(folder / "stimuli.csv")
+    table.loc[:2, "context"] = " ".join(["the woman is kind"] * 12)
+    table.to_csv(folder / "long.csv", index=False)
+    facts = next_sentence.read(source("mine", stimuli="long.csv"), tmp_path / "p.parquet")
+    assert (facts["truncated"], facts["texts"]) == (3, 2 * len(table)) and "3 of 30 texts are longer" in caplog.text
+    cut = pd.read_parquet(tmp_path / "p.parquet").query("truncated")
+    assert set(cut["triple"]) == {"nurse"} and not cut["swapped"].any()
+    rows = stereoset.score(tmp_path / "p.parquet").query("metric == 'truncated'")
+    assert set(rows["value"]) == {3} and set(rows["n"]) == {30} and len(tidy(rows, **MODEL)) == len(rows)
 
 
 @pytest.mark.parametrize("method", ORDINARY)

@@ -188,10 +188,16 @@ def sentences(run: Run, caption: str) -> str:
     """A page of the sentences in the run's files `token_scores` (by encoder: what readouts/token_scores.py wrote), a
     section for each encoder, method and place, the most masculine sentence first.
 
-    A sentence's score is the mean over its pieces. Without any file the page says so."""
+    A sentence's score is the mean over its pieces. Without any file the page says so, and how many sentences were cut
+    because they are longer than an encoder takes."""
     sections = {}
     for encoder, path in run.files.get("token_scores", {}).items():
-        for (method, setting, place), pieces in read_parquet(path).groupby(["method", "setting", "place"], sort=False):
+        table = read_parquet(path)
+        if cut := table.loc[table["truncated"], "sentence"].nunique():
+            caption += (
+                f" {encoder}: the ends of {cut} sentences are cut off, as they are longer than the encoder takes."
+            )
+        for (method, setting, place), pieces in table.groupby(["method", "setting", "place"], sort=False):
             names = [encoder, method, setting, place]
             sections[", ".join(name for name in names if name != NA)] = _scored_sentences(pieces)
     if not sections:

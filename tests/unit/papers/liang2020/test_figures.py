@@ -211,10 +211,19 @@ def test_the_quantile_is_a_share(quantile):
         page([1.0, 2.0], quantile=quantile)
 
 
-def write_pieces(pieces, path):
+def write_pieces(pieces, path, cut=()):
     """What the readout writes of one method."""
     frame = pd.DataFrame(pieces, columns=["sentence", "piece", "score"])
-    write_parquet(frame.assign(method="densray", setting="-", place="layer[3]"), path)
+    about = {"method": "densray", "setting": "-", "place": "layer[3]", "truncated": frame["sentence"].isin(cut)}
+    write_parquet(frame.assign(**about), path)
+
+
+def test_the_page_says_how_many_sentences_were_cut(tmp_path):
+    write_pieces([(0, "she", 0.9), (0, "a", 0.1), (7, "he", -0.9)], tmp_path / "t.parquet", cut=[0])
+    files = {"token_scores": {"tiny": tmp_path / "t.parquet"}}
+    assert "tiny: the ends of 1 sentences are cut" in figures.sentences(
+        run(scores(measures=["occtmp"]), files=files), ""
+    )
 
 
 def test_the_page_reads_the_pieces_of_every_encoder_and_sorts_the_sentences(tmp_path):
