@@ -2,11 +2,16 @@
 
 Three kinds, by what is estimated:
 
-percentile  where resampling moves an estimate to neither side: means, correlations, differences
+percentile  where resampling moves an estimate to neither side: means, differences, correlations of what is drawn
 reflected   2 value - (high, low) of the percentiles, where it moves it up: sums of absolute gaps and divergences are
             never below 0, so that noise adds to them, in the data once and in a resample twice (the basic bootstrap,
             Davison and Hinkley 1997, sec. 5.2)
-shares      of independent items that have a property: Jeffreys' interval, which has a width also where all have it"""
+shares      of independent items that have a property: Jeffreys' interval, which has a width also where all have it
+
+A correlation of gaps is none of these: each gap is an estimate from people, and the noise in it pulls the correlation
+towards 0, in the data once and in a resample twice. Its interval is in metrics/noisy_correlation.py.
+
+Every interval holds the value that it is of, and there is none from fewer than LEAST units."""
 
 import warnings
 from collections.abc import Callable
@@ -18,7 +23,7 @@ from scipy.special import betaincinv
 
 ENDS = [2.5, 97.5]  # percentiles
 RESAMPLES, SEED = 2000, 0
-LEAST = 3  # groups; fewer say nothing of how others would be
+LEAST = 6  # units that are drawn; a bootstrap of fewer is far too narrow
 
 
 def interval(
@@ -33,8 +38,9 @@ def interval(
 
     estimate: counts [resamples, items], how often each item is drawn, -> [resamples, ...]; resamples for which it is
     NaN are left out. groups [items]: what is drawn with replacement. By default a group is drawn whole, with all of its
-    items (names of clusters, or a number for each item), and fewer than LEAST groups give NaN; with `strata`, as many
-    items as it has are drawn within each group. The same seed draws the same."""
+    items (names of clusters, or a number for each item); with `strata`, as many items as it has are drawn within each
+    group. The interval holds the estimate of the data. NaN where that is NaN, and for fewer than LEAST units: groups,
+    or with `strata` items less all groups but one. The same seed draws the same."""
     names, of = np.unique(np.asarray(groups), return_inverse=True)
     if strata:
         counts, sizes = np.empty((resamples, len(of))), np.bincount(of)
@@ -43,19 +49,26 @@ def interval(
     else:
         counts = _drawn((len(names),), resamples, seed)[0]
         counts = counts if len(names) == len(of) and (of[:-1] < of[1:]).all() else counts[:, of]
-    low, high = ends(estimate(counts))
-    enough = strata or len(names) >= LEAST
-    return (low, high) if enough else (np.full_like(low, np.nan), np.full_like(high, np.nan))
+    low, high = ends(estimate(counts), estimate(np.ones((1, len(of))))[0])
+    units = len(of) - len(names) + 1 if strata else len(names)
+    return (low, high) if units >= LEAST else (np.full_like(low, np.nan), np.full_like(high, np.nan))
 
 
-def ends(resampled: ArrayLike, value: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The percentiles ENDS of estimates [resamples, ...]; with the `value` [...] of the data, reflected at it.
+def ends(resampled: ArrayLike, value: ArrayLike, *, reflected: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The percentiles ENDS of estimates [resamples, ...], widened to hold the `value` [...] of the data.
 
-    NaN where there is no estimate in any resample."""
+    reflected: 2 value - percentiles instead. NaN where there is no estimate in any resample, or no value."""
+    value = np.asarray(value, dtype=float)
+    low, high = percentiles(resampled)
+    low, high = (2 * value - high, 2 * value - low) if reflected else (low, high)
+    return np.minimum(low, value), np.maximum(high, value)
+
+
+def percentiles(resampled: ArrayLike) -> np.ndarray:
+    """The percentiles ENDS of estimates [resamples, ...], without NaN: [2, ...]; NaN where all are NaN."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # no estimate in any resample: NaN to both sides
-        low, high = np.nanpercentile(resampled, ENDS, axis=0)
-    return (low, high) if value is None else (2 * np.asarray(value) - high, 2 * np.asarray(value) - low)
+        return np.nanpercentile(resampled, ENDS, axis=0)
 
 
 def share_interval(hits: ArrayLike, n: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

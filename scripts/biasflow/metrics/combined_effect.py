@@ -114,6 +114,8 @@ class EffectDraws:
             )
 
         low, high = interval(of_resamples, np.arange(x + y) >= x, strata=True, resamples=RESAMPLES)
+        of_all = [self.combined(variance).effect_size for variance in VARIANCES]
+        low, high = np.minimum(low, of_all), np.maximum(high, of_all)
         return dict(zip(VARIANCES, zip(low.tolist(), high.tolist(), strict=True), strict=True))
 
     def combined(self, variance: str = "spread") -> CombinedEffect:

@@ -40,13 +40,25 @@ class ByGender:
         return np.isnan(self.values).sum(axis=(-2, -1))[()]
 
 
+@dataclass(frozen=True)
 class Rate(ByGender):
-    """One rate for each gender and class, in [0, 1]."""
+    """One rate for each gender and class, in [0, 1]; people [..., 2, K]: of how many it is the share."""
+
+    people: np.ndarray
 
     @property
     def gap(self) -> np.ndarray:
         """feminine - masculine, signed: [..., K]."""
         return self.values[..., FEMININE, :] - self.values[..., MASCULINE, :]
+
+    @property
+    def gap_variance(self) -> np.ndarray:
+        """The sampling variance of `gap`, estimated without bias: sum over genders of p (1 - p) / (n - 1), [..., K].
+
+        A share of one person has the largest variance that there is, 1/4."""
+        alone = self.people == 1
+        of_genders = self.values * (1 - self.values) / np.where(alone, 1, self.people - 1)
+        return np.where(alone, 0.25, of_genders).sum(axis=-2)
 
     def gap_sum(self) -> Scores:
         """sum over classes of |gap|, the paper's "(S)"; NaN if no class has a gap.
@@ -170,9 +182,9 @@ def gaps(counts: ArrayLike) -> Gaps:
     gold, predicted = counts.sum(axis=-1), counts.sum(axis=-2)
     negatives = gold.sum(axis=-1, keepdims=True) - gold
     return Gaps(
-        tpr=Rate(_ratio(hits, gold)),
-        fpr=Rate(_ratio(predicted - hits, negatives)),
-        precision=Rate(_ratio(hits, predicted)),
+        tpr=Rate(_ratio(hits, gold), gold),
+        fpr=Rate(_ratio(predicted - hits, negatives), negatives),
+        precision=Rate(_ratio(hits, predicted), predicted),
     )
 
 

@@ -61,7 +61,8 @@ def intervals(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[s
         picks = np.random.default_rng(SEED).integers(len(gold), size=(CORRELATED, len(gold)))
         drawn = {metric: row_correlations(*(side[picks] for side in sides), metric) for metric in metrics}
     drawn["glue_score"] = np.mean([*drawn.values()], axis=0)
-    return {metric: ends(values) for metric, values in drawn.items()}
+    of_data = _scores(task, gold, predicted)
+    return {metric: ends(values, of_data[metric]) for metric, values in drawn.items()}
 
 
 def _of_tables(metric: str, tables: np.ndarray) -> np.ndarray:

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_text_csv
 from biasflow.metrics import fairness
-from biasflow.metrics.bootstrap import SEED, drawn_tables, ends
+from biasflow.metrics.bootstrap import SEED, drawn_tables, ends, percentiles, share_interval
+from biasflow.metrics.noisy_correlation import correlation_interval
 from biasflow.readouts.files import METHOD, load_table
 
 # Where the share of women in a profession is taken from: the training split (what the paper says), the test split
@@ -114,20 +115,25 @@ def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.Da
 
 
 def intervals(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, tuple[float, float]]:
-    """(metric, part, variant) -> 95 % bootstrap interval over people, of one classifier: counts [2, K, K], shares [K].
+    """(metric, part, variant) -> 95 % interval over people, of one classifier: counts [2, K, K], shares [K].
 
-    Of accuracy and correlations the percentiles. Sums of absolute gaps and of distances are never below 0, and noise
-    adds to them: their interval is reflected, from 0 up, holds the value, and reaches 0 unless the value is above
-    97.5 % of those of shuffled genders (`fairness.shuffled_genders`). No test_size, and no undefined_cells."""
+    Of accuracy Jeffreys'. Of correlations that of what they would be without the noise in the gaps
+    (`correlation_interval`). Sums of absolute gaps and of distances are never below 0, and noise adds to them: their
+    interval is a reflected bootstrap, from 0 up, holds the value, and reaches 0 unless the value is above 97.5 % of
+    those of shuffled genders (`fairness.shuffled_genders`). No test_size, and no undefined_cells."""
+    hits = int(np.trace(tables.counts.sum(axis=0)))
+    found = {("accuracy", NA, NA): share_interval(hits, int(tables.counts.sum()))}
+    for name, rate in _rates(tables).items():
+        for source, share in shares.items():
+            found[f"{name}_gap_pearson", NA, source] = correlation_interval(share, rate.gap, rate.gap_variance)
     resampled = replace(tables, counts=drawn_tables(tables.counts, resamples=RESAMPLES))
-    found = {key: ends(values) for key, values in _means_and_correlations(resampled, shares).items()}
     for within, scores in _SUMS.items():
         shuffled = fairness.shuffled_genders(tables.counts, within=within, resamples=RESAMPLES, seed=SEED)
         value, drawn, by_chance = (scores(each) for each in (tables, resampled, replace(tables, counts=shuffled)))
         for key in value:
-            low, high = ends(drawn[key], value[key])
-            sure = value[key] > ends(by_chance[key])[1]
-            found[key] = np.clip(low, 0, value[key] if sure else 0), np.maximum(high, value[key])
+            low, high = ends(drawn[key], value[key], reflected=True)
+            sure = value[key] > percentiles(by_chance[key])[1]
+            found[key] = np.clip(low, 0, np.inf if sure else 0), high
     return found
 
 

@@ -159,7 +159,10 @@ def profession_gaps(counts: np.ndarray) -> fairness.Gaps:
     false positive rate is the share of sentences without any profession, and would enter the sum of gaps."""
     gaps = fairness.gaps(counts)
     return fairness.Gaps(
-        *(fairness.Rate(_of_professions(each.values)) for each in (gaps.tpr, gaps.fpr, gaps.precision))
+        *(
+            fairness.Rate(_of_professions(rate.values), _of_professions(rate.people))
+            for rate in (gaps.tpr, gaps.fpr, gaps.precision)
+        )
     )
 
 

@@ -2,8 +2,9 @@
 say the other way round.
 
 A row (method) is compared with others on one model alone: an encoder, or a fine-tuning of it with one seed. Methods on
-one model are no independent observations, so that every interval draws whole encoders where there are three or more, or
-else whole seeds; with fewer of both there is none."""
+one model are not independent of each other, so every interval and test is Student's t over whole encoders where there
+are six or more, or else over whole seeds; with fewer of both nothing is claimed. Every claim is one of many: p-values
+are adjusted for all that are tested together (false discovery rate)."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,34 +13,37 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
+from biasflow.metrics.bootstrap import LEAST
 from biasflow.overview.judgements import COST, distances
 from biasflow.overview.maps import UNTOUCHED, name_of
 from biasflow.plan.blocks import RANDOM
 from biasflow.results.first_table import SETTINGS
 from biasflow.results.matrix import OWN, by_rows
 from biasflow.results.scores import NA
-from biasflow.results.statistics import cluster_interval, t_interval
+from biasflow.results.statistics import false_discovery_rates, mean_of_units, row_correlations
 
 LEAST_ROWS = 5  # methods below which two measures are not said to agree
-LEAST_CLUSTERS = 3
-ENCODERS, SEEDS, ITEMS = "encoders", "seeds", "items"
+LEVEL = 0.05
+ENCODERS, SEEDS = "encoders", "seeds"
 UNIT = ["encoder", "seed"]
+UNITS = ["encoders", "seeds"]
+_NOTHING = (np.nan,) * 3  # interval and p of what is not tested
 CAPTION = (
     "Rank correlation (Spearman) of the distances from neutral that two measures of bias find for the methods on the "
     "same model. "
     f"Ranks are those among the methods on one model, {LEAST_ROWS} or more; a measure of the encoder as pre-trained is "
-    "compared with the mean over the seeds of a fine-tuning. The interval (95 %, bootstrap) draws whole encoders, from "
-    "three on, or else whole seeds, from three on: methods on one model are not independent. Settings of a grid are "
-    "left out; random controls count as methods."
+    "compared with the mean over the seeds of a fine-tuning. spearman: mean over encoders, from "
+    f"{LEAST} on, or else over seeds, from {LEAST} on, with its 95 % interval and p (Student's t over these: methods "
+    "on one model are not independent); q: p adjusted for all pairs (false discovery rate). "
+    "Settings of a grid are left out; random controls count as methods."
 )
 
 
 @dataclass(frozen=True)
 class Conflict:
     """Measure `a` calls `better` better than `worse`, and measure `b` the other way round, on the models `where`; over:
-    what the intervals are over, of a and of b; size: the smaller of both differences, in distances from neutral of the
+    what was tested over, encoders or seeds; size: the smaller of both differences, in distances from neutral of the
     untouched model (or of the larger of the two rows, where there is none)."""
 
     where: str
@@ -47,12 +51,12 @@ class Conflict:
     b: str
     better: str
     worse: str
-    over: tuple[str, str]
+    over: str
     size: float
 
     def turned(self) -> "Conflict":
         """The same, said from the other side."""
-        return Conflict(self.where, self.b, self.a, self.worse, self.better, self.over[::-1], self.size)
+        return Conflict(self.where, self.b, self.a, self.worse, self.better, self.over, self.size)
 
 
 def in_words(found: Sequence[Conflict]) -> list[str]:
@@ -63,17 +67,10 @@ def in_words(found: Sequence[Conflict]) -> list[str]:
         one = each if (often[each.better], each.better) >= (often[each.worse], each.worse) else each.turned()
         grouped.setdefault((one.where, one.a, one.b, one.better, one.over), []).append(one.worse)
     return [
-        f"{where}: {a} calls {better} better than {', '.join(worse)}, and {b} the other way round; {_sure(a, b, over)}."
+        f"{where}: {a} calls {better} better than {', '.join(worse)}, and {b} the other way round (both differences "
+        f"over {over}, adjusted p at most {LEVEL})."
         for (where, a, b, better, over), worse in grouped.items()
     ]
-
-
-def _sure(a: str, b: str, over: tuple[str, str]) -> str:
-    """Why both are beyond doubt."""
-    why = [
-        "intervals over items do not overlap" if one == ITEMS else f"the interval over {one} excludes 0" for one in over
-    ]
-    return f"in both {why[0]}" if why[0] == why[1] else f"in {a} {why[0]}, in {b} {why[1]}"
 
 
 def observations(scores: pd.DataFrame) -> pd.DataFrame:
@@ -115,24 +112,25 @@ def _about(task: str, dataset: str) -> list[str]:
 
 def agreement(found: pd.DataFrame) -> pd.DataFrame:
     """One row per two measures that are measured for LEAST_ROWS methods on one model: measure_a, measure_b, spearman,
-    low, high, over (what is drawn: encoders, seeds, or "-"), methods (on a model, at most), encoders, seeds.
+    low, high, p, q, over (encoders, seeds, or "-" where there are too few), encoders, seeds, methods (on a model).
 
-    found: `observations`. spearman is Pearson's correlation of the ranks within models."""
+    found: `observations`. spearman is the mean over encoders or seeds of the correlation of ranks within models; p: of
+    no correlation; q: p adjusted for all pairs."""
     rows = []
     tasks = dict(zip(found["measure"], found["task"], strict=True))
     by_model, by_encoder = (_means(found, keys) for keys in ([*UNIT, "name"], ["encoder", "name"]))
     for a, b in combinations(tasks, 2):
         sides = by_model if tasks[a] == tasks[b] else by_encoder
-        both = _ranked(sides[a], sides[b])
-        if both.empty or not (both["x"].any() and both["y"].any()):
+        models = _rank_correlations(sides[a], sides[b])
+        if models.empty:
             continue
-        over, clusters = _clusters(both)
-        low, high = cluster_interval(both["x"], both["y"], clusters, "pearson") if over != NA else (np.nan, np.nan)
-        rho = float((both["x"] * both["y"]).sum() / np.sqrt((both["x"] ** 2).sum() * (both["y"] ** 2).sum()))
-        sizes = both.groupby(UNIT).size()
-        rows.append((a, b, rho, low, high, over, sizes.max(), both["encoder"].nunique(), both["seed"].nunique()))
-    columns = ["measure_a", "measure_b", "spearman", "low", "high", "over", "methods", "encoders", "seeds"]
-    return pd.DataFrame(rows, columns=columns)
+        over, units = _units(models)
+        numbers = mean_of_units(models["r"].groupby(units).mean()) if over != NA else (models["r"].mean(), *_NOTHING)
+        rows.append((a, b, *numbers, over, *(models[name].nunique() for name in UNIT), models["methods"].max()))
+    columns = ["measure_a", "measure_b", "spearman", "low", "high", "p", "over", "encoders", "seeds", "methods"]
+    pairs = pd.DataFrame(rows, columns=columns)
+    pairs.insert(6, "q", false_discovery_rates(pairs["p"]))
+    return pairs
 
 
 def _means(found: pd.DataFrame, keys: list[str]) -> dict[str, pd.Series]:
@@ -142,46 +140,44 @@ def _means(found: pd.DataFrame, keys: list[str]) -> dict[str, pd.Series]:
     }
 
 
-def _ranked(a: pd.Series, b: pd.Series) -> pd.DataFrame:
-    """The ranks of both measures among the methods on each model, less their mean: encoder, seed (NA where the index
-    has none), x, y; of models with LEAST_ROWS methods."""
+def _rank_correlations(a: pd.Series, b: pd.Series) -> pd.DataFrame:
+    """Of each model with LEAST_ROWS methods: encoder, seed (NA where the index has none), r (the rank correlation of
+    both measures among its methods), methods. Models on which a measure puts all methods level are left out."""
     both = pd.concat([a, b], axis=1, join="inner")
-    found = []
+    models = []
     for unit, rows in both.groupby(level=a.index.names[:-1], sort=False) if len(both) >= LEAST_ROWS else ():
         if len(rows) >= LEAST_ROWS:
-            x, y = rankdata(rows.to_numpy(), axis=0).T - (len(rows) + 1) / 2
             encoder, seed, *_ = *unit, NA
-            found.append(pd.DataFrame({"encoder": encoder, "seed": seed, "x": x, "y": y}))
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*UNIT, "x", "y"])
+            r = row_correlations(*(side[None] for side in rows.to_numpy().T), "spearman")[0]
+            models.append((encoder, seed, r, len(rows)))
+    return pd.DataFrame(models, columns=[*UNIT, "r", "methods"]).dropna()
 
 
 def sentences(pairs: pd.DataFrame) -> list[str]:
-    """What `agreement` found, in words: how many pairs agree or disagree beyond doubt, and the ends; or why there is no
-    interval."""
+    """What `agreement` found, in words: how many pairs agree or disagree, and the ends; or why nothing is claimed."""
     if pairs.empty:
         return [
             f"No two measures of bias were measured for {LEAST_ROWS} methods on one model, so nothing is said of it."
         ]
     said = []
-    known = pairs[pairs["low"].notna()]
-    if len(known):
-        agree, against = (known["low"] > 0).sum(), (known["high"] < 0).sum()
+    tested = pairs[pairs["q"].notna()]
+    if len(tested):
+        sure = tested["q"] <= LEVEL
+        agree, against = (sure & (tested["spearman"] > 0)).sum(), (sure & (tested["spearman"] < 0)).sum()
         said.append(
-            f"Pairs of measures with an interval: {len(known)}. Agree on the methods (it lies above 0): {agree}; put "
-            f"them in the opposite order (below 0): {against}; neither surely: {len(known) - agree - against}."
+            f"Pairs of measures that were tested: {len(tested)}. Put the methods in the same order: {agree}; in the "
+            f"opposite order: {against}; not known: {len(tested) - agree - against} (t test, p adjusted for all pairs)."
         )
-    for over, block in pairs[pairs["low"].isna()].groupby(["encoders", "seeds"], sort=False):
+    for counts, block in pairs[pairs["q"].isna()].groupby(UNITS, sort=False):
         some = "the pair" if len(block) == 1 else f"the {len(block)} pairs"
-        said.append(
-            f"No interval can be given for {some} measured on {counted(*over)}: it takes {LEAST_CLUSTERS} of either."
-        )
-    ends = pairs.iloc[[pairs["spearman"].argmax(), pairs["spearman"].argmin()]].drop_duplicates()
-    for how, row in zip(("best", "least"), ends.itertuples(), strict=False):
-        interval = "" if np.isnan(row.low) else f", {row.low:.2f} to {row.high:.2f} over {row.over}"
-        said.append(
-            f"{row.measure_a} and {row.measure_b} agree {how}: rank correlation {row.spearman:.2f}{interval}, over "
-            f"{row.methods} methods."
-        )
+        said.append(f"Nothing is claimed of {some} measured on {counted(*counts)}: it takes {LEAST} of either.")
+    if len(tested):
+        ends = tested.iloc[[tested["spearman"].argmax(), tested["spearman"].argmin()]].drop_duplicates()
+        for how, row in zip(("best", "least"), ends.itertuples(), strict=False):
+            said.append(
+                f"{row.measure_a} and {row.measure_b} agree {how}: mean rank correlation {row.spearman:.2f}, "
+                f"{row.low:.2f} to {row.high:.2f} over {row.over}, {row.methods} methods, adjusted p {row.q:.2g}."
+            )
     return said
 
 
@@ -190,10 +186,10 @@ def counted(encoders: int, seeds: int) -> str:
     return " and ".join(f"{n} {what}" + ("" if n == 1 else "s") for n, what in ((encoders, "encoder"), (seeds, "seed")))
 
 
-def _clusters(rows: pd.DataFrame) -> tuple[str, pd.Series]:
-    """What an interval draws, and which of them each row is in: encoders, seeds, or NA where there are too few."""
+def _units(rows: pd.DataFrame) -> tuple[str, pd.Series]:
+    """What is tested over, and which unit each row is of: encoders, seeds, or NA where there are too few of both."""
     for over, key in ((ENCODERS, "encoder"), (SEEDS, "seed")):
-        if rows[key].nunique() >= LEAST_CLUSTERS:
+        if rows[key].nunique() >= LEAST:
             return over, rows[key]
     return NA, rows["encoder"]
 
@@ -212,72 +208,51 @@ def mean_ranks(found: pd.DataFrame) -> pd.DataFrame:
         if wide.empty or len(measures) < 2:
             continue
         wide = wide.assign(rank=wide.groupby(UNIT)[list(measures)].rank().mean(axis=1))
-        over, clusters = _clusters(wide)
+        over, units = _units(wide)
         for name, ranks in wide.groupby("name")["rank"]:
-            each = ranks.groupby(clusters[ranks.index]).mean()
-            low, high = t_interval(each.to_numpy()) if over != NA else (np.nan, np.nan)
-            rows.append((task, name, each.mean(), low, high, over, wide["name"].nunique(), len(measures)))
+            of_units = ranks.groupby(units[ranks.index]).mean()
+            mean, low, high, _ = mean_of_units(of_units) if over != NA else (of_units.mean(), *_NOTHING)
+            rows.append((task, name, mean, low, high, over, wide["name"].nunique(), len(measures)))
             rows[-1] += wide["encoder"].nunique(), wide["seed"].nunique()
     columns = ["task", "name", "rank", "low", "high", "over", "methods", "measures", "encoders", "seeds"]
     return pd.DataFrame(rows, columns=columns).sort_values(["task", "rank"], kind="stable", ignore_index=True)
 
 
 def conflicts(found: pd.DataFrame) -> list[Conflict]:
-    """Where two measures put two methods in opposite orders, each beyond doubt; the largest first.
+    """Where two measures put two methods in opposite orders; the largest first.
 
-    Beyond doubt is, with three encoders or more (of all of them together), or else three seeds of a model, a difference
-    whose t interval over these excludes 0; otherwise two intervals over items that do not overlap. There is no
-    correction for how many are looked at."""
-    several = found["encoder"].nunique() >= LEAST_CLUSTERS
+    With LEAST encoders or more it is tested over these, or else over the seeds of each encoder that has LEAST: both
+    differences must differ from 0 by a t test, adjusted for every two methods by every measure on these models. With
+    fewer of both nothing is claimed."""
+    several = found["encoder"].nunique() >= LEAST
     scopes = [("all encoders", found)] if several else list(found.groupby("encoder", sort=False))
-    all_of_them = [each for where, block in scopes for each in _conflicts(where, block, several)]
-    return sorted(all_of_them, key=lambda each: -each.size)
+    claims = [claim for where, block in scopes for claim in _conflicts(where, block, ENCODERS if several else SEEDS)]
+    return sorted(claims, key=lambda claim: -claim.size)
 
 
-def _conflicts(where: str, block: pd.DataFrame, several: bool) -> Iterator[Conflict]:
-    orders = {
-        name: _orders(rows, "encoder" if several else "seed") for name, rows in block.groupby("measure", sort=False)
-    }
+def _conflicts(where: str, block: pd.DataFrame, over: str) -> Iterator[Conflict]:
+    differences = _differences(block, over.removesuffix("s"))
+    sure = differences[false_discovery_rates(differences["p"]) <= LEVEL]
+    orders = {name: rows.set_index(["one", "two"]) for name, rows in sure.groupby("measure", sort=False)}
     for a, b in combinations(orders, 2):
-        for pair in orders[a].keys() & orders[b].keys():
-            (sign, size, over), (other, other_size, other_over) = orders[a][pair], orders[b][pair]
-            if sign * other < 0:
-                better, worse = pair if sign < 0 else pair[::-1]
-                least = min(size, other_size)
-                yield Conflict(where, a, b, better, worse, (over, other_over), least)
+        both = orders[a].join(orders[b], how="inner", lsuffix="_a", rsuffix="_b")
+        for row in both[both["mean_a"] * both["mean_b"] < 0].itertuples():
+            better, worse = row.Index if row.mean_a < 0 else row.Index[::-1]
+            yield Conflict(where, a, b, better, worse, over, min(row.size_a, row.size_b))
 
 
-def _orders(rows: pd.DataFrame, cluster: str) -> dict[tuple[str, str], tuple[int, float, str]]:
-    """(row, row) -> -1 or 1 if the first is nearer to neutral or farther than the second beyond doubt, by how much, and
-    over what: of one measure."""
-    wide, low, high = (
-        rows.pivot_table(index=cluster, columns="name", values=column, dropna=False)
-        for column in ("distance", "low", "high")
-    )
-    untouched = wide.get(UNTOUCHED, pd.Series(dtype=float)).mean()
-    over = {"encoder": ENCODERS, "seed": SEEDS}[cluster] if len(wide) >= LEAST_CLUSTERS else ITEMS
-    names = sorted(wide.columns)
-    columns = {name: tuple(table[name].to_numpy() for table in (wide, low, high)) for name in names}
-    found = {}
-    for one, two in combinations(names, 2):
-        there = ~np.isnan(columns[one][0] - columns[two][0])  # what only one of them was measured on says nothing
-        if not there.any():
-            continue
-        (first, first_low, first_high), (second, second_low, second_high) = (
-            (values[there] for values in columns[name]) for name in (one, two)
-        )
-        difference = first - second
-        if over == ITEMS:
-            ends = _mean(first_low - second_high), _mean(first_high - second_low)
-        else:
-            ends = t_interval(difference)
-        if ends[0] > 0 or ends[1] < 0:
-            scale = untouched if untouched > 0 else max(first.mean(), second.mean())
-            found[one, two] = int(np.sign(difference.mean())), float(abs(difference.mean()) / scale), over
-    return found
-
-
-def _mean(values: np.ndarray) -> float:
-    """Of those that are defined."""
-    defined = values[~np.isnan(values)]
-    return defined.mean() if len(defined) else np.nan
+def _differences(block: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """By measure, of every two rows that LEAST units have: measure, one, two, mean (of the first row's distance from
+    neutral less the second's: below 0 if it is nearer), size (the same, in distances of the untouched model), p."""
+    rows = []
+    for measure, own in block.groupby("measure", sort=False):
+        wide = own.pivot_table(index=unit, columns="name", values="distance")
+        untouched = wide.get(UNTOUCHED, pd.Series(dtype=float)).mean()
+        for one, two in combinations(sorted(wide.columns), 2):
+            both = wide[[one, two]].dropna()  # what only one of them was measured on says nothing
+            if len(both) < LEAST:
+                continue
+            mean, _, _, p = mean_of_units(both[one] - both[two])
+            scale = untouched if untouched > 0 else both.mean().max()
+            rows.append((measure, one, two, mean, abs(mean) / scale, p))
+    return pd.DataFrame(rows, columns=["measure", "one", "two", "mean", "size", "p"])

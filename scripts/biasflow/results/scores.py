@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
@@ -18,6 +19,7 @@ KEYS = [*MODEL, *METHOD, *HEAD, "dataset", "split_seed", "readout_seed", *MEASUR
 VALUES = ["value", "n", "low", "high"]
 COLUMNS = [*KEYS, *VALUES]
 _FLOAT = "%.10g"
+ROUNDING = 1e-9  # by so much, or this part of it, a value may lie outside its interval
 
 SCHEMA = pa.DataFrameSchema(
     {key: pa.Column(str, pa.Check.str_length(min_value=1)) for key in KEYS}
@@ -81,6 +83,14 @@ def _checked(frame: pd.DataFrame) -> pd.DataFrame:
     duplicated = frame.duplicated(KEYS)
     if duplicated.any():
         raise BiasflowError(f"scores: two rows for {_name(frame[duplicated].iloc[0])}; each score is written once")
+    slack = ROUNDING * np.maximum(frame["value"].abs(), 1)
+    outside = (frame["value"] < frame["low"] - slack) | (frame["value"] > frame["high"] + slack)
+    if outside.any():
+        row = frame[outside].iloc[0]
+        raise BiasflowError(
+            f"scores: {_name(row)}: the value {row['value']:g} lies outside its interval [{row['low']:g}, "
+            f"{row['high']:g}]; mend the metric that computes them"
+        )
     try:
         SCHEMA.validate(frame)
     except pa.errors.SchemaError as error:

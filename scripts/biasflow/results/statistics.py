@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # whose scipy.stats takes a second to load, and does so where it is first used
 from numpy.typing import ArrayLike
-from scipy.special import chdtri, stdtrit
+from scipy.special import chdtri, stdtr, stdtrit
 
 from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.metrics.bootstrap import LEAST, ends
 
 _TESTS = {"spearman": "spearmanr", "pearson": "pearsonr", "kendall": "kendalltau"}
-_ENDS = [2.5, 97.5]  # percentiles
 _FAR = {"two-sided": np.abs, "greater": np.positive}  # alternative -> how far out a sum of differences is
 MOST_SEEDS = 1000  # that are thought of
 _EXACT_UP_TO = 20  # 2**19 sums: a few megabytes
@@ -20,7 +20,8 @@ _SUMS = 2**22  # that are held at once
 
 @dataclass(frozen=True)
 class Correlation:
-    """A correlation of n pairs: estimate, two-sided p, and a 95 % percentile bootstrap interval [low, high].
+    """A correlation of n pairs: estimate, two-sided p, and a 95 % percentile bootstrap interval [low, high], which
+    holds the estimate and is NaN for fewer than LEAST pairs.
 
     Where it cannot be computed estimate, p, low and high are NaN and `reason` says why; otherwise `reason` is "". The
     four are arrays [a, b] where `correlations` computed so many at once."""
@@ -69,11 +70,9 @@ def cluster_interval(
 
     For pairs that are not independent within a cluster: each resample draws as many clusters as there are, with
     replacement, with all of their pairs (Davison and Hinkley 1997, sec. 3.8). Resamples in which a side is constant are
-    left out. With few clusters it is rough, rather too narrow than too wide; NaN for fewer than three. Arguments as of
-    `correlation`."""
-    names, cluster_of = np.unique(np.asarray(clusters, dtype=str), return_inverse=True)
-    if len(names) < 3:
-        return float("nan"), float("nan")
+    left out. With few clusters it is rough, rather too narrow than too wide; NaN for fewer than LEAST. It holds the
+    correlation of all pairs. Arguments as of `correlation`."""
+    _, cluster_of = np.unique(np.asarray(clusters, dtype=str), return_inverse=True)
     return _bootstrap(np.asarray(x, dtype=float), np.asarray(y, dtype=float), cluster_of, method, resamples, seed)
 
 
@@ -95,8 +94,9 @@ def correlations(
         )
         for row, one, drawn in zip(rows, x, drawn_x, strict=True):
             r = row_correlations(one, y)
-            ends = np.nanpercentile(row_correlations(drawn, drawn_y), _ENDS, axis=-1)
-            found[:, row, columns] = r, correlation_p(r, n - 2), *ends
+            found[:2, row, columns] = r, correlation_p(r, n - 2)
+            if n >= LEAST:
+                found[2:, row, columns] = ends(row_correlations(drawn, drawn_y).T, r)
     return Correlation(*found, n=n)
 
 
@@ -176,6 +176,31 @@ def t_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, f
     return float(values.mean() - half), float(values.mean() + half)
 
 
+def mean_of_units(values: ArrayLike) -> tuple[float, float, float, float]:
+    """The mean of values [n], one a unit (encoder, seed), its 95 % t interval (low, high), and the two-sided p of the t
+    test that the mean is 0. Interval and p are NaN for fewer than LEAST units: too few for a claim.
+
+    Of equal values p is 0, or 1 if they are 0."""
+    values = np.asarray(values, dtype=float)
+    mean, n = float(values.mean()), len(values)
+    if n < LEAST:
+        return mean, *(float("nan"),) * 3
+    error = values.std(ddof=1) / np.sqrt(n)
+    p = float(2 * stdtr(n - 1, -abs(mean) / error)) if error > 0 else float(mean == 0)
+    return mean, *t_interval(values), p
+
+
+def false_discovery_rates(p_values: ArrayLike) -> np.ndarray:
+    """The p-values [n] of tests that are made together, adjusted for false discoveries (Benjamini and Hochberg 1995): a
+    claim for every one up to 0.05 is wrong in 5 % of the claims. NaN stays NaN and does not count."""
+    p_values = np.asarray(p_values, dtype=float)
+    tested = ~np.isnan(p_values)
+    adjusted = np.full(p_values.shape, np.nan)
+    if tested.any():
+        adjusted[tested] = scipy.stats.false_discovery_control(p_values[tested])
+    return adjusted
+
+
 def sd_interval(sd: float, n: int) -> tuple[float, float]:
     """95 % interval of a standard deviation (n - 1) of n >= 2 normal values: sd sqrt((n - 1) / chi2 quantiles)."""
     return tuple(float(sd * np.sqrt((n - 1) / chdtri(n - 1, tail))) for tail in (0.025, 0.975))
@@ -218,13 +243,16 @@ def _sampled(differences: np.ndarray, reached: np.ndarray, far: Callable, sample
 def _bootstrap(
     x: np.ndarray, y: np.ndarray, cluster_of: np.ndarray, method: str, resamples: int, seed: int
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of the correlation of pairs, which are drawn in clusters (numbers from 0, [n])."""
+    """Percentile bootstrap interval of the correlation of pairs, which are drawn in clusters (numbers from 0, [n]); NaN
+    for fewer than LEAST clusters."""
     n = int(cluster_of.max()) + 1
+    if n < LEAST:
+        return float("nan"), float("nan")
     picks = np.random.default_rng(seed).integers(n, size=(resamples, n))
     numbered = picks + n * np.arange(resamples)[:, None]
     counts = np.bincount(numbered.ravel(), minlength=picks.size).reshape(-1, n).astype(float)
-    low, high = np.nanpercentile(_counted(x, y, counts[:, cluster_of], method), _ENDS)
-    return float(low), float(high)
+    of_data = _counted(x, y, np.ones((1, len(x))), method)[0]
+    return tuple(map(float, ends(_counted(x, y, counts[:, cluster_of], method), of_data)))
 
 
 def row_correlations(x: np.ndarray, y: np.ndarray, method: str = "pearson") -> np.ndarray:

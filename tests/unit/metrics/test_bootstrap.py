@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasflow.metrics.bootstrap import drawn_tables, ends, interval, share_interval, weighted_mean
+from biasflow.metrics.bootstrap import drawn_tables, ends, interval, percentiles, share_interval, weighted_mean
 
 VALUES = np.random.default_rng(1).normal(size=200)
 
@@ -47,9 +47,29 @@ def test_resamples_without_an_estimate_are_left_out():
     assert low == high == pytest.approx(VALUES[0])
 
 
-def test_two_items_have_no_interval():
-    assert np.isnan(interval(mean_of(VALUES[:2]), np.arange(2))).all()
-    assert not np.isnan(interval(mean_of(VALUES[:3]), np.arange(3))).any()
+def test_fewer_than_six_units_have_no_interval():
+    """Units are groups that are drawn whole, or items that are free within strata: all but one in each, and one."""
+    assert np.isnan(interval(mean_of(VALUES[:5]), np.arange(5))).all()
+    assert not np.isnan(interval(mean_of(VALUES[:6]), np.arange(6))).any()
+    assert np.isnan(interval(mean_of(VALUES[:60]), np.arange(60) // 12)).all()
+    assert np.isnan(interval(mean_of(VALUES[:6]), np.repeat([0, 1], 3), strata=True)).all()
+    assert not np.isnan(interval(mean_of(VALUES[:8]), np.repeat([0, 1], 4), strata=True)).any()
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.floats(-5, 5), min_size=6, max_size=12), st.integers(1, 4))
+def test_every_interval_holds_its_value_whatever_the_estimate(values, power):
+    """Also an estimate that resampling moves, such as a range or a small variance."""
+    values = np.array(values)
+
+    def estimate(counts):
+        drawn = np.where(counts[..., None] > 0, values[:, None], np.nan)[..., 0]
+        spread = np.nanmax(drawn, axis=-1) - np.nanmin(drawn, axis=-1)
+        return np.stack([spread**power, -spread], axis=-1)
+
+    low, high = interval(estimate, np.arange(len(values)), resamples=50)
+    of_data = estimate(np.ones((1, len(values))))[0]
+    assert (low <= of_data).all() and (of_data <= high).all()
 
 
 def test_shares_have_the_printed_intervals():
@@ -91,9 +111,10 @@ def test_a_mean_is_covered_about_as_often_as_it_should_be():
 def test_a_reflected_interval_takes_back_what_resampling_adds():
     rng = np.random.default_rng(0)
     of_absolute = [np.abs(rng.normal(value, 1, size=(500, 40)).mean(axis=1)) for value in (0.05,)]
-    low, high = ends(of_absolute[0], 0.05)
-    plain = ends(of_absolute[0])
-    assert (low, high) == pytest.approx((0.1 - plain[1], 0.1 - plain[0])) and low < plain[0]
+    low, high = ends(of_absolute[0], 0.15, reflected=True)
+    plain = percentiles(of_absolute[0])
+    assert (low, high) == pytest.approx((0.3 - plain[1], 0.3 - plain[0])) and low < plain[0]
+    assert ends(of_absolute[0], 0) == pytest.approx((0, plain[1]))  # widened to hold the value
 
 
 def test_drawn_tables_are_those_of_drawn_people():

@@ -19,9 +19,9 @@ def counts(*predicted):
 
 def test_all_right_against_all_wrong():
     """Wrong: ac shares one mention with each of two gold clusters."""
-    found = f1_difference(counts(RIGHT, RIGHT, RIGHT), counts(WRONG, WRONG, WRONG))
+    found = f1_difference(counts(*[RIGHT] * 6), counts(*[WRONG] * 6))
     wrong = conll_f1([RIGHT], [WRONG])
-    assert (found.pro, found.anti, found.n) == (100, pytest.approx(100 * wrong.average), 3)
+    assert (found.pro, found.anti, found.n) == (100, pytest.approx(100 * wrong.average), 6)
     assert found.value == found.low == found.high == pytest.approx(100 - 100 * wrong.average)
     assert f1_difference(counts(WRONG), counts(RIGHT)).value == pytest.approx(-found.value)
 

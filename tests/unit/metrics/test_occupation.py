@@ -1,8 +1,12 @@
 """The rows of all extrinsic scores: which there are, that they are those of the measures, and what is refused."""
 
+from unittest import mock
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics import fairness, occupation
@@ -162,6 +166,19 @@ def test_intervals_reach_neutral_where_there_is_no_bias_and_not_where_there_is(m
         ends[gap] = (rows["low"] == 0).groupby(rows["metric"]).mean()
     assert (ends[0.0] >= 0.85).all()
     assert ends[0.5][["tpr_gap_sum", "independence"]].max() <= 0.1
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([12, 60, 400]), st.floats(0, 1))
+def test_no_value_lies_outside_its_interval(seed, n, gap):
+    """A held-out system had a gap correlation of .893 with the interval [.747, .875]."""
+    with mock.patch.object(occupation, "RESAMPLES", 40):
+        rows = occupation_rows(of_people(np.random.default_rng(seed), n, gap), shares=BY_SOURCE)
+    with_interval = rows.dropna(subset=["value", "low"])
+    assert (with_interval["low"] <= with_interval["value"] + 1e-12).all()
+    assert (with_interval["value"] <= with_interval["high"] + 1e-12).all()
+    correlations = rows[rows["metric"].str.endswith("pearson")].dropna(subset=["low"])
+    assert correlations[["low", "high"]].abs().le(1).all(axis=None)
 
 
 def test_intervals_shrink_with_the_people():

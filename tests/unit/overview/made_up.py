@@ -24,7 +24,7 @@ def scores(encoder="bert", **more):
                 "metric": "distance",
                 "part": "top=10%",
                 "value": strength / 10,
-                "low": 0.01,
+                "low": min(0.01, strength / 10),
                 "high": 0.4,
             },
             {"method": method, "metric": "perplexity", "part": "-", "value": perplexity, "n": 9},

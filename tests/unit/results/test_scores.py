@@ -51,6 +51,18 @@ def test_concatenate_sorts_and_refuses_the_same_key_twice():
         concatenate([one, two, one])
 
 
+def test_a_value_outside_its_interval_is_refused():
+    """Whatever metric it is of: every score of every run passes here."""
+    made(
+        row(setting="a", low=0.25, high=0.25),
+        row(setting="b", low=0.25 + 1e-12, high=0.3),
+        row(setting="c", low=math.nan),
+    )
+    for low, high in ((0.26, 0.3), (0.1, 0.24)):
+        with pytest.raises(BiasflowError, match=r"metric=strength: the value 0\.25 lies outside its interval \[0\."):
+            made(row(low=low, high=high))
+
+
 def test_nothing_is_an_empty_table(tmp_path):
     write_scores(concatenate([]), tmp_path / "empty.csv")
     assert read_scores(tmp_path / "empty.csv").empty

@@ -14,7 +14,9 @@ from biasflow.results.statistics import (
     cluster_interval,
     correlation,
     correlations,
+    false_discovery_rates,
     holm,
+    mean_of_units,
     paired_permutation,
     paired_permutations,
     t_interval,
@@ -58,7 +60,13 @@ def test_the_interval_covers_the_truth_and_follows_the_seed(method):
 
 
 SCIPY = {"spearman": stats.spearmanr, "pearson": stats.pearsonr, "kendall": stats.kendalltau}
-PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=12)
+PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=6, max_size=12)
+
+
+def holding(drawn, value):
+    """The percentiles of what was drawn, widened to hold the value."""
+    low, high = np.nanpercentile(drawn, [2.5, 97.5])
+    return pytest.approx((min(low, value), max(high, value)))
 
 
 def by_scipy(method, x, y):
@@ -76,12 +84,12 @@ def test_the_interval_is_that_of_scipys_estimate_in_every_resample(method, pairs
         return
     picks = np.random.default_rng(0).integers(len(x), size=(20, len(x)))
     drawn = [by_scipy(method, x[pick], y[pick]) for pick in picks]
-    assert (found.low, found.high) == pytest.approx(tuple(np.nanpercentile(drawn, [2.5, 97.5])))
+    assert (found.low, found.high) == holding(drawn, found.estimate)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=40)
-@given(pairs=PAIRS, n=st.integers(3, 4))
+@given(pairs=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=8, max_size=16), n=st.integers(6, 8))
 def test_the_interval_over_clusters_draws_whole_clusters(method, pairs, n):
     x, y = 0.1 * np.array(pairs, float).T
     clusters = np.arange(len(x)) % n
@@ -94,7 +102,8 @@ def test_the_interval_over_clusters_draws_whole_clusters(method, pairs, n):
     if np.isnan(drawn).all():
         return
     found = cluster_interval(x, y, clusters.astype(str), method, resamples=20)
-    assert found == pytest.approx(tuple(np.nanpercentile(drawn, [2.5, 97.5])))
+    assert found == holding(drawn, by_scipy(method, x, y))
+    assert np.isnan(cluster_interval(x, y, clusters % 5, method, resamples=20)).all()
 
 
 def test_pairs_that_come_in_clusters_have_a_wider_interval_over_these():
@@ -237,6 +246,23 @@ def test_holm_is_that_of_statsmodels(p):
 def test_holm_refuses_what_is_no_list_of_p_values(wrong):
     with pytest.raises(BiasflowError):
         holm(wrong)
+
+
+def test_the_mean_of_units_is_scipys_t_test_from_six_units_on():
+    values = np.array([0.3, -0.1, 0.4, 0.2, 0.6, 0.1])
+    mean, low, high, p = mean_of_units(values)
+    expected = stats.ttest_1samp(values, 0)
+    interval = expected.confidence_interval()
+    assert (mean, low, high, p) == pytest.approx((values.mean(), interval.low, interval.high, expected.pvalue))
+    assert np.isnan(mean_of_units(values[:5])[1:]).all() and mean_of_units(values[:5])[0] == pytest.approx(0.28)
+    assert mean_of_units(np.ones(6))[3] == 0 and mean_of_units(np.zeros(6))[3] == 1
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_false_discovery_rates_are_those_of_statsmodels(p):
+    found = false_discovery_rates([*p, np.nan])
+    assert np.isnan(found[-1]) and found[:-1] == pytest.approx(multipletests(p, method="fdr_bh")[1])
+    assert np.isnan(false_discovery_rates([np.nan])).all()
 
 
 def test_t_interval_by_hand():

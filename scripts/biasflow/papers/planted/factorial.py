@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from biasflow.papers.planted.judge import LEVEL, RESAMPLES, TOO_FEW, adjusted, least_p, permutation_p
+from biasflow.papers.planted.judge import LEVEL, RESAMPLES, TOO_FEW, least_p, permutation_p
+from biasflow.results.statistics import false_discovery_rates
 
 PRETRAINING, TASK, INTERACTION = EFFECTS = ("pretraining", "task", "interaction")
 NUMBERS = ("effect", "low", "high", "p", "q")  # of each
@@ -46,7 +47,7 @@ def two_by_two(values: pd.DataFrame) -> pd.DataFrame:
     found = pd.DataFrame(rows)
     if found.empty:
         return found
-    found = found.assign(**{f"{effect}_q": adjusted(found[f"{effect}_p"]) for effect in EFFECTS})
+    found = found.assign(**{f"{effect}_q": false_discovery_rates(found[f"{effect}_p"]) for effect in EFFECTS})
     follows = [(found[f"{effect}_q"] <= LEVEL) for effect in (PRETRAINING, TASK)]
     verdicts = [FOLLOWS[bool(a), bool(b)] for a, b in zip(*follows, strict=True)]
     return found.assign(follows=np.where(found[f"{TASK}_q"].isna(), untested, verdicts))

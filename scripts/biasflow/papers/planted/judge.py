@@ -7,6 +7,7 @@ import pandas as pd
 from scipy import stats
 
 from biasflow.base.errors import BiasflowError
+from biasflow.results.statistics import false_discovery_rates
 
 LEVEL = 0.05
 RESAMPLES = 4999
@@ -142,11 +143,4 @@ def judge(values: pd.DataFrame) -> pd.DataFrame:
         row |= {f"share_{name}": share for name, share in shares.items()}
         row["verdict"] = SEES if row["p_full"] <= LEVEL else DOES_NOT
     found = pd.DataFrame(rows)
-    return found.assign(q=adjusted(found["p"]))
-
-
-def adjusted(p: pd.Series) -> pd.Series:
-    """False discovery rates of the p-values of one family (Benjamini and Hochberg 1995); NaN stays NaN."""
-    q = p.astype(float).copy()
-    q[q.notna()] = stats.false_discovery_control(q.dropna()) if q.notna().any() else q.dropna()
-    return q
+    return found.assign(q=false_discovery_rates(found["p"]))

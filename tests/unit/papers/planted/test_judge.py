@@ -10,7 +10,6 @@ from scipy.stats import f_oneway, spearmanr
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.planted import judge as module
 from biasflow.papers.planted.judge import (
-    adjusted,
     judge,
     permutation_p,
     rank_correlation,
@@ -130,12 +129,3 @@ def test_what_is_not_defined_is_counted_and_left_out():
     assert (none["undefined"], none["verdict"]) == (3, module.TOO_FEW)
     with pytest.raises(BiasflowError, match="m: one amount"):
         judge(values({1: [1, 2, 3]}))
-
-
-@FEW
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_adjusting_never_lowers_a_p_and_keeps_their_order(p):
-    found = adjusted(pd.Series([*p, np.nan]))
-    assert np.isnan(found.iloc[-1])
-    assert (found.iloc[:-1].to_numpy() >= np.array(p) - 1e-12).all()
-    assert (found.iloc[np.argsort(p)].diff().dropna() >= -1e-12).all()
