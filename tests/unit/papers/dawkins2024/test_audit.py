@@ -5,6 +5,7 @@ import shutil
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,12 @@ from biasflow.papers.dawkins2024.audit.audit import DEPENDS, audit
 from biasflow.papers.dawkins2024.audit.checks import AGREES, DISAGREES, NOT_COMPUTABLE, NOTE
 from biasflow.papers.dawkins2024.audit.tables import SNLI_TEST_PAIRS
 from biasflow.papers.dawkins2024.rows import ATTENTION, BASE, DEBIAS, LAYER_11, LAYER_12, LEVELS, SENT
+from biasflow.papers.dawkins2024.table7 import viable_settings
 from biasflow.papers.frames import Run
 from biasflow.papers.make import make_paper
 from biasflow.papers.paper import HERE
 from biasflow.papers.published import read_published
+from biasflow.results.statistics import correlation
 from tests.unit.papers.dawkins2024.made_up import published
 
 TEXT, EXAMPLES = published("text"), published("tables1_3_4")
@@ -383,6 +386,25 @@ def test_the_real_correlation(real_audit, claim, reading, printed, recomputed, v
 def test_the_real_correlations_that_the_paper_does_not_tell(real_audit, claim, where, reading, found):
     row = row_of(real_audit, f"not-correlated-{claim}", where, reading)
     assert (row["recomputed"], row["detail"].split(";")[0], row["verdict"]) == (*found, DISAGREES)
+
+
+def test_the_documentation_mixes_no_populations():
+    """README once set the rho of all settings of a level beside that of the viable settings of all levels."""
+    printed = read_published("dawkins2024", "table7")
+    sets = {"all viable": printed[viable_settings(printed, threshold=0.05, reading="absolute")]}
+    levels = {LAYER_12: "layer 12", LAYER_11: "layer 11", ATTENTION: "layer 11 + attention"}
+    sets |= {level: sets["all viable"].query("level == @level") for level in levels}
+    sets["all of attention"] = printed[printed["level"] == ATTENTION]
+    found = {name: correlation(own["strength"], own["fairness"], resamples=2) for name, own in sets.items()}
+    assert [name for name, each in found.items() if each.p < 0.05] == ["all viable", "all of attention"]
+    for page in ("README.md", "docs/targets.md"):
+        text = " ".join((Path(__file__).parents[4] / page).read_text(encoding="utf-8").split())
+        of_levels = [f"{found[name].estimate:.2f} ({label}, n {found[name].n})" for name, label in levels.items()]
+        assert f"rho is {of_levels[0]}, {of_levels[1]} and {of_levels[2]}, none of them significant" in text, page
+    all_viable, attention = found["all viable"], found["all of attention"]
+    readme = " ".join((Path(__file__).parents[4] / "README.md").read_text(encoding="utf-8").split())
+    assert f"correlate at rho {all_viable.estimate:.2f} (n {all_viable.n};" in readme
+    assert f"viable or not, it is {attention.estimate:.2f} (n {attention.n})" in readme
 
 
 def test_the_real_table_5(real_audit):
