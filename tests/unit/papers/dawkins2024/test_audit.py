@@ -394,17 +394,14 @@ def test_the_documentation_mixes_no_populations():
     sets = {"all viable": printed[viable_settings(printed, threshold=0.05, reading="absolute")]}
     levels = {LAYER_12: "layer 12", LAYER_11: "layer 11", ATTENTION: "layer 11 + attention"}
     sets |= {level: sets["all viable"].query("level == @level") for level in levels}
-    sets["all of attention"] = printed[printed["level"] == ATTENTION]
     found = {name: correlation(own["strength"], own["fairness"], resamples=2) for name, own in sets.items()}
-    assert [name for name, each in found.items() if each.p < 0.05] == ["all viable", "all of attention"]
+    assert [name for name, each in found.items() if each.p < 0.05] == ["all viable"]
     for page in ("README.md", "docs/targets.md"):
         text = " ".join((Path(__file__).parents[4] / page).read_text(encoding="utf-8").split())
         of_levels = [f"{found[name].estimate:.2f} ({label}, n {found[name].n})" for name, label in levels.items()]
         assert f"rho is {of_levels[0]}, {of_levels[1]} and {of_levels[2]}, none of them significant" in text, page
-    all_viable, attention = found["all viable"], found["all of attention"]
     readme = " ".join((Path(__file__).parents[4] / "README.md").read_text(encoding="utf-8").split())
-    assert f"correlate at rho {all_viable.estimate:.2f} (n {all_viable.n};" in readme
-    assert f"viable or not, it is {attention.estimate:.2f} (n {attention.n})" in readme
+    assert f"correlate at rho {found['all viable'].estimate:.2f} (n {found['all viable'].n};" in readme
 
 
 def test_the_real_table_5(real_audit):
