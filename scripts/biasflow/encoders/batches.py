@@ -12,7 +12,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.progress import progress
-from biasflow.encoders.taps import name_of
+from biasflow.encoders.taps import name_of, positions
 
 BLOCK = 50  # batches that are sorted by length together
 
@@ -34,7 +34,7 @@ def require_offsets(tokenizer: PreTrainedTokenizerBase) -> None:
 
 def longest_input(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
     """How many tokens the encoder can take, special ones included."""
-    return min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 512))
+    return min(tokenizer.model_max_length, positions(model))
 
 
 def shortened(max_length: int | None, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:

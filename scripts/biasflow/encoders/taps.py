@@ -106,6 +106,14 @@ def layers(model: nn.Module) -> nn.ModuleList:
     return attrgetter(family(model).layers)(model.base_model)
 
 
+def positions(model: nn.Module) -> int:
+    """How many tokens a model has positions for; RoBERTa's family counts them from behind the number of its padding
+    token on, so that 514 of them are 512 tokens."""
+    embeddings = getattr(getattr(model, "base_model", model), "embeddings", None)
+    padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
+    return getattr(model.config, "max_position_embeddings", 512) - (0 if padding is None else padding + 1)
+
+
 def set_dropout(model: nn.Module, *, attention: float, hidden: float) -> None:
     """Other rates of dropout in a model: of attention weights, and of all other states; its configuration stays."""
     family(model)

@@ -13,7 +13,7 @@ from transformers.models.bert.modeling_bert import BertLayer
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.conll import read_conll
-from biasflow.encoders.batches import batchwise
+from biasflow.encoders.batches import batchwise, longest_input
 from biasflow.encoders.first_token import first_token_vectors
 from biasflow.encoders.taps import name_of
 from biasflow.methods.fitted import NONE, Active, Fitted, Grid
@@ -44,6 +44,18 @@ TOKENIZER = word_tokenizer(WORDS)
 SENTENCES = [" ".join([WORDS[n % 2], *(WORDS[(n * k) % 7] for k in range(2, 3 + n % 5))]) for n in range(12)]
 TOLERANCE = 1e-5
 TEXT_OF = st.integers(1, 40)
+
+
+@pytest.mark.parametrize("family", MODELS)
+def test_the_longest_input_is_what_the_model_has_positions_for(family):
+    """RoBERTa counts positions from behind its padding token on: two are lost, which its tokenizer need not say."""
+    model, tokenizer = MODELS[family]().eval(), word_tokenizer(WORDS, max_length=10**30)
+    longest = longest_input(model, tokenizer)
+    assert longest == (510 if family == "roberta" else 512)
+    with torch.inference_mode():
+        model.base_model(input_ids=torch.full((1, longest), 5))
+        with pytest.raises((RuntimeError, IndexError)):
+            model.base_model(input_ids=torch.full((1, longest + 1), 5))
 
 
 @given(n=st.integers(0, 50), batch_size=TEXT_OF, most=TEXT_OF)
