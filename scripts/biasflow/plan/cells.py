@@ -11,7 +11,7 @@ from biasflow.plan.configuration import check_planted_texts
 from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of
 from biasflow.plan.facts import Facts, depth, has_head, is_narrow, pooling, width
 from biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
-from biasflow.plan.methods import NONE, largest_rank, missing_layer, sources, unseen_setting
+from biasflow.plan.methods import NONE, largest_rank, missing_layer, note_of, sources, unseen_setting
 from biasflow.plan.sources import EXTERNAL, given_files, is_external
 from biasflow.plan.tasks import Asked, TaskPlan, kind_of
 from biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
@@ -50,7 +50,8 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                         reason = why_not(config, facts, block, model, method, metric, dataset)
                         name = dataset.label if dataset else NA
                         status = NOT_RUN if reason else RUN
-                        seen[key] = Cell(block.name, model, method, metric, name, status, reason or "")
+                        note = "" if reason else note_of(config["methods"][method], _sees(metric, dataset))
+                        seen[key] = Cell(block.name, model, method, metric, name, status, reason or "", note)
                         cells.append(seen[key])
                         if reason:
                             continue
@@ -219,12 +220,16 @@ def _not_under(
     gendered = [kind for kind in TASKS if kind_of(kind).gendered]
     if "task" in sources(about) and _kind(config, block.task) not in gendered:
         return f"{block.key}.task: methods.{method} is fitted to a task of kind {' or '.join(gendered)}"
-    sees = dataset.sees or METRICS[metric].sees
+    sees = _sees(metric, dataset)
     if unseen := unseen_setting(about, sees, layers):
         setting, places = unseen
         which = "it" if setting == NA else setting
         return f"methods.{method}: {which} acts at {places} alone, and {metric} is made of {sees}"
     return None
+
+
+def _sees(metric: str, dataset: Dataset) -> str:
+    return dataset.sees or METRICS[metric].sees
 
 
 def _is_measured(config: Mapping, model: Model, metric: str) -> bool:

@@ -78,7 +78,8 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: a model under a method, measured by a metric on a dataset; status, and why it does not run."""
+    """One cell: a model under a method, measured by a metric on a dataset; status, and why it does not run; note: what
+    its score does not say by itself."""
 
     block: str
     model: Model
@@ -87,6 +88,7 @@ class Cell:
     dataset: str
     status: str = RUN
     reason: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from biasflow.plan.facts import Facts, depth
 from biasflow.plan.methods import VARIANT, resolved
 from biasflow.registry import ERASERS
 
-CELLS = ["block", "encoder", "task", "strategy", "seed", "training", "method", "metric", "dataset", "status", "reason"]
+CELLS = ["block", "encoder", "task", "strategy", "seed", "training", "method", "metric", "dataset", "status"]
+CELLS += ["reason", "note"]
 NAMES = ["name", "kind", "attribute", "value"]
 _OF_METHODS = ("eraser", "options", "places", "fitted_on")
 

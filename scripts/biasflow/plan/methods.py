@@ -8,7 +8,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
 from biasflow.plan.names import require
 from biasflow.plan.validation import fault
-from biasflow.registry import ERASERS, SENTENCE, WORDS, module_of
+from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
 
 NONE, GRID = "none", "grid"
 # Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its control,
@@ -127,6 +127,15 @@ def sources(method: object) -> set[str]:
     if isinstance(method, Mapping):
         return {"pairs"}
     return {step["fitted_to"] or ERASERS[step["eraser"]].fitted_to[0] for step in method}
+
+
+ELSEWHERE = "fitted to words, measured on the first token"
+
+
+def note_of(method: object, sees: str) -> str:
+    """That a method was fitted to other states than those that a metric `sees` (registry.Metric), so that it may leave
+    most of what is in them: a probe of the first token loses little by LEACE that was fitted to words. "" otherwise."""
+    return ELSEWHERE if method and sees in (SENTENCE, FIRST_TOKEN) and sources(method) == {"words"} else ""
 
 
 def needs_origin(method: object) -> bool:

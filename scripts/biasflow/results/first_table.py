@@ -80,6 +80,11 @@ def _caption(task: str, measured: pd.DataFrame, empty: pd.DataFrame, left_out: l
         better.setdefault(how, {})[row.label] = None
     found += [f"{how}: {', '.join(labels)}." for how, labels in better.items()]
     found += limited(measured["dataset"]) + criticisms(measured["measure"])
+    for note, block in measured[measured["note"] != ""].groupby("note", sort=False):
+        found.append(
+            f"{_listed(block['method'])} in {_listed(block['label'])}: {note}, of which it may leave most; a method "
+            "with fitted_to: task (or pairs) is fitted there."
+        )
     for reason, block in empty.groupby("reason", sort=False):
         found.append(f"No {_listed(block['label'])} ({_listed(block['encoder'])}): {reason}.")
     if left_out:

@@ -15,12 +15,13 @@ from biasflow.results.tables import arranged
 
 ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
 VALUES = ["value", "n", "unit", "low", "high", "interval", "untouched"]
-COLUMNS = [*ROW, "label", "group", *VALUES, "neutral", "better", "in_training", "reason"]
+COLUMNS = [*ROW, "label", "group", *VALUES, "neutral", "better", "in_training", "reason", "note"]
 PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
 OWN = (NA, "own")  # the heads of a model as it was trained, if it has any
 SEEDS, ITEMS, DRAWS = "seeds", "items", "draws"
 DRAWN = ["split_seed", "readout_seed", "head_seed"]
 UNDEFINED = "measured, but not defined for what was found"
+_NOTED = ["encoder", "task", "strategy", "method", "measure", "dataset"]
 _COMPARED = ["encoder", "task", "dataset", "head"]  # what a cell shares with that of its untouched model
 
 
@@ -33,10 +34,14 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     seeds are measured on the same items); of scores without such, three or more draws of a readout. untouched: the
     value of the untouched model over the same seeds (one without a seed stands beside all); NaN where it lacks one of
     them. neutral: the value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training:
-    "yes" where the method was active in the training. reason: why a cell that was asked for has no value.
+    "yes" where the method was active in the training. reason: why a cell that was asked for has no value;
+    note: the plan's, what a value does not say by itself.
 
     Rows are in the order of the plan, measures in that of the registry."""
-    rows = pd.concat([_measured(scores), _holes(plan)], ignore_index=True).reindex(columns=COLUMNS)
+    rows = pd.concat([_measured(scores), _holes(plan)], ignore_index=True)
+    notes = _notes(plan)
+    rows["note"] = [notes.get(keys, "") for keys in rows[_NOTED].itertuples(index=False, name=None)]
+    rows = rows.reindex(columns=COLUMNS)
     known = {column: plan[column] for column in ROW if column in plan} | {"measure": [name for _, name in measures()]}
     rows = arranged(rows, **{column: [*known.get(column, ()), *sorted(rows[column])] for column in ROW})
     return rows.astype({"n": "Int64"} | dict.fromkeys(["value", "low", "high", "untouched", "neutral"], float))
@@ -123,6 +128,18 @@ def _summary(block: pd.DataFrame) -> dict[str, object]:
 
 def _about(measure: Measure) -> dict[str, object]:
     return {name: getattr(measure, name) for name in ("label", "group", "neutral", "better")}
+
+
+def _notes(plan: pd.DataFrame) -> dict[tuple[str, ...], str]:
+    """_NOTED -> the note of the plan's cells, where they have one."""
+    noted = plan[plan["note"] != ""] if "note" in plan else plan[:0]
+    return {
+        tuple({**row, "measure": measure}[key] for key in _NOTED): row["note"]
+        for row in noted.drop_duplicates(["encoder", "task", "strategy", "method", "metric", "dataset"]).to_dict(
+            "records"
+        )
+        for measure in METRICS[row["metric"]].measures
+    }
 
 
 def _holes(plan: pd.DataFrame) -> pd.DataFrame:

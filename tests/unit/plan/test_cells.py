@@ -112,6 +112,18 @@ def test_the_jobs_of_the_projects_runs(name):
     assert jobs(planned(of_file(name))) == JOBS[name]
 
 
+def test_what_is_fitted_to_words_and_measured_on_the_first_token_is_noted():
+    methods = {
+        "task-leace": [{"eraser": "leace", "places": "last.cls", "fitted_to": "task"}],
+        "pairs": [{"eraser": "pca", "places": "last"}],
+    }
+    asked = {"encoders": ["real"], "task": "bios", "strategies": ["plain", "with-leace"]}
+    asked |= {"methods": ["none", "leace", *methods], "metrics": ["fairness", "weat"]}
+    cells = planned(asking(asked, ("methods", methods))).cells
+    noted = {(cell.model.strategy, cell.method, cell.metric) for cell in cells if cell.note}
+    assert noted == {("plain", "leace", "fairness"), ("with-leace", "leace", "fairness")}
+
+
 def test_every_run_has_its_jobs_counted():
     assert set(JOBS) == set(RUNS)
 

@@ -213,3 +213,15 @@ def test_a_limited_dataset_is_never_shown_as_a_whole_one():
     assert (
         "Limited" not in first_table(matrix(scored(rows, method="none"), pd.DataFrame([planned("gest")])), NA).caption
     )
+
+
+def test_a_note_of_the_plan_stands_beside_the_value_and_in_the_caption():
+    rows = [
+        {"metric": "seat_effect_size", "variant": "cls", "method": name, "value": 1.0} for name in ("none", "leace")
+    ]
+    plan = pd.DataFrame(
+        [planned("seat", method=name) | {"note": note} for name, note in (("none", ""), ("leace", "so"))]
+    )
+    found = matrix(scored(rows), plan)
+    assert found.set_index("method")["note"].to_dict() == {"none": "", "leace": "so"}
+    assert "leace in SEAT: so, of which it may leave most" in first_table(found, NA).caption
