@@ -76,6 +76,28 @@ rule plan:
         "../scripts/plan.py"
 
 
+rule describe:
+    input:
+        **FIND.described_inputs(),
+    output:
+        encoders=f"{RESULTS}/encoders.csv",
+        trainings=f"{RESULTS}/trainings.csv",
+    log:
+        f"{RESULTS}/logs/describe.log",
+    conda:
+        "../envs/light.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(1000),
+        runtime=30,
+    params:
+        **FIND.described_params(),
+        code=code("describe"),
+        own=own(lambda wildcards: FIND.described_inputs()),
+    script:
+        "../scripts/describe.py"
+
+
 rule matrix:
     input:
         scores=f"{RESULTS}/scores.csv",
@@ -84,6 +106,8 @@ rule matrix:
         files=f"{RESULTS}/files.csv",
         ledger=lambda wildcards: [f"{RESULTS}/tables/ledger_summary.csv"] if LEDGER_OF else [],
         names=f"{RESULTS}/names.csv",
+        encoders=f"{RESULTS}/encoders.csv",
+        trainings=f"{RESULTS}/trainings.csv",
     output:
         matrix=f"{RESULTS}/matrix.csv",
         tables=[f"{RESULTS}/tables/{name}.{kind}" for name in OWN_TABLES for kind in ("csv", "tex")],
@@ -119,6 +143,6 @@ rule matrix:
 
 
 TABLES = [
-    *(f"{RESULTS}/{name}.csv" for name in ("scores", "plan", "names", "files", "matrix")),
+    *(f"{RESULTS}/{name}.csv" for name in ("scores", "plan", "names", "files", "encoders", "trainings", "matrix")),
     f"{RESULTS}/index.html",
 ]

@@ -8,6 +8,7 @@ from biasflow.base.provenance import git_commit
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.origins import remark
 from biasflow.overview import agreement
+from biasflow.overview.about import about
 from biasflow.overview.contents import contents
 from biasflow.overview.overview import PaperLinks, write_page, write_summary
 from biasflow.results import power
@@ -39,6 +40,7 @@ def main(smk) -> None:
         write_page(
             overview,
             smk.output.page,
+            about=about(read_text_csv(smk.input.encoders), read_text_csv(smk.input.trainings), scores),
             run=smk.config["run"],
             commit=git_commit() or "",
             papers=papers,

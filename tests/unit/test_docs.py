@@ -7,7 +7,9 @@ import pytest
 import yaml
 
 from biasflow.base.errors import BiasflowError
+from biasflow.encoders.described import COLUMNS as ENCODERS
 from biasflow.metrics.glue import OFFICIAL
+from biasflow.metrics.training import TRAININGS
 from biasflow.papers.ledger import CAPTIONS
 from biasflow.papers.paper import load, load_tables
 from biasflow.plan.cells import plan
@@ -86,6 +88,8 @@ def test_every_family_has_its_readout_and_the_measures_of_the_matrix_in_bold():
         ("Columns of matrix.csv", matrix.COLUMNS),
         ("Columns of plan.csv", CELLS),
         ("Columns of names.csv", NAMES),
+        ("Columns of encoders.csv", ENCODERS),
+        ("Columns of trainings.csv", [*scores.MODEL, *TRAININGS]),
     ],
 )
 def test_every_column_is_documented(section, columns):

@@ -10,6 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 
 NEEDED = ("method", "validation_metric", "validation_score", "train", "validation", "cut")
+TRAININGS = ["train", "validation", "cut", "classes", "majority_share", "validation_metric", "validation_score"]
 FOR_NOTHING = {"conll_f1": 0.0}  # the score of who predicts nothing at all; of classes it is the commonest one's share
 
 

@@ -1,13 +1,14 @@
 """The contents of the overview, ready for its template: plain lists, texts and numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from biasflow.overview.about import permutation_tests
 from biasflow.overview.agreement import (
     LEAST_ROWS,
     agreement,
@@ -47,6 +48,7 @@ class Measured:
     neutral: str
     verdict: str
     places: Mapping[str, float]
+    test: str = ""  # what a permutation test says, of measures that have one
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,9 @@ def contents(
         first.setdefault(families.get(name, name), name)
     found = [each for each in of_all if each.encoder in first.values()]
     encoders = list(dict.fromkeys(each.encoder for each in found))
+    tests = permutation_tests(scores)
     untouched = {
-        name: [one for each in found if each.encoder == name and each.own for one in _untouched(each)]
+        name: [one for each in found if each.encoder == name and each.own for one in _untouched(each, tests)]
         for name in encoders
     }
     not_run = _not_run(plan)
@@ -150,10 +153,13 @@ def contents(
     )
 
 
-def _untouched(found: Map) -> list[Measured]:
+def _untouched(found: Map, tests: Mapping[tuple[str, str, str, str], str]) -> list[Measured]:
     own = found.cells[found.cells["name"] == UNTOUCHED]
     own = own[own["untouched"].notna()]
-    return [_measured(found, row) for row in own.itertuples()]
+    return [
+        replace(_measured(found, row), test=tests.get((found.encoder, found.task, row.measure, row.dataset), ""))
+        for row in own.itertuples()
+    ]
 
 
 def _measured(found: Map, row) -> Measured:

@@ -9,6 +9,7 @@ import jinja2
 
 from biasflow.base.files import whole_file
 from biasflow.base.shipped import shipped
+from biasflow.overview.about import About
 from biasflow.overview.contents import Contents
 from biasflow.overview.tradeoff import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
 from biasflow.results.page import ASSETS
@@ -36,6 +37,7 @@ def write_page(
     contents: Contents,
     path: str | Path,
     *,
+    about: Mapping[str, About],
     run: str,
     commit: str,
     papers: Sequence[PaperLinks],
@@ -45,11 +47,12 @@ def write_page(
 ) -> None:
     """Write the page, whole or not at all; nothing in it is fetched from elsewhere.
 
-    tables: name -> file beside the page of the run's own tables; files: what is to be said of the external files, or
-    ""; ledger: a row per paper of its summary (papers.ledger.summary), as texts, none without a paper that prints
-    numbers; commit: of the code, or "" where it is not known."""
+    about: what is known of each encoder; tables: name -> file beside the page of the run's own tables; files: what is
+    to be said of the external files, or ""; ledger: a row per paper of its summary (papers.ledger.summary), as texts,
+    none without a paper that prints numbers; commit: of the code, or "" where it is not known."""
     text = _TEMPLATES.get_template("page.html").render(
         contents=contents,
+        about=about,
         run=run,
         commit=commit,
         date=datetime.date.today().isoformat(),

@@ -8,9 +8,10 @@ from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.facts import Facts
 from biasflow.plan.items import items_of
-from biasflow.plan.jobs import Plan
+from biasflow.plan.jobs import NA, RUN, Model, Plan
 from biasflow.plan.paths import Paths
 from biasflow.plan.readings import Readings, Scores
+from biasflow.plan.sources import is_external
 from biasflow.plan.tasks import Step, TaskPlan
 from biasflow.plan.trainings import Fits, Trainings
 from biasflow.registry import module_of
@@ -47,6 +48,29 @@ class Inputs:
     def _sources(self, step: Step, task: str) -> Named:
         found = step.sources(TaskPlan(self.config, task, self.plan.blocks), self.catalogue)
         return {role: list(files) for role, files in found.items()}
+
+    def described_inputs(self) -> Named:
+        """What tells of the encoders that are read, and of the fine-tunings of this run: the files of the encoders that
+        have weights here, their config.json apart, and what every training wrote of itself."""
+        files = [self.encoders.files(name) for name in self.described_params()["encoders"]]
+        folders = (self.paths.model(model.encoder, model.training) for model in self._models() if model.task != NA)
+        return {
+            "configs": [config for config, *_ in files],
+            "weights": [file for _, *others in files for file in others if file.endswith(".safetensors")],
+            "trainings": [f"{folder}/training.json" for folder in folders],
+        }
+
+    def described_params(self) -> Named:
+        """The names that belong to `described_inputs`, in their order."""
+        names = dict.fromkeys(model.encoder for model in self._models())
+        models = [
+            (model.encoder, model.task, model.strategy, model.seed) for model in self._models() if model.task != NA
+        ]
+        return {"encoders": [name for name in names if not is_external(self.config, name)], "models": models}
+
+    def _models(self) -> list[Model]:
+        """Those that are read, in the order of the plan."""
+        return list(dict.fromkeys(cell.model for cell in self.plan.cells if cell.status == RUN))
 
     def paper_inputs(self, paper: str) -> Named:
         """What the tables and figures of a paper wait for."""

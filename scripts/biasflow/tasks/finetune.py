@@ -329,12 +329,13 @@ def _diverged_facts(step: int) -> dict:
 def _data_facts(
     frames: Mapping[str, pd.DataFrame], data: Mapping[str, Rows], labels: Sequence[str] | None
 ) -> dict[str, object]:
-    """How many examples there are of each part and were cut, what the score is, and of classes the largest one's share
-    of validation."""
+    """How many examples there are of each part and were cut, what the score is, and of classes how many there are and
+    the largest one's share of validation."""
     facts: dict[str, object] = {name: len(frame) for name, frame in frames.items()}
     facts["cut"] = sum(rows.cut for rows in data.values())
     facts["validation_metric"] = "pearson" if labels is None else "accuracy"
     if labels is not None:
+        facts["classes"] = len(labels)
         facts["majority_share"] = float(frames["validation"]["label"].value_counts(normalize=True).iloc[0])
     return facts
 

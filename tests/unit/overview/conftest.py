@@ -21,6 +21,7 @@ def page(tmp_path_factory):
     write_page(
         found,
         folder / "index.html",
+        about=made_up.about_them(found.encoders),
         run="<small>",
         commit="0123456789abcdef",
         papers=links,

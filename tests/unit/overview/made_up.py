@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from biasflow.overview.about import About, Training
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import concatenate, tidy
 
@@ -88,3 +89,9 @@ def many(methods=15, tests=18):
     scored = tidy(pd.DataFrame(rows), encoder="bert")
     planned = plan(scored)
     return matrix(scored, planned), planned, scored
+
+
+def about_them(encoders):
+    """What is known of these encoders."""
+    training = Training("bios", "3", "300", "60", "60", "0", "12", "0.250")
+    return {name: About([("Architecture", "BertModel <small>")], [training]) for name in encoders}

@@ -142,7 +142,9 @@ def test_every_control_has_a_name(browser):
 def wide_page(tmp_path_factory):
     """The page of a run with 15 methods and 20 measures."""
     path = tmp_path_factory.mktemp("wide") / "index.html"
-    write_page(contents(*made_up.many()), path, run="wide", commit="", papers=[], tables={}, files="", ledger=[])
+    found = contents(*made_up.many())
+    about = made_up.about_them(found.encoders)
+    write_page(found, path, about=about, run="wide", commit="", papers=[], tables={}, files="", ledger=[])
     return path
 
 

@@ -1,0 +1,146 @@
+"""What the page says of the encoders and trainings themselves, and the permutation tests beside their effect sizes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from biasflow.overview.judgements import COST
+from biasflow.results.matrix import OWN, PLAIN, by_rows
+from biasflow.results.scores import NA, NONE
+from biasflow.results.statistics import holm
+
+UNKNOWN = "not known"
+POOLED = {"cls": "its first token", "mean": "the mean of its tokens", "first-piece": "its first piece of a word"}
+_HEADS = {"masked_lm_head": "masked-LM", "next_sentence_head": "next-sentence"}
+_TESTS = {"weat_p_value": "weat_effect_size", "seat_p_value": "seat_effect_size"}
+
+
+@dataclass(frozen=True)
+class Training:
+    """The fine-tunings of an encoder on a task, as texts; where strategies and seeds differ, from least to most."""
+
+    task: str
+    models: str
+    trained: str
+    validated: str
+    tested: str
+    cut: str
+    classes: str
+    majority: str
+
+
+@dataclass(frozen=True)
+class About:
+    """An encoder: facts (term, text), and a row for each task that it was fine-tuned on."""
+
+    facts: Sequence[tuple[str, str]]
+    trainings: Sequence[Training]
+
+
+def about(encoders: pd.DataFrame, trainings: pd.DataFrame, scores: pd.DataFrame) -> dict[str, About]:
+    """Encoder -> what is known of it, for all encoders of the scores.
+
+    encoders, trainings: encoders.csv and trainings.csv as texts (scripts/describe.py), where "" is not known; an
+    encoder without weights of its own (somebody's predictions) has no row."""
+    rows = {row["encoder"]: row for row in encoders.to_dict("records")}
+    return {
+        name: About(
+            _facts(rows.get(name), of_encoder),
+            [
+                _training(task, block, _tested(of_encoder[of_encoder["task"] == task]))
+                for task, block in trainings[trainings["encoder"] == name].groupby("task", sort=False)
+            ],
+        )
+        for name, of_encoder in scores.groupby("encoder", sort=False)
+    }
+
+
+def _facts(row: Mapping[str, str] | None, scores: pd.DataFrame) -> list[tuple[str, str]]:
+    if row is None:
+        return [("Weights", "none here: what others predicted or measured is read in")]
+    sizes = f"{row['layers'] or UNKNOWN} layers, width {row['width'] or UNKNOWN}, {int(row['parameters']):,} parameters"
+    held = {name: row[head] == "yes" for head, name in _HEADS.items()}
+    there = " and ".join(name for name, yes in held.items() if yes)
+    absent = " and ".join(name for name, yes in held.items() if not yes)
+    heads = [f"{there}: among its weights" if there else ""]
+    heads += [f"{absent}: missing, and no random one is put in its place: what needs it is not run" if absent else ""]
+    pooled = scores.loc[(scores["metric"] == "seat_effect_size") & (scores["part"] == NA), "variant"].unique()
+    sentence = ", ".join(POOLED.get(name, name) for name in pooled)
+    return [
+        ("Architecture", f"{row['architecture'] or UNKNOWN}: {sizes}"),
+        ("Language-model heads", "; ".join(filter(None, heads))),
+        ("A sentence is (SEAT)", sentence or "not asked for"),
+        ("Weights, sha256", row["sha256"] or UNKNOWN),
+    ]
+
+
+def _training(task: str, rows: pd.DataFrame, tested: Sequence[float]) -> Training:
+    of_classes = (rows["validation_metric"] == "accuracy").all()
+    return Training(
+        task,
+        str(len(rows)),
+        *(_range(pd.to_numeric(rows[column]), 0) for column in ("train", "validation")),
+        _range(pd.Series(tested, dtype=float), 0),
+        _range(pd.to_numeric(rows["cut"]), 0),
+        *(
+            _range(pd.to_numeric(rows[column]), decimals) if of_classes else "no classes"
+            for column, decimals in (("classes", 0), ("majority_share", 3))
+        ),
+    )
+
+
+def _range(values: pd.Series, decimals: int) -> str:
+    values = values.dropna()
+    if values.empty:
+        return UNKNOWN
+    ends = dict.fromkeys(f"{value:,.{decimals}f}" for value in (values.min(), values.max()))
+    return " to ".join(ends)
+
+
+def _tested(scores: pd.DataFrame) -> list[float]:
+    """Of how many examples the quality of models with their own heads was measured."""
+    costs = {name for (name, _, _), measure in by_rows().items() if measure.group == COST}
+    own = scores[scores["metric"].isin(costs) & scores["head"].isin(OWN) & (scores["method"] == NONE)]
+    return list(own["n"].dropna())
+
+
+def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], str]:
+    """(encoder, task, measure, dataset) -> what the permutation test of WEAT or SEAT says of the untouched model.
+
+    One-sided p, as the metric computes it, below 1 / partitions where none of these is counted; and p corrected for all
+    tests of the encoder that are here, by Holm. Of several seeds there are several tests: the text says how many."""
+    shown = {(measure, part, variant) for measure, part, variant in by_rows() if measure in _TESTS.values()}
+    tests = scores[
+        scores["metric"].isin(_TESTS)
+        & (scores["method"] == NONE)
+        & scores["strategy"].isin(PLAIN)
+        & scores["value"].notna()
+    ]
+    keys = zip(tests["metric"].map(_TESTS), tests["part"], tests["variant"], strict=True)
+    tests = tests[np.array([key in shown for key in keys], dtype=bool)]
+    counted = scores[scores["metric"].isin([name.replace("p_value", "partitions") for name in _TESTS])]
+    place = ["encoder", "task", "strategy", "seed", "method", "dataset", "part", "variant", "kind"]
+    tests, counted = (table.assign(kind=table["metric"].str[:4]) for table in (tests, counted))
+    tests = tests.merge(counted[[*place, "value"]], on=place, how="left", suffixes=("", "_partitions"))
+    bound = (tests["value"] == 0) & tests["value_partitions"].gt(0)
+    tests["p"] = tests["value"].mask(bound, 1 / tests["value_partitions"])
+    tests["sign"] = np.where(bound, "< ", "")
+    tests["corrected"] = tests.groupby("encoder")["p"].transform(holm).astype(float)
+    tests["family"] = tests.groupby("encoder")["p"].transform("size")
+    found = {}
+    for (encoder, task, metric, dataset), block in tests.groupby(["encoder", "task", "metric", "dataset"], sort=False):
+        row = block.iloc[0]
+        found[encoder, task, _TESTS[metric], dataset] = (
+            f"one-sided permutation p {_p(row['sign'], row['p'])}, by Holm {_p(row['sign'], row['corrected'])} "
+            f"({row['family']} tests)"
+            if len(block) == 1
+            else f"one-sided permutation p of {len(block)} seeds "
+            f"{_p('', block['p'].min())} to {_p('', block['p'].max())}"
+        )
+    return found
+
+
+def _p(sign: str, value: float) -> str:
+    return f"{sign}{value:.3f}" if value >= 0.001 else f"{sign}{value:.1g}"

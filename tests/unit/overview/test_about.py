@@ -1,0 +1,93 @@
+"""What the page says of encoders, trainings and permutation tests."""
+
+import pandas as pd
+
+from biasflow.encoders.described import COLUMNS
+from biasflow.metrics.training import TRAININGS
+from biasflow.overview.about import UNKNOWN, about, permutation_tests
+from biasflow.results.scores import MODEL, concatenate, tidy
+
+BERT = ["bert", "BertForMaskedLM", "2", "128", "4416698", "yes", "no", "abc"]
+TRAINED = [
+    ["bert", "bios", "plain", "0", "300", "60", "4", "12", "0.25", "accuracy", "0.5"],
+    ["bert", "bios", "scrubbing", "0", "280", "60", "1", "12", "0.25", "accuracy", "0.6"],
+    ["bert", "stsb", "plain", "0", "300", "60", "0", "", "", "pearson", "0.6"],
+    ["bert", "old", "plain", "0", "300", "60", "0", "", "0.5", "accuracy", "0.6"],
+]
+
+
+def scored(kind="weat", variant="target", part="-", task="-", seed="-", n=16, partitions=12870, **p_values):
+    rows = [
+        {"dataset": test, "metric": f"{kind}_{name}", "value": value}
+        for test, p in p_values.items()
+        for name, value in (("effect_size", 1.0), ("p_value", p), ("partitions", partitions))
+    ]
+    frame = pd.DataFrame(rows).assign(variant=variant, part=part, method="none", n=n)
+    strategy = "-" if task == "-" else "plain"
+    return tidy(frame, encoder="bert", task=task, strategy=strategy, seed=seed)
+
+
+def described_as(scores, encoders=(BERT,)):
+    return about(pd.DataFrame(encoders, columns=COLUMNS), pd.DataFrame(TRAINED, columns=[*MODEL, *TRAININGS]), scores)
+
+
+def test_facts_of_an_encoder():
+    seat = concatenate([scored("seat", "mean", s6=0.5), scored("seat", "cls", "other-pooling", s6=0.5)])
+    facts = dict(described_as(seat)["bert"].facts)
+    assert facts["Architecture"] == "BertForMaskedLM: 2 layers, width 128, 4,416,698 parameters"
+    assert facts["Language-model heads"].startswith("masked-LM: among its weights; next-sentence: missing")
+    assert facts["A sentence is (SEAT)"] == "the mean of its tokens"  # the encoder's own; the other one is beside it
+    assert facts["Weights, sha256"] == "abc"
+
+
+def test_what_is_not_known_is_said():
+    facts = dict(described_as(scored(C6=0.5), [["bert", "", "", "", "0", "no", "no", ""]])["bert"].facts)
+    assert facts["Architecture"] == f"{UNKNOWN}: {UNKNOWN} layers, width {UNKNOWN}, 0 parameters"
+    assert facts["A sentence is (SEAT)"] == "not asked for" and facts["Weights, sha256"] == UNKNOWN
+    (only,) = described_as(scored(C6=0.5), [])["bert"].facts
+    assert "none here" in only[1]  # external: others' predictions
+
+
+def test_trainings_by_task():
+    row = {"method": "none", "metric": "accuracy", "head": "own", "value": 0.5, "n": 61}
+    scores = tidy(pd.DataFrame([row]), encoder="bert", task="bios", strategy="plain", seed="0")
+    bios, stsb, old = described_as(scores)["bert"].trainings
+    assert (bios.task, bios.models, bios.trained, bios.cut, bios.tested) == ("bios", "2", "280 to 300", "1 to 4", "61")
+    assert (bios.classes, bios.majority) == ("12", "0.250")
+    assert (stsb.classes, stsb.majority, stsb.tested) == ("no classes", "no classes", UNKNOWN)
+    assert (old.classes, old.majority) == (UNKNOWN, "0.500")
+
+
+def test_p_values_are_corrected_over_the_tests_that_are_shown():
+    scores = concatenate(
+        [
+            scored(C6=0.0, C7=0.02, C8=0.5),
+            scored("seat", "cls", s6=0.01),
+            scored("seat", "mean", "other-pooling", s6=0.9),  # not shown, and no part of the family
+        ]
+    )
+    found = permutation_tests(scores)
+    assert set(found) == {("bert", "-", "weat_effect_size", test) for test in ("C6", "C7", "C8")} | {
+        ("bert", "-", "seat_effect_size", "s6")
+    }
+    # none of 12,870 partitions counted: below 1 / 12870; by Holm 4, 3, 2, 1 times the rising p
+    assert found["bert", "-", "weat_effect_size", "C6"] == "one-sided permutation p < 8e-05, by Holm < 0.0003 (4 tests)"
+    assert found["bert", "-", "seat_effect_size", "s6"] == "one-sided permutation p 0.010, by Holm 0.030 (4 tests)"
+    assert found["bert", "-", "weat_effect_size", "C7"] == "one-sided permutation p 0.020, by Holm 0.040 (4 tests)"
+    assert found["bert", "-", "weat_effect_size", "C8"] == "one-sided permutation p 0.500, by Holm 0.500 (4 tests)"
+
+
+def test_of_several_seeds_the_range_is_said():
+    scores = concatenate(scored(task="bios", seed=str(seed), C6=p) for seed, p in enumerate((0.2, 0.01)))
+    assert permutation_tests(scores) == {
+        ("bert", "bios", "weat_effect_size", "C6"): "one-sided permutation p of 2 seeds 0.010 to 0.200"
+    }
+
+
+def test_methods_have_no_test_on_the_page():
+    assert permutation_tests(scored(C6=0.5).assign(method="leace")) == {}
+
+
+def test_facts_stand_on_the_page(page):
+    text = page.read_text("utf-8")
+    assert "BertModel &lt;small&gt;" in text and 'data-label="Classes">12<' in text
