@@ -26,7 +26,7 @@ include: "rules/ledger.smk"
 rule all:
     default_target: True
     input:
-        TABLES + [target for targets in PAPER_TARGETS.values() for target in targets],
+        TABLES + FIND.checks() + [target for targets in PAPER_TARGETS.values() for target in targets],
 
 
 for NAME, TARGETS in {"tables": TABLES, **PAPER_TARGETS}.items():
@@ -39,7 +39,7 @@ for NAME, TARGETS in {"tables": TABLES, **PAPER_TARGETS}.items():
 
 
 onstart:
-    check_machine()
+    begin()
 
 
 onsuccess:

@@ -17,6 +17,7 @@ from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.files import check_remembered, check_writable
 from biasflow.papers.paper import load as load_paper
 from biasflow.base.code import code_digest, module_file
+from biasflow.plan.asked import remember
 from biasflow.plan.datasets import (
     AUTHORS_STIMULI,
     CHINESE_ARTICLES,
@@ -82,11 +83,12 @@ def own(*inputs):
     return sha256
 
 
-def check_machine():
-    """Stop before the first job if nothing can be written, or if there is no GPU that is asked for."""
+def begin():
+    """Stop before the first job if nothing can be written, or if there is no GPU that is asked for; note what is asked."""
     try:
         check_writable(RESULTS)
         check_device(config["device"], cluster=workflow.remote_exec or not workflow.local_exec)
+        remember(PATHS.asked, PLAN.blocks, FACTS.asked)
     except BiasflowError as error:
         LAST.message = str(error)
         raise WorkflowError(LAST.message) from None
@@ -133,4 +135,3 @@ wildcard_constraints:
     task=one_of(config["tasks"]),
     strategy=r"[^/]+",
     seed=r"\d+",
-    file=one_of(CATALOGUE.files),

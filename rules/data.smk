@@ -1,5 +1,12 @@
 # What encoders are trained and measured on: external files, texts, stimuli, and the data of tasks.
 
+from functools import partial
+
+from biasflow.plan.paths import corpus_file
+
+corpus = partial(corpus_file, config)  # an external file by its name in the catalogue
+NAMES_OF_FILES = {Path(corpus(name)).name: name for name in CATALOGUE.files}  # of the folder of external files
+
 
 localrules:
     download,
@@ -12,11 +19,13 @@ localrules:
 # Nor is the mirror a parameter: a verified file stays good when the mirror is gone.
 rule download:
     input:
-        own=lambda wildcards: config["files"].get(wildcards.file, []),
+        own=lambda wildcards: config["files"].get(NAMES_OF_FILES[wildcards.file], []),
     output:
         f"{CORPORA}/{{file}}",
     log:
         f"{CORPORA}/logs/{{file}}.log",
+    wildcard_constraints:
+        file=one_of(NAMES_OF_FILES),
     conda:
         "../envs/light.yaml"
     threads: 1
@@ -25,7 +34,7 @@ rule download:
         runtime=130,  # a little more than the deadline of a download
         downloads=1,
     params:
-        entry=lambda wildcards: asdict(CATALOGUE.entry(wildcards.file)),
+        entry=lambda wildcards: asdict(CATALOGUE.entry(NAMES_OF_FILES[wildcards.file])),
         lock=f"{CORPORA}/lock.json",
     script:
         "../scripts/download.py"
@@ -33,7 +42,7 @@ rule download:
 
 rule files:
     input:
-        [f"{CORPORA}/{name}" for name in files_read(config, CATALOGUE, FACTS, PLAN)],
+        [corpus(name) for name in files_read(config, CATALOGUE, FACTS, PLAN)],
     output:
         f"{RESULTS}/files.csv",
     log:
@@ -52,8 +61,8 @@ rule files:
 
 rule wikitext:
     input:
-        articles=lambda wildcards: f"{CORPORA}/wikitext-2-{'test' if wildcards.part else 'train'}",
-        words=f"{CORPORA}/google-analogies",
+        articles=lambda wildcards: corpus(f"wikitext-2-{'test' if wildcards.part else 'train'}"),
+        words=corpus("google-analogies"),
     output:
         running=f"{RESULTS}/data/texts/wikitext-2{{part}}.txt",
         sentences=f"{RESULTS}/data/texts/wikitext-2{{part}}.sentences.txt",
@@ -77,7 +86,7 @@ rule wikitext:
 
 rule chinese_wikipedia:
     input:
-        articles=[f"{CORPORA}/{name}" for name in CHINESE_ARTICLES],
+        articles=[corpus(name) for name in CHINESE_ARTICLES],
     output:
         f"{RESULTS}/data/texts/{CHINESE_TEXT}.txt",
     log:
@@ -161,7 +170,7 @@ rule stimuli_planted:
 
 rule stimuli_authors:
     input:
-        authors=lambda wildcards: f"{CORPORA}/{AUTHORS_STIMULI[wildcards.stimuli]}",
+        authors=lambda wildcards: corpus(AUTHORS_STIMULI[wildcards.stimuli]),
     output:
         f"{RESULTS}/data/stimuli/{{stimuli}}.csv",
     log:
@@ -182,7 +191,7 @@ rule stimuli_authors:
 
 rule stimuli_swapped:
     input:
-        stereoset=f"{CORPORA}/stereoset-dev",
+        stereoset=corpus("stereoset-dev"),
     output:
         f"{RESULTS}/data/stimuli/stereoset-swapped.csv",
     log:
@@ -201,8 +210,8 @@ rule stimuli_swapped:
 
 rule stereoset_changes:
     input:
-        stereoset=f"{CORPORA}/stereoset-dev",
-        authors=f"{CORPORA}/gender-swapped-dev",
+        stereoset=corpus("stereoset-dev"),
+        authors=corpus("gender-swapped-dev"),
     output:
         f"{RESULTS}/data/stereoset-changes.csv",
     log:
@@ -263,6 +272,7 @@ for KIND in TASKS:
                 f"{RESULTS}/logs/data/{{task}}-{STEP.rule}.log",
             wildcard_constraints:
                 task=of_kind(KIND),
+            priority: STEP.priority
             conda:
                 "../envs/light.yaml"
             threads: 1

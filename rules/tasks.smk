@@ -36,7 +36,6 @@ for KIND, TASK in TASKS.items():
             f"finetune_{KIND}"
         input:
             unpack(FIND.trainings.inputs),
-            first=lambda wildcards: ancient(FIND.trainings.first(wildcards)),
             tokens=lambda wildcards: ancient(FIND.trainings.tokens(wildcards)),
             sentence_pairs=SENTENCE_PAIRS,
         output:

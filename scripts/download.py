@@ -7,6 +7,7 @@ from _rule import rule
 from biasflow.corpora.catalogue import Entry, read_catalogue
 from biasflow.corpora.download import fetch
 from biasflow.plan.external import external_files
+from biasflow.plan.paths import corpus_file
 
 
 def main(smk) -> None:
@@ -19,7 +20,9 @@ def main(smk) -> None:
             lock_file=smk.params.lock,
             local_files=smk.config["files"],
             mirror=smk.config["mirror"],
-            wanted={catalogue.entry(name): target.parent / name for name in external_files(smk.config, catalogue)},
+            wanted={
+                catalogue.entry(name): corpus_file(smk.config, name) for name in external_files(smk.config, catalogue)
+            },
         )
         facts["origin"] = asdict(origin)
 

@@ -184,7 +184,7 @@ class Project:
         return {
             row[0]: int(row[1])
             for row in rows
-            if len(row) == 2 and row[1].isdigit() and row[0] not in ("total", "jobid:")
+            if len(row) == 2 and row[1].isdigit() and row[0] != "total" and not row[0].endswith(":")
         }
 
 

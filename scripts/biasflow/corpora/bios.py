@@ -81,8 +81,8 @@ def keep_professions(
 
     least: at least 2. Splits keep the shares of professions, not of genders, and a test split without one gender cannot
     be balanced: of n biographies of a gender none is among a test quarter with probability about 0.75^n (5.6 % for 10,
-    0.3 % for 20); `occupation_data.keep_balanceable` tries it. small: "error" refuses a profession that has fewer, with
-    `advice` at the end of the message, "drop" leaves it out.
+    0.3 % for 20); `tasks.occupation.data.check_balanceable` tries it. small: "error" refuses a profession that has
+    fewer, with `advice` at the end of the message, "drop" leaves it out.
     The second table has one row per profession, alphabetical: profession, women, men, kept (bool), reason ("" if kept).
     BiasflowError names the professions that are too small with their counts; or fewer than two are left."""
     if least < 2 or small not in ("error", "drop"):

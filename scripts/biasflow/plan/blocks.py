@@ -10,6 +10,7 @@ from biasflow.plan.names import require
 from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH, module_of
 
 FINETUNED, PRETRAINED, RANDOM = "finetuned", "pretrained", "random"
+PART = "+"  # between the name of a block and the number of what was added to it: no name has it
 _EMPTY = {"task": None, "trainings": None, "metrics": [], "items": {}, "limit": None}
 DEFAULTS = _EMPTY | {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
 
@@ -36,9 +37,18 @@ class Block:
     group: str = ""
     limit: int | None = None
 
+    @property
+    def asked(self) -> str:
+        """Its name in the configuration, also of what was added to it (plan.asked)."""
+        return self.name.partition(PART)[0]
+
+    @property
+    def is_of_paper(self) -> bool:
+        return self.key.startswith("papers.")
+
 
 def blocks_of(config: Mapping) -> list[Block]:
-    """All blocks, papers first: a block that is added reads nothing again. BiasflowError for a name that is unknown."""
+    """All blocks, papers first. BiasflowError for a name that is unknown."""
     found: dict[str, Block] = {}
     for name in config["ask"]:
         if name in PAPERS:

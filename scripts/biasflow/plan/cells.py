@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from biasflow.base.errors import BiasflowError
+from biasflow.plan.asked import in_parts
 from biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, blocks_of
 from biasflow.plan.configuration import check_planted_texts
 from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of
@@ -29,7 +30,7 @@ TEXTS = {
 
 def plan(config: Mapping, facts: Facts) -> Plan:
     """The plan of a resolved configuration. BiasflowError, naming the key, for what no run can do."""
-    blocks = blocks_of(config)
+    blocks = in_parts(blocks_of(config), facts.asked)
     cells: list[Cell] = []
     wanted: dict[tuple, tuple[Reading, list[str]]] = {}
     scored: dict[tuple, dict[tuple, tuple[Dataset, list[str]]]] = {}
@@ -45,13 +46,13 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                     for method in methods:
                         key = (model, method, metric, dataset.label if dataset else block.task)
                         if key in seen:
-                            repeated.append(replace(seen[key], block=block.name))
+                            repeated.append(replace(seen[key], block=block.asked))
                             continue
                         reason = why_not(config, facts, block, model, method, metric, dataset)
                         name = dataset.label if dataset else NA
                         status = NOT_RUN if reason else RUN
                         note = "" if reason else note_of(config["methods"][method], _sees(metric, dataset))
-                        seen[key] = Cell(block.name, model, method, metric, name, status, reason or "", note)
+                        seen[key] = Cell(block.asked, model, method, metric, name, status, reason or "", note)
                         cells.append(seen[key])
                         if reason:
                             continue
@@ -74,7 +75,7 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     readings = {
         key: replace(reading, methods=tuple(dict.fromkeys(methods))) for key, (reading, methods) in wanted.items()
     }
-    readings = _underlying(readings) | readings  # first what others are made from: one job may read both
+    readings = _with_underlying(readings)
     trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.task != NA}
     fits = _fits(readings, config)
     check_planted_texts(config, _users_of_texts(config, readings, fits, trained))
@@ -88,7 +89,7 @@ def plan(config: Mapping, facts: Facts) -> Plan:
 def check_asked(found: Plan) -> None:
     """BiasflowError, naming the key, for a metric of a block that measures none of its models, by the block's own
     words, and for a method that acts on none of them. What another block has as well counts for both."""
-    keys = {block.name: block.key for block in found.blocks}
+    keys = {block.asked: block.key for block in found.blocks}
     by_metric: dict[tuple[str, str], list[str]] = {}
     by_method: dict[tuple[str, str], list[str]] = {}
     for cell in (*found.cells, *found.repeated):
@@ -274,15 +275,27 @@ def _limited(config: Mapping, block: Block, model: Model, kind: str, dataset: Da
     return replace(dataset, options=options, limits=limits)
 
 
-def _underlying(readings: Mapping[tuple, Reading]) -> dict[tuple, Reading]:
-    """The readings that others are made from, under all methods that are asked for of any of them."""
-    found: dict[tuple, Reading] = {}
-    for reading in readings.values():
-        for readout, dataset in reading.dataset.made_from.values():
+def _with_underlying(readings: Mapping[tuple, Reading]) -> dict[tuple, Reading]:
+    """The readings, and those that they are made from before them, since one job may read both: under all methods that
+    are asked for of any of them. What an earlier block has is not read again."""
+    below: dict[tuple, Reading] = {}
+    above: dict[tuple, Reading] = {}
+    for key, reading in readings.items():
+        made_from = {}
+        for role, (readout, dataset) in reading.dataset.made_from.items():
             source = replace(reading, readout=readout, dataset=dataset, methods=())
-            known = found.get(source.key, source)
-            found[source.key] = replace(known, methods=tuple(dict.fromkeys([*known.methods, *reading.methods])))
-    return found
+            place = next((other for other, known in below.items() if _serves(known, source, reading)), source.key)
+            known = below.get(place, source)
+            below[place] = replace(known, methods=tuple(dict.fromkeys([*known.methods, *reading.methods])))
+            made_from[role] = place
+        above[key] = replace(reading, made_from=made_from)
+    return below | above
+
+
+def _serves(known: Reading, source: Reading, reading: Reading) -> bool:
+    """Whether a reading of an earlier block is what another is made from, under all its methods."""
+    same = (known.fit, known.readout, known.dataset) == (source.fit, source.readout, source.dataset)
+    return same and known.block.name != source.block.name and set(reading.methods) <= set(known.methods)
 
 
 def _fits(readings: Mapping[tuple, Reading], config: Mapping) -> dict[tuple, tuple[str, ...]]:

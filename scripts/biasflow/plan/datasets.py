@@ -13,7 +13,7 @@ from biasflow.corpora.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATI
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
 from biasflow.plan.jobs import Dataset, Files
-from biasflow.plan.paths import CORPORA, Paths, package_file
+from biasflow.plan.paths import Paths, corpus_file, package_file
 from biasflow.plan.pooling import FIRST_TOKEN, POOLINGS
 from biasflow.plan.sources import PLANTED, is_planted, origin
 from biasflow.plan.tasks import Asked, TaskPlan, kind_of
@@ -78,7 +78,7 @@ def occupations(asked: Asked) -> list[Dataset]:
             files = {"occupations": (own[name]["file"],)}
         else:
             file, _ = OCCUPATIONS[name]
-            files = {"occupations": (f"{CORPORA}/{file}",)} if file else {}
+            files = {"occupations": (corpus_file(asked.config, file),)} if file else {}
         keys = {key: own[name][key] for key in ("template", "pronouns")} if name in own else {}
         found.append(Dataset(name, files, keys))
     return found
@@ -90,7 +90,7 @@ def planted_occupations(asked: Asked) -> list[Dataset]:
 
 def word_tests(asked: Asked) -> list[Dataset]:
     names = asked.chosen(asked.options["weat"]["tests"], (PLANTED,), WORD_TESTS)
-    return [_test(name, "weat") for name in names]
+    return [_test(asked, name, "weat") for name in names]
 
 
 def sentence_tests(asked: Asked) -> list[Dataset]:
@@ -106,32 +106,32 @@ def sentence_tests(asked: Asked) -> list[Dataset]:
         )
     others = [name for name in POOLINGS if name != own and asked.pooling]
     suffix = f"-{own}" if asked.pooling and own != FIRST_TOKEN else ""
-    tests = [_test(name, "seat", sentence_pooling=own, others=others) for name in names]
+    tests = [_test(asked, name, "seat", sentence_pooling=own, others=others) for name in names]
     return [replace(test, suffix=suffix, sees=TOKENS if own == "mean" else "") for test in tests]
 
 
-def _test(name: str, kind: str, **options: object) -> Dataset:
-    files = {} if name == PLANTED else {"test": (f"{CORPORA}/{DENSRAY_TESTS.get(name, name)}",)}
+def _test(asked: Asked, name: str, kind: str, **options: object) -> Dataset:
+    files = {} if name == PLANTED else {"test": (corpus_file(asked.config, DENSRAY_TESTS.get(name, name)),)}
     return Dataset(name, files, options, {"kind": kind})
 
 
 def gest_sentences(asked: Asked) -> list[Dataset]:
     names = asked.chosen(asked.options["gest"]["sentences"], (), GEST)
-    return [_listed(name, "gest", {"sentences": name}, maskings=["differing"]) for name in names]
+    return [_listed(asked, name, "gest", {"sentences": name}, maskings=["differing"]) for name in names]
 
 
 def crows_pairs(asked: Asked) -> list[Dataset]:
     types = asked.chosen(asked.options["crows_pairs"]["bias_types"], (), ("gender",))
     files, maskings = {"pairs": "crows-pairs"}, ["shared", "nothing"]
     return [
-        _listed(f"crows-pairs-{name}", "crows_pairs", files, of={"bias_type": name}, maskings=maskings)
+        _listed(asked, f"crows-pairs-{name}", "crows_pairs", files, of={"bias_type": name}, maskings=maskings)
         for name in types
     ]
 
 
 def stereoset_blanks(asked: Asked) -> list[Dataset]:
     names = asked.chosen(None, (), ("stereoset-blanks",))
-    return [_listed(name, "stereoset", {"stereoset": "stereoset-dev"}) for name in names]
+    return [_listed(asked, name, "stereoset", {"stereoset": "stereoset-dev"}) for name in names]
 
 
 def bec_pro(asked: Asked) -> list[Dataset]:
@@ -139,21 +139,27 @@ def bec_pro(asked: Asked) -> list[Dataset]:
     if languages is None and is_planted(asked.config, asked.encoder):
         return [_listed_by("bec-pro-planted", f"{PACKAGE}.planted.bec_pro")]
     return [
-        _listed(f"bec-pro-{language}", "bec_pro", {"sentences": f"bec-pro-{language}"})
+        _listed(asked, f"bec-pro-{language}", "bec_pro", {"sentences": f"bec-pro-{language}"})
         for language in languages or ("english",)
     ]
 
 
 def winogender(asked: Asked) -> list[Dataset]:
     files = {"sentences": "winogender-sentences", "occupations": "winogender-occupations"}
-    return [_listed(name, "winogender", files) for name in asked.chosen(None, (), ("winogender",))]
+    return [_listed(asked, name, "winogender", files) for name in asked.chosen(None, (), ("winogender",))]
 
 
 def _listed(
-    name: str, module: str, files: Mapping[str, str], *, of: Mapping[str, str] | None = None, **options: object
+    asked: Asked,
+    name: str,
+    module: str,
+    files: Mapping[str, str],
+    *,
+    of: Mapping[str, str] | None = None,
+    **options: object,
 ) -> Dataset:
     """The items that a module of corpora lists, from files of the catalogue by role."""
-    paths = {role: (f"{CORPORA}/{file}",) for role, file in files.items()}
+    paths = {role: (corpus_file(asked.config, file),) for role, file in files.items()}
     return _listed_by(name, f"{PACKAGE}.corpora.{module}", paths, of=of, **options)
 
 
@@ -176,7 +182,7 @@ def context_files(config: Mapping, encoder: str, catalogue: Catalogue) -> list[s
     """The files in which the contexts of an encoder's words are looked for, in the order in which they are read."""
     options = config["metrics"]["ceat"]
     if options["text"] == ENGLISH_WIKIPEDIA:
-        return [f"{CORPORA}/{name}" for name in catalogue.shards[ENGLISH_WIKIPEDIA][: options["shards"]]]
+        return [corpus_file(config, name) for name in catalogue.shards[ENGLISH_WIKIPEDIA][: options["shards"]]]
     return [text_file(config, encoder, options["text"])]
 
 
@@ -209,7 +215,7 @@ def fitting_files(config: Mapping, encoder: str) -> Files:
     """The text and the words that erasers are fitted to."""
     files = {"text": (text_file(config, encoder, config["fitting"]["text"]),)}
     family = fitting_words(config, encoder) != PLANTED
-    return files | ({"words": (f"{CORPORA}/google-analogies",)} if family else {})
+    return files | ({"words": (corpus_file(config, "google-analogies"),)} if family else {})
 
 
 def running_text(asked: Asked) -> list[Dataset]:

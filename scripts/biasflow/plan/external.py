@@ -23,7 +23,7 @@ from biasflow.plan.datasets import (
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.facts import Facts, gather
 from biasflow.plan.names import require
-from biasflow.plan.paths import CORPORA
+from biasflow.plan.paths import corpus_file
 from biasflow.plan.sources import is_expanded
 from biasflow.plan.tasks import TaskPlan
 from biasflow.plan.validation import fault
@@ -111,7 +111,8 @@ def files_read(config: Mapping, catalogue: Catalogue, facts: Facts, found: Plan)
         task = TaskPlan(config, name)
         given = (names for step in task.kind.steps for names in step.sources(task, catalogue).values())
         files |= {file for names in given for file in names}
-    names = {file.removeprefix(f"{CORPORA}/") for file in files}
+    known = {corpus_file(config, name): name for name in catalogue.files}
+    names = {known.get(file, file) for file in files}
     for text in {Path(name).name.partition(".")[0] for name in names if "/data/texts/" in name} & set(TEXTS):
         part = "test" if text.endswith("-test") else "train"
         names |= {*CHINESE_ARTICLES} if text == CHINESE_TEXT else {f"{WIKITEXT}-{part}", "google-analogies"}

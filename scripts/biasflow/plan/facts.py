@@ -7,6 +7,8 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
 from biasflow.encoders.stored import WEIGHTS, check_stored
+from biasflow.plan.asked import Part, read_asked
+from biasflow.plan.paths import Paths
 from biasflow.plan.pooling import FIRST_TOKEN, own_pooling
 from biasflow.plan.sources import given_files, is_external, local_folder, origin
 from biasflow.plan.tasks import TaskPlan
@@ -27,12 +29,13 @@ _HELD = {
 class Facts:
     """architectures: local encoder -> its config.json; missing: encoder -> why it, or the local one that it continues,
     cannot be had; absent: file of a task's data -> why it cannot be had; poolings: local encoder -> what stands for a
-    sentence, as its folder says."""
+    sentence, as its folder says; asked: in which parts blocks were asked for by earlier runs (plan.asked)."""
 
     architectures: Mapping[str, Mapping] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
     poolings: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[Part, ...] = ()
 
 
 def gather(config: Mapping) -> Facts:
@@ -66,7 +69,7 @@ def gather(config: Mapping) -> Facts:
     tasks = (TaskPlan(config, name) for name in config["tasks"])
     steps = ((task, step, step.absent(task)) for task in tasks for step in task.kind.steps)
     absent = {task.file(name): reason for task, step, reason in steps if reason for name in step.outputs.values()}
-    return Facts(architectures, missing, absent, poolings)
+    return Facts(architectures, missing, absent, poolings, read_asked(Paths(config["run"]).asked))
 
 
 def _check_given(name: str, encoder: Mapping) -> None:

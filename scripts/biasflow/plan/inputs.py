@@ -45,6 +45,16 @@ class Inputs:
 
         return params
 
+    def checks(self) -> list[str]:
+        """The files that say of tasks' data whether they fit what is asked of them.
+
+        No training waits for them. A check that runs again, for a further seed, would train all finished models again;
+        and below an input that is `ancient` Snakemake looks for no other reason to run, so that what is new is left
+        out without a word."""
+        asked = dict.fromkeys(block.task for block in self.plan.blocks if block.task)
+        tasks = [TaskPlan(self.config, name) for name in asked]
+        return [task.file(name) for task in tasks for name in task.kind.checks]
+
     def _sources(self, step: Step, task: str) -> Named:
         found = step.sources(TaskPlan(self.config, task, self.plan.blocks), self.catalogue)
         return {role: list(files) for role, files in found.items()}
@@ -99,5 +109,6 @@ class Inputs:
     def digest(self) -> str:
         """Changes with everything that plan.csv and names.csv show."""
         shown = {key: self.config[key] for key in ("encoders", "tasks", "methods", "ask", "papers", "metrics")}
-        text = json.dumps([shown, vars(self.facts)], default=str)
+        facts = {key: value for key, value in vars(self.facts).items() if key != "asked"}  # plan.csv has whole blocks
+        text = json.dumps([shown, facts], default=str)
         return hashlib.sha256(text.encode()).hexdigest()

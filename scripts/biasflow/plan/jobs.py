@@ -93,7 +93,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Reading:
-    """A readout of a model on a dataset under methods. narrow: whether the encoder is (plan.facts)."""
+    """A readout of a model on a dataset under methods. narrow: whether the encoder is (plan.facts); made_from: role ->
+    key of the reading that it is made from, of its block or of an earlier one whose methods the same job fits."""
 
     block: Block
     model: Model
@@ -101,6 +102,7 @@ class Reading:
     dataset: Dataset
     narrow: bool
     methods: tuple[str, ...] = ()
+    made_from: Mapping[str, tuple] = field(default_factory=dict)
 
     @property
     def fit(self) -> tuple[str, str, str]:
@@ -110,16 +112,8 @@ class Reading:
     @property
     def key(self) -> tuple[str, str, str, str, str, str]:
         """Encoder, training, block and name of its job, then the readout and its file."""
-        return self._key(self.readout, self.dataset)
-
-    @property
-    def made_from(self) -> dict[str, tuple[str, str, str, str, str, str]]:
-        """Role -> key of the readings that it is made from."""
-        return {role: self._key(*below) for role, below in self.dataset.made_from.items()}
-
-    def _key(self, readout: str, dataset: Dataset) -> tuple[str, str, str, str, str, str]:
-        job = TOGETHER if self.narrow and not READOUTS[readout].alone else readout
-        return self.model.encoder, self.model.training, self.block.name, job, readout, dataset.file
+        job = TOGETHER if self.narrow and not READOUTS[self.readout].alone else self.readout
+        return self.model.encoder, self.model.training, self.block.name, job, self.readout, self.dataset.file
 
 
 @dataclass(frozen=True)

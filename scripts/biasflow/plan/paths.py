@@ -1,6 +1,8 @@
 """Where everything lies under results/: one function per kind of file."""
 
+import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from biasflow.base.shipped import PACKAGE
@@ -8,6 +10,15 @@ from biasflow.base.shipped import PACKAGE
 CORPORA = "results/corpora"  # external files: shared by all runs
 PRETRAINED = "pretrained"
 DATA_FOLDERS = ("texts", "stimuli", "contexts")  # beside those of tasks, which have their names
+
+
+def corpus_file(config: Mapping, name: str) -> str:
+    """Where an external file lies, by its name in the catalogue: in a folder that all runs share.
+
+    One that the configuration takes from a path of the user's (key `files`) lies beside the one of the catalogue, with
+    a digest of the path in its name, so that no run reads, or writes over, another run's file."""
+    own = config["files"].get(name)
+    return f"{CORPORA}/{name}" + (f".{hashlib.sha256(own.encode()).hexdigest()[:12]}" if own else "")
 
 
 def package_file(path: str) -> str:
@@ -29,6 +40,11 @@ class Paths:
     @property
     def root(self) -> str:
         return f"results/{self.run}"
+
+    @property
+    def asked(self) -> str:
+        """What earlier runs asked for (plan.asked)."""
+        return f"{self.root}/asked.json"
 
     def data(self, name: str) -> str:
         return f"{self.root}/data/{name}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.blocks import Block
 from biasflow.plan.jobs import Dataset, Files, Model
-from biasflow.plan.paths import CORPORA, Paths, package_folder
+from biasflow.plan.paths import Paths, corpus_file, package_folder
 from biasflow.plan.sources import is_planted
 from biasflow.registry import PACKAGE, TASKS, module_of
 
@@ -64,8 +64,8 @@ class Step:
     role, fills the outputs by role, and returns what provenance should say (a dictionary).
 
     rule: its name; module: in the package; outputs: role -> file in the folder of the task's data; sources: role ->
-    paths, of which those of the catalogue are downloaded; memory in MB, runtime in minutes; absent: why the sources
-    cannot be had, by what lies on disk, or None."""
+    paths, of which those of the catalogue are downloaded; memory in MB, runtime in minutes; priority: of two
+    jobs that could start, the higher one does; absent: why the sources cannot be had, by what lies on disk, or None."""
 
     rule: str
     module: str
@@ -74,6 +74,7 @@ class Step:
     options: Callable[[TaskPlan], Options]
     memory: int = 2000
     runtime: int = 20
+    priority: int = 0
     absent: Callable[[TaskPlan], str | None] = lambda task: None
 
 
@@ -103,10 +104,10 @@ def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of task. steps: who makes its data; first: files of the data without which nothing is trained; trained_on:
-    role -> file of the data that a training is given; tokenised: texts in them that are tokenised by jobs of
-    their own; training: keyword arguments of train() for a strategy, beside strategy,
-    seed, method and device (`text` names what it reads of those); datasets: what metrics read, by the names of
+    """A kind of task. steps: who makes its data; checks: files of the data that are made to see whether they fit what
+    is asked of them; trained_on: role -> file of the data that a training is given; tokenised: texts in them that are
+    tokenised by jobs of their own; training: keyword arguments of train() for a strategy, beside strategy, seed, method
+    and device (`text` names what it reads of those); datasets: what metrics read, by the names of
     registry.Metric.datasets; head: the one that a trained model is opened with (encoders.load), so that methods can be
     fitted to it; gendered: what else these can be fitted to; printed: item of papers -> file of the data; captioned:
     keys of the configuration that captions say; check: BiasflowError, naming the key, for what the schema cannot
@@ -115,7 +116,7 @@ class Kind:
     steps: tuple[Step, ...]
     trained_on: Mapping[str, str]
     datasets: Mapping[str, Callable[["Asked"], list[Dataset]]]
-    first: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
     tokenised: Tokenised | None = None
     training: Callable[[TaskPlan, str], Options] = recipe
     head: str = "none"
@@ -174,6 +175,6 @@ def cuts_module(kind: str) -> str:
     return f"{PACKAGE}.{TASKS[kind].folder}.cuts"
 
 
-def corpus_files(names: Sequence[str], catalogue: Catalogue) -> list[str]:
+def corpus_files(task: TaskPlan, names: Sequence[str], catalogue: Catalogue) -> list[str]:
     """Files of the catalogue by their names, and the user's own by their paths."""
-    return [f"{CORPORA}/{name}" if name in catalogue.files else name for name in names]
+    return [corpus_file(task.config, name) if name in catalogue.files else name for name in names]

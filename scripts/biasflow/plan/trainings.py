@@ -27,11 +27,6 @@ class Trainings:
         found |= task.files(task.kind.trained_on)
         return found | (fitting_inputs(self.config, model.encoder, [model.carried], None) if model.carried else {})
 
-    def first(self, wildcards) -> list[str]:
-        """What must be there before anything is trained."""
-        task = TaskPlan(self.config, wildcards.task)
-        return [task.file(name) for name in task.kind.first]
-
     def tokens(self, wildcards) -> list[str]:
         """The file of the tokens that it is trained on, where a job of its own makes it."""
         return [file for files in self._tokens(self._model(wildcards)).values() for file in files]

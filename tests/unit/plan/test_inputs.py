@@ -18,7 +18,7 @@ from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.datasets import DATASETS, context_files, text_file
 from biasflow.plan.encoders import Encoders
-from biasflow.plan.external import external_files
+from biasflow.plan.external import external_files, files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.items import items_of
@@ -138,7 +138,7 @@ def test_a_kind_of_task_names_what_its_steps_make(kind):
     outputs = [file for step in entry.steps for file in step.outputs.values()]
     assert len(set(outputs)) == len(outputs)
     gendered = entry.gendered.data.values() if entry.gendered else ()
-    assert {*entry.first, *entry.trained_on.values(), *entry.printed.values(), *gendered} <= set(outputs)
+    assert {*entry.checks, *entry.trained_on.values(), *entry.printed.values(), *gendered} <= set(outputs)
     others = filter(None, [entry.gendered, entry.tokenised])
     modules = {module_of(each) for each in (TASKS[kind], *entry.steps, *others)}
     assert all(module_file(name, ROOT).is_file() for name in modules)
@@ -412,6 +412,28 @@ def test_contexts_are_looked_for_in_as_many_files_as_are_asked_for():
     assert context_files(config, "own", CATALOGUE) == [f"{CORPORA}/{name}" for name in order] and len(order) == 41
     with pytest.raises(BiasflowError, match=r"metrics\.ceat\.shards.*42"):
         resolve(changed(text, ("metrics.ceat.shards", 42)), SCHEMA)
+
+
+@pytest.mark.parametrize("name", ["small", "paper"])
+def test_files_of_ones_own_are_read_where_no_other_run_has_its(name, tmp_path):
+    """Whatever a job takes of the shared folder lies elsewhere if the configuration names a path for it."""
+    find = found(name, tmp_path)
+    read = files_read(find.config, CATALOGUE, find.facts, find.plan)
+    config = {**find.config, "files": {file: f"mine/{file}" for file in read}}
+    other = Inputs(config, find.facts, plan(config, find.facts), CATALOGUE)
+    assert files_read(config, CATALOGUE, find.facts, other.plan) == read
+    theirs, ours = ({path for _, inputs in jobs(each) for path in flat(inputs)} for each in (find, other))
+    shared = {path for path in theirs if path.startswith(CORPORA)}
+    assert len(shared) > 10 and not shared & ours
+    assert {path.rpartition(".")[0] for path in ours if path.startswith(CORPORA)} == shared
+
+
+def test_one_function_knows_where_external_files_lie():
+    """A rule names their folder for logs, the lock file and what it downloads; all else asks `corpus_file`."""
+    users = [path.name for path in (ROOT / "scripts").rglob("*.py") if "CORPORA}/" in path.read_text()]
+    assert users == ["paths.py"]
+    named = re.findall(r"CORPORA\}/([^\"]+)", "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk")))
+    assert sorted(set(named)) == ["lock.json", "logs/{{file}}.log", "{{file}}"]
 
 
 def test_the_paper_configuration_reads_the_english_wikipedia():

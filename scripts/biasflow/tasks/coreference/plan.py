@@ -6,7 +6,7 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.jobs import Dataset
-from biasflow.plan.paths import CORPORA, package_file
+from biasflow.plan.paths import package_file
 from biasflow.plan.sources import PLANTED, expanded, is_expanded
 from biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
 from biasflow.registry import STRATEGIES, WORDS
@@ -60,14 +60,15 @@ def document_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[st
     data = task.about["data"]
     if data == PLANTED:
         return WORLD
-    return {part: corpus_files(expanded(data[part], data["folder"]), catalogue) for part in PARTS}
+    return {part: corpus_files(task, expanded(data[part], data["folder"]), catalogue) for part in PARTS}
 
 
 def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
     """The files of each side, in the order of WINOBIAS; none of planted pairs."""
     if pairs_of(task) == PLANTED:
         return WORLD
-    return {side: [f"{CORPORA}/winobias-{file['part']}-{file['type']}-{side}" for file in WINOBIAS] for side in SIDES}
+    names = {side: [f"winobias-{file['part']}-{file['type']}-{side}" for file in WINOBIAS] for side in SIDES}
+    return {side: corpus_files(task, each, catalogue) for side, each in names.items()}
 
 
 def pairs_of(task: TaskPlan) -> str:

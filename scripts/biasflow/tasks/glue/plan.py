@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.jobs import Dataset
-from biasflow.plan.paths import CORPORA
-from biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, recipe
+from biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
 
 PARTS = ("train", "validation")
 PLANTED = "planted-nli"
@@ -17,7 +16,8 @@ def glue_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
         return WORLD
     names = {part: f"glue-{task.about['data']}-{part}" for part in PARTS}
     found = {part: [name, f"{name}-rest", f"{name}-matched"] for part, name in names.items()}
-    return {part: [f"{CORPORA}/{name}" for name in each if name in catalogue.files] for part, each in found.items()}
+    there = {part: [name for name in each if name in catalogue.files] for part, each in found.items()}
+    return {part: corpus_files(task, each, catalogue) for part, each in there.items()}
 
 
 def columns(task: TaskPlan) -> str:

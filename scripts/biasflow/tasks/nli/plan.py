@@ -7,7 +7,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.jobs import Dataset
 from biasflow.plan.names import require
-from biasflow.plan.paths import CORPORA
+from biasflow.plan.paths import corpus_file
 from biasflow.plan.sources import PLANTED
 from biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
 from biasflow.planted.nli import occupation_pair_words
@@ -21,12 +21,16 @@ EXAMPLES = f"{PACKAGE}.tasks.nli.examples"
 def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
     """Part of the pairs -> files; none for a part that is held out of another."""
     data = task.about["data"]
-    return WORLD if data == PLANTED else {part: corpus_files(data[part], catalogue) for part in PARTS if data[part]}
+    return (
+        WORLD if data == PLANTED else {part: corpus_files(task, data[part], catalogue) for part in PARTS if data[part]}
+    )
 
 
 def word_lists(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
     """The word lists that the gender-occupation pairs are made of."""
-    return WORLD if task.about["occupations"] == PLANTED else {name: [f"{CORPORA}/dev2020-{name}"] for name in LISTS}
+    if task.about["occupations"] == PLANTED:
+        return WORLD
+    return {name: [corpus_file(task.config, f"dev2020-{name}")] for name in LISTS}
 
 
 def test_sets(asked: Asked) -> list[Dataset]:

@@ -12,7 +12,7 @@ from biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
 from biasflow.corpora.labour import read_labour
 from biasflow.planted.bios import biographies as planted_biographies
 from biasflow.planted.world import load_world
-from biasflow.tasks.occupation.data import keep_balanceable, profession_table
+from biasflow.tasks.occupation.data import profession_table
 from biasflow.text.scrub import scrubbed_texts
 
 
@@ -23,20 +23,19 @@ def prepare(
     data: str | Mapping[str, object],
     planted: Mapping[str, object],
     scrubbing: str,
-    splits: Mapping[str, object] | None,
     advice: str,
     limit: int | None = None,
 ) -> dict[str, object]:
     """Write the biographies with scrubbed ones beside them, the table of professions, and that of sources.
 
     data: "planted", or the names of files (in the order of `sources`) and the other options of `from_files`; planted:
-    the options of `from_world`; scrubbing: the terms of text.scrub; splits: as in `from_files`; advice: what to do
-    where there are too few; limit: at most so many biographies, of which small professions are left out after that."""
+    the options of `from_world`; scrubbing: the terms of text.scrub; advice: what to do where there are too few; limit:
+    at most so many biographies, of which small professions are left out after that."""
     if data == "planted":
         found = from_world(advice=advice, limit=limit, **planted)
     else:
         files = dict(zip(data["files"], map(str, sources["files"]), strict=True))
-        found = from_files(files, data, read_labour(sources["labour"][0]), splits=splits, advice=advice, limit=limit)
+        found = from_files(files, data, read_labour(sources["labour"][0]), advice=advice, limit=limit)
     biographies = found.scrubbed(scrubbing)
     write_parquet(biographies, outputs["biographies"])
     write_csv(found.professions, outputs["professions"])
@@ -72,19 +71,17 @@ def from_files(
     data: Mapping,
     labour: pd.Series,
     *,
-    splits: Mapping[str, object] | None,
     advice: str = "give more biographies",
     limit: int | None = None,
 ) -> Collected:
-    """The biographies of files. data: professions, least, small of the configuration. splits: the seeds and strategies
-    that every profession must be balanced for, where one that cannot be is dropped; otherwise rule `splits` tries them,
-    because new seeds must not make the biographies anew."""
+    """The biographies of files. data: professions, least, small of the configuration.
+
+    Which professions are kept follows from their counts alone, so that a further seed changes no biography, and trains
+    no finished model again. Rule `splits` tries the seeds that are asked for."""
     known = PROFESSIONS if data["professions"] is None else data["professions"] or None
     table, sources = collect_bios(files, professions=known)
     table = _limited(table, limit)
     table, professions = keep_professions(table, least=data["least"], small=data["small"], advice=advice)
-    if splits is not None:
-        table, professions = keep_balanceable(table, professions, small="drop", advice=advice, **splits)
     return Collected(table, profession_table(professions, labour), sources)
 
 

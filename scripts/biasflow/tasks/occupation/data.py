@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -86,47 +85,30 @@ def women(bios: pd.DataFrame) -> np.ndarray:
     return (bios["gender"] == "F").to_numpy().astype(int)
 
 
-def keep_balanceable(
+def check_balanceable(
     bios: pd.DataFrame,
-    professions: pd.DataFrame,
     *,
     seeds: Sequence[int],
     strategies: Sequence[str],
-    small: Literal["error", "drop"] = "error",
     advice: str = "give more biographies of it, or let small professions be dropped",
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Only the professions with which `rows_of` works for every seed and strategy, and the table that says so.
+) -> None:
+    """BiasflowError, with `advice` at its end, unless `rows_of` works for every seed, strategy and profession.
 
-    bios: columns profession, gender. professions: profession, women, men, kept, reason (second table of
-    `corpora.bios.keep_professions`). A profession fails where it has no biography in a part of a split, or one gender
-    in a part that has to be balanced: test always, training with a strategy that balances. Of those that fail,
-    small="drop" leaves out the one with the fewest biographies of its rarer gender (then the first in the alphabet),
-    says so in the table, and all seeds are tried again, since every split changes with it.
-    BiasflowError, with `advice` at its end: with small="error", the first that would be left out, with its counts in
-    the data and in the part, the seed, and which others fail; fewer than two are left; no profession has both genders
-    in a validation part that has to be balanced."""
+    bios: columns profession, gender. A profession fails where it has no biography in a part of a split, or one gender
+    in a part that has to be balanced: test always, training with a strategy that balances. The error names the one with
+    the fewest biographies of its rarer gender (then the first in the alphabet), with its counts in the data and in the
+    part, the seed, and which others fail; or the seed of which no profession has both genders in a validation part that
+    has to be balanced."""
     balanced = bool(set(balancing.STRATEGIES) & set(strategies))
-    while failing := _failing(bios, seeds, balanced=balanced, advice=advice):
-        counts = professions.set_index("profession")[["women", "men"]]
+    if failing := _failing(bios, seeds, balanced=balanced, advice=advice):
+        counts = pd.crosstab(bios["profession"], bios["gender"]).reindex(columns=GENDERS, fill_value=0)
         rarer = counts.min(axis=1)
         worst = min(failing, key=lambda name: (rarer[name], name))
-        if small == "error":
-            others = ", ".join(sorted(set(failing) - {worst}))
-            raise BiasflowError(
-                f"profession {worst} ({counts.loc[worst, 'women']} women, {counts.loc[worst, 'men']} men): "
-                f"{failing[worst]}{others and f' (others that fail: {others})'}; {advice}."
-            )
-        dropped = professions["profession"] == worst
-        professions = professions.assign(
-            kept=professions["kept"] & ~dropped, reason=professions["reason"].mask(dropped, failing[worst])
+        others = ", ".join(sorted(set(failing) - {worst}))
+        raise BiasflowError(
+            f"profession {worst} ({counts.loc[worst, 'F']} women, {counts.loc[worst, 'M']} men): "
+            f"{failing[worst]}{others and f' (others that fail: {others})'}; {advice}."
         )
-        bios = bios[bios["profession"] != worst].reset_index(drop=True)
-        if bios["profession"].nunique() < 2:
-            raise BiasflowError(
-                f"professions: fewer than two of {len(professions)} are left that have both genders in every part of "
-                f"every split (the last one dropped: {worst}, {failing[worst]}); {advice}."
-            )
-    return bios, professions
 
 
 def split_counts(bios: pd.DataFrame, seeds: Sequence[int]) -> pd.DataFrame:

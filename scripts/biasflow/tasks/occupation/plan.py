@@ -32,19 +32,20 @@ def classified_texts(asked: Asked) -> list[Dataset]:
     an encoder that is not fine-tuned. What acts on an encoder in its training (with-<method>, an adversary) is no
     strategy of such heads."""
     fine_tuned = asked.model.task != NA
-    strategies = [name for name in asked.strategies if name in STRATEGIES]
+    modules: tuple[str, ...] = ()
     options = dict(asked.task.about["heads" if fine_tuned else "frozen"])
     own = options.pop("seeds")
     if fine_tuned:
         options |= {"split_seeds": asked.split_seeds, "head_seeds": own}
         texts = {RAW}
     else:
+        strategies = [name for name in asked.strategies if name in STRATEGIES]
         names = [name for name in strategies if not STRATEGIES[name].adversary] or ["plain"]
+        modules = tuple(module_of(STRATEGIES[name]) for name in names)
         known = [{"name": name, "module": STRATEGIES[name].module, "text": STRATEGIES[name].text} for name in names]
         options |= {"split_seeds": own, "strategies": known}
         texts = {each["text"] for each in known}
     shares = {"professions": (asked.task.file("professions.csv"),)}
-    modules = tuple(module_of(STRATEGIES[name]) for name in strategies)
     return [_made_of_vectors(asked, text, {"text": text, **options}, texts, shares, modules) for text in _texts(asked)]
 
 
@@ -97,17 +98,15 @@ def _made_of_vectors(
 def biography_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
     """The files of the biographies, or the embedded world, and the shares of women of labour statistics."""
     data, labour = task.about["data"], task.about["labour"]
-    files = WORLD if data == PLANTED else {"files": corpus_files(data["files"], catalogue)}
+    files = WORLD if data == PLANTED else {"files": corpus_files(task, data["files"], catalogue)}
     labour = labour or package_file("data/labour_statistics.csv")
     return {**files, "labour": [labour]}
 
 
 def collected(task: TaskPlan) -> dict[str, object]:
-    """How biographies are collected; where small professions are dropped, so that all splits can be balanced."""
-    data = task.about["data"]
-    dropped = data != PLANTED and data["small"] == "drop"
+    """How biographies are collected: the same ones whatever seeds and strategies are asked for."""
     options = {key: task.about[key] for key in ("data", "planted", "scrubbing", "limit")}
-    return {**options, "advice": advice(task), "splits": splits(task) if dropped else None}
+    return {**options, "advice": advice(task)}
 
 
 def splits(task: TaskPlan) -> dict[str, object]:
@@ -123,8 +122,11 @@ def advice(task: TaskPlan) -> str:
     """What to do where splits cannot be balanced."""
     if task.about["data"] == PLANTED:
         return f"raise tasks.{task.name}.planted.biographies"
-    more = "give more biographies" if task.about["limit"] is None else f"raise tasks.{task.name}.limit"
-    return f"{more}, or have it dropped (tasks.{task.name}.data.small: drop)"
+    key = f"tasks.{task.name}"
+    more = "give more biographies" if task.about["limit"] is None else f"raise {key}.limit"
+    if task.about["data"]["small"] == "drop":
+        return f"{more}, have it dropped (a larger {key}.data.least), or ask for another seed"
+    return f"{more}, or have it dropped ({key}.data.small: drop)"
 
 
 def made(*names: str) -> Callable[..., dict[str, list[str]]]:
@@ -194,9 +196,10 @@ KIND = Kind(
             "splits",
             "tasks.occupation.splits",
             {"splits": "splits.csv"},
-            sources=made("biographies.parquet", "professions.csv"),
+            sources=made("biographies.parquet"),
             options=lambda task: {**splits(task), "advice": advice(task)},
             memory=8000,
+            priority=1,  # before anything is trained
         ),
         Step(
             "top_words",
@@ -208,7 +211,7 @@ KIND = Kind(
             runtime=120,
         ),
     ),
-    first=("splits.csv",),
+    checks=("splits.csv",),
     trained_on={"biographies": "biographies.parquet"},
     tokenised=Tokenised(
         "tasks.occupation.data",

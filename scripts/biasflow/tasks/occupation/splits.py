@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pandas as pd
-
 from biasflow.base.tabular import read_parquet, write_csv
-from biasflow.tasks.occupation.data import keep_balanceable, split_counts
+from biasflow.tasks.occupation.data import check_balanceable, split_counts
 
 
 def prepare(
@@ -17,8 +15,8 @@ def prepare(
     strategies: Sequence[str],
     advice: str,
 ) -> dict[str, object]:
-    """Write the counts of women and men in every part of every split; BiasflowError as `keep_balanceable`."""
-    biographies, professions = read_parquet(sources["biographies"][0]), pd.read_csv(sources["professions"][0])
-    keep_balanceable(biographies, professions, seeds=seeds, strategies=strategies, advice=advice)
+    """Write the counts of women and men in every part of every split; BiasflowError as `check_balanceable`."""
+    biographies = read_parquet(sources["biographies"][0])
+    check_balanceable(biographies, seeds=seeds, strategies=strategies, advice=advice)
     write_csv(split_counts(biographies, seeds), outputs["splits"])
     return {}

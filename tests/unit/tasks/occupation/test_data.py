@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.bios import keep_professions
 from biasflow.tasks.occupation.data import (
+    check_balanceable,
     held_out,
-    keep_balanceable,
     profession_table,
     rows_of,
     shares_of_women,
@@ -171,8 +170,8 @@ PAPER = [0, 5, 11, 26, 42, 46, 50, 63, 83, 90]
 FEW_MEN = {"nurse": (200, 3), "poet": (60, 60), "model": (70, 50)}
 
 
-def kept_of(bios, **options):
-    return keep_balanceable(bios, keep_professions(bios, least=2)[1], **{"seeds": PAPER, **options})
+def check(bios, **options):
+    check_balanceable(bios, **{"seeds": PAPER, **options})
 
 
 def works(bios, strategy, seed):
@@ -187,7 +186,7 @@ def test_few_men_are_refused_with_part_seed_and_counts():
     bios = labels_of(FEW_MEN)
     first = next(seed for seed in PAPER if not works(bios, "plain", seed))
     with pytest.raises(BiasflowError, match=r"nurse \(200 women, 3 men\)") as error:
-        kept_of(bios, strategies=["plain"], advice="ask for more men")
+        check(bios, strategies=["plain"], advice="ask for more men")
     women = cells(bios, split(bios["profession"], first).test)["nurse", "F"]
     assert f"{women} women and 0 men in the test part of seed {first}," in str(error.value)
     assert "ask for more men" in str(error.value)
@@ -202,13 +201,6 @@ def test_counts_of_splits_are_those_of_the_data():
         assert test["women"] == cells(BIOS, split(BIOS["profession"], seed).test)["poet", "F"]
 
 
-def test_few_men_are_dropped_with_the_reason():
-    kept, table = kept_of(labels_of(FEW_MEN), strategies=STRATEGIES, small="drop")
-    assert set(kept["profession"]) == {"poet", "model"} and kept.index.tolist() == list(range(240))
-    assert table["kept"].tolist() == [True, False, True] and table["profession"].tolist()[1] == "nurse"
-    assert "0 men in the" in table["reason"][1] and table["reason"].tolist()[::2] == ["", ""]
-
-
 def test_the_training_part_counts_only_where_it_is_balanced():
     """Of two men both are in the test part for some seed, which matters to subsampling alone."""
     bios = labels_of({"nurse": (20, 2), "poet": (40, 40)})
@@ -221,10 +213,10 @@ def test_the_training_part_counts_only_where_it_is_balanced():
     }
     seeds = [seed for seed, found in genders.items() if found["test"] == {"F", "M"} and found["train"] == {"F"}]
     assert seeds
-    kept_of(bios, seeds=seeds, strategies=["plain", "scrubbing"])
+    check(bios, seeds=seeds, strategies=["plain", "scrubbing"])
     for strategy in ("oversampling", "subsampling"):
         with pytest.raises(BiasflowError, match=f"nurse.*0 men in the train part of seed {seeds[0]}"):
-            kept_of(bios, seeds=seeds, strategies=["plain", strategy])
+            check(bios, seeds=seeds, strategies=["plain", strategy])
 
 
 small_tables = st.dictionaries(
@@ -236,45 +228,27 @@ small_tables = st.dictionaries(
 
 @given(small_tables, st.lists(st.integers(0, 99), min_size=1, max_size=4), st.sampled_from([STRATEGIES, ["plain"]]))
 @settings(max_examples=40, deadline=None)
-def test_what_is_kept_works_and_what_works_is_kept(counts, seeds, strategies):
+def test_what_is_accepted_works_and_what_works_is_accepted(counts, seeds, strategies):
     bios = labels_of(counts)
-    fine = all(works(bios, strategy, seed) for strategy in strategies for seed in seeds)
-    try:
-        kept, table = kept_of(bios, seeds=seeds, strategies=strategies, small="drop")
-    except BiasflowError:
-        assert not fine
-        return
-    assert all(works(kept, strategy, seed) for strategy in strategies for seed in seeds)
-    assert fine == table["kept"].all() == kept.equals(bios)
-    assert set(kept["profession"]) == set(table.loc[table["kept"], "profession"])
-    assert ((table["reason"] == "") == table["kept"]).all()
-    if not fine:
-        with pytest.raises(BiasflowError, match="|".join(counts)):
-            kept_of(bios, seeds=seeds, strategies=strategies)
+    if all(works(bios, strategy, seed) for strategy in strategies for seed in seeds):
+        check(bios, seeds=seeds, strategies=strategies)
+    else:
+        with pytest.raises(BiasflowError, match="|".join([*counts, "no profession"])):
+            check(bios, seeds=seeds, strategies=strategies)
 
 
-def test_one_is_dropped_at_a_time_until_fewer_than_two_are_left():
+def test_all_that_fail_are_named():
     bios = labels_of(dict.fromkeys(("nurse", "dj", "poet", "model"), (2, 200)))
-    with pytest.raises(BiasflowError, match="fewer than two of 4"):
-        kept_of(bios, strategies=STRATEGIES, small="drop")
     with pytest.raises(BiasflowError, match=r"profession dj .*others that fail: model, nurse, poet"):
-        kept_of(bios, strategies=STRATEGIES)
-
-
-def test_a_profession_that_is_too_rare_for_a_split_is_dropped():
-    bios = labels_of({"nurse": (1, 1), "poet": (100, 100), "model": (100, 100)})
-    table = pd.DataFrame(
-        [("model", 100, 100, True, ""), ("nurse", 1, 1, True, ""), ("poet", 100, 100, True, "")],
-        columns=["profession", "women", "men", "kept", "reason"],
-    )
-    kept, table = keep_balanceable(bios, table, seeds=[0, 5], strategies=["plain"], small="drop")
-    assert set(kept["profession"]) == {"model", "poet"} and "2 biographies are too few" in table["reason"][1]
+        check(bios, strategies=STRATEGIES)
+    with pytest.raises(BiasflowError, match=r"nurse.*2 biographies are too few"):
+        check(labels_of({"nurse": (1, 1), "poet": (100, 100)}), seeds=[0, 5], strategies=["plain"])
 
 
 def test_a_validation_part_without_both_genders_of_any():
     """A validation part of one biography per profession has none that can be balanced."""
     bios = labels_of({"nurse": (6, 6), "poet": (6, 6)})
     seeds = [seed for seed in range(30) if works(bios, "plain", seed) and not works(bios, "subsampling", seed)]
-    kept_of(bios, seeds=seeds, strategies=["plain"])
+    check(bios, seeds=seeds, strategies=["plain"])
     with pytest.raises(BiasflowError, match=r"validation part of seed \d"):
-        kept_of(bios, seeds=seeds[:1], strategies=["plain", "subsampling"], small="drop")
+        check(bios, seeds=seeds[:1], strategies=["plain", "subsampling"])

@@ -1,0 +1,107 @@
+"""What a run was asked for before, so that no finished job is asked for more: what is new gets jobs of its own.
+
+A readout takes all methods of a block in one pass, and is one job. Were a method added to this job, the others would be
+read again. So every block remembers in which parts it was asked for (results/<run>/asked.json); an added method or
+metric is a further part, `<block>+1`, planned as if it were a block of its own."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_json, whole_file
+from biasflow.plan.blocks import PART, Block
+
+
+@dataclass(frozen=True)
+class Part:
+    """Methods x metrics of a block that were asked for at the same time. name: of its folders; block: in the
+    configuration; group: of the job that fits its methods."""
+
+    name: str
+    block: str
+    group: str
+    methods: tuple[str, ...]
+    metrics: tuple[str, ...]
+
+
+def in_parts(blocks: Sequence[Block], earlier: Iterable[Part]) -> list[Block]:
+    """The blocks in the parts and in the order in which they were first asked for, as blocks; what is new comes last.
+
+    earlier: `read_asked`. The order counts because a cell of two blocks is read by the first. A paper's blocks are
+    never divided: its tables take the files of items as they are."""
+    asked, found = {block.name: block for block in blocks}, {block.name: [] for block in blocks}
+    order: list[Block] = []
+
+    def add(part: Block) -> None:
+        found[part.asked].append(part)
+        order.append(part)
+
+    for part in earlier:
+        if (block := asked.get(part.block)) is None:
+            continue
+        if block.is_of_paper:
+            add(block)
+            continue
+        methods, metrics = _still(part.methods, block.methods), _still(part.metrics, block.metrics)
+        if methods and metrics:
+            add(replace(block, name=part.name, group=part.group, methods=methods, metrics=metrics))
+    for block in blocks:
+        for part in _added(block, found[block.name]) if found[block.name] else [block]:
+            add(part)
+    return order
+
+
+def _still(before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
+    """Those that are still asked for, in the order in which they were: another order in a file changes no job."""
+    return tuple(name for name in before if name in now)
+
+
+def _added(block: Block, parts: Sequence[Block]) -> list[Block]:
+    """What a block asks for beyond its parts: the methods that lack the same metrics, and are fitted by the same job,
+    are a part together."""
+    if block.is_of_paper:
+        return []
+    known = {(method, metric) for part in parts for method in part.methods for metric in part.metrics}
+    group_of = {method: part.group for part in reversed(parts) for method in part.methods}
+    lacking: dict[tuple, list[str]] = {}
+    for method in block.methods:
+        if metrics := tuple(metric for metric in block.metrics if (method, metric) not in known):
+            lacking.setdefault((group_of.get(method), metrics), []).append(method)
+    taken = {part.name for part in parts}
+    names = iter(name for number in range(1, 10_000) if (name := f"{block.name}{PART}{number}") not in taken)
+    found = []
+    for ((group, metrics), methods), name in zip(lacking.items(), names, strict=False):
+        found.append(replace(block, name=name, group=group or name, methods=tuple(methods), metrics=metrics))
+    return found
+
+
+def read_asked(path: str | Path) -> tuple[Part, ...]:
+    """What `remember` wrote; nothing where there is no such file. BiasflowError that names a file that is no such."""
+    if not Path(path).is_file():
+        return ()
+    try:
+        return tuple(
+            Part(**{key: tuple(value) if isinstance(value, list) else value for key, value in part.items()})
+            for part in read_json(path)
+        )
+    except (TypeError, AttributeError) as error:
+        raise BiasflowError(
+            f"{path} does not list the parts of blocks; delete it (blocks that were added to are then read again)"
+        ) from error
+
+
+def remember(path: str | Path, blocks: Iterable[Block], earlier: Sequence[Part]) -> None:
+    """Write down the parts of a run that begins, below those of earlier ones, which stay also where they are not asked
+    for now."""
+    names = {part.name for part in earlier}
+    new = [
+        Part(block.name, block.asked, block.group, block.methods, block.metrics)
+        for block in blocks
+        if block.name not in names
+    ]
+    if new:
+        with whole_file(path) as temporary:
+            parts = [asdict(part) for part in (*earlier, *new)]
+            temporary.write_text(json.dumps(parts, indent=1) + "\n", encoding="utf-8")

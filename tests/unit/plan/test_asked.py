@@ -1,0 +1,183 @@
+"""Whoever asks for more gets jobs for what is new: those that a run has finished keep their inputs and parameters."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.plan.asked import Part, in_parts, read_asked, remember
+from biasflow.plan.blocks import blocks_of
+from biasflow.plan.cells import check_asked, plan
+from biasflow.plan.configuration import resolve
+from biasflow.plan.inputs import Inputs
+from biasflow.plan.tasks import kind_of
+from tests.unit.plan.configs import SCHEMA, changed, facts_of
+
+CATALOGUE = read_catalogue()
+REAL = {"task": "bios", "trainings": ["finetuned", "pretrained"], "seeds": [0, 1], "strategies": ["plain"]}
+ASK = {
+    "inside": {"encoders": ["own", "real"], "methods": ["none", "leace"], "metrics": ["occtmp", "weat"]},
+    "bios": {**REAL, "encoders": ["own", "real"], "methods": ["none", "leace"], "metrics": ["fairness", "compression"]},
+    "nli": {"encoders": ["own"], "task": "nli", "methods": ["none", "leace"], "metrics": ["accuracy"]},
+}
+BIOS = {"files": ["bias-in-bios-dev"], "small": "drop"}
+BASE = changed(("ask", ASK), ("tasks.bios.data", BIOS), ("encoders.real.path", "somewhere"))
+
+
+def inputs(config: dict, earlier: Inputs | None = None) -> Inputs:
+    """What the jobs of a run take; earlier: the run before it in the same folder."""
+    resolved, asked = resolve(config, SCHEMA), ()
+    facts = facts_of(resolved, hidden_size=768)
+    if earlier:
+        asked = tuple(Part(b.name, b.asked, b.group, b.methods, b.metrics) for b in earlier.plan.blocks)
+    facts = replace(facts, asked=asked)
+    found = plan(resolved, facts)
+    check_asked(found)
+    return Inputs(resolved, facts, found, CATALOGUE)
+
+
+def jobs(find: Inputs) -> dict[tuple, str]:
+    """Job -> all that would run it again: its inputs (but for files of local encoders), parameters and modules."""
+    found = {}
+    find.encoders.files = lambda encoder: [f"{encoder}/config.json"]
+
+    def add(key: tuple, *triggers: object) -> None:
+        found[key] = json.dumps(triggers, sort_keys=True, default=list)
+
+    for (encoder, training), model in find.plan.trained.items():
+        w = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
+        its = find.trainings
+        add(("finetune", encoder, training), its.inputs(w), its.params(w), its.modules(w))
+    for name, about in find.config["tasks"].items():
+        w = SimpleNamespace(task=name)
+        for step in kind_of(about["kind"]).steps:
+            add(("data", name, step.rule), find.step_inputs(step)(w), find.step_params(step)(w))
+    for key in find.plan.fits:
+        w = SimpleNamespace(encoder=key[0], training=key[1], group=key[2])
+        add(("fit", *key), find.fits.inputs(w), find.fits.params(w), find.fits.modules(w))
+    for key in {key[:4] for key in find.plan.readings}:
+        w, its = SimpleNamespace(encoder=key[0], training=key[1], block=key[2]), find.readings
+        add(("read", *key), its.inputs(key[3])(w), its.params(key[3])(w), its.modules(key[3])(w), its.spares(key[3])(w))
+    for key in find.plan.scored:
+        w = SimpleNamespace(encoder=key[0], training=key[1], block=key[2])
+        add(("score", *key), find.scores.inputs(w), find.scores.params(w), find.scores.modules(w))
+    return found
+
+
+MORE = {"encoders": ["own", "real"], "task": "bios", "methods": ["none", "leace", "inlp"], "metrics": ["fairness"]}
+SPLITS = ("data", "bios", "splits")  # tries all seeds, in seconds; nothing waits for it but new trainings
+OF_SEEDS = {("read", "own", "pretrained", "bios", "together"), ("read", "real", "pretrained", "bios", "probes")}
+OF_STRATEGIES = {("read", "real", "pretrained", "bios", name) for name in ("heads", "first_token")}
+# What is added, and what is made again for it. A run that asks for something new of an untouched encoder on a task's
+# data, its splits or its strategies, reads it again: seconds, and none of it is trained or fitted.
+ADDED = {
+    "a seed": ([("ask.bios.seeds", [0, 1, 2])], {SPLITS, *OF_SEEDS}),
+    "a strategy": (
+        [("ask.bios.strategies", ["plain", "with-leace", "scrubbing", "subsampling"])],
+        {SPLITS, *OF_SEEDS, *OF_STRATEGIES, *(("score", name, "pretrained", "bios") for name in ("own", "real"))},
+    ),
+    "a method": ([("ask.bios.methods", ["densray", "none", "leace"])], set()),
+    "metrics": (
+        [
+            ("ask.bios.metrics", ["fairness", "compression", "ceat"]),
+            ("ask.inside.metrics", ["occtmp", "weat", "perplexity", "bec_pro"]),
+        ],
+        set(),
+    ),
+    "a metric of a readout that is there": ([("ask.nli.metrics", ["nli_fairness", "accuracy"])], set()),
+    "a method and a metric": (
+        [("ask.nli.metrics", ["accuracy", "weat"]), ("ask.nli.methods", ["none", "leace", "inlp"])],
+        set(),
+    ),
+    "a block": ([("ask.more", MORE)], set()),
+    "a block in front": ([("ask", {"more": MORE, **ASK})], set()),
+    "papers": ([("papers.orgad2022.encoders", ["own"]), ("papers.liang2020.encoders", ["own", "real"])], {SPLITS}),
+    "another order": ([("ask.bios.methods", ["leace", "none"]), ("ask.inside.metrics", ["weat", "occtmp"])], set()),
+    "an encoder": (
+        [
+            ("encoders.other", {"source": "pretrain", "corpus": "planted"}),
+            ("ask.bios.encoders", ["other", "own", "real"]),
+        ],
+        set(),
+    ),
+    "nothing": ([], set()),
+}
+
+
+@pytest.mark.parametrize("what", ADDED)
+def test_what_is_finished_keeps_its_inputs_and_parameters(what):
+    changes, made_again = ADDED[what]
+    first = inputs(BASE)
+    before, after = jobs(first), jobs(inputs(changed(*changes, config=BASE), first))
+    assert set(before) <= set(after)
+    assert {key for key in before if before[key] != after[key]} == made_again
+
+
+def new_jobs(*changes: tuple[str, object]) -> set[tuple]:
+    first = inputs(BASE)
+    return set(jobs(inputs(changed(*changes, config=BASE), first))) - set(jobs(first))
+
+
+def test_an_added_method_is_fitted_and_read_alone():
+    first = inputs(BASE)
+    then = inputs(changed(("ask.bios.methods", ["densray", "none", "leace"]), config=BASE), first)
+    models = {(cell.model.encoder, cell.model.training) for cell in then.plan.cells if cell.block == "bios"}
+    assert {key: then.plan.fits[key] for key in set(then.plan.fits) - set(first.plan.fits)} == {
+        (*model, "bios+1"): ("densray",) for model in models
+    }
+    added = [reading for key, reading in then.plan.readings.items() if key not in first.plan.readings]
+    assert {reading.methods for reading in added} == {("densray",)} and added
+    assert {cell.block for cell in then.plan.cells} == set(ASK)  # plan.csv has blocks, not their parts
+
+
+def test_an_added_metric_takes_the_vectors_and_methods_that_are_there():
+    found = new_jobs(("ask.bios.metrics", ["fairness", "compression", "ceat"]))
+    assert not [key for key in found if key[0] == "fit" or "first_token" in key]
+    base = changed(("ask.bios.metrics", ["fairness"]), config=BASE)
+    first = inputs(base)
+    then = inputs(BASE, first)
+    probes = [reading for reading in then.plan.readings.values() if reading.readout == "probes"]
+    assert probes and {reading.block.name for reading in probes} == {"bios+1"}
+    assert {key[2] for reading in probes for key in reading.made_from.values()} == {"bios"}
+    assert set(then.plan.fits) == set(first.plan.fits)
+
+
+def test_the_order_in_which_blocks_were_asked_for_stays():
+    """A cell of two blocks is read by the first: one that is put before it later reads the rest."""
+    first = inputs(BASE)
+    then = inputs(changed(("ask", {"more": MORE, **ASK}), config=BASE), first)
+    assert [block.name for block in then.plan.blocks] == [*ASK, "more"]
+    ours = [reading for reading in then.plan.readings.values() if reading.block.name == "more"]
+    assert {name for reading in ours for name in reading.methods} == {"inlp"}
+
+
+def test_parts_are_remembered(tmp_path):
+    path = tmp_path / "run/asked.json"
+    assert read_asked(path) == ()
+    first = blocks_of(resolve(BASE, SCHEMA))
+    remember(path, in_parts(first, ()), ())
+    bigger = changed(("ask.nli.methods", ["none", "leace", "pca"]), config=BASE)
+    again = in_parts(blocks_of(resolve(bigger, SCHEMA)), read_asked(path))
+    remember(path, again, read_asked(path))
+    known = read_asked(path)
+    assert [(part.name, part.block) for part in known] == [*((name, name) for name in ASK), ("nli+1", "nli")]
+    assert known[-1] == Part("nli+1", "nli", "nli+1", ("pca",), ("accuracy",))
+    assert in_parts(blocks_of(resolve(bigger, SCHEMA)), known) == again
+
+    alone = changed(("ask", {"bios": ASK["bios"]}), config=BASE)  # what is not asked for now is not forgotten
+    remember(path, in_parts(blocks_of(resolve(alone, SCHEMA)), known), known)
+    assert read_asked(path) == known
+
+    path.write_text('[{"name": "nli"}]')
+    with pytest.raises(BiasflowError, match=r"asked\.json .*delete it"):
+        read_asked(path)
+
+
+def test_a_method_that_acts_in_no_part_is_still_a_mistake():
+    base = changed(("ask", {"inside": {**ASK["inside"], "methods": ["none"]}}), config=BASE)
+    deep = ("methods", {"deep": [{"eraser": "leace", "places": "layer[40]"}]})
+    with pytest.raises(BiasflowError, match=r"methods\.deep.* no place layer\[40\]"):
+        inputs(changed(deep, ("ask.inside.methods", ["none", "deep"]), config=base), inputs(base))
