@@ -13,6 +13,11 @@ from biasflow.base.tabular import write_csv
 from biasflow.metrics import fairness
 from biasflow.metrics.bootstrap import percentiles
 from biasflow.metrics.noisy_correlation import correlation_interval
+from biasflow.overview.agreement import agreement, conflicts
+from biasflow.papers.planted.erasing import ratio_interval
+from biasflow.papers.planted.factorial import welch_interval
+from biasflow.papers.planted.judge import spearman_interval
+from biasflow.results.statistics import row_correlations
 
 RATES = ("tpr", "fpr", "precision")
 
@@ -66,24 +71,125 @@ def coverage_of_gaps(classifier: Classifier, *, replications: int, seed: int = 0
     return pd.Series(hits / replications, index=[*RATES, "percentile"])
 
 
+DRAWS = {  # of values of seeds, with mean 0 and about the same spread
+    "normal": lambda rng, size: rng.normal(size=size),
+    "uniform": lambda rng, size: rng.uniform(-1.7, 1.7, size=size),
+    "skewed": lambda rng, size: rng.exponential(size=size) - 1,
+}
+SEEDS, RESAMPLES = 5, 1000
+
+
+def coverage_of_five_seeds(draw: str, *, replications: int, ratio: float = 1.0, seed: int = 0) -> pd.Series:
+    """How often Welch's t interval (`t`) and the percentiles of resampled seeds (`percentile`) cover the difference of
+    two groups of five seeds; ratio: of the spread of the second group to that of the first."""
+    rng, hits = np.random.default_rng(seed), np.zeros(2)
+    for _ in range(replications):
+        one, other = (scale * DRAWS[draw](rng, SEEDS) for scale in (1.0, ratio))
+        found = welch_interval(one, other)
+        picks = rng.integers(SEEDS, size=(2, RESAMPLES, SEEDS))
+        low, high = percentiles(one[picks[0]].mean(axis=1) - other[picks[1]].mean(axis=1))
+        hits += [found["low"] <= 0 <= found["high"], low <= 0 <= high]
+    return pd.Series(hits / replications, index=["t", "percentile"])
+
+
+def coverage_of_shares(
+    spreads: tuple[float, float, float], *, replications: int, share: float = 0.6, seed: int = 0
+) -> pd.Series:
+    """How often the interval of the share of the way back covers it (`t`), and how often the percentiles of resampled
+    seeds do: of five models whose bias is 1 and five whose bias is 0; spreads: standard deviations between seeds of
+    models with bias, of these under a method, and of models without."""
+    rng, hits = np.random.default_rng(seed), np.zeros(2)
+    for _ in range(replications):
+        present, never = 1 + spreads[0] * rng.normal(size=SEEDS), spreads[2] * rng.normal(size=SEEDS)
+        erased = 1 - share + 0.3 * (present - 1) + spreads[1] * rng.normal(size=SEEDS)
+        low, high = ratio_interval(present, erased, never)
+        picks, others = rng.integers(SEEDS, size=(2, RESAMPLES, SEEDS))
+        drawn = present[picks].mean(axis=1)
+        ends = percentiles((drawn - erased[picks].mean(axis=1)) / (drawn - never[others].mean(axis=1)))
+        hits += [not (share < low or high < share), ends[0] <= share <= ends[1]]
+    return pd.Series(hits / replications, index=["t", "percentile"])
+
+
+def coverage_of_rank_correlations(slope: float, *, doses: int, replications: int, seed: int = 0) -> pd.Series:
+    """How often `spearman_interval` covers the rank correlation of dose and value (`fisher`), and how often the
+    percentiles of seeds resampled within doses do: of five seeds a dose whose values are slope x dose plus noise."""
+    rng, hits = np.random.default_rng(seed), np.zeros(2)
+
+    def drawn(seeds: int) -> np.ndarray:
+        return slope * np.arange(doses)[:, None] + rng.normal(size=(doses, seeds))
+
+    def correlations(values: np.ndarray) -> np.ndarray:
+        """Of values [..., doses, seeds] with their dose: [...]."""
+        flat = values.reshape(-1, doses * values.shape[-1])
+        dose = np.broadcast_to(np.repeat(np.arange(doses), values.shape[-1]), flat.shape)
+        return row_correlations(dose, flat, "spearman")
+
+    truth = correlations(drawn(20_000))[0]
+    for _ in range(replications):
+        values = drawn(SEEDS)
+        low, high = spearman_interval(correlations(values)[0], values.size)
+        picks = rng.integers(SEEDS, size=(RESAMPLES // 2, doses, SEEDS))
+        again = np.take_along_axis(np.broadcast_to(values, picks.shape), picks, axis=-1)
+        ends = percentiles(correlations(again + 1e-9 * rng.random(picks.shape)))  # the same seed twice is no tie
+        hits += [low <= truth <= high, ends[0] <= truth <= ends[1]]
+    return pd.Series(hits / replications, index=["fisher", "percentile"])
+
+
+def claims_from_noise(*, units: int, measures: int, methods: int, replications: int, seed: int = 0) -> pd.Series:
+    """In which share of runs of pure noise at least a pair of measures is said to agree or disagree, and at least a
+    contradiction is claimed; and the share of single pairs with p <= 0.05, before the adjustment."""
+    rng, hits = np.random.default_rng(seed), np.zeros(3)
+    keys = pd.MultiIndex.from_product(
+        [[f"m{m}" for m in range(measures)], [f"e{u}" for u in range(units)], [f"method {n}" for n in range(methods)]],
+        names=["measure", "encoder", "name"],
+    ).to_frame(index=False)
+    for _ in range(replications):
+        rows = keys.assign(task="-", seed="-", distance=rng.random(len(keys)), low=np.nan, high=np.nan)
+        pairs = agreement(rows)
+        hits += [(pairs["q"] <= 0.05).any(), bool(conflicts(rows)), (pairs["p"] <= 0.05).mean()]
+    return pd.Series(hits / replications, index=["a pair", "a contradiction", "single pairs"])
+
+
+def _seeds(replications: int) -> Iterator[dict]:
+    for draw, ratio in product(DRAWS, (1.0, 0.3, 0.0)):
+        found = coverage_of_five_seeds(draw, ratio=ratio, replications=replications)
+        yield {"what": "five seeds against five", "draw": draw, "ratio": ratio, **found}
+    for spreads in ((0.1, 0.1, 0.1), (0.02, 0.35, 0.0), (0.2, 0.2, 0.2), (0.1, 0.3, 0.1)):
+        found = coverage_of_shares(spreads, replications=replications)
+        yield {"what": "share of the way back", "spreads": " ".join(map(str, spreads)), **found}
+    for doses, slope in product((5, 3), (0.0, 0.3, 1.0, 2.0)):
+        found = coverage_of_rank_correlations(slope, doses=doses, replications=replications)
+        yield {"what": "rank correlation with the dose", "doses": doses, "slope": slope, **found}
+
+
+def _noise(replications: int) -> Iterator[dict]:
+    for units, measures in product((6, 10), (5, 10)):
+        found = claims_from_noise(units=units, measures=measures, methods=8, replications=replications)
+        yield {"what": "claims from noise", "units": units, "measures": measures, **found}
+
+
 def _gaps(replications: int) -> Iterator[dict]:
     for k, people, skewed, r in product((28, 40), (20, 60, 200), (False, True), (0.2, 0.5, 0.8, 0.95)):
         classifier = Classifier(k, people, r, skewed)
         covered = coverage_of_gaps(classifier, replications=replications)
-        yield {"what": "gap correlation", **asdict(classifier), **covered, "replications": replications}
+        yield {"what": "gap correlation", **asdict(classifier), **covered}
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-TABLES = {"gaps": (_gaps, 500)}  # replications of each row
+TABLES = {"gaps": (_gaps, 300), "seeds": (_seeds, 2000), "noise": (_noise, 200)}  # replications of each row
 
 
 def main(path: str, scale: float = 1.0) -> None:
     """All tables into one file; scale: of the replications."""
-    rows = [row for table, n in TABLES.values() for row in table(max(2, round(scale * n)))]
-    write_csv(pd.DataFrame(rows), path)
+    rows = []
+    for table, n in TABLES.values():
+        replications = max(2, round(scale * n))
+        for row in table(replications):
+            rows.append(row | {"replications": replications})
+            write_csv(pd.DataFrame(rows), path)  # what there is, if it is stopped
 
 
 if __name__ == "__main__":

@@ -162,8 +162,8 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
 
     kind: a key of READINGS; None: the one of the tests that were read, "weat" for words and "seat" for sentences.
     Metrics <kind>_effect_size, _p_value, _partitions and _exact (1 or 0); part: "-", or OTHER; variant: the pooling; n:
-    target words; low, high: of the effect size (`effect_interval`). Where partitions are drawn, all methods see the
-    same ones, drawn once.
+    target words, but of a p the partitions, since a p of 0 is one below 1 / n; low, high: of the effect size
+    (`effect_interval`). Where partitions are drawn, all methods see the same ones, drawn once.
     """
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
@@ -179,16 +179,17 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
 def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axis) -> pd.DataFrame:
     """The rows of the four sets whose arrays' names have this prefix."""
     sets = [arrays[f"{prefix}{role}"] for role in "XYAB"]
-    rows = []
+    rows, targets = [], sets[0].shape[1] + sets[1].shape[1]
     for i, method in enumerate(axis):
         found = weat(*(vectors[i] for vectors in sets), **READINGS[kind])
         values = {name: float(getattr(found, name)) for name in ("effect_size", "p_value", "partitions", "exact")}
         ends = {"effect_size": (found.low, found.high)}
+        n = {"p_value": found.partitions}  # beside a p of 0, which is below 1 / partitions
         rows += [
-            (*method, f"{kind}_{name}", value, *ends.get(name, (math.nan, math.nan))) for name, value in values.items()
+            (*method, f"{kind}_{name}", value, n.get(name, targets), *ends.get(name, (math.nan, math.nan)))
+            for name, value in values.items()
         ]
-    table = pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "low", "high"])
-    return table.assign(n=sets[0].shape[1] + sets[1].shape[1])
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"])
 
 
 def _vectors(**sets: ArrayLike) -> dict[str, np.ndarray]:

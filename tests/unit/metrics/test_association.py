@@ -236,7 +236,9 @@ def readout(path, seed=0, **meta):
 def test_scores_are_the_tests_of_each_method(tmp_path, kind, pooling, ddof, ties):
     path, arrays = readout(tmp_path / "v.safetensors", kind=kind, pooling=pooling)
     found = score(path)
-    assert set(found["variant"]) == {pooling} and (found["n"] == 8).all()
+    p = found["metric"] == f"{kind}_p_value"  # one that is 0 is below 1 / n
+    assert set(found["variant"]) == {pooling} and (found.loc[~p, "n"] == 8).all()
+    assert (found.loc[p, "n"] == 70).all() and p.any()
     for i, (method, setting) in enumerate(AXIS):
         expected = weat(*(arrays[role][i] for role in "XYAB"), ddof=ddof, ties=ties)
         rows = found[(found["method"] == method) & (found["setting"] == setting)]

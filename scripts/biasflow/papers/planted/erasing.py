@@ -2,8 +2,8 @@
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from biasflow.papers.planted.factorial import interval
 from biasflow.papers.planted.judge import LEVEL, permutation_p
 from biasflow.results.scores import NONE
 
@@ -16,8 +16,7 @@ def erased(values: pd.DataFrame) -> pd.DataFrame:
 
     `values`: columns measure, group, sign, bias, seed, method, value, of the smallest and the largest bias. closed =
     (present - erased) / (present - never): 0 where the method changes nothing, 1 where the measure says what it says of
-    models without bias; with the 95 % percentile bootstrap interval over seeds, models without bias drawn by
-    themselves, a model with bias drawn together with itself under the method. p: exact two-sided permutation test of
+    models without bias; with the 95 % interval over seeds of `ratio_interval`. p: exact two-sided permutation test of
     erased against never. For a measure that does not see the full bias (`permutation_p` > 0.05), or of quality, there
     is nothing to close: `closed` is NaN."""
     rows = []
@@ -44,14 +43,35 @@ def _closed(never: np.ndarray, both: np.ndarray, sign: int) -> dict[str, object]
     if permutation_p(never, both[:, 0], sign) > LEVEL:
         return {"verdict": NOT_SEEN}
 
-    def closed(never: np.ndarray, numbers: np.ndarray, axis: int = -1) -> np.ndarray:
-        drawn = both[numbers.astype(int)].mean(axis=-2)  # [..., (present, erased)]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return (drawn[..., 0] - drawn[..., 1]) / (drawn[..., 0] - never.mean(axis=axis))
-
-    numbers = np.arange(len(both))
-    low, high = interval([never, numbers], closed)
+    present, erased = both.T
+    closed = (present - erased).mean() / (present.mean() - never.mean())
+    low, high = ratio_interval(present, erased, never)
     verdict = (
         AWAY if high < 0 else SHORT if high < 1 else BEYOND if low > 1 else BACK if low > 0 else "too noisy to say"
     )
-    return {"closed": float(closed(never, numbers)), "low": low, "high": high, "verdict": verdict}
+    return {"closed": float(closed), "low": low, "high": high, "verdict": verdict}
+
+
+def ratio_interval(present: np.ndarray, erased: np.ndarray, never: np.ndarray) -> tuple[float, float]:
+    """95 % interval (low, high) of r = (mean present - mean erased) / (mean present - mean never), by Fieller (1954).
+
+    present, erased [n]: the same models; never [m]: others. It is every r for which the mean of (1 - r) present -
+    erased, plus r times that of never, does not differ from 0 by a t test, with the degrees of freedom of Welch at the
+    estimate. NaN where none of the values vary, or where the denominator is not sure to differ from 0."""
+    n, m = len(present), len(never)
+    above, below = (present - erased).mean(), present.mean() - never.mean()
+    of_above, of_both, _, of_below = np.cov(present - erased, present).ravel() / n
+    of_never = never.var(ddof=1) / m
+    ratio = above / below
+    of_pairs, of_others = of_above - 2 * ratio * of_both + ratio**2 * of_below, ratio**2 * of_never
+    if not of_pairs + of_others > 0:
+        return np.nan, np.nan
+    freedom = (of_pairs + of_others) ** 2 / (of_pairs**2 / (n - 1) + of_others**2 / (m - 1))
+    t = stats.t.ppf(0.975, freedom)
+    # (above - r below)^2 <= t^2 (of_above - 2 r of_both + r^2 (of_below + of_never)), a quadratic in r
+    square = below**2 - t**2 * (of_below + of_never)
+    linear, constant = above * below - t**2 * of_both, above**2 - t**2 * of_above
+    if square <= 0:
+        return np.nan, np.nan
+    half = np.sqrt(max(linear**2 - square * constant, 0))
+    return float((linear - half) / square), float((linear + half) / square)

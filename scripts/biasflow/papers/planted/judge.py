@@ -7,10 +7,12 @@ import pandas as pd
 from scipy import stats
 
 from biasflow.base.errors import BiasflowError
+from biasflow.metrics.bootstrap import LEAST
 from biasflow.results.statistics import false_discovery_rates
 
 LEVEL = 0.05
 RESAMPLES = 4999
+Z, ROUNDING = stats.norm.ppf(0.975), 1e-12
 ALTERNATIVE = {
     1: "greater",
     -1: "less",
@@ -39,37 +41,36 @@ def least_p(low: int, high: int, sign: int = 1) -> float:
 
 
 def rank_correlation(groups: dict[float, np.ndarray], sign: int = 1) -> tuple[float, float, float, float]:
-    """Spearman's correlation of dose and value, groups: dose -> values of the seeds; with the 95 % percentile bootstrap
-    interval that draws seeds within each dose, and the permutation p (one-sided by the sign) over all values.
+    """Spearman's correlation of dose and value, groups: dose -> values of the seeds; with its 95 % interval, and the
+    permutation p (one-sided by the sign) over all values.
 
-    A seed that is drawn twice would tie with itself, and ties raise the correlation: such are put in a random order,
-    and the interval is made to hold the estimate. All NaN where the values are all equal. With few seeds the interval
-    is rather too narrow than too wide."""
+    The interval is that of Fisher's z = artanh r with the variance (1 + r^2 / 2) / (n - 3) of n values (Bonett and
+    Wright 2000). NaN for fewer than LEAST values, or where all are equal."""
     values = np.concatenate(list(groups.values()))
     if np.ptp(values) == 0:
         return (np.nan,) * 4
     doses = np.repeat(list(groups), [len(group) for group in groups.values()])
-    options = {"vectorized": True, "n_resamples": RESAMPLES}
-    rng, apart = np.random.default_rng(0), 1e-9 * np.ptp(values)
-
-    def drawn(*groups: np.ndarray, axis: int = -1) -> np.ndarray:
-        values = np.concatenate(groups, axis=-1)
-        return _spearman(doses, values + apart * rng.random(values.shape))
-
     p = stats.permutation_test(
         (values,),
         lambda values, axis: _spearman(doses, values),
         permutation_type="pairings",
         alternative=ALTERNATIVE[sign],
-        rng=rng,
-        **options,
+        rng=np.random.default_rng(0),
+        vectorized=True,
+        n_resamples=RESAMPLES,
     ).pvalue
-    low, high = np.nan, np.nan
-    if min(map(len, groups.values())) > 1:
-        found = stats.bootstrap(list(groups.values()), drawn, method="percentile", rng=rng, **options)
-        low, high = found.confidence_interval
     estimate = float(stats.spearmanr(doses, values).statistic)
-    return estimate, float(np.minimum(low, estimate)), float(np.maximum(high, estimate)), float(p)
+    return estimate, *spearman_interval(estimate, len(values)), float(p)
+
+
+def spearman_interval(r: float, n: int) -> tuple[float, float]:
+    """The interval of `rank_correlation`."""
+    if n < LEAST:
+        return np.nan, np.nan
+    r = np.clip(r, -1 + ROUNDING, 1 - ROUNDING)  # whose z is finite
+    half = Z * np.sqrt((1 + r**2 / 2) / (n - 3))
+    low, high = np.tanh(np.arctanh(r) + half * np.array([-1, 1]))
+    return float(low), float(high)
 
 
 def _spearman(doses: np.ndarray, values: np.ndarray) -> np.ndarray:

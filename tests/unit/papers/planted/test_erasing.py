@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import ttest_1samp
 
+from benchmarks.coverage import coverage_of_shares
 from biasflow.papers.planted import erasing as module
-from biasflow.papers.planted.erasing import erased
+from biasflow.papers.planted.erasing import erased, ratio_interval
 
 NEVER, PRESENT = np.arange(5) / 10, 2 + np.arange(5) / 10
 
@@ -33,6 +35,20 @@ def test_how_much_of_the_way_a_method_goes(under, closed, verdict):
     assert row["verdict"] == verdict
     assert (row["never"], row["present"], row["erased"]) == pytest.approx((0.2, 2.2, under.mean()))
     assert row["p"] == pytest.approx(1 if verdict == module.BACK else 2 / 252)
+
+
+def test_the_interval_is_fiellers():
+    """Where no other models count and the bias is always 2, it is the t interval of the mean, halved."""
+    under = np.array([0.3, 1.1, 0.2, 0.9, 0.7])
+    expected = ttest_1samp((2 - under) / 2, 0).confidence_interval()
+    assert ratio_interval(np.full(5, 2.0), under, np.zeros(5)) == pytest.approx((expected.low, expected.high))
+    assert np.isnan(ratio_interval(np.full(5, 2.0), np.ones(5), np.zeros(5))).all()  # nothing varies
+    assert np.isnan(ratio_interval(NEVER, under, NEVER[::-1])).all()  # no way to go
+
+
+def test_the_interval_of_the_share_covers():
+    found = coverage_of_shares((0.02, 0.35, 0.0), replications=400)
+    assert found["t"] >= 0.92 > found["percentile"]
 
 
 def test_a_measure_that_falls_with_bias_goes_its_way_back_up():

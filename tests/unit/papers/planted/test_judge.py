@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import f_oneway, spearmanr
 
+from benchmarks.coverage import coverage_of_rank_correlations
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.planted import judge as module
 from biasflow.papers.planted.judge import (
@@ -52,12 +53,19 @@ def test_a_measure_with_a_known_rank_correlation():
     assert 0.05 < p < 0.25
 
 
-def test_what_never_overlaps_is_never_resampled_into_more_or_less():
+def test_what_never_overlaps_has_the_largest_correlation_there_is():
     groups = {dose: 10.0 * dose + np.arange(5) for dose in range(5)}
     estimate, low, high, p = rank_correlation(groups)
-    assert low == pytest.approx(estimate) and high == pytest.approx(estimate) and estimate > 0.97
+    assert 0.9 < low < estimate < high < 1 and estimate > 0.97
+    assert (low, high) == pytest.approx(np.tanh(np.arctanh(estimate) + np.array([-0.5083, 0.5083])), abs=1e-4)
     assert p == 1 / (module.RESAMPLES + 1)
     assert rank_correlation({dose: -group for dose, group in groups.items()}, -1)[0] == pytest.approx(-estimate)
+
+
+@pytest.mark.parametrize("slope", [0.0, 1.0])
+def test_the_interval_of_a_rank_correlation_covers(slope):
+    found = coverage_of_rank_correlations(slope, doses=5, replications=400)
+    assert found["fisher"] >= 0.92 > found["percentile"]
 
 
 def test_a_constant_measure_has_no_correlation():
