@@ -1,0 +1,57 @@
+"""What other people's programs use on any encoder of transformers: fit an eraser, name places, erase at them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from importlib import import_module
+
+import numpy as np
+import torch
+from torch import nn
+
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders import taps
+from biasflow.encoders.edit import EditReport, edited
+from biasflow.encoders.places import CLS, POOLED
+from biasflow.erasers.eraser import Eraser
+from biasflow.registry import ERASERS, module_of
+
+PARTS = ("", CLS, ".attention.query", ".attention.key", ".attention.value")
+
+
+def fit(
+    eraser: str, X: torch.Tensor | np.ndarray, z: torch.Tensor | np.ndarray, *, pairs: object = None, **options
+) -> Eraser:
+    """Fit an eraser, by its name, to vectors and their genders; returns an affine map that takes gender out of vectors.
+
+    eraser: a key of registry.ERASERS ("leace", "densray", "mean_projection" ...); X: vectors [n, d], or [n, heads, d]
+    for parts of attention; z: genders [n], 0 masculine, 1 feminine; pairs: row numbers [n_pairs, 2] (masculine,
+    feminine), for erasers that are fitted to pairs; options: those of the eraser's own `fit`. Use the result as
+    `eraser.apply(tensor)` or through `edit`. BiasflowError: an unknown name, and what the eraser refuses."""
+    if eraser not in ERASERS:
+        raise BiasflowError(f"fit: there is no eraser {eraser!r}; there are {', '.join(ERASERS)}")
+    return import_module(module_of(ERASERS[eraser])).fit(np.asarray(X), np.asarray(z), pairs=pairs, **options)
+
+
+def edit(model: nn.Module, erasers: Mapping[str, Eraser]) -> AbstractContextManager[list[EditReport]]:
+    """A context in which `model` runs with an eraser applied at each of these places (see `places`).
+
+    Inside, every forward pass is edited; outside, the model is as it was. Yields a report for each place: how often it
+    ran, how far it moved the states. BiasflowError: a place that the model lacks; on leaving, an eraser that changed
+    nothing."""
+    return edited(model, erasers.items())
+
+
+def places(model: nn.Module) -> list[str]:
+    """The names of all places of `model` at which `edit` can erase, in the order in which states flow through them.
+
+    layer[i] is the output of layer i for all tokens, layer[i].cls that of the first token alone, layer[i].attention.
+    query, key and value are the projections of its attention, split into heads, and pooled is the sentence vector that
+    a classification head reads. BiasflowError: an architecture that is not known."""
+    return list(_places(model))
+
+
+def _places(model: nn.Module) -> Iterator[str]:
+    for layer in range(len(taps.layers(model))):
+        yield from (place for part in (*PARTS[2:], *PARTS[:2]) if taps.has(model, place := f"layer[{layer}]{part}"))
+    if taps.has(model, POOLED):
+        yield POOLED

@@ -1,0 +1,106 @@
+"""The package for other people's programs: what importing it costs, the lines of docs/library.md, and a wheel that
+works where nothing else of the project is."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import BertConfig, BertModel
+
+import biasflow
+from biasflow.base.errors import BiasflowError
+from tests.unit.conftest import SIZES
+from tests.unit.fake_tokenizer import word_tokenizer
+
+ROOT = Path(__file__).parents[2]
+CODE = re.search(r"```python\n(.*?)```", (ROOT / "docs/library.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+USE = """
+import biasflow, json, torch, numpy as np
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.papers.published import read_published
+from biasflow.plan.configuration import load_schema
+from biasflow.planted.world import load_world
+from biasflow.text.scrub import scrub
+X = np.random.default_rng(0).normal(size=(40, 6)); z = np.arange(40) % 2
+erased = biasflow.fit("mean_projection", X, z).apply(torch.tensor(X, dtype=torch.float32)).numpy()
+print(json.dumps({
+    "from": biasflow.__file__,
+    "swapped": biasflow.swap_gender("She lost her keys."),
+    "left": float(np.abs(erased[z == 1].mean(0) - erased[z == 0].mean(0)).max()),
+    "files": len(read_catalogue().files), "keys": len(load_schema()["properties"]), "world": bool(load_world()),
+}))
+"""
+
+
+def said(code: str, **options) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_importing_it_loads_nothing_heavy():
+    loaded = said("import sys, biasflow; print('\\n'.join(sys.modules))").split()
+    assert not {"torch", "pandas", "numpy", "transformers", "yaml"} & set(loaded)
+
+
+def test_a_name_that_it_lacks_is_an_error():
+    with pytest.raises(AttributeError, match=r"biasflow.*'fitt'"):
+        biasflow.fitt  # noqa: B018
+    with pytest.raises(BiasflowError, match=r"no eraser 'lease'.*leace"):
+        biasflow.fit("lease", torch.zeros(2, 2), torch.tensor([0, 1]))
+
+
+def test_the_lines_of_the_documentation_run(tmp_path, capsys):
+    words = sorted(
+        {word.strip(".,\"'()[]").lower() for word in re.findall(r"[A-Za-z.]+", CODE)}
+        | {"he", "his", "father", "man", "."}
+    )
+    torch.manual_seed(0)
+    BertModel(BertConfig(**SIZES)).save_pretrained(tmp_path)
+    word_tokenizer(words).save_pretrained(tmp_path)
+    exec(compile(CODE, "docs/library.md", "exec"), {"ENCODER": str(tmp_path)})
+    before, after = map(float, capsys.readouterr().out.split())
+    assert before != after
+
+
+def test_places_are_those_at_which_it_can_edit(tmp_path):
+    model = BertModel(BertConfig(**SIZES)).eval()
+    names = biasflow.places(model)
+    assert names[:5] == [
+        f"layer[0]{part}" for part in (".attention.query", ".attention.key", ".attention.value", "", ".cls")
+    ]
+    assert len(names) == 3 * 5 + 1 and names[-1] == "pooled"
+    ids = torch.arange(5, 12)[None]
+    plain = model(ids).pooler_output
+    for name in names:
+        width = SIZES["hidden_size"] // (SIZES["num_attention_heads"] if "attention" in name else 1)
+        X = torch.randn(40, *([SIZES["num_attention_heads"]] if "attention" in name else []), width)
+        eraser = biasflow.fit("mean_projection", X, torch.arange(40) % 2)
+        with biasflow.edit(model, {name: eraser}) as (report,):
+            assert not torch.equal(model(ids).pooler_output, plain) or name == "pooled"
+        assert report.name == name and report.calls == 1
+    assert torch.equal(model(ids).pooler_output, plain)
+
+
+def test_a_wheel_in_an_empty_folder_has_all_that_it_reads(tmp_path):
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [*build, "--wheel-dir", tmp_path, ROOT], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("biasflow-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert all(name.startswith("biasflow") for name in archive.namelist())
+        archive.extractall(tmp_path / "packages")
+    (tmp_path / "empty").mkdir()
+    found = json.loads(said(USE, cwd=tmp_path / "empty", env=environment | {"PYTHONPATH": str(tmp_path / "packages")}))
+    assert found["from"].startswith(str(tmp_path / "packages"))
+    assert found["swapped"] == "He lost his keys." and found["left"] < 1e-5
+    assert found["files"] > 50 and found["keys"] > 5 and found["world"]
