@@ -30,6 +30,7 @@ from biasflow.plan.device import CUDA, check_device, planned_device
 from biasflow.plan.external import files_read
 from biasflow.plan.facts import is_narrow
 from biasflow.plan.items import items_of
+from biasflow.plan.listing import not_measured
 from biasflow.plan.own_files import Digests, own_files
 from biasflow.plan.paths import CORPORA, Paths, package_file, package_folder
 from biasflow.plan.prepared import prepared
@@ -56,6 +57,8 @@ SUBMITS = workflow.resource_settings.cores is None and workflow.resource_setting
 DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or SUBMITS)
 PATHS = Paths(config["run"])
 RESULTS = PATHS.root
+if workflow.is_main_process:  # a dry run ends with it; another one has more to say in the end
+    LAST.message = not_measured(PLAN, f"{RESULTS}/plan.csv")
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
 MODEL_FILES = ["config.json", "model.safetensors"]
 TRAINING = r"pretrained|random/seed\d+|[^/]+/[^/]+/seed\d+"

@@ -34,6 +34,16 @@ def test_a_wrong_configuration(project):
     assert not (project.folder / "results/tiny").exists()
 
 
+def test_a_dry_run_says_what_cannot_be_measured(project):
+    asked = {"i": {"encoders": ["tiny-bert"], "methods": ["none"], "metrics": ["weat", "gest"]}}
+    project.configure({key: TINY[key] for key in ("run", "device", "encoders")} | {"ask": asked})
+    done = project.snakemake("-n")
+    assert done.returncode == 0, done.stderr
+    last = (done.stdout + done.stderr).strip().splitlines()[-1]
+    assert last.startswith("biasflow: 1 of 2 cells cannot be measured: metrics.gest has no dataset")
+    assert last.endswith("results/tiny/plan.csv")
+
+
 def test_a_key_that_stands_twice(project):
     path = project.folder / "tiny.yaml"
     path.write_text(f"{path.read_text()}device: cuda\n")

@@ -12,6 +12,7 @@ _FAILED = re.compile(r"rule (?P<rule>\S+) failed: (?P<message>.*)")
 _INCOMPLETE = "a job execution failed"  # not there after an interrupt
 _INTERRUPTED = ("Terminating processes on user request", "Will exit after finishing currently running jobs")
 _FULL = tuple(f"[Errno {number}]" for number in (errno.ENOSPC, errno.EDQUOT))
+_DENIED = tuple(f"[Errno {number}]" for number in (errno.EACCES, errno.EPERM, errno.EROFS))
 # What Snakemake raises before the first job -> what to do.
 _RAISED = {
     "LockException": "another run is at work in this folder, or one was killed and left its lock; if none is at work, "
@@ -44,6 +45,9 @@ class LastWord(logging.Handler):
             self.heard = "interrupted; finished results are kept, and the same command goes on from them"
         elif raised in _RAISED:
             self.heard = _RAISED[raised]
+        elif raised and any(number in text for number in _DENIED):
+            denied = next(line for line in reversed(text.splitlines()) if any(number in line for number in _DENIED))
+            self.heard = f"Snakemake cannot write where it must ({denied.strip()}); check the rights of that place"
         elif raised and any(number in text for number in _FULL):
             self.heard = "no space left on the disk; free some, and the same command goes on from the finished results"
 

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 from biasflow.base.errors import BiasflowError
 
@@ -19,8 +20,9 @@ PART = ".part"  # how names of unfinished files and folders end
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn a full disk, or a folder that cannot be written, into a BiasflowError; any other error stays as it is."""
+def explained(path: Path) -> Iterator[None]:
+    """Turn a full disk, a file that may not be so large, or a folder that cannot be written, into a BiasflowError that
+    names `path`; any other error stays as it is."""
     try:
         yield
     except Exception as error:
@@ -28,6 +30,8 @@ def _explained(path: Path) -> Iterator[None]:
         # safetensors reports a full disk as an exception of its own that only names the number
         if number in (errno.ENOSPC, errno.EDQUOT) or f"(os error {errno.ENOSPC})" in str(error):
             message = "no space left on the disk; nothing was written. Free some space and run again."
+        elif number == errno.EFBIG:
+            message = "the file would be larger than files may be here; raise the limit (ulimit -f), and run again."
         elif number in (errno.EACCES, errno.EPERM, errno.EROFS):
             message = f"the folder {path.parent} cannot be written; nothing was changed. Check its rights."
         else:
@@ -42,7 +46,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
     A full disk or a read-only folder becomes a one-line BiasflowError; what stood at `path` before stays."""
     path = Path(path)
-    with _explained(path):
+    with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(**_beside(path))
         os.close(handle)
@@ -60,7 +64,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
     """Yield a temporary folder beside `path`; on success it takes the place of `path`, on failure it is removed.
     Leftovers are removed as by `whole_file`."""
     path = Path(path)
-    with _explained(path):
+    with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(**_beside(path)))
         try:
@@ -71,6 +75,19 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
             os.replace(temporary, path)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def reserve(file: BinaryIO, size: int) -> None:
+    """Give an open, empty file its `size` in bytes on the disk now; OSError where there is no room for it.
+
+    A memory-mapped file may have holes, for which room is sought when they are written to; if there is none then, the
+    system kills the process without a message (SIGBUS)."""
+    if size and hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    for start in range(0, size, 2**20):
+        file.write(bytes(min(2**20, size - start)))
+    file.flush()
 
 
 def _beside(path: Path) -> dict:
@@ -140,6 +157,8 @@ def read_json(path: str | Path, **options) -> object:
         raise BiasflowError(f"{path}: line 1, column 1: empty, not valid JSON.")
     try:
         return json.loads(text, **options)
+    except RecursionError:
+        raise BiasflowError(f"{path}: nested too deeply; no file of this kind is.") from None
     except json.JSONDecodeError as error:
         raise BiasflowError(
             f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}."

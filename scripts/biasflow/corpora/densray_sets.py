@@ -23,6 +23,7 @@ OCCUPATIONS = {
 }
 READERS = {"professions": read_professions, "chinese-professions": read_chinese_professions}
 CHINESE = "chinese-professions"
+LONGEST = 200  # characters of an occupation of one's own
 OWN_SLOT = "{occupation}"
 
 
@@ -73,7 +74,12 @@ def _own_set(name: str, path: str | Path, template: str, pronouns: Sequence[str]
     if template.count(MASK) != 1 or OWN_SLOT not in template:
         raise BiasflowError(f"occupations {name!r}: template {template!r} needs one {MASK} and {OWN_SLOT}")
     check_pronouns(*pronouns)
-    occupations = [line.strip() for line in read_text(path).split("\n") if line.strip()]
+    lines = {number: line.strip() for number, line in enumerate(read_text(path).split("\n"), 1) if line.strip()}
+    for number, line in lines.items():
+        if len(line) > LONGEST or not line.isprintable():
+            fault = f"has {len(line)} characters" if len(line) > LONGEST else "holds a tab or another control character"
+            raise BiasflowError(f"{path}: line {number} {fault}; write one occupation a line, and nothing else.")
+    occupations = list(lines.values())
     if not occupations:
         raise BiasflowError(f"{path}: no occupation; write one a line.")
     sentences = [template.replace(OWN_SLOT, occupation) for occupation in occupations]

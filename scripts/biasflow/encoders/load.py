@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from safetensors import SafetensorError
 from transformers import (
     MODEL_FOR_MASKED_LM_MAPPING,
     MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING,
@@ -124,8 +123,8 @@ def _check_values(folder: Path, model: PreTrainedModel) -> None:
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():
             fault = f"hold NaN or infinite values (first in {name})"
-        elif parameter.ndim > 1 and UNUSED not in name and not parameter.any():
-            fault = f"are all zero in {name}"
+        elif parameter.ndim > 1 and parameter.numel() > 1 and UNUSED not in name and parameter.min() == parameter.max():
+            fault = f"are all {parameter.flatten()[0]:g} in {name}"
         else:
             continue
         raise BiasflowError(f"{folder}: the weights {fault}; get or make the encoder again.")
@@ -165,6 +164,12 @@ def _checked_tokenizer(folder: Path, model: PreTrainedModel) -> PreTrainedTokeni
         raise BiasflowError(f"{folder}: the tokenizer's vocabulary is empty; add its vocab.txt or tokenizer.json.")
     if len(tokenizer) > rows:
         raise BiasflowError(f"{folder}: the tokenizer has {len(tokenizer)} pieces, the embedding matrix {rows} rows.")
+    mask = tokenizer.mask_token
+    same = [kind for kind in SPECIAL if kind != "mask_token" and getattr(tokenizer, kind) == mask is not None]
+    if same:
+        raise BiasflowError(
+            f"{folder}: the tokenizer's mask_token and {same[0]} are both {mask}; no word can be masked."
+        )
     absent = _absent_special(tokenizer)
     if absent:
         raise BiasflowError(
@@ -189,5 +194,5 @@ def _explained(folder: Path, fault: str, advice: str) -> Iterator[None]:
     """Whatever transformers raises, as one line."""
     try:
         yield
-    except (SafetensorError, OSError, RuntimeError, ValueError) as error:
+    except Exception as error:  # tokenizers raises nothing more special
         raise BiasflowError(f"{folder}: {fault} ({' '.join(str(error).split())}); {advice}.") from error

@@ -1,6 +1,10 @@
-"""What an encoder's folder says of itself, checked without torch: for local encoders before the first job."""
+"""What an encoder's folder says of itself, checked without torch: for local encoders before the first job.
+
+Of the weights only the header is read (names, types and shapes), so that it takes no longer for a large encoder."""
 
 import re
+import stat
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
@@ -9,42 +13,182 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
 
 WEIGHTS = "model*.safetensors"  # what transformers loads; other files of tensors may lie beside them
-CODE = "auto_map"  # where transformers finds classes in a folder's own code
+SUFFIXES = (".json", ".txt", ".safetensors", ".model")  # of the files that an encoder is made of
+CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
+# The files that are read here, and how many bytes they may have: real ones have some thousand.
+LARGEST = {CONFIG: 2**20, TOKENIZER: 2**24, "special_tokens_map.json": 2**20}
+# Keys that transformers obeys without a word -> what they stand for.
+REFUSED = {
+    r"auto_map": "needs code of its own, which is never run",
+    r"_?(attn|experts)_implementation(_internal)?": "names an implementation, which may be fetched from a network",
+    r"quantization_config|compression_config|load_in_[48]bit": "is quantised; floating-point weights are needed",
+}
+NOT_AN_ENCODER = ("is_decoder", "is_encoder_decoder", "add_cross_attention")
+MOST_LABELS = 10_000
+# The functions that transformers knows by name (a test compares): torch would take seconds to load.
+ACTIVATIONS = frozenset(
+    "gelu gelu_10 gelu_accurate gelu_fast gelu_new gelu_python gelu_python_tanh gelu_pytorch_tanh hardswish laplace "
+    "leaky_relu linear mish prelu quick_gelu relu relu2 relu6 sigmoid silu sqrtsoftplus swish tanh xielu".split()
+)
+# Sizes: what they are called in config.json, by family.
+HIDDEN, DEPTH, HEADS = ("hidden_size", "dim"), ("num_hidden_layers", "n_layers"), ("num_attention_heads", "n_heads")
+INNER, VOCABULARY, POSITIONS = ("intermediate_size", "hidden_dim"), ("vocab_size",), ("max_position_embeddings",)
+EMBEDDED = ("embedding_size", *HIDDEN)
+SIZES = (HIDDEN, DEPTH, HEADS, INNER, VOCABULARY, POSITIONS, EMBEDDED)
+# How names of weights end -> their sizes.
+SHAPES = {
+    "word_embeddings.weight": (VOCABULARY, EMBEDDED),
+    "position_embeddings.weight": (POSITIONS, EMBEDDED),
+    "attention.self.query.weight": (HIDDEN, HIDDEN),
+    "attention.q_lin.weight": (HIDDEN, HIDDEN),
+    "intermediate.dense.weight": (INNER, HIDDEN),
+    "ffn.lin1.weight": (INNER, HIDDEN),
+}
 LAYER = re.compile(r"(?:^|\.)layer\.(\d+)\.")
-DEPTH = ("num_hidden_layers", "n_layers")
 TRAINED = (".weight", ".bias")
 NUMBERS = ("F64", "F32", "F16", "BF16")
+SPECIAL = ("unk_token", "cls_token", "sep_token", "pad_token")
+AGAIN = "get or make the encoder again"
+
+Header = Mapping[str, tuple[str, tuple[int, ...]]]  # name of a tensor -> type and shape
 
 
 def check_stored(folder: str | Path) -> None:
-    """BiasflowError, one line that names the file, for what transformers would load without a word and wrongly: code of
-    the encoder's own, which is never run (its class would be replaced by the library's); weights that are no floating
-    numbers; weights of more layers than config.json has, whose last ones would be left out. And for weights that are no
-    whole file."""
-    folder, depth = Path(folder), None
-    for name in ("config.json", "tokenizer_config.json"):
-        about = read_json(folder / name) if (folder / name).is_file() else {}
-        if not isinstance(about, dict):
-            raise BiasflowError(f"{folder / name}: it must hold a JSON object; get or make the encoder again")
-        if CODE in about:
+    """BiasflowError, one line that names the file, for a folder that no job can use, or that transformers would load
+    without a word and wrongly: a file that is none (a pipe would be waited for without end) or is too large; keys that
+    stand for code of the encoder's own, for an attention that is fetched, or for quantised weights; a decoder; sizes
+    that are no numbers or do not fit the weights; an unknown activation; a mask token that is another special token;
+    weights that are no floating-point numbers, or of more or fewer layers than config.json has; no whole file."""
+    folder = Path(folder)
+    for path in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
+        _check_regular(path)
+    about = {name: _object(folder / name) for name in LARGEST}
+    for name, keys in about.items():
+        _check_keys(folder / name, keys)
+    _check_config(folder / CONFIG, about[CONFIG])
+    _check_mask(folder, [about[name] for name in reversed(LARGEST)])
+    headers = {path: _header(path) for path in sorted(folder.glob(WEIGHTS))}
+    for path, header in headers.items():
+        _check_weights(path, header, about[CONFIG])
+    _check_depth(folder, headers, _size(about[CONFIG], DEPTH))
+
+
+def _check_regular(path: Path) -> None:
+    try:
+        about = path.stat()
+    except OSError as error:
+        raise BiasflowError(f"{path}: cannot be read: {error.strerror}; {AGAIN}") from error
+    if not stat.S_ISREG(about.st_mode):
+        raise BiasflowError(f"{path}: is no regular file (a folder, a pipe or a device); {AGAIN}")
+    if about.st_size > LARGEST.get(path.name, about.st_size):
+        raise BiasflowError(f"{path}: has {about.st_size} bytes, at most {LARGEST[path.name]} are read; {AGAIN}")
+
+
+def _object(path: Path) -> Mapping:
+    about = read_json(path) if path.is_file() else {}
+    if not isinstance(about, dict):
+        raise BiasflowError(f"{path}: it must hold a JSON object; {AGAIN}")
+    return about
+
+
+def _check_keys(path: Path, about: Mapping) -> None:
+    for key, value in about.items():
+        for pattern, why in REFUSED.items():
+            if value not in (None, False) and re.fullmatch(pattern, key):
+                raise BiasflowError(f"{path}: key {key!r}: the encoder {why}; use another encoder, or remove the key")
+
+
+def _check_config(path: Path, about: Mapping) -> None:
+    for key in NOT_AN_ENCODER:
+        if about.get(key):
+            raise BiasflowError(f"{path}: key {key!r} is {about[key]}: a decoder; biasflow measures encoders")
+    for key in {key for names in SIZES for key in names if key in about}:
+        if type(about[key]) is not int or about[key] < 1:
+            raise BiasflowError(f"{path}: key {key!r} is {_short(about[key])}; it must be a whole number above 0")
+    hidden, heads = _size(about, HIDDEN), _size(about, HEADS)
+    if hidden and heads and hidden % heads:
+        raise BiasflowError(f"{path}: {heads} attention heads do not divide {hidden} dimensions; {AGAIN}")
+    labels = about.get("num_labels", 1)
+    if type(labels) is not int or not 0 <= labels <= MOST_LABELS:
+        raise BiasflowError(f"{path}: key 'num_labels' is {_short(labels)}; give a whole number up to {MOST_LABELS}")
+    for key in ("hidden_act", "activation"):
+        if key in about and about[key] not in list(ACTIVATIONS):  # a list: the value may have no hash
+            raise BiasflowError(f"{path}: key {key!r}: transformers has no activation {_short(about[key])}; {AGAIN}")
+    names = about.get("architectures") or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BiasflowError(f"{path}: key 'architectures' must be a list of names; {AGAIN}")
+
+
+def _check_mask(folder: Path, abouts: list[Mapping]) -> None:
+    """abouts: what files say of special tokens; the later ones count more."""
+    tokens = {}
+    for about in abouts:
+        for kind in (*SPECIAL, "mask_token"):
+            token = about.get(kind)
+            tokens[kind] = (token.get("content") if isinstance(token, dict) else token) or tokens.get(kind)
+    for kind in SPECIAL:
+        if tokens["mask_token"] is not None and tokens["mask_token"] == tokens[kind]:
             raise BiasflowError(
-                f"{folder / name}: the encoder needs code of its own ({CODE}), which is never run; use another encoder"
+                f"{folder / TOKENIZER}: mask_token and {kind} are both {_short(tokens[kind])}, so that no word could "
+                "be masked; name the token that the encoder was trained with"
             )
-        depth = next((about[key] for key in DEPTH if key in about), depth)
-    for path in sorted(folder.glob(WEIGHTS)):
-        try:
-            with safe_open(path, framework="np") as weights:
-                kinds = {name: weights.get_slice(name).get_dtype() for name in weights.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError) as error:
-            raise BiasflowError(
-                f"{path}: the weights cannot be read ({error}); get or make the encoder again"
-            ) from error
-        for name, kind in kinds.items():
-            if name.endswith(TRAINED) and kind not in NUMBERS:
-                raise BiasflowError(f"{path}: {name} holds numbers of type {kind}; floating-point weights are needed")
-            layer = LAYER.search(name)
-            if layer and depth is not None and int(layer[1]) >= depth:
+
+
+def _header(path: Path) -> Header:
+    try:
+        with safe_open(path, framework="np") as weights:
+            slices = {name: weights.get_slice(name) for name in weights.keys()}  # noqa: SIM118
+            return {name: (part.get_dtype(), tuple(part.get_shape())) for name, part in slices.items()}
+    except (SafetensorError, OSError) as error:
+        raise BiasflowError(f"{path}: the weights cannot be read ({error}); {AGAIN}") from error
+
+
+def _check_weights(path: Path, header: Header, about: Mapping) -> None:
+    for name, (kind, shape) in header.items():
+        if name.endswith(TRAINED) and kind not in NUMBERS:
+            raise BiasflowError(f"{path}: {name} holds numbers of type {kind}; floating-point weights are needed")
+        for end, sizes in SHAPES.items():
+            said = tuple(_size(about, size) for size in sizes)
+            if name.endswith(end) and None not in said and shape != said:
+                keys = " and ".join(next(key for key in size if key in about) for size in dict.fromkeys(sizes))
                 raise BiasflowError(
-                    f"{path}: there are weights of {name}, but config.json says {depth} layers (the first is layer 0); "
-                    "correct num_hidden_layers"
+                    f"{path}: {name} is {_by(shape)}, but {CONFIG} says {_by(said)} ({keys}); correct it, or {AGAIN}"
                 )
+
+
+def _check_depth(folder: Path, headers: Mapping[Path, Header], depth: int | None) -> None:
+    """Every layer that config.json says must have weights, and no other."""
+    of_layer = {int(layer[1]): (path, name) for path, name, layer in _layers(headers)}
+    if depth is None or not of_layer:  # without any it is no encoder: loading says which weights are missing
+        return
+    path, name = of_layer[max(of_layer)]
+    if max(of_layer) >= depth:
+        raise BiasflowError(
+            f"{path}: there are weights of {name}, but config.json says {depth} layers (the first is layer 0); "
+            "correct num_hidden_layers"
+        )
+    if absent := next((layer for layer in range(depth) if layer not in of_layer), None):
+        raise BiasflowError(
+            f"{folder}: config.json says {depth} layers, but there are no weights of layer {absent} (the first is "
+            f"layer 0); correct num_hidden_layers, or {AGAIN}"
+        )
+
+
+def _layers(headers: Mapping[Path, Header]) -> Iterator[tuple[Path, str, re.Match]]:
+    for path, header in headers.items():
+        for name in header:
+            if layer := LAYER.search(name):
+                yield path, name, layer
+
+
+def _size(about: Mapping, names: tuple[str, ...]) -> int | None:
+    return next((about[name] for name in names if name in about), None)
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) < 80 else f"{text[:76]} ..."

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import reserve
 
 IN_MEMORY = 2**29  # bytes of states; more than that goes into files
 
@@ -26,11 +27,10 @@ def _in_file(shape: tuple[int, ...]) -> torch.Tensor:
     size = 4 * math.prod(shape)
     try:
         with tempfile.TemporaryFile() as file:
-            for start in range(0, size, 2**20):  # written, not skipped: a full disk is an error now, not a crash later
-                file.write(bytes(min(2**20, size - start)))
-            file.flush()
+            reserve(file, size)
             return torch.from_numpy(np.memmap(file, dtype="float32", mode="r+", shape=shape))
     except OSError as error:
         raise BiasflowError(
-            f"{tempfile.gettempdir()}: {size / 2**30:.1f} GB of hidden states cannot be kept there: {error}"
+            f"{tempfile.gettempdir()}: {size / 2**30:.1f} GB of hidden states cannot be kept there: {error}; free some "
+            "space on that disk, or set TMPDIR to a folder on another one"
         ) from error

@@ -35,7 +35,7 @@ from scipy.special import ndtr  # scipy.stats would take a second to load
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.metrics.bootstrap import interval
 from biasflow.readouts.cosines import drawn_cosines
-from biasflow.readouts.files import METHOD, load_arrays
+from biasflow.readouts.files import METHOD, by_method
 
 ORDERS = ("concepts", "genders")
 VARIANCES = ("spread", "sampling")
@@ -131,14 +131,14 @@ def score(path: str | Path) -> pd.DataFrame:
     how many words have contexts, of n that the test has), variant
     ("<order>-<variance>"), value (NaN where there is no answer), n (draws; 0 where there is no answer), low, high (of
     the effect size: `EffectDraws.intervals`). BiasflowError names a file that is no such readout."""
-    read = load_arrays(path)
-    sizes = tuple(read.meta["sizes"][role] for role in "XYAB")
-    tables = [
-        ceat_rows(draw_effects(cosines, sizes)).assign(**dict(zip(METHOD, method, strict=True)))
-        for method, cosines in zip(read.axis, read.arrays["cosines"], strict=True)
-    ]
-    words = pd.DataFrame(read.axis, columns=METHOD).assign(metric="words", variant="-", value=sum(sizes))
-    rows = pd.concat([*tables, words.assign(n=read.meta.get("words", sum(sizes)))], ignore_index=True)
+    tables, words = [], []
+    for method, cosines, meta in by_method(path, "cosines"):
+        keys = dict(zip(METHOD, method, strict=True))
+        sizes = tuple(meta["sizes"][role] for role in "XYAB")
+        tables.append(ceat_rows(draw_effects(cosines, sizes)).assign(**keys))
+        of_test = meta.get("words", sum(sizes))
+        words.append({**keys, "metric": "words", "variant": "-", "value": sum(sizes), "n": of_test})
+    rows = pd.concat([*tables, pd.DataFrame(words)], ignore_index=True)
     return rows.assign(metric="ceat_" + rows["metric"])
 
 

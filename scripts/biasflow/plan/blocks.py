@@ -93,7 +93,7 @@ def _check(block: Block, config: Mapping) -> None:
         ("metrics", block.metrics, METRICS),
     ):
         for name in names:
-            require(name, known, f"{block.key}.{part}", part)
+            require(name, known, f"{block.key}.{part}", "tasks" if part == "task" else part)
     if FINETUNED in block.trainings and not block.task:
         raise BiasflowError(f"config: key '{block.key}.task': fine-tuned models are asked for, but no task is named")
     if not block.task:

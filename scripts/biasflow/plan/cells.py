@@ -2,7 +2,7 @@
 
 A pure function of the configuration and of what lies on disk (facts); rules look up their inputs in it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from biasflow.base.errors import BiasflowError
@@ -10,7 +10,7 @@ from biasflow.plan.asked import in_parts
 from biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, blocks_of
 from biasflow.plan.configuration import check_planted_texts
 from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of
-from biasflow.plan.facts import Facts, depth, has_head, is_narrow, pooling, width
+from biasflow.plan.facts import Facts, depth, has_head, is_narrow, pooling, positions, width
 from biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
 from biasflow.plan.methods import NONE, largest_rank, missing_layer, note_of, sources, unseen_setting
 from biasflow.plan.sources import EXTERNAL, given_files, is_external
@@ -78,12 +78,25 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     readings = _with_underlying(readings)
     trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.task != NA}
     fits = _fits(readings, config)
+    _check_lengths(config, facts, readings.values())
     check_planted_texts(config, _users_of_texts(config, readings, fits, trained))
     jobs = {
         place: tuple(Score(metric, key, dataset, tuple(names)) for (metric, key, _), (dataset, names) in own.items())
         for place, own in scored.items()
     }
     return Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks), facts.absent, tuple(repeated))
+
+
+def _check_lengths(config: Mapping, facts: Facts, readings: Iterable[Reading]) -> None:
+    """BiasflowError, naming the key, for blocks of text that an encoder cannot take."""
+    length = config["metrics"]["perplexity"]["max_length"]
+    for encoder in dict.fromkeys(reading.model.encoder for reading in readings if reading.readout == "losses"):
+        longest = positions(config, facts, encoder)
+        if length and longest and length > longest:
+            raise BiasflowError(
+                f"config: key 'metrics.perplexity.max_length': {length} tokens are more than the {longest} that "
+                f"encoders.{encoder} takes; give at most {longest}, or null"
+            )
 
 
 def check_asked(found: Plan) -> None:

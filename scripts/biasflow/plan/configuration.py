@@ -79,6 +79,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     resolved = copy.deepcopy(dict(config))
     if isinstance(resolved.setdefault("methods", {}), dict):
         resolved["methods"] = {**resolved["methods"], **_absent(methods_of_erasers(), resolved["methods"])}
+    _check_lists(resolved["methods"])
     _fill(resolved, schema, schema)
     if found := fault(resolved, schema):
         raise BiasflowError(f"config: {found}")
@@ -93,6 +94,18 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     _cross_check(resolved)
     resolved["methods"] = with_variants(resolved["methods"])
     return resolved
+
+
+def _check_lists(methods: object) -> None:
+    """BiasflowError for an intervention, or the name of an eraser, that stands where a list of interventions belongs:
+    the schema would take it for a grid."""
+    for name, method in methods.items() if isinstance(methods, dict) else ():
+        if isinstance(method, str) or (isinstance(method, dict) and "eraser" in method and "grid" not in method):
+            eraser = method if isinstance(method, str) else method["eraser"]
+            raise BiasflowError(
+                f"config: key 'methods.{name}': a method is a list of interventions; write [{{eraser: {eraser}}}], in "
+                "brackets or with a hyphen before it (or give it the key grid: dawkins2024)"
+            )
 
 
 def _absent(defaults: Mapping, given: Mapping) -> dict:
@@ -175,6 +188,12 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
     if encoder["source"] == "pretrain" and encoder["hidden"] % encoder["heads"]:
         heads, hidden = encoder["heads"], encoder["hidden"]
         raise BiasflowError(f"config: key 'encoders.{name}.heads': {heads} heads do not divide hidden {hidden}")
+    if encoder["source"] == "pretrain" and (parameters := _parameters(encoder)) > MOST_PARAMETERS:
+        raise BiasflowError(
+            f"config: key 'encoders.{name}.hidden': with hidden {encoder['hidden']}, layers {encoder['layers']}, "
+            f"intermediate {encoder['intermediate']} and vocab_size {encoder['vocab_size']} the encoder has "
+            f"{parameters:.1g} parameters; at most {MOST_PARAMETERS:.0g} are trained from scratch"
+        )
     if encoder["source"] == "continued":
         above = [name]
         while (last := encoders[above[-1]])["source"] == "continued":
@@ -184,6 +203,16 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
                 raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
         if encoder["text"] == PLANTED and not is_planted(config, name):
             raise _not_planted(f"encoders.{name}.text", above[-1])
+
+
+MOST_PARAMETERS = 10**9  # of an encoder that is trained from scratch: three times those of BERT large
+
+
+def _parameters(encoder: Mapping) -> int:
+    """How many weights a BERT of these sizes has, about."""
+    hidden = encoder["hidden"]
+    in_layers = encoder["layers"] * (4 * hidden**2 + 2 * hidden * encoder["intermediate"])
+    return in_layers + (encoder["vocab_size"] + encoder["max_length"]) * hidden
 
 
 # What the options of papers name, by the part of the configuration that it is in; the registry has those of tasks.

@@ -65,6 +65,8 @@ def _formats(catalogue: Catalogue) -> FormatChecker:
         if isinstance(path, str) and path not in names and not Path(path).is_file():
             close = difflib.get_close_matches(path, names, n=1)
             raise BiasflowError(f"there is no file {path}" + (f"; did you mean {close[0]!r}?" if close else ""))
+        if isinstance(path, str) and path not in names and not Path(path).stat().st_size:
+            raise BiasflowError(f"the file {path} is empty")
         return True
 
     def is_folder(path: object) -> bool:

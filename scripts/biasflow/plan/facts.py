@@ -16,6 +16,7 @@ from biasflow.plan.tasks import TaskPlan
 _NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
 _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
 _NARROW = 256  # hidden sizes up to this gain nothing from a second thread
+RESERVED = {"roberta": 2}  # positions that stand for no token: RoBERTa counts from its padding's number on
 MODEL_TYPES = ("bert", "roberta", "distilbert", "deberta", "deberta-v2")  # whose places encoders.taps knows
 # What the folder of an encoder holds, and how the files are called.
 _HELD = {
@@ -133,6 +134,16 @@ def depth(config: Mapping, facts: Facts, encoder: str) -> int | None:
 def pooling(config: Mapping, facts: Facts, encoder: str) -> str:
     """What stands for a sentence in an encoder, by its folder or that of the encoder which it continues."""
     return facts.poolings.get(origin(config, encoder), FIRST_TOKEN)
+
+
+def positions(config: Mapping, facts: Facts, encoder: str) -> int | None:
+    """The most tokens that an encoder takes, where they can be known before the first job."""
+    first = origin(config, encoder)
+    if config["encoders"][first]["source"] == "pretrain":
+        return config["encoders"][first]["max_length"]
+    known = facts.architectures.get(first, {})
+    longest = known.get("max_position_embeddings")
+    return longest and longest - RESERVED.get(known.get("model_type"), 0)
 
 
 def is_narrow(config: Mapping, facts: Facts, encoder: str) -> bool:

@@ -1,7 +1,9 @@
 """The plan and its names as tables: plan.csv and names.csv."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 import pandas as pd
 
@@ -12,6 +14,7 @@ from biasflow.registry import ERASERS
 
 CELLS = ["block", "encoder", "task", "strategy", "seed", "training", "method", "metric", "dataset", "status"]
 CELLS += ["reason", "note"]
+SHOWN = 2  # reasons in one line
 NAMES = ["name", "kind", "attribute", "value"]
 _OF_METHODS = ("eraser", "options", "places", "fitted_on")
 
@@ -20,6 +23,18 @@ def cells_table(plan: Plan) -> pd.DataFrame:
     """A row per cell that was asked for: CELLS; reason is empty where it runs."""
     rows = [{**vars(cell), **vars(cell.model), "training": cell.model.training} for cell in plan.cells]
     return pd.DataFrame(rows, columns=CELLS)
+
+
+def not_measured(plan: Plan, path: str | Path) -> str:
+    """How many of the cells that are asked for cannot be measured, the commonest reasons, and the file that lists each,
+    in one line; "" where all can. path: of plan.csv."""
+    reasons = Counter(cell.reason for cell in plan.cells if cell.reason)
+    if not reasons:
+        return ""
+    shown = "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(SHOWN))
+    more = f"; and {len(reasons) - SHOWN} more reasons" if len(reasons) > SHOWN else ""
+    cells = f"{reasons.total()} of {len(plan.cells)} cells cannot be measured"
+    return f"{cells}: {shown}{more}. A run lists each in {path}"
 
 
 def names_table(config: Mapping, facts: Facts, plan: Plan) -> pd.DataFrame:

@@ -4,11 +4,38 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from biasflow.base.errors import BiasflowError
+from biasflow.registry import METRICS
+
+FEW = 12  # names that a message lists; of more it has the nearest, and says where all are
+# What is referred to -> where all are listed, or how one is added.
+LISTED = {
+    "methods": "config/README.md lists them, and the key `methods` defines more",
+    "metrics": "docs/scores.md lists them",
+    "encoders": "define it under `encoders:` (see config/README.md)",
+    "tasks": "define it under `tasks:` (see config/README.md)",
+}
 
 
 def require(name: str, known: Mapping | Sequence, key: str, what: str) -> None:
-    """BiasflowError that names the key, and the name that may have been meant, unless `name` is known."""
+    """BiasflowError that names the key, the name that may have been meant, and where all are, unless `name` is known.
+
+    what: the kind of name, in the plural."""
     if name not in known:
-        close = difflib.get_close_matches(str(name), list(known), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known) or 'none'}"
+        hint = _hint(str(name), list(known), what)
         raise BiasflowError(f"config: key {key!r}: {name!r} is not one of the {what}; {hint}")
+
+
+def _hint(name: str, known: Sequence[str], what: str) -> str:
+    listed = LISTED.get(what, "the list is there")
+    measures = {measure for entry in METRICS.values() for measure in entry.measures} if what == "metrics" else ()
+    if close := difflib.get_close_matches(name, known, n=1):
+        return f"did you mean {close[0]!r}?"
+    if measure := difflib.get_close_matches(name, sorted(measures), n=1):
+        having = [metric for metric, entry in METRICS.items() if measure[0] in entry.measures]
+        return f"{measure[0]} is a measure of the metric {' and of '.join(having)}: ask for that"
+    if not known:
+        return f"none is defined: {listed}"
+    if len(known) <= FEW:
+        return f"there are: {', '.join(known)}"
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0)[0]
+    return f"the nearest of {len(known)} is {nearest!r}; {listed}"

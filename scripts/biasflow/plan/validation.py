@@ -63,6 +63,9 @@ def _explain(error: ValidationError, key: str) -> str:
     message = error.message
     if error.validator == "format":
         message = str(error.cause)
+    elif error.validator == "maxLength":
+        name = f"{error.instance[:20]}..."
+        message = f"{name!r} has {len(error.instance)} characters; give at most {error.validator_value}"
     elif error.validator == "pattern":
         message = f"{error.instance!r} is not allowed"
     outer = error

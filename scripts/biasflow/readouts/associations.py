@@ -5,10 +5,12 @@ File: array "cosines" [methods, draws, |X| + |Y|, |A| + |B|], float32; meta: siz
 that have contexts), test, words (how many the test has)."""
 
 import tempfile
+from math import prod
 from pathlib import Path
 
 import numpy as np
 
+from biasflow.base.files import explained, reserve
 from biasflow.base.sample import sampled
 from biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, words_of
 from biasflow.readouts.cosines import drawn_cosines
@@ -35,9 +37,10 @@ def read(source: Source, output: Path, *, draws: int, seed: int, missing: str, l
     sizes = {role: len(words) for role, words in rows_of.items()}
     reader = open_reader(source, "none").reaching(words=True)
     output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=output.parent) as file:  # a method's vectors can take gigabytes
+    with explained(output), tempfile.TemporaryFile(dir=output.parent) as file:  # a method's vectors can take gigabytes
         shape = (len(reader.axis), len(contexts), reader.model.config.hidden_size)
-        vectors = np.memmap(file, np.float32, "w+", shape=shape)
+        reserve(file, prod(shape) * np.dtype(np.float32).itemsize)
+        vectors = np.memmap(file, np.float32, "r+", shape=shape)
         for rows, found in word_batches(reader.under_each, reader.model, reader.tokenizer, contexts):
             vectors[:, rows] = found
         facts = reader.facts()

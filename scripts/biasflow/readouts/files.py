@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -12,7 +13,7 @@ import pandas as pd
 from safetensors import SafetensorError, safe_open
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import whole_file
+from biasflow.base.files import reserve, whole_file
 from biasflow.base.tabular import read_parquet
 from biasflow.base.tensors import save_tensors
 
@@ -60,7 +61,9 @@ def array_on_disk(
 
     room = -(-(len(header()) + ROOM) // ALIGNMENT) * ALIGNMENT
     with whole_file(path) as temporary:
-        array = np.memmap(temporary, dtype, "w+", 8 + room, tuple(shape))
+        with open(temporary, "r+b") as stream:
+            reserve(stream, 8 + room + size)
+        array = np.memmap(temporary, dtype, "r+", 8 + room, tuple(shape))
         yield array, meta
         array.flush()
         if len(header()) > room:
@@ -69,18 +72,46 @@ def array_on_disk(
             stream.write(room.to_bytes(8, "little") + header().ljust(room))
 
 
+def by_method(path: str | Path, name: str) -> Iterator[tuple[tuple[str, str], np.ndarray, Mapping[str, object]]]:
+    """The array `name` of what `save_arrays` or `array_on_disk` wrote, a method at a time: (method, setting), its
+    array, and `meta`. One method's array is in memory; the file is read, not mapped, so that it does not count either.
+
+    BiasflowError as `load_arrays`."""
+    try:
+        with safe_open(path, framework="np") as file:  # it compares the file's length with what the header says
+            axis, meta = _axis_and_meta(file.metadata())
+        with open(path, "rb") as stream:
+            header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+            of_array, types = header[name], {stored: dtype for dtype, stored in DTYPES.items()}
+            stream.seek(of_array["data_offsets"][0], os.SEEK_CUR)
+            shape = of_array["shape"][1:]
+            for method in axis:
+                array = np.fromfile(stream, types[of_array["dtype"]], prod(shape))
+                yield method, array.reshape(shape), meta
+    except (SafetensorError, OSError, KeyError, ValueError) as error:
+        raise _damaged(path, error) from error
+
+
 def load_arrays(path: str | Path, *, framework: str = "np") -> Arrays:
     """Read what `save_arrays` or `array_on_disk` wrote; BiasflowError names a file that is no such thing.
 
     framework "np": arrays in memory; "pt": tensors that stay on the disk, of which what is used is read."""
     try:
         with safe_open(path, framework=framework) as file:
-            about = file.metadata() or {}
+            axis, meta = _axis_and_meta(file.metadata())
             arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
-        axis = tuple((method, setting) for method, setting in json.loads(about["axis"]))
-        return Arrays(arrays, axis, json.loads(about["meta"]))
+        return Arrays(arrays, axis, meta)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise BiasflowError(f"{path}: not a whole readout ({error}); delete it and run again") from error
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: str | Path, error: Exception) -> BiasflowError:
+    return BiasflowError(f"{path}: not a whole readout ({error}); delete it and run again")
+
+
+def _axis_and_meta(about: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], Mapping[str, object]]:
+    about = about or {}
+    return tuple((method, setting) for method, setting in json.loads(about["axis"])), json.loads(about["meta"])
 
 
 def _check_axis(name: str, shape: Sequence[int], axis: Axis) -> None:

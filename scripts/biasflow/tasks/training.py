@@ -21,12 +21,12 @@ from biasflow.base.files import sha256, whole_folder
 from biasflow.base.provenance import RECORD
 from biasflow.encoders.checkpoints import computed_by
 from biasflow.encoders.edit import Edits
+from biasflow.encoders.stored import SUFFIXES
 from biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
 from biasflow.methods.fitting import fit_block
 from biasflow.tasks import FACTS
 
 PLAIN, WITH = "plain", "with-"
-ENCODER_SUFFIXES = (".json", ".txt", ".model", ".safetensors")  # of all that transformers reads: no pickles
 
 
 class Savable(Protocol):
@@ -87,7 +87,7 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
 def origin(encoder_folder: str | Path, device: torch.device, code: Iterable[str | Path]) -> dict[str, object]:
     """What decides a training beside its data and recipe, for `checkpoints.claim`: the encoder's files, weights,
     configuration and tokenizer, and what computes (`checkpoints.computed_by`)."""
-    files = [path for path in sorted(Path(encoder_folder).iterdir()) if path.suffix in ENCODER_SUFFIXES]
+    files = [path for path in sorted(Path(encoder_folder).iterdir()) if path.suffix in SUFFIXES]
     known = {path.name: sha256(path) for path in files if not path.name.endswith(RECORD)}
     return {"encoder": known, **computed_by(device, code)}
 

@@ -223,6 +223,11 @@ class LockException(Exception):  # noqa: N818
         ),
         (lambda logger: raised(logger, LockException("Error: Directory cannot be locked.")), "--unlock"),
         (lambda logger: raised(logger, OSError(errno.ENOSPC, "No space left on device")), "no space left"),
+        (
+            lambda logger: raised(logger, PermissionError(errno.EACCES, "Permission denied", ".snakemake/locks")),
+            "'.snakemake/locks'); check the rights",
+        ),
+        (lambda logger: raised(logger, OSError(errno.EROFS, "Read-only file system", "x")), "check the rights"),
     ],
 )
 def test_why_a_run_ended_that_its_jobs_did_not_end_comes_before_what_they_say(snakemakes_logger, capsys, tell, named):

@@ -1,6 +1,7 @@
 """CEAT: the random-effects model by hand, the draws against WEAT and against the plain loop, and what has no answer."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -280,3 +281,19 @@ def test_wrong_input_is_named(change, named):
 def test_effects_without_weight_are_named(effects, variances, named):
     with pytest.raises(BiasflowError, match=named):
         random_effects(effects, variances)
+
+
+def test_scoring_takes_the_memory_of_one_method(tmp_path):
+    """As much for twelve methods as for two, apart from their rows."""
+    peaks, draws = [], 2000
+    for methods in (2, 12):
+        path = tmp_path / f"{methods}.safetensors"
+        cosines = np.random.default_rng(0).uniform(-1, 1, (methods, draws, 16, 16)).astype(np.float32)
+        axis = [(f"m{number}", "-") for number in range(methods)]
+        save_arrays(path, {"cosines": cosines}, axis, sizes=dict.fromkeys(NAMES, 8), test="C6")
+        score(path)  # what is kept for the next call
+        tracemalloc.start()
+        score(path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + cosines[0].nbytes

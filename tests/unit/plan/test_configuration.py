@@ -258,6 +258,26 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
             changed(("papers.planted", CALIBRATED | {"tasks": {"t": {"kind": "nli", "epochs": 1}}})),
             "'papers.planted.tasks.t.epochs'",
         ),
+        # what the message says to do
+        (
+            changed(("methods.mine", {"eraser": "densray"})),
+            r"'methods\.mine': a method is a list.*{eraser: densray}",
+        ),
+        (changed(("methods.mine", "densray")), r"'methods\.mine': a method is a list.*{eraser: densray}"),
+        (asking({"encoders": ["own"], "metrics": ["distance"]}), "a measure of the metric strength"),
+        (asking({"encoders": ["own"], "metrics": ["tpr_gap"]}), "a measure of the metric fairness"),
+        (
+            asking({"encoders": ["own"], "metrics": ["weat"], "methods": ["foo"]}),
+            r"the nearest of \d+ is '\w+'; config/README.md lists them",
+        ),
+        (
+            asking({"encoders": ["own"], "metrics": ["fairness"], "task": "bios"}, ("tasks", {})),
+            "'ask.block.task': 'bios' is not one of the tasks; none is defined: define it under `tasks:`",
+        ),
+        (changed(("run", "a" * 300)), "'run': 'a{20}...' has 300 characters; give at most 100"),
+        (changed(("encoders." + "a" * 300, {"source": "pretrain", "corpus": "planted"})), "300 characters"),
+        (changed(("encoders.own.hidden", 1_000_000_000)), r"encoders\.own\.hidden.*parameters"),
+        (changed(("encoders.own.layers", 10**6)), r"encoders\.own\.hidden.*layers 1000000.*parameters"),
         (changed(("metrics.ceat.text", "english-wiki")), "metrics.ceat.text.*english-wikipedia"),
         (changed(("metrics.ceat.text", "comments.parquet.gz")), "metrics.ceat.text.*comments.parquet.gz"),
         (changed(("papers.planted", CALIBRATED | {"encoder": {"corpus": "planted", "stepz": 1}})), "'steps'"),
@@ -266,7 +286,7 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
 def test_one_line_that_names_the_key(config, named):
     with pytest.raises(BiasflowError, match=named) as caught:
         planned(config)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
     assert str(caught.value).startswith("config: ")
 
 

@@ -1,12 +1,14 @@
 """The plan and its names as tables that readers open beside the scores."""
 
+from dataclasses import replace
+
 import pytest
 
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.plan.cells import NOT_RUN, plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import Facts
-from biasflow.plan.listing import CELLS, NAMES, cells_table, names_table
+from biasflow.plan.listing import CELLS, NAMES, cells_table, names_table, not_measured
 from tests.unit.plan.configs import RUNS, SCHEMA, changed, facts_of, of_file, planned
 
 MANY = changed(
@@ -89,3 +91,12 @@ def test_every_name_of_the_plan_is_explained(name):
         used = set(table[kind]) - {"-", "none"}
         assert used <= set(names.loc[names["kind"] == kind, "name"]), kind
     assert (names["value"] != "").all()
+
+
+def test_what_cannot_be_measured_is_one_line_with_a_number_the_reasons_and_the_file():
+    found = planned(MANY)
+    line, cells = not_measured(found, "results/x/plan.csv"), [cell for cell in found.cells if cell.reason]
+    assert line.startswith(f"{len(cells)} of {len(found.cells)} cells cannot be measured: ") and "\n" not in line
+    commonest = max({cell.reason for cell in cells}, key=[cell.reason for cell in cells].count)
+    assert f": {commonest} (" in line and line.endswith("results/x/plan.csv")
+    assert not_measured(replace(found, cells=tuple(cell for cell in found.cells if not cell.reason)), "x") == ""

@@ -15,6 +15,7 @@ from tests.unit.plan.configs import SCHEMA, changed
 CATALOGUE = read_catalogue()
 OWN = {"source": "pretrain", "corpus": "planted"}
 BERT = {"architectures": ["BertForPreTraining"], "model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8}
+BERT["max_position_embeddings"] = 64
 LEACE = {"eraser": "leace", "places": "last"}
 PAIRS = {"masculine": ["man"], "feminine": ["woman"]}
 FRENCH = {
@@ -250,6 +251,18 @@ MISTAKES = [
     (occupations(file="nowhere.txt"), "metrics.occtmp.own.french.file"),
     (occupations(file="latin-1.txt"), "metrics.occtmp.own.french.file"),
     (occupations(file="empty.txt"), "metrics.occtmp.own.french.file"),
+    (occupations(file="nothing.txt"), "metrics.occtmp.own.french.file"),
+    (occupations(file="line.txt"), "metrics.occtmp.own.french.file"),
+    (occupations(file="tab.txt"), "metrics.occtmp.own.french.file"),
+    (fitting(text="nothing.txt"), "fitting.text"),
+    (metric("ceat", text="nothing.txt"), "metrics.ceat.text"),
+    (own(corpus="nothing.txt"), "encoders.own.corpus"),
+    (task("bios", data={"files": ["nothing.csv"]}), "tasks.bios.data.files.0"),
+    (block(("metrics.perplexity.max_length", 65), metrics=["perplexity"]), "metrics.perplexity.max_length"),
+    (
+        block(("metrics.perplexity.max_length", 65), encoders=["real"], metrics=["perplexity"]),
+        "metrics.perplexity.max_length",
+    ),
     (fitting(text="nowhere.txt"), "fitting.text"),
     (fitting(text="wikitext"), "fitting.text"),
     (fitting(sentence_pairs="nowhere.yaml"), "fitting.sentence_pairs"),
@@ -341,6 +354,10 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "occupations.txt").write_text("docteur\n")
     (tmp_path / "latin-1.txt").write_bytes("infirmière\n".encode("latin-1"))
     (tmp_path / "empty.txt").write_text("\n")
+    (tmp_path / "line.txt").write_text("docteur\n" + 10**7 * "x" + "\n")
+    (tmp_path / "tab.txt").write_text("docteur\nmédecin\t3\n")
+    for name in ("nothing.txt", "nothing.csv"):
+        (tmp_path / name).write_text("")
     (tmp_path / "bios.csv").write_text("text,profession,gender\n")
     return tmp_path
 
@@ -394,5 +411,14 @@ def test_what_is_right_is_planned(place, config):
 )
 def test_one_line_that_names_the_key(place, config, key):
     line = said(config)
-    assert line.startswith("config: ") and "\n" not in line
+    assert line.startswith("config: ") and "\n" not in line and len(line) < 600
     assert f"'{key}'" in line
+
+
+def test_a_broken_line_of_an_own_list_is_named(place):
+    assert "line.txt: line 2 has 10000000 characters" in said(occupations(file="line.txt"))
+    assert "tab.txt: line 2 holds a tab" in said(occupations(file="tab.txt"))
+    assert "the file nothing.txt is empty" in said(fitting(text="nothing.txt"))
+    asked = block(("metrics.perplexity.max_length", 65), encoders=["real"], metrics=["perplexity"])
+    assert "65 tokens are more than the 64 that encoders.real takes" in said(asked)
+    assert "{folder}" not in said(task("coref", data={"folder": "nowhere"} | {part: ["{folder}/x"] for part in PARTS}))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.readouts.files import array_on_disk, load_arrays, load_table, save_arrays, under_methods
+from biasflow.readouts.files import array_on_disk, by_method, load_arrays, load_table, save_arrays, under_methods
 
 AXIS = (("none", "-"), ("dawkins2024", "sent 0"))
 
@@ -89,3 +89,20 @@ def test_damaged_arrays_are_named(tmp_path, framework):
     for name in ("cut", "text", "absent"):
         with pytest.raises(BiasflowError, match=name):
             load_arrays(tmp_path / name, framework=framework)
+
+
+def test_a_method_at_a_time_is_what_all_together_are(tmp_path):
+    X = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
+    save_arrays(tmp_path / "saved", {"W": np.zeros((2, 5), np.float16), "X": X, "Y": X[:, 0] + 1}, AXIS, sizes=[1])
+    for path, name in ((tmp_path / "saved", "X"), (tmp_path / "saved", "Y"), (on_disk(tmp_path / "disk", X), "x")):
+        together, single = load_arrays(path), list(by_method(path, name))
+        assert [method for method, *_ in single] == list(together.axis)
+        assert np.array_equal([array for _, array, _ in single], together.arrays[name])
+        assert all(meta == together.meta for *_, meta in single)
+    whole = (tmp_path / "saved").read_bytes()
+    for damaged in (b"half", whole[:-1], b""):
+        (tmp_path / "saved").write_bytes(damaged)
+        with pytest.raises(BiasflowError, match="saved: not a whole readout"):
+            list(by_method(tmp_path / "saved", "X"))
+    with pytest.raises(BiasflowError, match="disk: not a whole readout"):
+        list(by_method(tmp_path / "disk", "z"))
