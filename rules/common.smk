@@ -127,6 +127,8 @@ def memory(megabytes):
     return lambda wildcards, attempt: megabytes * attempt
 
 
+# Paper -> its figures that have nothing to draw, with the reason: no rule makes them, and the page lists them.
+NOT_DRAWN = {name: load_paper(name).not_drawn(config["papers"][name], PLAN.cells) for name in config["papers"]}
 SENTENCE_PAIRS = config["fitting"]["sentence_pairs"] or package_file("data/sentence_pairs.yaml")
 
 

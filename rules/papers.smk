@@ -5,8 +5,8 @@ KINDS = ("tables", "figures", "pages")
 
 
 def targets_of(text, audit):
-    """(kind, name) of a paper's targets: those of its audit, or all but them."""
-    names = [(kind, name) for kind in KINDS for name in text.targets(kind)]
+    """(kind, name) of a paper's targets: those of its audit, or all but them; no figure without anything to draw."""
+    names = [(kind, name) for kind in KINDS for name in text.targets(kind) if name not in NOT_DRAWN[text.name]]
     return [(kind, name) for kind, name in names if (name.removeprefix(f"{text.name}_") in text.audit) == audit]
 
 
@@ -24,7 +24,9 @@ def outputs_of(text, audit):
 
 for NAME in config["papers"]:
     TEXT = load_paper(NAME)
-    PAPER_TARGETS[NAME] = [f"{RESULTS}/{TEXT.files(kind, name)[0]}" for kind in KINDS for name in TEXT.targets(kind)]
+    PAPER_TARGETS[NAME] = [
+        f"{RESULTS}/{TEXT.files(kind, name)[0]}" for audit in (False, True) for kind, name in targets_of(TEXT, audit)
+    ]
     for AUDIT in [False, True] if TEXT.audit else [False]:
 
         rule:

@@ -135,7 +135,12 @@ rule matrix:
         tables=FIRST_TABLES,
         linked={name: f"tables/{name}.html" for name in OWN_TABLES},
         papers=[
-            {"title": text.title, "citation": text.citation, "files": text.links()}
+            {
+                "title": text.title,
+                "citation": text.citation,
+                "files": text.links(without=NOT_DRAWN[text.name]),
+                "not_drawn": NOT_DRAWN[text.name],
+            }
             for text in map(load_paper, config["papers"])
         ],
     script:

@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import jinja2
@@ -26,11 +26,13 @@ _TEMPLATES = jinja2.Environment(
 
 @dataclass(frozen=True)
 class PaperLinks:
-    """A paper of the run: title, citation, and (caption, file beside the page) of its tables, figures and pages."""
+    """A paper of the run: title, citation, and (caption, file beside the page) of its tables, figures and pages; of
+    figures that have nothing to draw: name -> why."""
 
     title: str
     citation: str
     files: Sequence[tuple[str, str]]
+    not_drawn: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_page(

@@ -1,12 +1,13 @@
 """What a paper calls its tables, figures and pages, and how it is cited: its paper.yaml. Imports no pandas."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import yaml
 
 from biasflow.base.errors import BiasflowError
+from biasflow.plan.jobs import RUN, Cell
 from biasflow.results.captions import first_sentence
 
 HERE = Path(__file__).parent
@@ -19,10 +20,12 @@ _FOLDERS = {"tables": "tables", "figures": "figures", "pages": "figures"}
 @dataclass(frozen=True)
 class Target:
     """A table, figure or page: its caption (in the file also a list of sentences, which YAML's anchors let captions
-    share), and the decimals that LaTeX and HTML show of a table."""
+    share), the decimals that LaTeX and HTML show of a table, and of a figure what it cannot be drawn without: cells of
+    the plan, each need with a `metric` and maybe some `methods`, or an `option` of the paper that must be set."""
 
     caption: str
     decimals: int = DECIMALS
+    needs: Sequence[Mapping[str, object]] = ()
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,18 @@ class PaperText:
         and .pdf, or (a page) figures/<target>.html."""
         return [f"{_FOLDERS[kind]}/{target}{suffix}" for suffix in _SUFFIXES[kind]]
 
-    def links(self) -> list[tuple[str, str]]:
-        """(first sentence of its caption, the file that a browser shows) of every target."""
+    def not_drawn(self, options: Mapping, cells: Sequence[Cell]) -> dict[str, str]:
+        """Figure -> why there is nothing to draw, of those for which no cell of the plan that they need is run.
+
+        options: the paper's part of the configuration; cells: all of the plan."""
+        reasons = {
+            f"{self.name}_{name}": _lacking(self.name, target.needs, options, cells)
+            for name, target in self.figures.items()
+        }
+        return {name: reason for name, reason in reasons.items() if reason}
+
+    def links(self, without: Collection[str] = ()) -> list[tuple[str, str]]:
+        """(first sentence of its caption, the file that a browser shows) of every target but those in `without`."""
         return [
             (
                 first_sentence(caption)[0],
@@ -66,7 +79,26 @@ class PaperText:
             )
             for kind in _SUFFIXES
             for target, caption in self.captions(kind).items()
+            if target not in without
         ]
+
+
+def _lacking(paper: str, needs: Sequence[Mapping], options: Mapping, cells: Sequence[Cell]) -> str:
+    """Why one of the needs is not met, or ""."""
+    for need in needs:
+        if "option" in need and not options.get(need["option"]):
+            return f"not asked for: the key papers.{paper}.{need['option']} is not set"
+        if "metric" not in need:
+            continue
+        methods = need.get("methods")
+        fitting = [
+            cell for cell in cells if cell.metric == need["metric"] and cell.method in (methods or [cell.method])
+        ]
+        if not fitting:
+            return f"not asked for: {need['metric']}" + (f" under {' or '.join(methods)}" if methods else "")
+        if all(cell.status != RUN for cell in fitting):
+            return f"not run: {fitting[0].reason}"
+    return ""
 
 
 def load_tables(path: Path) -> dict[str, Target]:

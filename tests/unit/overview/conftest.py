@@ -16,7 +16,11 @@ LEDGER = [
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("overview")
     found = contents(*made_up.run())
-    links = [PaperLinks("A paper", "Somebody (2020)", [("What it shows.", "tables/a_table1.html")])]
+    links = [
+        PaperLinks(
+            "A paper", "Somebody (2020)", [("What it shows.", "tables/a_table1.html")], {"a_figure": "not asked for"}
+        )
+    ]
     tables = {"matrix": "tables/matrix.html"}
     write_page(
         found,

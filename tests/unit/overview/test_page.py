@@ -78,3 +78,8 @@ def test_reproduction_is_summed_up_and_linked(page, elements):
     assert cells == ["somebody2020", "52", "7", "3", "40", "2", "1", "other encoder (40)"]
     linked = {about.get("href") for tag, about in elements if tag == "a"}
     assert {"tables/ledger.html", "tables/released_errors.html", "#reproduction"} <= linked
+
+
+def test_a_figure_with_nothing_to_draw_is_listed_with_its_reason(page, elements):
+    assert "<li>a_figure: not asked for</li>" in page.read_text("utf-8")
+    assert not [about for tag, about in elements if tag == "a" and "a_figure" in about.get("href", "")]

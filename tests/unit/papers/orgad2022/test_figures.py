@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -110,7 +112,7 @@ def test_few_seeds_are_drawn_too(count):
     few = made(seeds=range(count), heads=(0,), strategies=["plain"])
     figure = figure3(run(few))
     FigureCanvasAgg(figure).draw()
-    assert "no R" in figure.axes[0].get_title(loc="left")
+    assert f"too few models for a line ({count})" in figure.axes[0].get_title(loc="left")
 
 
 def test_the_same_scores_give_the_same_bytes(tiny, tmp_path):
@@ -141,3 +143,12 @@ def test_a_hole_is_an_error(tiny):
     hole = without(tiny, strategy="oversampling", head="retrained", seed="5", head_seed="1")
     with pytest.raises(BiasflowError, match="encoder tiny, strategy oversampling"):
         figure3(run(hole))
+
+
+def test_no_line_and_no_r_squared_through_few_models(tiny):
+    """Two strategies, three seeds: 6 models, and 18 heads on them, which are no further models."""
+    few = replace(run(tiny), options={**run(tiny).options, "strategies": ["plain", "scrubbing"]})
+    for axes in figure3(few).axes:
+        assert axes.get_title(loc="left").endswith("too few models for a line (6)")
+        assert [line for line in axes.lines if line.get_linestyle() == "--"] == []
+    assert any(line.get_linestyle() == "--" for line in figure3(run(tiny)).axes[0].lines)  # 12 models
