@@ -16,6 +16,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.files import check_remembered, check_writable
 from biasflow.papers.paper import load as load_paper
+from biasflow.base.planned import Planned, start
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
 from biasflow.plan.datasets import (
@@ -87,14 +88,25 @@ def own(*inputs):
 
 
 def begin():
-    """Stop before the first job if nothing can be written, or if there is no GPU that is asked for; note what is asked."""
+    """Stop before the first job if nothing can be written, if there is no GPU that is asked for, or if a finished result
+    was not made by the job that the plan has for its path; note what is asked."""
     try:
         check_writable(RESULTS)
         check_device(config["device"], cluster=workflow.remote_exec or not workflow.local_exec)
+        start(config["run"], planned_jobs(workflow.dag))
         remember(PATHS.asked, PLAN.blocks, FACTS.asked)
     except BiasflowError as error:
         LAST.message = str(error)
         raise WorkflowError(LAST.message) from None
+
+
+def planned_jobs(dag):
+    """Result -> its job, of all that the targets of this start need."""
+    return {
+        path: Planned(job.rule.name, dict(job.params.items()), finished=not dag.needrun(job))
+        for job in dag.jobs
+        for path in job.output
+    }
 
 
 def one_of(names):

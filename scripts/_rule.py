@@ -12,7 +12,9 @@ from pathlib import Path
 # Snakemake puts the folder of a script at the end of the path: an installed biasflow of another version would be taken.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from biasflow.base.provenance import check_planned, checked, rule_log, write_provenance
+from biasflow.base.planned import check_as_planned, planned
+from biasflow.base.provenance import rule_log, write_provenance
+from biasflow.base.records import check_unchanged, checked
 
 # A job begins with imports, whose objects (400,000 with a model) live until it ends. Searched for cycles after every
 # 700 new ones, and once more at the end, they took a third of a job's start.
@@ -20,14 +22,14 @@ gc.set_threshold(20_000)
 atexit.register(gc.freeze)
 
 
-# Roles of inputs that rules declare `ancient`: they spare work or must be there first, and change nothing in a result.
-ASIDE = ("spares", "first", "tokens")
+# Roles of inputs that rules declare `ancient`: they spare work, and change nothing in a result.
+ASIDE = ("spares", "tokens")
 
 
 @contextlib.contextmanager
 def rule(smk) -> Iterator[dict]:
-    """Run the body with the rule's log, if the inputs are what their jobs wrote; on success write provenance beside the
-    outputs.
+    """Run the body with the rule's log, if the inputs are what the jobs of this run wrote; on success write the records
+    of the outputs.
 
     Yields a dictionary for facts that only the body knows (device, seed, where a file came from)."""
     started = time.time()
@@ -40,7 +42,8 @@ def rule(smk) -> Iterator[dict]:
         sys.exit(f"biasflow: the rule's script lies in {smk.scriptdir}, but its modules in {here}; unset PYTHONPATH")
     with rule_log(smk.log[0], rule=smk.rule, since=float(os.environ.get("BIASFLOW_STARTED", "inf"))):
         inputs = checked(smk.input)
-        check_planned(inputs, smk.params.get("own", {}))
+        check_unchanged(inputs, smk.params.get("own", {}))
+        check_as_planned(smk.input, planned(smk.config["run"]))
         yield facts
         write_provenance(
             smk.output,

@@ -1,13 +1,17 @@
-"""One matrix is of one encoder: weights that are replaced are seen whatever their time."""
+"""One matrix is of one encoder: weights that are replaced are seen whatever their time. A run is as it was made."""
 
 import json
 import os
 import shutil
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from biasflow.base.records import read_record, write_record
+from tests.unit.base.test_corruption import another_digit
 from tests.workflow.conftest import TINY, Project
 
 RESULTS = "results/own"
@@ -24,9 +28,10 @@ CONFIG = {
 METRICS = {"first": "occtmp", "second": "weat", "third": "strength"}
 
 
-@pytest.fixture
-def own(project) -> Project:
+@pytest.fixture(scope="module")
+def own(tmp_path_factory) -> Project:
     """A project with an encoder of the user's, and one block measured."""
+    project = Project(tmp_path_factory.mktemp("lineage") / "biasflow")
     made = {"run": "made", "encoders": {"own": TINY["encoders"]["tiny-bert"]}}
     project.configure({**CONFIG, **made, "ask": {"first": {"encoders": ["own"], "metrics": ["occtmp"]}}}, "made.yaml")
     made = "results/made/encoders/own"
@@ -55,11 +60,44 @@ def replace_weights(project: Project, factor: float) -> None:
 
 def weights_read(project: Project) -> dict[str, str]:
     """Block -> sha256 of the weights that its readout says it read."""
-    found = {}
-    for folder in (project.folder / RESULTS / "readouts/own/pretrained").iterdir():
-        (record,) = folder.glob("together*.json")
-        found[folder.name] = json.loads(record.read_text())["inputs"]["own/model.safetensors"]
-    return found
+    records = (project.folder / RESULTS / "provenance/readouts/own/pretrained").glob("*/together.json")
+    return {path.parent.name: json.loads(path.read_text())["inputs"]["own/model.safetensors"] for path in records}
+
+
+def last(done: subprocess.CompletedProcess) -> str:
+    return [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1]
+
+
+def check(project: Project) -> tuple[int, list[str]]:
+    command = [sys.executable, "-m", "biasflow", "check", "own"]
+    environment = {**os.environ, "PYTHONPATH": "scripts"}
+    done = subprocess.run(command, cwd=project.folder, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+def test_a_whole_run_is_checked_and_what_was_made_with_other_parameters_stops_the_next(own, monkeypatch):
+    code, (line,) = check(own)
+    assert code == 0 and line.startswith("results/own: ") and line.endswith("all as recorded")
+    matrix = own.folder / RESULTS / "matrix.csv"
+    text, times = matrix.read_bytes(), matrix.stat()
+    matrix.write_bytes(another_digit(text))
+    os.utime(matrix, ns=(times.st_atime_ns, times.st_mtime_ns))
+    code, lines = check(own)
+    assert code == 1 and lines[0].startswith("results/own/matrix.csv is not as its job wrote it")
+    matrix.write_bytes(text)
+    os.utime(matrix, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    monkeypatch.chdir(own.folder)  # a readout of other methods is put in its place, with its record
+    readout = f"{RESULTS}/readouts/own/pretrained/first/together"
+    record = read_record(readout)
+    other = [{**each, "methods": ["leace"]} for each in record["params"]["readout"]]
+    write_record(record | {"params": record["params"] | {"readout": other}})
+    code, lines = check(own)
+    assert code == 1 and lines[0].startswith(f"{readout} was made with other parameters")
+    done = ask(own, "first", "second")
+    assert done.returncode != 0 and not (own.folder / RESULTS / "readouts/own/pretrained/second").exists()
+    assert last(done).startswith(f"biasflow: {readout} was made with readout")
+    write_record(record)
 
 
 def test_what_was_read_from_replaced_weights_is_read_again(own):
@@ -71,8 +109,9 @@ def test_what_was_read_from_replaced_weights_is_read_again(own):
     assert after["first"] == after["second"] != before
     assert set(pd.read_csv(own.folder / RESULTS / "scores.csv")["metric"]) >= {"occtmp_diff"}
 
-    replace_weights(own, 1.25)  # and where Snakemake is told not to look: named, and not joined
+    replace_weights(own, 1.25)  # and where Snakemake is told not to look: named before anything is read
     done = ask(own, "first", "second", "third", arguments=("--rerun-triggers", "mtime", "input"))
     assert done.returncode != 0
-    line = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1]
-    assert "own/model.safetensors: another content of it was read" in line and "readouts/own/pretrained/first" in line
+    line = last(done)
+    assert line.startswith("biasflow: results/own/readouts/own/pretrained/first/together was made with own.own/model.")
+    assert not (own.folder / RESULTS / "readouts/own/pretrained/third").exists()

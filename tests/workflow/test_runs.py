@@ -128,9 +128,10 @@ def test_every_table_in_three_formats_and_every_figure_in_two(finished):
 def test_every_result_has_its_provenance_and_every_job_its_log(finished):
     results = finished.folder / RESULTS
     for path in [*results.glob("tables/*.csv"), *results.glob("scores/**/*.csv"), results / "scores.csv"]:
-        record = json.loads(path.with_name(path.name + ".provenance.json").read_text())
+        name = path.relative_to(results)
+        record = json.loads((results / "provenance" / name.with_name(f"{name.name}.json")).read_text())
         assert record["inputs"] and record["config"]["run"] == "tiny" and record["wall_seconds"] >= 0
-    encoder = json.loads((results / "encoders/tiny-bert/model.safetensors.provenance.json").read_text())
+    encoder = json.loads((results / "provenance/encoders/tiny-bert/model.safetensors.json").read_text())
     assert (encoder["device"], encoder["deterministic"], encoder["seed"]) == ("cpu", True, 0) and encoder[
         "threads"
     ] >= 1

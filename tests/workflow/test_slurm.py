@@ -55,7 +55,7 @@ def contents(project: Project) -> dict[str, bytes]:
     """What a run wrote, but for what tells of the times and places of its jobs."""
     folder = project.folder / RESULTS
     files = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".log", ".tsv"))
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files if ".provenance." not in path.name}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files if "provenance" not in path.parts}
 
 
 def copy_of(project: Project, folder: Path) -> Project:

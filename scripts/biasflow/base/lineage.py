@@ -5,7 +5,7 @@ from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
-from biasflow.base.provenance import record_with
+from biasflow.base.records import record_with
 
 
 def check_one_content(results: Iterable[str]) -> None:

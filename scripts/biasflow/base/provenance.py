@@ -1,9 +1,8 @@
-"""Where a result comes from: a log with tracebacks for every rule, and a JSON record beside every result."""
+"""Where a result comes from: a log with tracebacks for every rule, and a record of every result."""
 
 import contextlib
 import functools
 import importlib.metadata
-import json
 import logging
 import math
 import platform
@@ -16,10 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
-from biasflow.base.errors import BiasflowError, headline
-from biasflow.base.files import sha256, whole_file
+from biasflow.base.errors import headline
+from biasflow.base.files import sha256
+from biasflow.base.records import contents, write_record
 
-RECORD = ".provenance.json"  # what is added to the name of a result
 _FINAL = re.compile(r" CRITICAL biasflow: rule \S+ failed: (?P<message>.*)")
 MODEL = "config.json"  # of a model: whoever is given it reads all of its folder, the tokenizer's files too
 LIBRARIES = (
@@ -87,7 +86,7 @@ def write_provenance(
     aside: Iterable[str] = (),
     facts: Mapping | None = None,
 ) -> None:
-    """Write <output>.provenance.json beside every output of a rule.
+    """Write the record of every output of a rule (base.records).
 
     It holds the sha256 of all files that the output consists of, and of the inputs (`checked`), the resolved
     configuration, the rule's parameters, library versions, the git commit, when the job started (UTC), the wall time
@@ -108,73 +107,12 @@ def write_provenance(
     digest = functools.cache(sha256)  # the weights are a result of their own and a part of their model
     for output in map(str, outputs):
         own = {str(file): digest(file) for file in _written(Path(output))}
-        with whole_file(f"{output}{RECORD}") as temporary:
-            text = json.dumps({"output": output, "sha256": own, **record}, indent=1, sort_keys=True, default=str)
-            temporary.write_text(text + "\n", encoding="utf-8")
-
-
-def checked(inputs: Iterable[str]) -> dict[str, str]:
-    """The sha256 of all input files, and of those in input folders, by path.
-
-    BiasflowError, one line that names the file and what to delete, where one is not what the job that made it wrote:
-    changed, cut, or gone. Files that no job made (those of the project and of the user) have no record, and are taken
-    as they are."""
-    found: dict[str, str] = {}
-    for path in sorted(set(map(str, inputs))):
-        recorded = _recorded(path)
-        for file in _contents(Path(path)) if recorded is None else map(Path, recorded):
-            if str(file) not in found:
-                found[str(file)] = sha256(file) if file.is_file() else "none"
-            if recorded is not None and found[str(file)] != recorded[str(file)]:
-                fault = "is not as its job wrote it" if file.is_file() else "is gone"
-                raise BiasflowError(f"{file} {fault} (its sha256 is in {path}{RECORD}); delete {path} and run again")
-    return found
-
-
-def check_planned(inputs: Mapping[str, str], planned: Mapping[str, str]) -> None:
-    """BiasflowError if an input (path -> sha256) has another content than when the run was planned, so that one table
-    would hold scores of both."""
-    for path, digest in planned.items():
-        if inputs[path] != digest:
-            raise BiasflowError(f"{path} was replaced or edited since the run began; run again, with one content")
-
-
-def _recorded(path: str) -> Mapping[str, str] | None:
-    """File -> sha256 as the record of an output has it; None where there is no record of it."""
-    record = read_record(path)
-    return None if record is None else record["sha256"]
-
-
-def read_record(path: str) -> dict | None:
-    """The record of an output; None where there is none. One that came along when a folder was copied is that of
-    another path. BiasflowError for one that is not whole."""
-    file = Path(f"{path}{RECORD}")
-    if not file.is_file():
-        return None
-    try:
-        record = json.loads(file.read_text(encoding="utf-8"))
-        if not {"sha256", "inputs", "aside", "rule", "params"} <= set(record):
-            raise KeyError("sha256")
-        return record if record["output"] == path else None
-    except (ValueError, KeyError, TypeError) as error:
-        raise BiasflowError(f"{file} does not say what {path} holds; delete {path} and run again") from error
-
-
-def record_with(file: str) -> dict | None:
-    """The record of the result that a file is, or is a part of; None for a file that no job made."""
-    records = map(read_record, (file, *map(str, Path(file).parents)))
-    return next((record for record in records if record is not None), None)
-
-
-def _contents(path: Path) -> list[Path]:
-    """A file itself; of a folder, what is in it."""
-    return [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+        write_record({"output": output, "sha256": own, **record})
 
 
 def _written(output: Path) -> list[Path]:
     """The files that an output consists of."""
-    beside = _contents(output.parent) if output.name == MODEL else _contents(output)
-    return [file for file in beside if not file.name.endswith(RECORD)]
+    return contents(output.parent) if output.name == MODEL else contents(output)
 
 
 def versions() -> dict[str, str]:

@@ -1,11 +1,10 @@
 """What is known of an external file: where it came from, and what it was checked against."""
 
-import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from biasflow.base.provenance import RECORD
+from biasflow.base.records import read_record
 
 if TYPE_CHECKING:  # slow to load, and a download needs none
     import pandas as pd
@@ -44,12 +43,10 @@ COLUMNS = [field.name for field in fields(Origin)]
 
 
 def origin_of(file: str | Path) -> dict:
-    """COLUMNS of an external file, as its download wrote them down beside it; of a file that somebody laid there
+    """COLUMNS of an external file, as its download wrote them into its record; of a file that somebody laid there
     without any record, its name."""
-    record = Path(f"{file}{RECORD}")
-    if not record.is_file():
-        return {"name": Path(file).name, "source": "unknown", "verified_by": "nothing"}
-    return json.loads(record.read_text(encoding="utf-8"))["origin"]
+    record = read_record(file)
+    return record["origin"] if record else {"name": Path(file).name, "source": "unknown", "verified_by": "nothing"}
 
 
 def remark(files: "pd.DataFrame") -> str:

@@ -10,17 +10,16 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file, whole_folder
 from biasflow.base.provenance import git_commit
 from biasflow.base.shipped import ROOT
-from biasflow.crate.crate import WORKFLOW, run_crate
-from biasflow.crate.records import gone, made, read_jobs
+from biasflow.crate.crate import run_crate
+from biasflow.crate.records import METADATA, WORKFLOW, gone, made, read_jobs
 
-METADATA = "ro-crate-metadata.json"
 CODE = ("Snakefile", "rules", "scripts", "config", "envs", "profiles", "requirements.lock", "LICENSE", "CITATION.cff")
 
 
 def write_crate(folder: str) -> str:
     """Make the folder of a run an RO-Crate; what to tell the user."""
     folder = os.path.relpath(folder)  # as records have it
-    jobs = read_jobs(folder, aside=(WORKFLOW, METADATA))
+    jobs = read_jobs(folder)
     metadata = run_crate(jobs, folder).metadata.generate()
     with whole_folder(Path(folder, WORKFLOW)) as copy:
         for source in (ROOT / name for name in CODE):

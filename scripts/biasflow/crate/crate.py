@@ -14,9 +14,8 @@ from rocrate.model.data_entity import DataEntity
 from rocrate.model.entity import Entity
 from rocrate.rocrate import ROCrate
 
-from biasflow.crate.records import Job, made
+from biasflow.crate.records import WORKFLOW, Job, made
 
-WORKFLOW = "workflow"  # the folder of the crate with a copy of the code
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",

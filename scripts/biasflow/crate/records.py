@@ -1,17 +1,19 @@
-"""The jobs of a run, as the records beside its results tell of them."""
+"""The jobs of a run, as the records of its results tell of them."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import PART, read_json
-from biasflow.base.provenance import RECORD, checked
+from biasflow.base.files import PART
+from biasflow.base.planned import RUN_FILE
+from biasflow.base.records import PROVENANCE, checked, read_record, record_file, record_files, result_of
 
-# What a run folder holds beside results: how jobs went, and what Snakemake leaves in folders.
-WITHOUT_RECORD = ("logs", "benchmarks", "checkpoints")
+METADATA, WORKFLOW = "ro-crate-metadata.json", "workflow"  # what makes the folder of a run a crate
+# What it holds beside results: how jobs went and were planned, a crate, and what Snakemake leaves in folders.
+WITHOUT_RECORD = ("logs", "benchmarks", "checkpoints", PROVENANCE, RUN_FILE, "asked.json", METADATA, WORKFLOW)
 TIMESTAMP = ".snakemake_timestamp"
 
 
@@ -29,9 +31,9 @@ class Job:
     records: tuple[str, ...]
 
 
-def read_jobs(folder: str, *, aside: Collection[str] = ()) -> list[Job]:
+def read_jobs(folder: str) -> list[Job]:
     """The jobs that made the files in the folder of a run, and those that made what these read (downloads); the first
-    to start first. aside: names in the folder that are no results.
+    to start first.
 
     BiasflowError, one line that names the file, where one is not as its job wrote it, gone, or without a record."""
     records = _records(folder)
@@ -43,9 +45,9 @@ def read_jobs(folder: str, *, aside: Collection[str] = ()) -> list[Job]:
     checked(record["output"] for record in records.values())
     jobs = _jobs(records)
     known = made(jobs)
-    for path in _results(Path(folder), aside):
+    for path in results_in(Path(folder)):
         if path not in known:
-            raise BiasflowError(f"{path} has no record of what made it ({path}{RECORD}); delete it and run again")
+            raise BiasflowError(f"{path} has no record of what made it ({record_file(path)}); delete it and run again")
     return jobs
 
 
@@ -64,29 +66,18 @@ def gone(jobs: Sequence[Job], folder: str) -> list[str]:
 def _records(folder: str) -> dict[str, dict]:
     """Path -> record, of all results in the folder, and of the files elsewhere that these were made of."""
     found: dict[str, dict] = {}
-    waiting = sorted(map(str, Path(folder).rglob(f"*{RECORD}")))
+    waiting = [result_of(path) for path in record_files(folder)]
     while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found[path] = _record(path)
-            beside = (f"{file}{RECORD}" for file in found[path]["inputs"])
-            waiting += [record for record in beside if Path(record).is_file()]
+        output = waiting.pop()
+        path = str(record_file(output))
+        if path not in found and (record := read_record(output)):
+            found[path] = record
+            waiting += record["inputs"]
     return found
 
 
-def _record(path: str) -> dict:
-    record, output = read_json(path), path.removesuffix(RECORD)
-    if record.get("output") != output:
-        raise BiasflowError(
-            f"{path} is the record of {record.get('output')}, not of {output}; delete {path} and run again"
-        )
-    if "started" not in record:
-        raise BiasflowError(f"{path} does not say when its job started; delete {output} and run again")
-    return record
-
-
 def _jobs(records: Mapping[str, Mapping]) -> list[Job]:
-    """A job writes the same record beside all its outputs, but for what it says of the output itself."""
+    """A job writes the same record of all its outputs, but for what it says of the output itself."""
     of_job: dict[str, list[str]] = {}
     for path, record in sorted(records.items()):
         rest = {key: value for key, value in record.items() if key not in ("output", "sha256")}
@@ -109,10 +100,10 @@ def _jobs(records: Mapping[str, Mapping]) -> list[Job]:
     return sorted(jobs, key=lambda job: (job.started, job.records))
 
 
-def _results(folder: Path, aside: Collection[str]) -> Iterator[str]:
+def results_in(folder: Path) -> Iterator[str]:
     """The files of a run that a job has made, as far as names tell."""
     for path in sorted(folder.rglob("*")):
         first = path.relative_to(folder).parts[0]
-        own = path.name.endswith((RECORD, PART)) or path.name == TIMESTAMP or first in (*WITHOUT_RECORD, *aside)
+        own = path.name.endswith(PART) or path.name == TIMESTAMP or first in WITHOUT_RECORD
         if path.is_file() and not own:
             yield str(path)

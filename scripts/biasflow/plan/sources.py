@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.provenance import RECORD
 from biasflow.encoders.stored import SUFFIXES
 
 PLANTED = "planted"
@@ -24,7 +23,7 @@ def local_files(encoder: Mapping, mirror: str | None) -> list[str]:
     """The files of a local encoder that its results depend on, config.json first."""
     folder = local_folder(encoder, mirror)
     found = (file for file in folder.iterdir() if file.suffix in SUFFIXES and file.name != "config.json")
-    return [str(folder / "config.json"), *sorted(str(file) for file in found if not file.name.endswith(RECORD))]
+    return [str(folder / "config.json"), *sorted(map(str, found))]
 
 
 def is_external(config: Mapping, encoder: str) -> bool:

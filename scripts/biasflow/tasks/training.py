@@ -18,7 +18,6 @@ from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256, whole_folder
-from biasflow.base.provenance import RECORD
 from biasflow.encoders.checkpoints import computed_by
 from biasflow.encoders.edit import Edits
 from biasflow.encoders.stored import SUFFIXES
@@ -88,7 +87,7 @@ def origin(encoder_folder: str | Path, device: torch.device, code: Iterable[str 
     """What decides a training beside its data and recipe, for `checkpoints.claim`: the encoder's files, weights,
     configuration and tokenizer, and what computes (`checkpoints.computed_by`)."""
     files = [path for path in sorted(Path(encoder_folder).iterdir()) if path.suffix in SUFFIXES]
-    known = {path.name: sha256(path) for path in files if not path.name.endswith(RECORD)}
+    known = {path.name: sha256(path) for path in files}
     return {"encoder": known, **computed_by(device, code)}
 
 

@@ -15,7 +15,8 @@ import torch
 
 from _rule import rule
 from biasflow.base.errors import BiasflowError
-from biasflow.base.provenance import RECORD, checked, write_provenance
+from biasflow.base.provenance import write_provenance
+from biasflow.base.records import PROVENANCE, checked, record_file
 from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active, Fitted, save
@@ -171,7 +172,7 @@ def test_every_damage_is_named_and_nothing_damaged_is_used(made, tmp_path, monke
 
 def test_random_bits_of_any_result_are_seen(made):
     rng, missed = random.Random(0), []
-    files = sorted(path for path in Path("results").rglob("*") if path.is_file() and not path.name.endswith(RECORD))
+    files = sorted(path for path in Path("results").rglob("*") if path.is_file() and PROVENANCE not in path.parts)
     for _ in range(100):
         path = rng.choice(files)
         place = rng.random()
@@ -194,8 +195,8 @@ def test_what_is_gone_from_a_folder_is_named(made):
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"output": "results/own/scores/own.csv"}'])
 def test_a_damaged_record_is_named(made, text):
-    Path(in_results("scores/own.csv") + RECORD).write_text(text)
-    with pytest.raises(BiasflowError, match=r"scores/own\.csv\.provenance\.json .*delete results/own/scores/own\.csv"):
+    record_file(in_results("scores/own.csv")).write_text(text)
+    with pytest.raises(BiasflowError, match=r"provenance/scores/own\.csv\.json .*delete results/own/scores/own\.csv"):
         checked([in_results("scores/own.csv")])
 
 
@@ -211,7 +212,7 @@ def test_files_that_no_job_made_are_taken_as_they_are(made):
 def test_a_record_tells_what_a_job_read_and_wrote(made):
     Path(in_results("next.csv")).write_text("a\n")
     record(in_results("next.csv"), inputs=(in_results("readouts/masked_words"), in_results("encoders/own/config.json")))
-    found = json.loads(Path(in_results("next.csv") + RECORD).read_text())
+    found = json.loads(record_file(in_results("next.csv")).read_text())
     assert found["sha256"] == checked([in_results("next.csv")])
     names = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
     model = [in_results(f"encoders/own/{name}") for name in names]

@@ -16,7 +16,8 @@ import pytest
 from biasflow.base.code import code_files
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_remembered, check_writable, sha256, whole_file, whole_folder
-from biasflow.base.provenance import checked, rule_log, write_provenance
+from biasflow.base.provenance import rule_log, write_provenance
+from biasflow.base.records import checked, record_file
 
 ROOT = Path(__file__).parents[3]
 
@@ -143,9 +144,11 @@ def test_an_unforeseen_error_has_its_type_in_the_line(tmp_path, capsys):
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_the_record_beside_a_result(tmp_path):
+def test_the_record_of_a_result(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "in.csv").write_text("a")
-    output = tmp_path / "out.csv"
+    output = Path("results/demo/out.csv")
+    output.parent.mkdir(parents=True)
     output.write_text("b")
     write_provenance(
         [str(output)],
@@ -156,7 +159,7 @@ def test_the_record_beside_a_result(tmp_path):
         started=time.time() - 2,
         facts={"device": "cpu", "seed": 3},
     )
-    record = json.loads((tmp_path / "out.csv.provenance.json").read_text())
+    record = json.loads(record_file(output).read_text())
     assert record["inputs"] == {str(tmp_path / "in.csv"): hashlib.sha256(b"a").hexdigest()}
     assert record["sha256"] == {str(output): hashlib.sha256(b"b").hexdigest()}
     assert record["wall_seconds"] >= 2
@@ -198,8 +201,8 @@ def test_the_modules_and_the_data_that_a_script_reaches(tmp_path):
 def test_results_of_which_nothing_is_remembered_are_refused(tmp_path, record):
     results, records = tmp_path / "results", tmp_path / ".snakemake"
     check_remembered(results, records)
-    results.mkdir()
-    (results / "one.csv.provenance.json").write_text("{}")
+    (results / "provenance").mkdir(parents=True)
+    (results / "provenance/one.csv.json").write_text("{}")
     with pytest.raises(BiasflowError, match=r"\.snakemake"):
         check_remembered(results, records)
     (records / record).parent.mkdir(parents=True)

@@ -10,7 +10,8 @@ import pytest
 from _rule import ASIDE
 from biasflow.base.errors import BiasflowError
 from biasflow.base.lineage import check_one_content
-from biasflow.base.provenance import checked, write_provenance
+from biasflow.base.provenance import write_provenance
+from biasflow.base.records import checked, record_file
 
 RULES = Path(__file__).parents[3] / "rules"
 WEIGHTS, WORDS, TOKENS = "mine/model.safetensors", "mine/words.txt", "results/own/data/tokens.safetensors"
@@ -95,7 +96,7 @@ def test_tokens_that_were_made_again_change_nothing(run):
     make(TOKENS, text="the same tokens, written in another way")
     block("second")
     joined()
-    record = json.loads(Path("results/own/readouts/first/together.provenance.json").read_text())
+    record = json.loads(record_file("results/own/readouts/first/together").read_text())
     assert record["aside"] == [TOKENS] and TOKENS in record["inputs"]
 
 

@@ -1,24 +1,29 @@
 """What is known of the external files of a run, and what tables say of them."""
 
-import json
 from dataclasses import asdict
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from biasflow.base.records import write_record
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.origins import COLUMNS, UNVERIFIED, Origin, origin_of, remark
 
 
 @pytest.fixture
-def listed(tmp_path):
+def listed(tmp_path, monkeypatch):
     """The table of these files (name -> verified_by, byte_equal_to_upstream), as it is read back."""
+
+    monkeypatch.chdir(tmp_path)
+    folder = Path("results/corpora")
 
     def listed(**files):
         for name, (verified_by, equal) in files.items():
             origin = Origin(name, "mirror", "m/x", "https://example.org/x", "0" * 64, 7, equal, verified_by, "MIT")
-            (tmp_path / f"{name}.provenance.json").write_text(json.dumps({"origin": asdict(origin)}))
-        table = pd.DataFrame([origin_of(tmp_path / name) for name in files], columns=COLUMNS)
+            about = {"sha256": {}, "inputs": {}, "aside": [], "rule": "download", "params": {}}
+            write_record({"output": str(folder / name), **about, "origin": asdict(origin)})
+        table = pd.DataFrame([origin_of(folder / name) for name in files], columns=COLUMNS)
         write_csv(table, tmp_path / "files.csv")
         return read_text_csv(tmp_path / "files.csv")
 

@@ -14,7 +14,8 @@ from rocrate.rocrate import ROCrate
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
-from biasflow.base.provenance import checked, write_provenance
+from biasflow.base.provenance import write_provenance
+from biasflow.base.records import checked, record_file
 from biasflow.crate.__main__ import METADATA, write_crate
 from biasflow.crate.records import read_jobs
 
@@ -144,11 +145,11 @@ def delete(path):
 
 
 def lose_record(path):
-    Path(f"{path}.provenance.json").unlink()
+    record_file(path).unlink()
 
 
 def copy_record(path):
-    Path(f"{path}.provenance.json").write_text(Path(f"{BIOS}.provenance.json").read_text())
+    record_file(path).write_text(record_file(BIOS).read_text())
 
 
 FAULTS = {change: [SCORES, f"{READ}/a.parquet", WORDS], delete: [SCORES, f"{READ}/a.parquet", WORDS]}

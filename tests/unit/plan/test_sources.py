@@ -24,7 +24,7 @@ def save_weights(folder, kind, layers=4):
 def folder(tmp_path):
     folder = tmp_path / "models" / "own"
     folder.mkdir(parents=True)
-    for name in ("vocab.txt", "README.md", "pytorch_model.bin", "config.json.provenance.json"):
+    for name in ("vocab.txt", "README.md", "pytorch_model.bin"):
         (folder / name).touch()
     save_weights(folder, np.float32)
     (folder / "config.json").write_text(json.dumps(BERT))

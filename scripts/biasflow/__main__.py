@@ -1,0 +1,5 @@
+"""`python -m biasflow`."""
+
+from biasflow.cli import main
+
+main()

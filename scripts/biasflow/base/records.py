@@ -1,0 +1,111 @@
+"""The records of results: results/<run>/provenance/<path of a result in its run>.json says what made it, of what, and
+what it holds. A result that is moved or copied does not take its record along."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import sha256, whole_file
+
+RESULTS = "results"
+PROVENANCE = "provenance"
+SEAL = "seal"  # the sha256 of all else in a record, so that an edited one is seen
+KEYS = {"output", "sha256", "inputs", "aside", "rule", "params", SEAL}  # what every record has
+
+
+def record_file(path: str | Path) -> Path | None:
+    """Where the record of a result lies; None for what is no file or folder in results/<run>."""
+    parts = Path(path).parts
+    if len(parts) < 3 or parts[0] != RESULTS:
+        return None
+    return Path(*parts[:2], PROVENANCE, *parts[2:-1], f"{parts[-1]}.json")
+
+
+def record_files(run: str | Path) -> list[Path]:
+    """The records in the folder of a run."""
+    return sorted(Path(run, PROVENANCE).rglob("*.json"))
+
+
+def result_of(record: str | Path) -> str:
+    """The result whose record lies at a path: the inverse of `record_file`."""
+    parts = Path(record).parts
+    return str(Path(*parts[:2], *parts[3:-1], parts[-1].removesuffix(".json")))
+
+
+def write_record(about: Mapping) -> None:
+    """Write the record of a result, `about["output"]`, at its place."""
+    plain = json.loads(_text(about))
+    file = record_file(about["output"])
+    if file is None:
+        raise ValueError(f"{about['output']} does not lie in {RESULTS}/<run>")
+    with whole_file(file) as temporary:
+        temporary.write_text(_text({**plain, SEAL: _sha256(plain)}) + "\n", encoding="utf-8")
+
+
+def read_record(path: str | Path) -> dict | None:
+    """The record of a result; None where there is none. BiasflowError for one that is not whole, was edited, or is that
+    of another path."""
+    file = record_file(path)
+    if file is None or not file.is_file():
+        return None
+    advice = f"delete {path} and run again"
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+        if missing := KEYS - set(record):
+            raise KeyError(*missing)
+    except (ValueError, KeyError, TypeError) as error:
+        raise BiasflowError(f"{file} does not say what {path} holds; {advice}") from error
+    if record.pop(SEAL) != _sha256(record):
+        raise BiasflowError(f"{file} is not as its job wrote it; {advice}")
+    if record["output"] != str(path):
+        raise BiasflowError(f"{file} is the record of {record['output']}, not of {path}; {advice}")
+    return record
+
+
+def record_with(file: str) -> dict | None:
+    """The record of the result that a file is, or is a part of; None for a file that no job made."""
+    records = map(read_record, (file, *Path(file).parents))
+    return next((record for record in records if record is not None), None)
+
+
+def checked(inputs: Iterable[str]) -> dict[str, str]:
+    """The sha256 of all input files, and of those in input folders, by path.
+
+    BiasflowError, one line that names the file and what to delete, where one is not what the job that made it wrote:
+    changed, cut, or gone. Files that no job made (those of the project and of the user) have no record, and are taken
+    as they are."""
+    digests: dict[str, str] = {}
+    for path in sorted(set(map(str, inputs))):
+        record = read_record(path)
+        for file in contents(Path(path)) if record is None else map(Path, record["sha256"]):
+            if str(file) not in digests:
+                digests[str(file)] = sha256(file) if file.is_file() else "none"
+            if record is not None and digests[str(file)] != record["sha256"][str(file)]:
+                fault = "is not as its job wrote it" if file.is_file() else "is gone"
+                raise BiasflowError(
+                    f"{file} {fault} (its sha256 is in {record_file(path)}); delete {path} and run again"
+                )
+    return digests
+
+
+def contents(path: Path) -> list[Path]:
+    """A file itself; of a folder, what is in it."""
+    return [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def check_unchanged(inputs: Mapping[str, str], planned: Mapping[str, str]) -> None:
+    """BiasflowError if an input (path -> sha256) has another content than when the run was planned, so that one table
+    would hold scores of both."""
+    for path, digest in planned.items():
+        if inputs[path] != digest:
+            raise BiasflowError(f"{path} was replaced or edited since the run began; run again, with one content")
+
+
+def _text(about: Mapping) -> str:
+    return json.dumps(about, indent=1, sort_keys=True, default=str)
+
+
+def _sha256(about: Mapping) -> str:
+    return hashlib.sha256(_text(about).encode()).hexdigest()

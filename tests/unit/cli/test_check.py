@@ -1,0 +1,181 @@
+"""What `biasflow check` says of a run in which something was moved, edited, replaced or lost."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from biasflow.base.errors import BiasflowError
+from biasflow.base.planned import Planned, check_as_planned, planned, start
+from biasflow.base.provenance import write_provenance
+from biasflow.base.records import checked, read_record, record_file, write_record
+from biasflow.cli import app
+
+ROOT = Path(__file__).parents[3]
+RUN = "results/own"
+MODELS = f"{RUN}/models/bert/bios"
+PLAIN, SCRUBBING = f"{MODELS}/plain/seed0/config.json", f"{MODELS}/scrubbing/seed0/config.json"
+READOUT, SCORES, MATRIX = f"{RUN}/readouts/bert/together", f"{RUN}/scores/bert.csv", f"{RUN}/matrix.csv"
+WORDS = "mine/words.txt"
+
+
+def make(rule: str, output: str, *inputs: str, **params: object) -> None:
+    """A result as its job would write it."""
+    path = Path(output) / "planted.parquet" if rule == "read" else Path(output)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{output} by {params}")
+    if path.name == "config.json":
+        (path.parent / "model.safetensors").write_text(f"weights by {params}")
+    about = {"config": {"run": "own"}, "started": time.time(), "params": params}
+    write_provenance([output], rule=rule, inputs=checked(inputs), **about)
+
+
+def strategy(model: str) -> dict[str, object]:
+    return {"code": "c0de", "training": {"strategy": Path(model).parts[-3], "recipe": {"learning_rate": 1e-3}}}
+
+
+JOBS = {  # result -> rule, inputs, parameters
+    PLAIN: ("finetune", [WORDS], strategy(PLAIN)),
+    SCRUBBING: ("finetune", [WORDS], strategy(SCRUBBING)),
+    READOUT: ("read", [PLAIN, SCRUBBING], {"readout": [{"methods": ("none", "leace")}]}),
+    SCORES: ("score", [READOUT], {}),
+    MATRIX: ("matrix", [SCORES], {}),
+}
+
+
+def plan() -> None:
+    start("own", {path: Planned(rule, params, finished=True) for path, (rule, _, params) in JOBS.items()})
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    Path(WORDS).write_text("he she")
+    start("own", {path: Planned(rule, params, finished=False) for path, (rule, _, params) in JOBS.items()})
+    for path, (rule, inputs, params) in JOBS.items():
+        make(rule, path, *inputs, **params)
+
+
+def said(code: int) -> list[str]:
+    result = CliRunner().invoke(app, ["check", "own"])
+    assert result.exit_code == code, result.output
+    return result.output.splitlines()
+
+
+def test_a_run_that_is_as_it_was_made(run):
+    (line,) = said(0)
+    assert line.startswith("results/own: 5 results in 7 files compared") and line.endswith("all as recorded")
+    plan()
+    assert CliRunner().invoke(app, ["check", f"{RUN}/"]).exit_code == 0
+
+
+def exchange(*, records: bool) -> None:
+    one, other = Path(PLAIN).parents[1], Path(SCRUBBING).parents[1]
+    folders = [(one, other)] + [(record_file(one).with_suffix(""), record_file(other).with_suffix(""))] * records
+    for first, second in folders:
+        first.rename(first.with_name("aside"))
+        second.rename(first)
+        first.with_name("aside").rename(second)
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_models_that_were_exchanged_are_both_named(run, records):
+    exchange(records=records)
+    lines = said(1)
+    assert all(
+        any(line.split(" ")[0] in (path, str(record_file(path))) for line in lines) for path in (PLAIN, SCRUBBING)
+    )
+    with pytest.raises(BiasflowError, match=r"plain/seed0/config\.json"):
+        checked([PLAIN])
+    if records:
+        with pytest.raises(BiasflowError, match=r"is the record of .*scrubbing"):
+            plan()
+
+
+def test_a_model_of_another_learning_rate_is_named_by_the_start_by_its_reader_and_by_the_check(run):
+    params = strategy(PLAIN) | {"training": {"strategy": "plain", "recipe": {"learning_rate": 5e-3}}}
+    make("finetune", PLAIN, WORDS, **params)
+    with pytest.raises(BiasflowError, match=r"plain/seed0.*training\.recipe\.learning_rate 0\.005 in place of 0\.001"):
+        plan()
+    with pytest.raises(BiasflowError, match=r"plain/seed0.*other parameters.*delete"):
+        check_as_planned([SCRUBBING, PLAIN], planned("own"))
+    assert any(line.startswith(f"{PLAIN} was made with other parameters") for line in said(1))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"output": 1'])
+def test_an_emptied_record_is_named(run, text):
+    record_file(MATRIX).write_text(text)
+    assert any(line.startswith(f"{record_file(MATRIX)} does not say") for line in said(1))
+    with pytest.raises(BiasflowError, match="does not say what"):
+        plan()
+
+
+def test_an_edited_record_is_named(run):
+    record = json.loads(record_file(READOUT).read_text())
+    record_file(READOUT).write_text(json.dumps(record | {"wall_seconds": 1}))
+    assert any(line.startswith(f"{record_file(READOUT)} is not as its job wrote it") for line in said(1))
+
+
+@pytest.mark.parametrize("path", [MATRIX, f"{READOUT}/planted.parquet"])
+def test_an_edited_result_behind_finished_tables_is_named_alone(run, path):
+    Path(path).write_text("0.99")
+    line, *more = said(1)
+    assert line.startswith(f"{path} is not as its job wrote it; delete") and len(more) == 1
+
+
+def test_a_result_without_its_record_and_a_file_that_no_job_made_are_named(run):
+    record_file(SCORES).unlink()
+    Path(RUN, "scores/own.csv").write_text("value\n1\n")
+    assert [line.split(" ")[0] for line in said(1)[:2]] == [SCORES, f"{RUN}/scores/own.csv"]
+    with pytest.raises(BiasflowError, match=r"scores/bert\.csv has no record"):
+        plan()
+
+
+def test_what_was_made_of_another_content_than_lies_there_is_named(run):
+    Path(WORDS).write_text("he she they")
+    make("read", READOUT, PLAIN, SCRUBBING, readout=[{"methods": ["none", "leace"]}], again=True)
+    lines = said(1)
+    assert any(line.startswith(f"{PLAIN} was made of another content of {WORDS}") for line in lines)
+    assert any(line.startswith(f"{SCORES} was made of another content of {READOUT}/planted.parquet") for line in lines)
+
+
+def test_deleted_results_and_inputs_are_counted(run):
+    shutil.rmtree(READOUT)
+    Path(WORDS).unlink()
+    (line,) = said(0)
+    assert "1 results were deleted since; 2 inputs are there no more" in line
+    Path(PLAIN).unlink()
+    assert any(line.startswith(f"{PLAIN} is gone") for line in said(1))
+
+
+def test_a_lost_plan_is_named(run):
+    Path(RUN, "run.json").unlink()
+    assert "run.json is gone" in said(1)[0]
+    Path(RUN, "run.json").write_text("[]")
+    assert "run.json" in str(CliRunner().invoke(app, ["check", "own"]).exception)
+
+
+def test_results_that_a_run_planned_before_stay_known(run):
+    start("own", {MATRIX: Planned(*JOBS[MATRIX][::2], finished=True)})
+    assert set(planned("own")) == set(JOBS)
+
+
+def test_a_record_that_was_written_anew_for_its_result_is_no_fault(run):
+    write_record(read_record(MATRIX) | {"git": "0123"})
+    said(0)
+
+
+def test_the_command_starts_without_what_it_does_not_need(tmp_path):
+    code = "import sys, biasflow.cli; print(*sys.modules)"
+    environment = {"PYTHONPATH": str(ROOT / "scripts")}
+    loaded = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert not {"numpy", "pandas", "torch", "snakemake"} & set(loaded.stdout.split())
+    command = [sys.executable, "-m", "biasflow", "check", "none"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr.startswith("biasflow: results/none has no results")
