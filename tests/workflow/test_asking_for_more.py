@@ -55,14 +55,14 @@ def done(tmp_path_factory) -> Project:
     return project
 
 
-NEW_MODEL = {"finetune_occupation": 1, "fit_methods": 1, "read_together": 1, "score": 1}
+NEW_MODEL = {"finetune_occupation": 1, "fit_methods": 1, "read_together": 1, "score": 1, "describe": 1}
 MORE = {
     "nothing": ({}, {}),
     "a seed": ({"bios": {"seeds": [0, 1]}}, {**TABLES, **NEW_MODEL, "splits": 1}),
     "a strategy": ({"bios": {"strategies": ["plain", "subsampling"]}}, {**TABLES, **NEW_MODEL, "splits": 1}),
     "a method in training": (
         {"bios": {"strategies": ["plain", "with-leace"]}},
-        {**TABLES, "finetune_occupation": 1, "read_together": 1, "score": 1},
+        {**TABLES, "finetune_occupation": 1, "read_together": 1, "score": 1, "describe": 1},
     ),
     "a method": (
         {"bios": {"methods": ["densray", "none", "leace"]}},
