@@ -6,6 +6,7 @@ this module, so that a new line runs nothing again. The order here is that of ta
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Protocol
 
 PACKAGE = "biasflow"
@@ -191,9 +192,30 @@ INSIDE, OUTSIDE, COST = "inside", "outside", "cost"
 
 
 @dataclass(frozen=True)
+class Beside:
+    """A score without which a measure cannot be read, and which stands beside it: metric, part and variant (None: the
+    measure's own) of the table of scores. Where it is at least `most`, or below `least`, the measure claims nothing,
+    and `why` says so."""
+
+    label: str
+    metric: str
+    part: str = "-"
+    variant: str | None = "-"
+    least: float = -inf
+    most: float = inf
+    why: str = ""
+
+
+def _one_label(variant: str = "-") -> tuple[Beside]:
+    """A model that always predicts the same has no gap between genders, and no use."""
+    why = "one label has 95 % or more of the predictions"
+    return (Beside("share of the most frequent label", "largest_label_share", variant=variant, most=0.95, why=why),)
+
+
+@dataclass(frozen=True)
 class Measure:
     """One column of the matrix. better: low, high or neutral (nearer to neutral); group: inside, outside, cost;
-    or_variants: those that a model may have in place of its variant."""
+    or_variants: those that a model may have in place of its variant; beside: what it cannot be read without."""
 
     label: str
     neutral: float
@@ -202,16 +224,29 @@ class Measure:
     part: str = "-"
     variant: str = "-"
     or_variants: tuple[str, ...] = ()
+    beside: tuple[Beside, ...] = ()
+
+
+def _spread(metric: str) -> tuple[Beside]:
+    return (Beside("spread of the associations", metric, variant=None),)
+
+
+NO_SCALE = (
+    "Effect sizes of WEAT, SEAT and CEAT have no scale, as they are divided by the spread of the associations: a "
+    "method that takes out nearly all of these can leave the effect size as it is, or turn it over (docs/scores.md)"
+)
+_ACCURACY = Measure("accuracy", 1, "high", COST, beside=_one_label())
 
 
 def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     """The gaps between genders in a classification, by the variants of them that stand in the matrix."""
+    beside = _one_label(sums)
     return {
-        "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, variant=pearson),
-        "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, variant=sums),
-        "independence": Measure("independence", 0, "low", OUTSIDE, variant=sums),
-        "separation": Measure("separation", 0, "low", OUTSIDE, variant=distances),
-        "sufficiency": Measure("sufficiency", 0, "low", OUTSIDE, variant=distances),
+        "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, variant=pearson, beside=beside),
+        "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, variant=sums, beside=beside),
+        "independence": Measure("independence", 0, "low", OUTSIDE, variant=sums, beside=beside),
+        "separation": Measure("separation", 0, "low", OUTSIDE, variant=distances, beside=beside),
+        "sufficiency": Measure("sufficiency", 0, "low", OUTSIDE, variant=distances, beside=beside),
     }
 
 
@@ -259,7 +294,22 @@ METRICS = {
         "metrics.occtmp",
         "masked_words",
         "occupations",
-        measures={"occtmp_diff": Measure("OCCTMP", 0, "low", INSIDE)},
+        measures={
+            "occtmp_diff": Measure(
+                "OCCTMP",
+                0,
+                "low",
+                INSIDE,
+                beside=(
+                    Beside(
+                        "probability of both pronouns",
+                        "occtmp_p_sum",
+                        least=0.1,
+                        why="both pronouns together have a probability below 0.1, so that the head expects none",
+                    ),
+                ),
+            )
+        },
         sees=WORDS,
         finetuned=False,
     ),
@@ -268,8 +318,11 @@ METRICS = {
         "metrics.association",
         "vectors",
         "word_tests",
-        measures={"weat_effect_size": Measure("WEAT", 0, "neutral", INSIDE, variant="target")},
+        measures={
+            "weat_effect_size": Measure("WEAT", 0, "neutral", INSIDE, variant="target", beside=_spread("weat_spread"))
+        },
         sees=WORDS,
+        criticism=NO_SCALE,
     ),
     "seat": Metric(
         "SEAT",
@@ -278,10 +331,17 @@ METRICS = {
         "sentence_tests",
         measures={
             "seat_effect_size": Measure(
-                "SEAT", 0, "neutral", INSIDE, variant="cls", or_variants=("mean", "first-piece")
+                "SEAT",
+                0,
+                "neutral",
+                INSIDE,
+                variant="cls",
+                or_variants=("mean", "first-piece"),
+                beside=_spread("seat_spread"),
             )
         },
         sees=FIRST_TOKEN,
+        criticism=NO_SCALE,
     ),
     "ceat": Metric(
         "CEAT",
@@ -290,6 +350,7 @@ METRICS = {
         "context_tests",
         measures={"ceat_effect_size": Measure("CEAT", 0, "neutral", INSIDE, variant="concepts-spread")},
         sees=WORDS,
+        criticism=NO_SCALE,
     ),
     "gender_share": Metric(
         "gender share",
@@ -371,7 +432,14 @@ METRICS = {
         "probes",
         "probed_texts",
         measures={
-            "compression": Measure("Compression", 1, "low", INSIDE, variant="paper-bits-best"),
+            "compression": Measure(
+                "Compression",
+                1,
+                "low",
+                INSIDE,
+                variant="paper-bits-best",
+                beside=(Beside("with shuffled labels", "control_compression", variant="paper-bits-best"),),
+            ),
             "probe_accuracy": Measure("probe accuracy", 0.5, "low", INSIDE, variant="paper-best"),
         },
         sees=FIRST_TOKEN,
@@ -409,8 +477,8 @@ METRICS = {
         "predictions",
         "test_sets",
         measures={
-            "accuracy": Measure("accuracy", 1, "high", COST),
-            "glue_score": Measure("GLUE score", 1, "high", COST),
+            "accuracy": _ACCURACY,
+            "glue_score": Measure("GLUE score", 1, "high", COST, beside=_one_label()),
         },
         pretrained=False,
     ),
@@ -419,7 +487,20 @@ METRICS = {
         "metrics.nli",
         "predictions",
         "occupation_pairs",
-        measures={"nli_fairness": Measure("NLI Fairness Score", 1, "high", OUTSIDE, variant="majority")},
+        measures={
+            "nli_fairness": Measure(
+                "NLI Fairness Score",
+                1,
+                "high",
+                OUTSIDE,
+                variant="majority",
+                beside=(
+                    Beside("parity", "nli_parity", variant="majority"),
+                    Beside("called neutral", "nli_accuracy"),
+                    *_one_label(),
+                ),
+            )
+        },
         pretrained=False,
     ),
     "fairness": Metric(
@@ -428,7 +509,7 @@ METRICS = {
         "heads",
         "classified_texts",
         measures={
-            "accuracy": Measure("accuracy", 1, "high", COST),
+            "accuracy": _ACCURACY,
             **_gaps(pearson="train", sums="-", distances="absdiff"),
         },
         sees=FIRST_TOKEN,

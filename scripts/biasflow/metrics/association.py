@@ -37,13 +37,15 @@ BLOCK = 10_000  # random partitions whose sums are made at once: a few megabytes
 class Association:
     """The outcome of one association test.
 
-    effect_size: d, in standard deviations of s. statistic: sum over X of s - sum over Y of s. p_value: of the
-    permutation test; `exact` if it went over all partitions of X u Y, and `partitions` says over how many it went.
+    effect_size: d, in standard deviations of s, of which `spread` is one. statistic: sum over X of s - sum over Y of s.
+    p_value: of the permutation test; `exact` if it went over all partitions of X u Y, and `partitions` says over how
+    many it went.
     [low, high]: 95 % bootstrap interval of the effect size, over the words of X and of Y.
     Where the test cannot be computed the numbers are NaN, partitions is 0 and `reason` says why; otherwise `reason`
     is ""."""
 
     effect_size: float = math.nan
+    spread: float = math.nan
     statistic: float = math.nan
     p_value: float = math.nan
     exact: bool = False
@@ -114,6 +116,7 @@ def weat(
     counted = _counted(_mean_differences(sums, s, size), observed, alternative, ties)
     return Association(
         effect_size=float(observed / s.std(ddof=ddof)),
+        spread=float(s.std(ddof=ddof)),
         statistic=float(s[:size].sum() - s[size:].sum()),
         p_value=counted / len(sums) if exact else (counted + 1) / (len(sums) + 1),
         exact=exact,
@@ -161,9 +164,9 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     high.
 
     kind: a key of READINGS; None: the one of the tests that were read, "weat" for words and "seat" for sentences.
-    Metrics <kind>_effect_size, _p_value, _partitions and _exact (1 or 0); part: "-", or OTHER; variant: the pooling; n:
-    target words, but of a p the partitions, since a p of 0 is one below 1 / n; low, high: of the effect size
-    (`effect_interval`). Where partitions are drawn, all methods see the same ones, drawn once.
+    Metrics <kind>_effect_size, _spread, _p_value, _partitions and _exact (1 or 0); part: "-", or OTHER; variant: the
+    pooling; n: target words, but of a p the partitions, since a p of 0 is one below 1 / n; low, high: of the effect
+    size (`effect_interval`). Where partitions are drawn, all methods see the same ones, drawn once.
     """
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
@@ -182,7 +185,8 @@ def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axi
     rows, targets = [], sets[0].shape[1] + sets[1].shape[1]
     for i, method in enumerate(axis):
         found = weat(*(vectors[i] for vectors in sets), **READINGS[kind])
-        values = {name: float(getattr(found, name)) for name in ("effect_size", "p_value", "partitions", "exact")}
+        names = ("effect_size", "spread", "p_value", "partitions", "exact")
+        values = {name: float(getattr(found, name)) for name in names}
         ends = {"effect_size": (found.low, found.high)}
         n = {"p_value": found.partitions}  # beside a p of 0, which is below 1 / partitions
         rows += [

@@ -29,17 +29,19 @@ def score(path: str | Path) -> pd.DataFrame:
     metric, value, n (examples), low, high (over examples: of an accuracy Jeffreys', otherwise bootstrap).
 
     Of a GLUE task its official metrics and glue_score, the mean of them (see `glue_scores`); of any other task
-    accuracy, the share of right classes. BiasflowError for a readout without gold labels (its path is named)."""
+    accuracy, the share of right classes; of any with classes largest_label_share, the share of the most frequent
+    prediction (1: the model always says the same). BiasflowError for a readout without gold labels (its path is named).
+    """
     found = load_arrays(path)
     gold, task = found.meta.get("gold"), found.meta.get("name")
     if gold is None:
         raise BiasflowError(f"{path}: has no gold labels; read the predictions of a dataset that has them.")
     rows = [
-        (method, setting, head, metric, value, len(gold), *own[metric])
+        (method, setting, head, metric, value, len(gold), *own.get(metric, (np.nan, np.nan)))
         for head, predicted in found.arrays.items()
         for (method, setting), each in zip(found.axis, predicted, strict=True)
         for own in [intervals(task, gold, each)]
-        for metric, value in _scores(task, gold, each).items()
+        for metric, value in {**_scores(task, gold, each), **_largest_label_share(task, each)}.items()
     ]
     scores = pd.DataFrame(rows, columns=["method", "setting", "head", "metric", "value", "n", "low", "high"])
     return pd.concat([scores, truncated_of_heads(found)], ignore_index=True)
@@ -81,6 +83,12 @@ def _scores(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str
         return {"accuracy": float((predicted == np.asarray(gold)).mean())}
     scores = glue_scores(task, gold, predicted.tolist())
     return {"glue_score": scores.pop("score"), **scores}
+
+
+def _largest_label_share(task: str | None, predicted: np.ndarray) -> dict[str, float]:
+    if task is not None and not glue_task(task).labels:
+        return {}
+    return {"largest_label_share": float(np.unique(predicted, return_counts=True)[1].max() / len(predicted))}
 
 
 def glue_scores(task: str, gold: Sequence, predicted: Sequence) -> dict[str, float]:

@@ -71,6 +71,7 @@ class NliFairness:
             ("nli_parity", "-", "templates"): self.parity_templates,
             ("nli_fairness", "-", "majority"): self.fairness_majority,
             ("nli_fairness", "-", "templates"): self.fairness_templates,
+            ("largest_label_share", "-", "-"): self.shares.max(axis=-1),
         } | {("nli_share", name, "-"): self.shares[..., number] for number, name in enumerate(CLASSES)}
 
 
@@ -179,9 +180,10 @@ def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.Da
     predictions  class numbers [methods, occupations, templates, 2, words], see `fairness_scores`
 
     Returns columns method, setting, metric, part, variant, value, n (pairs), low, high: nli_accuracy, nli_parity and
-    nli_fairness (eta), the last two with the variants "majority" and "templates", and nli_share, the share of the class
-    `part`, which says where the errors go. The bootstrap draws occupations with all of their pairs: pairs of one
-    occupation are no independent items. Raises BiasflowError for predictions that do not fit the axis, and as
+    nli_fairness (eta), the last two with the variants "majority" and "templates", nli_share, the share of the class
+    `part`, which says where the errors go, and largest_label_share, that of the most frequent class. The bootstrap
+    draws occupations with all of their pairs: pairs of one occupation are no independent items. Raises BiasflowError
+    for predictions that do not fit the axis, and as
     `fairness_scores`."""
     predictions = np.asarray(predictions)
     if predictions.ndim != 5 or len(predictions) != len(axis):

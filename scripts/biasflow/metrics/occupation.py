@@ -88,7 +88,7 @@ def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.Da
     shares  source (of SHARES) -> share of women in each class that has gaps, [K] or [C, K], NaN for one that takes no
             part in correlations
 
-        accuracy, independence, test_size (how many people)
+        accuracy, independence, test_size (how many people), largest_label_share (of the predictions)
         tpr_gap_sum, fpr_gap_sum, precision_gap_sum
         tpr_gap_pearson, fpr_gap_pearson, precision_gap_pearson, each with every source as variant
         separation with the variants "absdiff" and "sum"
@@ -144,6 +144,9 @@ def _scores(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, np.nd
         found |= scores(tables)
     cells = _rates(tables) | {"separation": tables.separation, "sufficiency": tables.sufficiency}
     found |= {("undefined_cells", name, NA): values.undefined for name, values in cells.items()}
+    predicted = tables.counts.sum(axis=(-3, -2))
+    with np.errstate(invalid="ignore"):
+        found["largest_label_share", NA, NA] = predicted.max(axis=-1) / predicted.sum(axis=-1)
     return found | {("test_size", NA, NA): tables.counts.sum(axis=(-3, -2, -1))}
 
 

@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 
 from biasflow.metrics.bootstrap import LEAST
-from biasflow.overview.judgements import COST, distances
+from biasflow.overview.judgements import COST
 from biasflow.overview.maps import UNTOUCHED, name_of
 from biasflow.plan.blocks import RANDOM
+from biasflow.results.comparison import distances
 from biasflow.results.first_table import SETTINGS
 from biasflow.results.matrix import OWN, by_rows
 from biasflow.results.scores import NA
@@ -91,7 +92,9 @@ def observations(scores: pd.DataFrame) -> pd.DataFrame:
             models = cells[cells["value"].notna()].groupby(keys, sort=False)[["value", "low", "high"]]
             means = models.mean().where(models.count().eq(models.size(), axis=0)).reset_index()  # NaN if one is
             about = means["dataset"].map(lambda name, s=several, t=task: ", ".join(_about(t, name if s else NA)))
-            distance, low, high = distances(*(means[c].to_numpy() for c in ("value", "low", "high")), measure.neutral)
+            distance, low, high = distances(
+                *(means[c].to_numpy() for c in ("value", "low", "high")), measure.neutral, measure.better
+            )
             found.append(
                 means.assign(
                     measure=[f"{measure.label} ({each})" if each else measure.label for each in about],

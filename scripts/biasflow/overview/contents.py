@@ -1,5 +1,6 @@
 """The contents of the overview, ready for its template: plain lists, texts and numbers."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -19,13 +20,24 @@ from biasflow.overview.agreement import (
     observations,
     sentences,
 )
-from biasflow.overview.judgements import COST, DIFFERS, verdict
+from biasflow.overview.judgements import (
+    COST,
+    DIFFERS,
+    FARTHER,
+    NEARER,
+    NO_CLAIM,
+    UNCOMPARED,
+    VIABLE,
+    compared,
+    printed,
+    verdict,
+)
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
+from biasflow.overview.notes import conclusion, notes
 from biasflow.overview.tradeoff import Plot, plots
-from biasflow.plan.blocks import RANDOM
-from biasflow.plan.methods import control_of
+from biasflow.results.comparison import ITEMS
 from biasflow.results.holes import NOT_RUN
-from biasflow.results.matrix import criticisms, limited
+from biasflow.results.matrix import claimable, criticisms, limited
 from biasflow.results.scores import NA, NONE
 
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
@@ -35,8 +47,8 @@ SHOWN = 2.0  # a cell that is farther from neutral than so many times the untouc
 
 @dataclass(frozen=True)
 class Measured:
-    """A measure of an untouched model: text of value and interval (over: seeds, items or draws), the verdict, and the
-    strip's places in percent."""
+    """A measure of an untouched model: text of value and interval (over: seeds, items or draws), the verdict, the
+    matrix's caution and what stands beside the value (both may be empty), and the strip's places in percent."""
 
     group: str
     label: str
@@ -47,14 +59,17 @@ class Measured:
     n: str
     neutral: str
     verdict: str
+    caution: str
+    beside: str
     places: Mapping[str, float]
     test: str = ""  # what a permutation test says, of measures that have one
 
 
 @dataclass(frozen=True)
 class HeatCell:
-    """A cell of a heat map. size: the diameter of its circle in percent of the largest; kind: nearer, farther, plain
-    (nothing to compare with); sort: what the column is sorted by; text: what hovering and focus show."""
+    """A cell of a heat map. size: the diameter of its circle in percent of the largest; kind: nearer or farther, by
+    `judgements.compared`, or plain (as before, or not compared); sort: what the column is sorted by; text: what
+    hovering and focus show."""
 
     value: str
     size: int
@@ -65,11 +80,12 @@ class HeatCell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Rows: (name, viable, cells, in the order of columns). columns: (header, what is better)."""
+    """Rows: (name, what there is to say of its quality, which may be empty; cells, in the order of columns). columns:
+    (header, what is better)."""
 
     groups: Sequence[tuple[str, int]]
     columns: Sequence[tuple[str, str]]
-    rows: Sequence[tuple[str, bool, Sequence[HeatCell | None]]]
+    rows: Sequence[tuple[str, str, Sequence[HeatCell | None]]]
     settings_left_out: Sequence[str]
 
 
@@ -84,11 +100,12 @@ class Shares:
 
 @dataclass(frozen=True)
 class Section:
-    """All of a map."""
+    """All of a map. notes: what has to be known to read it, in sentences."""
 
     title: str
     encoder: str
     own: bool
+    notes: Sequence[str]
     heat: HeatMap
     plots: Sequence[Plot]
     agreement: Sequence[tuple[str, Sequence[str]]]
@@ -123,7 +140,7 @@ def contents(
 
     families (results.families): of encoders that differ in their seed alone the first is shown, as one page cannot hold
     dozens; agreement, ranks and contradictions are those of all."""
-    measured = observations(scores)
+    measured = observations(claimable(scores))
     pairs, contradictions = agreement(measured), in_words(conflicts(measured))
     of_all = list(maps(matrix))
     first: dict[str, str] = {}  # of a family, those that were not measured left aside
@@ -140,7 +157,7 @@ def contents(
     return Contents(
         untouched,
         list(dict.fromkeys(each.encoder for each in of_all if each.encoder not in untouched)),
-        [_section(each) for each in found],
+        [_section(each, scores) for each in found],
         criticisms({measure for each in found for measure in each.cells["measure"]}),
         pairs,
         sentences(pairs),
@@ -149,7 +166,10 @@ def contents(
         max(len(contradictions) - CONFLICTS, 0),
         _shares(scores[scores["encoder"].isin(first.values())]),
         not_run,
-        [*limited(matrix["dataset"]), *_summary(found, untouched, not_run)],
+        [
+            *limited(matrix["dataset"]),
+            *_summary(untouched, [conclusion(each, of_all, measured, families) for each in found if each.own], not_run),
+        ],
     )
 
 
@@ -166,7 +186,9 @@ def _measured(found: Map, row) -> Measured:
     where = ["as pre-trained" if found.task == NA else f"fine-tuned on {found.task}"]
     where += [row.dataset] if row.dataset != NA else []
     known = not (np.isnan(row.low) or np.isnan(row.high))
-    about = "cost" if row.group == COST else verdict(row.low, row.high, row.neutral)
+    says = "cost" if row.group == COST else verdict(row.low, row.high, row.neutral, row.better)
+    if row.caution and row.group != COST:
+        says = NO_CLAIM
     return Measured(
         GROUPS[row.group],
         row.label,
@@ -174,11 +196,21 @@ def _measured(found: Map, row) -> Measured:
         f"{row.value:.3f}",
         f"{row.low:.3f} to {row.high:.3f}" if known else "",
         row.interval if known else "",
-        "" if pd.isna(row.n) else f"{row.n} {row.unit}",
+        _counted(row),
         f"{row.neutral:g}",
-        about,
+        says,
+        row.caution,
+        row.beside,
         _strip(row, known),
     )
+
+
+def _counted(row) -> str:
+    """ "400 items", "3 seeds, 400 items each"."""
+    if pd.isna(row.n):
+        return ""
+    each = "" if row.unit == ITEMS or pd.isna(row.items) else f", {row.items} items each"
+    return f"{row.n} {row.unit}{each}"
 
 
 def _strip(row, known: bool) -> dict[str, float]:
@@ -189,8 +221,9 @@ def _strip(row, known: bool) -> dict[str, float]:
     return {name: round(5 + 90 * (mark - least) / span, 1) for name, mark in marks.items()}
 
 
-def _section(found: Map) -> Section:
-    return Section(found.title, found.encoder, found.own, _heat(found), list(plots(found)), _agreement(found))
+def _section(found: Map, scores: pd.DataFrame) -> Section:
+    said = notes(found, scores)
+    return Section(found.title, found.encoder, found.own, said, _heat(found), list(plots(found)), _agreement(found))
 
 
 def _heat(found: Map) -> HeatMap:
@@ -204,7 +237,11 @@ def _heat(found: Map) -> HeatMap:
         ],
         [(header, _better(about)) for header, about in columns.iterrows()],
         [
-            (name, bool(about["viable"]), [cells.get((name, header)) for header in columns.index])
+            (
+                name,
+                "" if about["quality"] == VIABLE else about["quality"],
+                [cells.get((name, header)) for header in columns.index],
+            )
             for name, about in rows.iterrows()
         ],
         list(found.cells.loc[found.cells["grid"], "method"].unique()),
@@ -213,15 +250,23 @@ def _heat(found: Map) -> HeatMap:
 
 def _heat_cell(row) -> HeatCell:
     interval = "" if np.isnan(row.low) else f" [{row.low:.3f}, {row.high:.3f}]"
-    of = "" if pd.isna(row.n) else f" ({row.n} {row.unit})"
-    compared = f"untouched {row.untouched:.3f}, neutral {row.neutral:g}"
-    text = f"{row.name}, {row.header}: {row.value:.3f}{interval}{of}; {compared}"
-    if np.isnan(row.left):
-        return HeatCell(f"{row.value:.3f}", 0, "plain", f"{abs(row.value - row.neutral):.6g}", text)
-    text += f"; {row.left:.0%} of the distance left"
-    kind = "nearer" if row.left < 1 else "farther" if row.left > 1 else "plain"
-    size = round(100 * np.sqrt(min(row.left, SHOWN) / SHOWN))
-    return HeatCell(f"{row.value:.3f}", size, kind, f"{row.left:.6g}", text)
+    said = [f"{row.name}, {row.header}: {row.value:.3f}{interval}" + (f" ({_counted(row)})" if _counted(row) else "")]
+    said += [row.beside] if row.beside else []
+    said += [row.caution if row.group == COST else f"{NO_CLAIM}: {row.caution}"] if row.caution else []
+    said += [f"untouched {row.untouched:.3f}, neutral {row.neutral:g}"]
+    if np.isnan(row.left) or row.name == UNTOUCHED:
+        size = 0 if np.isnan(row.left) else _size(row.left)
+        return HeatCell(printed(row.value), size, "plain", f"{row.distance:.6g}", "; ".join(said))
+    kind = compared(row)
+    over = f" by the interval over {row.change_interval}" if kind != UNCOMPARED else ""
+    share = f"{row.left:.0%} of the distance left, " if np.isfinite(row.left) else ""
+    said += [f"{share}{kind}{over}"]
+    shown = kind if kind in (NEARER, FARTHER) else "plain"
+    return HeatCell(printed(row.value), _size(row.left), shown, f"{row.distance:.6g}", "; ".join(said))
+
+
+def _size(left: float) -> int:
+    return round(100 * np.sqrt(min(left, SHOWN) / SHOWN))
 
 
 def _better(about: pd.Series) -> str:
@@ -292,46 +337,31 @@ def _not_run(plan: pd.DataFrame) -> list[tuple[str, int, str]]:
     ]
 
 
-def _summary(found: Sequence[Map], untouched: Mapping[str, Sequence[Measured]], not_run: Sequence) -> list[str]:
-    """At most eight lines for the terminal: what differs from neutral, and the viable row with the least bias."""
+def _counts(measured: Sequence[Measured]) -> list[str]:
+    """The measures that differ from neutral; of one on several datasets on how many it does: "SEAT (4 of 6)"."""
+    of = Counter(one.label for one in measured)
+    differing = Counter(one.label for one in measured if one.verdict == DIFFERS)
+    return [label if of[label] == 1 else f"{label} ({n} of {of[label]})" for label, n in differing.items()]
+
+
+def _summary(untouched: Mapping[str, Sequence[Measured]], conclusions: Sequence[str], not_run: Sequence) -> list[str]:
+    """At most eight lines for the terminal: what differs from neutral, and what can be said of methods."""
     lines = []
     for name, measured in untouched.items():
         biased = [one for one in measured if one.group != GROUPS[COST]]
-        differing = [one.label for one in biased if one.verdict == DIFFERS]
-        known = sum(bool(one.interval) for one in biased)
-        said = ", ".join(dict.fromkeys(differing)) or "none"
-        lines.append(f"{name}: {len(biased)} measures of bias, {known} with an interval; differ from neutral: {said}")
-    lines += [line for each in found if each.own for line in _best(each)]
+        differing = _counts(biased)
+        known = [one.over for one in biased if one.interval]
+        over = f" over {' or '.join(dict.fromkeys(known))}" if known else ""
+        more = " (of one model: another seed may differ by more)" if ITEMS in known else ""
+        said = (
+            f"differ from neutral: {', '.join(differing)}"
+            if differing
+            else "none of them is shown to differ from neutral"
+        )
+        lines.append(f"{name}: {len(biased)} measures of bias, {len(known)} with an interval{over}{more}; {said}")
+    lines += filter(None, conclusions)
     cells = sum(n for _, n, _ in not_run)
     return [
         *lines[:7],
         f"not run: {cells} cells, for {len(not_run)} reason(s)" if not_run else "all that was asked for was run",
-    ]
-
-
-def _best(found: Map) -> list[str]:
-    """The viable method with the least bias, of those with most measures, and what its controls leave. Random
-    directions are no method, whatever they leave, nor is an encoder that was never trained. Medians over measures: a
-    small change is many times the distance of an untouched model that is nearly neutral."""
-    bias = found.cells[(found.cells["group"] != COST) & found.cells["left"].notna()]
-    rows = bias[~bias["name"].eq(UNTOUCHED) & ~bias["strategy"].eq(RANDOM)].drop_duplicates("name")
-    table = bias.pivot_table(index="name", columns="header", values="left")
-    methods = table.loc[rows.loc[rows["viable"] & rows["method"].map(control_of).isna(), "name"]]
-    if methods.empty:
-        return []
-    measures = methods.notna().sum(axis=1)
-    left = methods[measures == measures.max()].median(axis=1)
-    if left.min() >= 1:
-        return [f"{found.title}: none of the {len(left)} viable leaves less bias than there was untouched"]
-    best = left.idxmin()
-    controls = [
-        name
-        for name, method in rows[["name", "method"]].itertuples(index=False)
-        if (of := control_of(method)) and name.replace(method, of) == best
-    ]
-    at_random = table.loc[controls, methods.loc[best].notna()].dropna().median(axis=1)
-    beside = f"; random directions in its place leave {at_random.mean():.0%}" if len(at_random) else ""
-    return [
-        f"{found.title}: least bias of the {len(left)} viable: {best} "
-        f"({left.min():.0%} of the untouched distance left, median of {measures.max()} measures{beside})"
     ]

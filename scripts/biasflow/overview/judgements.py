@@ -4,35 +4,50 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from biasflow.results.comparison import distance
 from biasflow.results.viability import viable
 
 DIFFERS, SAME, UNKNOWN = "differs from neutral", "does not differ from neutral", "no interval"
+BETTER = "better than neutral"
+NO_CLAIM = "no claim"
+NEARER, AS_BEFORE, FARTHER, UNCOMPARED = "nearer", "as before", "farther", "no interval of the difference"
 COST = "cost"
+VIABLE, NOT_VIABLE, UNMEASURED = "viable", "not viable", "cost not measured"
 
 
-def left(value: ArrayLike, untouched: ArrayLike, neutral: ArrayLike) -> np.ndarray:
-    """|value - neutral| / |untouched - neutral|, [...]: 0 at neutral, 1 as the untouched model, above 1 farther away.
+def left(distance: ArrayLike, untouched: ArrayLike) -> np.ndarray:
+    """The share of the untouched model's distance from neutral that is left, [...]: 0 at neutral, above 1 farther away.
 
-    NaN where the untouched model is at neutral already, or a value is missing."""
-    value, untouched, neutral = np.broadcast_arrays(*(np.asarray(each, float) for each in (value, untouched, neutral)))
-    whole = np.abs(untouched - neutral)
-    return np.divide(np.abs(value - neutral), whole, out=np.full(np.shape(whole), np.nan), where=whole > 0)
-
-
-def distances(
-    value: ArrayLike, low: ArrayLike, high: ArrayLike, neutral: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """|value - neutral|, and the least and largest of it within the interval [low, high]; NaN without one. All [n]."""
-    away = np.abs(np.column_stack([value, low, high]).astype(float) - neutral)
-    inside = (np.asarray(low) <= neutral) & (neutral <= np.asarray(high))
-    return away[:, 0], np.where(inside, 0, away[:, 1:].min(axis=1)), away[:, 1:].max(axis=1)
+    Infinite where only the untouched model is at neutral, 1 where both are; NaN where one is missing."""
+    distance, untouched = np.broadcast_arrays(np.asarray(distance, float), np.asarray(untouched, float))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where((distance == 0) & (untouched == 0), 1.0, distance / untouched)
 
 
-def verdict(low: float, high: float, neutral: float) -> str:
-    """Whether the interval [low, high] holds the neutral value; UNKNOWN without an interval."""
+def verdict(low: float, high: float, neutral: float, better: str) -> str:
+    """Whether all of the interval [low, high] is on the biased side of the neutral value; UNKNOWN without an interval.
+
+    Where less (or more) is better, an interval beyond neutral on the good side shows no bias."""
     if np.isnan(low) or np.isnan(high):
         return UNKNOWN
-    return SAME if low <= neutral <= high else DIFFERS
+    if low <= neutral <= high:
+        return SAME
+    return DIFFERS if distance((low, high), neutral, better).min() > 0 else BETTER
+
+
+def compared(cell) -> str:
+    """Whether a cell of the matrix is nearer to neutral than the untouched model, as before, or farther: by the
+    interval of the change of the distance, if the two numbers differ as they are printed."""
+    low, high = cell.change_low, cell.change_high
+    if np.isnan(low) or np.isnan(high):
+        return UNCOMPARED
+    if printed(cell.value) == printed(cell.untouched):
+        return AS_BEFORE
+    return NEARER if high < 0 else FARTHER if low > 0 else AS_BEFORE
+
+
+def printed(value: float) -> str:
+    return f"{value:.3f}"
 
 
 def keeps(values: pd.Series, untouched: float, better: str, threshold: float = 0.05) -> pd.Series:

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.sample import limit_of
-from biasflow.overview.judgements import COST, keeps, left
+from biasflow.overview.judgements import COST, NOT_VIABLE, UNMEASURED, VIABLE, keeps, left
+from biasflow.plan.blocks import RANDOM
 from biasflow.registry import WITH
 from biasflow.results.first_table import SETTINGS
 from biasflow.results.matrix import OWN, PLAIN
 from biasflow.results.scores import NA, NONE
 
-UNTOUCHED = "none (untouched)"
+UNTOUCHED, UNTRAINED = "none (untouched)", "untrained"  # "random" is the control alone
 ROW = ["strategy", "method", "setting"]
 COLUMN = ["measure", "dataset"]
 GROUPS = {COST: "Cost", "inside": "Bias inside", "outside": "Bias outside"}  # what a method costs is in view first
@@ -24,7 +25,8 @@ GROUPS = {COST: "Cost", "inside": "Bias inside", "outside": "Bias outside"}  # w
 @dataclass(frozen=True)
 class Map:
     """Cells of one encoder, task and head. cells: rows of the matrix that have a value, with the columns name (of the
-    row), header (of the measure), left (judgements.left), viable, grid (one of many settings of a method)."""
+    row), header (of the measure), left (judgements.left), quality (of the row: VIABLE, NOT_VIABLE or UNMEASURED), grid
+    (one of many settings of a method)."""
 
     encoder: str
     task: str
@@ -49,8 +51,8 @@ class Map:
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """Its rows: name, viable, grid; the untouched model first."""
-        return self.cells.drop_duplicates("name").set_index("name")[["viable", "grid"]]
+        """Its rows: name, quality, grid; the untouched model first."""
+        return self.cells.drop_duplicates("name").set_index("name")[["quality", "grid"]]
 
     def table(self, column: str) -> pd.DataFrame:
         """A column of the cells by name and header."""
@@ -69,13 +71,15 @@ def maps(matrix: pd.DataFrame) -> Iterator[Map]:
 
 
 def name_of(strategy: str, method: str, setting: str) -> str:
-    """A row's name: "none (untouched)", "leace", "densray-each layer[0]", "scrubbing + leace", "hard, in training"."""
+    """A row's name: "none (untouched)", "leace", "densray-each layer[0]", "scrubbing + leace", "hard, in training"; an
+    encoder with random weights is "untrained"."""
     if strategy == f"{WITH}{method}":
         return f"{method}, in training"
     done = f"{method} {setting}".removesuffix(f" {NA}")
     if strategy in PLAIN:
         return UNTOUCHED if method == NONE else done
-    return strategy if method == NONE else f"{strategy} + {done}"
+    trained = UNTRAINED if strategy == RANDOM else strategy
+    return trained if method == NONE else f"{trained} + {done}"
 
 
 def _judged(cells: pd.DataFrame) -> pd.DataFrame:
@@ -84,8 +88,8 @@ def _judged(cells: pd.DataFrame) -> pd.DataFrame:
         header=_headers(cells),
         grid=cells.groupby("method")["setting"].transform("nunique") > SETTINGS,
     )
-    cells["left"] = left(cells["value"], cells["untouched"], cells["neutral"])
-    cells["viable"] = cells["name"].map(_viable(cells))
+    cells["left"] = left(cells["distance"], cells["distance_untouched"])
+    cells["quality"] = cells["name"].map(_quality(cells))
     return cells.iloc[np.argsort(cells["name"] != UNTOUCHED, kind="stable")]
 
 
@@ -98,12 +102,13 @@ def _headers(cells: pd.DataFrame) -> list[str]:
     ]
 
 
-def _viable(cells: pd.DataFrame) -> pd.Series:
-    """By name: whether a cost was compared with that of the untouched model, and none is more than 5 % worse."""
+def _quality(cells: pd.DataFrame) -> pd.Series:
+    """By name: VIABLE if a cost was compared with that of the untouched model, and none is more than 5 % worse;
+    NOT_VIABLE if one is; UNMEASURED if none was compared. The untouched model is as it is: VIABLE."""
     costs = cells[(cells["group"] == COST) & cells["untouched"].notna()]
     names = pd.Index(cells["name"].unique())
-    kept = pd.Series(names.isin(costs["name"]), index=names)
+    found = pd.Series(np.where(names.isin(costs["name"]) | (names == UNTOUCHED), VIABLE, UNMEASURED), index=names)
     for (_, untouched, better), block in costs.groupby(["header", "untouched", "better"], sort=False):
-        own = keeps(block["value"], untouched, better)
-        kept &= own.groupby(block["name"]).all().reindex(kept.index, fill_value=True)
-    return kept
+        kept = keeps(block["value"], untouched, better).groupby(block["name"]).all()
+        found[kept.index[~kept]] = NOT_VIABLE
+    return found

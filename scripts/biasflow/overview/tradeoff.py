@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from biasflow.overview.judgements import COST, distances, pareto
+from biasflow.overview.judgements import COST, pareto
 from biasflow.overview.labels import Box, Label, labels
 from biasflow.overview.maps import UNTOUCHED, Map
+from biasflow.results.comparison import distances
 
 WIDTH, HEIGHT = 720, 400  # of the drawing, and the room that its axes take
 LEFT, RIGHT, TOP, BOTTOM = 62, 16, 14, 46
@@ -117,7 +118,7 @@ def _on_all_seeds(cells: pd.DataFrame) -> pd.DataFrame:
 
 def _plot(both: pd.DataFrame, bias, cost) -> Plot:
     own = (both[f"{column}_bias"] for column in ("value", "low", "high"))
-    distance, low, high = distances(*own, bias.neutral)
+    distance, low, high = distances(*own, bias.neutral, bias.better)
     x = both["value_cost"].to_numpy()
     on_front = pareto(np.column_stack([distance, -x if cost.better == "high" else x]))
     across = Axis.over(both[["value_cost", "low_cost", "high_cost"]].to_numpy(), LEFT, WIDTH - RIGHT)

@@ -8,18 +8,20 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import limit_of
-from biasflow.registry import METRICS, WITH, Measure
+from biasflow.registry import COST, METRICS, WITH, Measure
+from biasflow.results.beside import beside, cautions, in_words, why
+from biasflow.results.comparison import DRAWN, DRAWS, ITEMS, SEEDS, Change, change
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import t_interval
 from biasflow.results.tables import arranged
 
 ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
-VALUES = ["value", "n", "unit", "low", "high", "interval", "untouched"]
-COLUMNS = [*ROW, "label", "group", *VALUES, "neutral", "better", "in_training", "reason", "note"]
+VALUES = ["value", "n", "unit", "items", "low", "high", "interval", "untouched"]
+CHANGE = ["distance", "distance_untouched", "change_low", "change_high", "change_interval"]  # results.comparison.Change
+ABOUT = ["neutral", "better", "in_training", "beside", "caution", "reason", "note"]
+COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, *ABOUT]
 PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
 OWN = (NA, "own")  # the heads of a model as it was trained, if it has any
-SEEDS, ITEMS, DRAWS = "seeds", "items", "draws"
-DRAWN = ["split_seed", "readout_seed", "head_seed"]
 UNDEFINED = "measured, but not defined for what was found"
 _NOTED = ["encoder", "task", "strategy", "method", "measure", "dataset"]
 _COMPARED = ["encoder", "task", "dataset", "head"]  # what a cell shares with that of its untouched model
@@ -29,13 +31,17 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """One row per cell: COLUMNS.
 
     value: mean over seeds of fine-tuning, splits, readouts and heads. n and unit: for how many seeds of the model it is
-    defined, where there are several, otherwise how many items. low, high, and what that interval is over: three or more
-    seeds (Student's t, of their mean); otherwise items (the mean of the ends of the scores: as wide as theirs, since
-    seeds are measured on the same items); of scores without such, three or more draws of a readout. untouched: the
-    value of the untouched model over the same seeds (one without a seed stands beside all); NaN where it lacks one of
-    them. neutral: the value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training:
-    "yes" where the method was active in the training. reason: why a cell that was asked for has no value;
-    note: the plan's, what a value does not say by itself.
+    defined, where there are several, otherwise how many items; items: how many in either case. low, high, and what that
+    interval is over: three or more seeds (Student's t, of their mean); otherwise items (the mean of the ends of the
+    scores: as wide as theirs, since seeds are measured on the same items); of scores without such, three or more draws
+    of a readout. untouched: the value of the untouched model over the same seeds (one without a seed stands beside
+    all); NaN where it lacks one of them. distance, distance_untouched: of both from neutral; change_low, change_high:
+    the interval of their difference, and change_interval what it is over (results.comparison.change). neutral: the
+    value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training: "yes" where the
+    method was active in the training. beside: scores without which the value cannot be read; caution: what they say
+    against it. A measure of bias then claims nothing: there is no interval of the change, and none where there is a
+    caution against the untouched model. reason: why a cell that was asked for has no value; note:
+    the plan's, what a value does not say by itself.
 
     Rows are in the order of the plan, measures in that of the registry."""
     rows = pd.concat([_measured(scores), _holes(plan)], ignore_index=True)
@@ -44,7 +50,8 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     rows = rows.reindex(columns=COLUMNS)
     known = {column: plan[column] for column in ROW if column in plan} | {"measure": [name for _, name in measures()]}
     rows = arranged(rows, **{column: [*known.get(column, ()), *sorted(rows[column])] for column in ROW})
-    return rows.astype({"n": "Int64"} | dict.fromkeys(["value", "low", "high", "untouched", "neutral"], float))
+    numbers = ["value", "low", "high", "untouched", *CHANGE[:-1], "neutral"]
+    return rows.astype({"n": "Int64", "items": "Int64"} | dict.fromkeys(numbers, float))
 
 
 def measures() -> dict[tuple[str, str], Measure]:
@@ -55,11 +62,13 @@ def measures() -> dict[tuple[str, str], Measure]:
 def by_rows() -> dict[tuple[str, str, str], Measure]:
     """Metric, part and variant of the scores that are a cell -> their measure. Scores do not say of which family they
     are, and a column of the matrix is a metric's name: BiasflowError where two families have measures of one name that
-    differ in more than part and variant."""
+    differ in more than part, variant, and what stands beside them."""
     found: dict[tuple[str, str, str], Measure] = {}
     known: dict[str, Measure] = {}
     for (family, name), measure in measures().items():
-        if known.setdefault(name, measure) != replace(measure, part=known[name].part, variant=known[name].variant):
+        if known.setdefault(name, measure) != replace(
+            measure, **{key: getattr(known[name], key) for key in ("part", "variant", "beside")}
+        ):
             raise BiasflowError(
                 f"registry: the measure {name!r} of the metric {family!r} differs from another metric's; rename one"
             )
@@ -69,7 +78,8 @@ def by_rows() -> dict[tuple[str, str, str], Measure]:
 
 def criticisms(measured: Collection[str]) -> list[str]:
     """What is known against the metrics of these measures, a sentence each, in the order of the registry."""
-    return [f"{entry.criticism}." for entry in METRICS.values() if entry.criticism and {*measured} & {*entry.measures}]
+    said = [entry.criticism for entry in METRICS.values() if {*measured} & {*entry.measures}]
+    return [f"{criticism}." for criticism in dict.fromkeys(filter(None, said))]
 
 
 def limited(datasets: Iterable[str]) -> list[str]:
@@ -87,15 +97,34 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
     found = []
     for (name, part, variant), measure in by_rows().items():
         own = scores[(scores["metric"] == name) & (scores["part"] == part) & (scores["variant"] == variant)]
+        with_it = beside(own, scores, measure)
+        doubts = cautions(with_it, measure)
         plain = own[own["strategy"].isin(PLAIN) & (own["method"] == NONE)]
         untouched = dict(list(plain.groupby(_COMPARED)))
         for keys, block in own.assign(measure=name).groupby(ROW):
             row = dict(zip(ROW, keys, strict=True))
-            row["untouched"] = _over_seeds(untouched.get(tuple(row[key] for key in _COMPARED)), block)
+            before = untouched.get(tuple(row[key] for key in _COMPARED))
+            row["untouched"] = _over_seeds(before, block)
+            row |= dict(zip(CHANGE, change(block, before, measure.neutral, measure.better), strict=True))
+            row["beside"] = in_words(with_it.loc[block.index])
+            row["caution"] = why(doubts.loc[block.index], measure, block["seed"])
+            doubtful = row["caution"] or (before is not None and doubts.loc[before.index].any(axis=None))
+            if doubtful and measure.group != COST:
+                row |= dict(zip(CHANGE[2:], Change()[2:], strict=True))
             active = "yes" if row["strategy"] == f"{WITH}{row['method']}" else "no"
             reason = "" if block["value"].notna().any() else UNDEFINED
             found.append(row | _summary(block) | _about(measure) | {"in_training": active, "reason": reason})
     return pd.DataFrame(found, columns=COLUMNS)
+
+
+def claimable(scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores without those of bias that claim nothing, for what stands beside them (registry.Beside)."""
+    doubtful: list[int] = []
+    for (name, part, variant), measure in by_rows().items():
+        if measure.beside and measure.group != COST:
+            own = scores[(scores["metric"] == name) & (scores["part"] == part) & (scores["variant"] == variant)]
+            doubtful.extend(own.index[cautions(beside(own, scores, measure), measure).any(axis=1)])
+    return scores.drop(index=doubtful)
 
 
 def _over_seeds(untouched: pd.DataFrame | None, block: pd.DataFrame) -> float:
@@ -122,8 +151,9 @@ def _summary(block: pd.DataFrame) -> dict[str, object]:
     found = ((low, high, name) for name, ends in intervals.items() for low, high in [ends()] if not np.isnan(low))
     about = dict(zip(("low", "high", "interval"), next(found, (np.nan, np.nan, NA)), strict=True))
     if several:  # also where the value of only one of them is defined
-        return {"value": seeds.mean(), "n": len(seeds), "unit": SEEDS, **about}
-    return {"value": block["value"].mean(), "n": block["n"].max(), "unit": ITEMS, **about}
+        return {"value": seeds.mean(), "n": len(seeds), "unit": SEEDS, "items": block["n"].max(), **about}
+    n = block["n"].max()
+    return {"value": block["value"].mean(), "n": n, "unit": ITEMS, "items": n, **about}
 
 
 def _about(measure: Measure) -> dict[str, object]:
@@ -149,7 +179,7 @@ def _holes(plan: pd.DataFrame) -> pd.DataFrame:
     in_training = (absent["strategy"] == WITH + absent["method"]) & (absent["method"] != NONE)
     absent = absent.assign(setting=NA, head=NA, in_training=in_training.map({True: "yes", False: "no"}))
     found = [
-        {**row, "measure": name, **_about(measure)}
+        {**row, "measure": name, **_about(measure), "beside": "", "caution": ""}
         for row in absent.to_dict("records")
         for name, measure in METRICS[row["metric"]].measures.items()
     ]

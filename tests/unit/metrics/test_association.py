@@ -244,6 +244,7 @@ def test_scores_are_the_tests_of_each_method(tmp_path, kind, pooling, ddof, ties
         rows = found[(found["method"] == method) & (found["setting"] == setting)]
         assert rows.set_index("metric")["value"].to_dict() == {
             f"{kind}_effect_size": expected.effect_size,
+            f"{kind}_spread": expected.spread,
             f"{kind}_p_value": expected.p_value,
             f"{kind}_partitions": 70,
             f"{kind}_exact": 1,

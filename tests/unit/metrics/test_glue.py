@@ -93,16 +93,19 @@ def test_every_head_and_method_of_a_readout_is_scored(tmp_path):
     own = np.array([gold, [1, 1, 0, 1, 0, 0]], dtype=np.uint8)
     found = scored(tmp_path, {"own": own, "retrained": own[::-1]}, gold=gold, name="mrpc")
     table = found.pivot(index=["head", "method"], columns="metric", values="value")
-    assert (table.loc[[("own", "none"), ("retrained", "leace")]] == 1).all(axis=None)
+    shares = table.pop("largest_label_share")
+    assert (shares == 0.5).all() and (table.loc[[("own", "none"), ("retrained", "leace")]] == 1).all(axis=None)
     assert np.allclose(table.loc[("own", "leace"), ["accuracy", "f1", "glue_score"]], 2 / 3)
     assert (found["n"] == 6).all() and (found["setting"] == "-").all()
 
 
-def test_a_task_that_is_not_of_glue_has_its_accuracy_alone(tmp_path):
+def test_a_task_that_is_not_of_glue_has_its_accuracy(tmp_path):
     found = scored(tmp_path, {"own": np.array([[0, 1, 2, 1], [0, 0, 0, 0]], dtype=np.uint8)}, gold=[0, 1, 2, 0])
     assert found[["method", "metric", "value"]].to_numpy().tolist() == [
         ["none", "accuracy", 0.75],
+        ["none", "largest_label_share", 0.5],
         ["leace", "accuracy", 0.5],
+        ["leace", "largest_label_share", 1.0],
     ]
 
 
@@ -110,6 +113,7 @@ def test_a_constant_rating_is_kept_and_says_that_it_correlates_with_nothing(tmp_
     own = np.array([[1.0, 2, 3], [2, 2, 2]], dtype=np.float32)
     found = scored(tmp_path, {"own": own}, gold=[0.5, 2.5, 5], name="stsb").set_index(["method", "metric"])["value"]
     assert found["none", "spearman"] == 1 and pd.isna(found["leace", "glue_score"])
+    assert ("none", "largest_label_share") not in found  # numbers are no labels
 
 
 def test_predictions_without_gold_labels_are_refused(tmp_path):

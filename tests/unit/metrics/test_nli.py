@@ -200,6 +200,7 @@ EXPECTED = {
     ("nli_parity", "-", "templates"): (1, 0.75),
     ("nli_fairness", "-", "majority"): (1, 0),
     ("nli_fairness", "-", "templates"): (1, 0),
+    ("largest_label_share", "-", "-"): (1, 0.875),
     ("nli_share", "entailment", "-"): (0, 0.875),
     ("nli_share", "neutral", "-"): (1, 0),
     ("nli_share", "contradiction", "-"): (0, 0.125),

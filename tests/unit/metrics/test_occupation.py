@@ -20,6 +20,7 @@ BY_SOURCE = {"train": TRAIN, "test": TRAIN**2, "labour": LABOUR}
 
 ROWS = {
     *(("accuracy", "-", "-"), ("independence", "-", "-"), ("test_size", "-", "-")),
+    ("largest_label_share", "-", "-"),
     *((f"{rate}_gap_sum", "-", "-") for rate in ("tpr", "fpr", "precision")),
     *((f"{rate}_gap_pearson", "-", source) for rate in ("tpr", "fpr", "precision") for source in SHARES),
     *(("separation", "-", aggregate) for aggregate in ("absdiff", "sum")),

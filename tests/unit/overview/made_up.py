@@ -19,7 +19,8 @@ def scores(encoder="bert", **more):
     rows = []
     for method, (strength, perplexity) in (VALUES | more).items():
         rows += [
-            {"method": method, "metric": "strength", "part": "top=10%", "value": strength, "n": 40},
+            {"method": method, "metric": "strength", "part": "top=10%", "value": strength, "n": 40}
+            | {"low": strength - 0.2, "high": strength + 0.2},
             {
                 "method": method,
                 "metric": "distance",

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from biasflow.overview.contents import contents
+from biasflow.overview.judgements import NOT_VIABLE, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, maps, name_of
 from biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
 from biasflow.registry import METRICS
@@ -45,20 +46,30 @@ def test_what_is_left_and_viable(found):
     assert left.loc[UNTOUCHED, "Strength"] == 1 and left.loc["alpha", "Strength"] == 0.25
     assert left.loc["beta", "Strength"] == 1.5
     # alpha doubles the perplexity; zeta's is 4 % higher
-    assert found[0].rows["viable"].to_dict() == {
-        UNTOUCHED: True,
-        "zeta": True,
-        "alpha": False,
-        "beta": True,
-        "gamma": True,
+    assert found[0].rows["quality"].to_dict() == {
+        UNTOUCHED: VIABLE,
+        "zeta": VIABLE,
+        "alpha": NOT_VIABLE,
+        "beta": VIABLE,
+        "gamma": VIABLE,
     }
 
 
-def test_a_row_without_any_cost_is_not_called_viable():
+def test_a_row_without_any_cost_is_neither_viable_nor_not():
     scored = made_up.scores()
     scored = scored[~((scored["metric"] == "perplexity") & (scored["method"] == "gamma"))]
     (only,) = maps(matrix(scored, made_up.plan(scored)))
-    assert not only.rows.loc["gamma", "viable"] and only.rows.loc["zeta", "viable"]
+    assert only.rows.loc["gamma", "quality"] == UNMEASURED and only.rows.loc["zeta", "quality"] == VIABLE
+
+
+def test_an_encoder_of_which_no_cost_was_measured_has_all_of_its_rows():
+    """One without heads: nothing is "not viable", least of all the untouched model."""
+    scored = made_up.scores()
+    scored = scored[scored["metric"] != "perplexity"]
+    found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
+    said = {name: quality for name, quality, _ in found.sections[0].heat.rows}
+    assert said.pop(UNTOUCHED) == "" and set(said.values()) == {UNMEASURED} and len(said) == 4
+    assert any("no cost was measured, so that no method is named best" in line for line in found.summary)
 
 
 def test_columns_stand_by_group(found):
@@ -100,12 +111,12 @@ def test_a_method_of_one_seed_is_judged_by_the_untouched_model_of_that_seed():
     scored = pd.concat([scored, scored[scored["seed"] == "1"].assign(method="alpha")])
     scored.loc[scored["seed"] == "0", "value"] -= 0.3
     (only,) = maps(matrix(scored, made_up.plan(scored)))
-    assert (only.table("left").loc["alpha"] == 1).all() and only.rows.loc["alpha", "viable"]
+    assert (only.table("left").loc["alpha"] == 1).all() and only.rows.loc["alpha", "quality"] == VIABLE
     assert not list(plots(only))  # nor does it cost anything
     scored.loc[scored["method"] == "alpha", "value"] -= 0.1
     (only,) = maps(matrix(scored, made_up.plan(scored)))
     (plot,) = plots(only)
-    assert plot.moved == ("alpha",) and not only.rows.loc["alpha", "viable"]
+    assert plot.moved == ("alpha",) and only.rows.loc["alpha", "quality"] == NOT_VIABLE
     points = {point.name: point for point in plot.points}
     assert points["alpha"].x < points[UNTOUCHED].x  # a lower accuracy, though above the mean over seeds
 
@@ -114,7 +125,7 @@ def test_what_was_measured_on_seeds_of_its_own_is_compared_with_nothing():
     scored = made_up.fine_tuned().query("head == 'own' and strategy == 'plain'")
     scored = scored[(scored["method"] == "none") != (scored["seed"] == "2")]  # alpha on seed 2 alone
     (only,) = maps(matrix(scored, made_up.plan(scored)))
-    assert only.table("left").loc["alpha"].isna().all() and not only.rows.loc["alpha", "viable"]
+    assert only.table("left").loc["alpha"].isna().all() and only.rows.loc["alpha", "quality"] == UNMEASURED
     assert not list(plots(only))
 
 
@@ -123,7 +134,7 @@ def test_untouched_measures_and_verdicts(whole):
     distance = by_label["Distance", "as pre-trained, data"]
     assert distance.value == "0.200" and distance.verdict == "differs from neutral" and "low" in distance.places
     strength = by_label["Strength", "as pre-trained, data"]
-    assert strength.verdict == "no interval" and strength.n == "40 items"
+    assert strength.verdict == "differs from neutral" and strength.n == "40 items" and strength.over == "items"
     assert by_label["perplexity", "as pre-trained, data"].verdict == "cost"
     seeds = by_label["TPR gap (P)", "fine-tuned on bios, bios-raw"]
     assert seeds.n == "3 seeds" and seeds.value == "0.810" and seeds.verdict == "differs from neutral"
@@ -155,48 +166,109 @@ def test_gender_by_layer_and_head(whole):
 def test_what_was_not_run_stands_once_and_the_summary_is_short(whole):
     assert whole.not_run == [("metrics.seat: no <data> & such", 1, "seat")]
     assert len(whole.summary) <= 8 and "not run: 1 cells" in whole.summary[-1]
-    assert any("zeta" in line for line in whole.summary)  # the viable one with the least bias; alpha is not viable
 
 
-def least(**values):
-    """What the summary says of the methods of a made-up encoder, beside those of every run: (strength, perplexity)."""
-    scored = made_up.scores(**values)
-    summary = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
-    return next(line for line in summary if line.startswith("bert, as pre-trained: "))
+def summary_of(scored, families=None):
+    planned = made_up.plan(scored)
+    return contents(matrix(scored, planned), planned, scored, families or {}).summary
 
 
-def test_random_directions_are_no_method_whatever_they_leave():
-    controls = {"zeta-random0": (1.6, 10.0), "zeta-random1": (1.8, 10.0), "gamma-random0": (0.1, 10.0)}
-    said = least(**controls, random=(0.2, 10.0))
-    assert "least bias of the 3 viable: zeta (50% " in said and said.endswith("in its place leave 85%)")
-    assert "random" not in least()
-    assert "least bias of the 4 viable: zeta-pretrained (25% " in least(**{"zeta-pretrained": (0.5, 10.0)})
+def seeds(encoders=4, **values):
+    """The summary of encoders that differ in their seed, a little in all scores: of methods beside those of every run,
+    (strength, perplexity)."""
+    scored = concatenate(made_up.scores(encoder=f"e{number}", **values) for number in range(encoders))
+    up = (
+        scored["encoder"].str[1:].astype(int)
+        / 100
+        * ((scored["method"] != "none") & (scored["metric"] != "perplexity"))
+    )
+    scored["value"] = scored["value"] * (1 + up)
+    found = summary_of(scored, dict.fromkeys(scored["encoder"], "e0"))
+    return next(line for line in found if line.startswith("e0, as pre-trained: "))
+
+
+def test_after_one_seed_no_method_is_named(whole):
+    (line,) = [line for line in whole.summary if line.startswith("bert, as pre-trained: ")]
+    assert "no method is named best; that takes 3 or more encoders that differ in their seed, and there is 1" in line
+    # alpha is not viable; Distance, of which every interval is [0.01, 0.4], tells nothing apart
+    assert line.endswith(": beta 0 and 1, gamma 1 and 0, zeta 1 and 0")
+
+
+def test_three_seeds_name_a_winner_with_an_interval():
+    said = seeds()
+    assert ": zeta removes 4" in said and "over 4 encoders that differ in their seed, corrected" in said
+    assert "more than every other one" in said and "alpha" not in said
+
+
+def test_random_directions_are_no_method_whatever_they_remove():
+    said = seeds(**{"zeta-random0": (1.6, 10.0), "zeta-random1": (1.8, 10.0), "gamma-random0": (0.1, 10.0)})
+    assert ": zeta removes 4" in said and said.endswith("random directions in its place remove 14%")
 
 
 def test_controls_alone_are_no_best_method():
     scored = made_up.scores(**{"zeta-random0": (0.1, 10.0)})
     scored = scored[scored["method"].isin(["none", "zeta-random0"])]
-    summary = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
-    assert not any(line.startswith("bert, as pre-trained: ") for line in summary)
+    assert not any(line.startswith("bert, as pre-trained: ") for line in summary_of(scored))
 
 
-def test_methods_are_compared_on_as_many_measures():
-    """Of OCCTMP alone omega leaves least; it says nothing of what the others were measured by."""
-    scored = made_up.scores(omega=(0.0, 10.0))
-    scored = scored[~((scored["method"] == "omega") & scored["metric"].isin(["strength", "distance"]))]
-    occtmp = [{"method": m, "metric": "occtmp_diff", "value": v} for m, v in (("none", 1.0), ("omega", 0.1))]
-    scored = concatenate([scored, tidy(pd.DataFrame(occtmp), encoder="bert", dataset="data")])
-    summary = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
-    assert any("of the 3 viable: zeta (50% " in line and "median of 2 measures)" in line for line in summary)
+def test_a_map_without_a_control_says_so_and_one_with_says_how_little_it_changes(whole):
+    assert "No random control" in whole.sections[0].notes[0]
+    moved = [
+        {"method": method, "metric": "vector_change", "value": value}
+        for method, value in (("none", 0.0), ("zeta", 0.31), ("zeta-random0", 0.004))
+    ]
+    scored = made_up.scores(**{"zeta-random0": (1.9, 10.0)})
+    scored = concatenate([scored, tidy(pd.DataFrame(moved), encoder="bert", dataset="text")])
+    (note,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).sections[0].notes
+    assert note.endswith("is moved, in lengths of itself, by zeta 0.31 (controls: zeta-random0 0.004).")
 
 
-def test_one_measure_that_was_neutral_already_does_not_decide():
-    """OCCTMP of 0.001 becomes 0.1 under zeta: a hundred times as far, and next to nothing."""
-    values = (("none", 0.001), ("zeta", 0.1), ("gamma", 0.001), ("beta", 0.001))
-    occtmp = [{"method": method, "metric": "occtmp_diff", "value": value} for method, value in values]
-    scored = concatenate([made_up.scores(), tidy(pd.DataFrame(occtmp), encoder="bert", dataset="data")])
-    summary = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
-    assert any("of the 3 viable: zeta (50% " in line and "median of 3 measures)" in line for line in summary)
+def nli(fairness, parity, accuracy, label, method="none"):
+    rows = {"nli_fairness": fairness, "nli_parity": parity, "nli_accuracy": accuracy, "largest_label_share": label}
+    return [
+        {"method": method, "metric": metric, "value": value, "low": value, "high": value, "n": 900}
+        | {"variant": "majority" if metric in ("nli_fairness", "nli_parity") else "-"}
+        for metric, value in rows.items()
+    ]
+
+
+def test_a_model_that_always_says_the_same_claims_no_bias():
+    """NLI Fairness of 0.001 with parity 1.000: all pairs are entailments."""
+    rows = nli(0.001, 1.0, 0.001, 0.999) + nli(0.6, 0.8, 0.75, 0.75, method="zeta")
+    scored = tidy(
+        pd.DataFrame(rows), encoder="bert", task="nli", strategy="plain", seed="0", head="own", dataset="pairs"
+    )
+    found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
+    (one,) = found.encoders["bert"]
+    assert (one.verdict, one.caution) == ("no claim", "one label has 95 % or more of the predictions")
+    assert (
+        one.beside.startswith("parity 1.000, called neutral 0.001") and "differ from neutral: " not in found.summary[0]
+    )
+    cells = {name: cells for name, _, cells in found.sections[0].heat.rows}
+    assert cells["zeta"][0].kind == "plain"  # no nearer than a model of which nothing is known
+
+
+def test_occtmp_of_a_head_that_expects_no_pronoun_claims_nothing():
+    rows = [
+        {"metric": "occtmp_diff", "value": 0.4, "low": 0.3, "high": 0.5, "n": 60},
+        {"metric": "occtmp_p_sum", "value": 0.02, "n": 60},
+    ]
+    scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="data", method="none")
+    (one,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).encoders["bert"]
+    assert one.verdict == "no claim" and one.caution.startswith("both pronouns together")
+    assert one.beside.endswith("both pronouns 0.020")
+
+
+def test_a_glue_score_of_one_predicted_class_says_so():
+    rows = [{"metric": "glue_score", "value": 0.0, "n": 1043}, {"metric": "largest_label_share", "value": 1.0}]
+    scored = tidy(pd.DataFrame(rows), encoder="bert", task="cola", strategy="plain", seed="0", head="own", dataset="v")
+    scored["method"] = "none"
+    (one,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).encoders["bert"]
+    assert (one.verdict, one.caution) == ("cost", "one label has 95 % or more of the predictions")
+
+
+def test_an_untrained_encoder_is_not_called_random():
+    assert name_of("random", "none", "-") == "untrained" and name_of("plain", "random", "-") == "random"
 
 
 def test_a_map_without_the_untouched_model_calls_no_row_so():

@@ -1,33 +1,55 @@
 """How much is left, verdicts, viability and the Pareto front."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasflow.overview.judgements import DIFFERS, SAME, UNKNOWN, keeps, left, pareto, verdict
+from biasflow.overview.judgements import (
+    AS_BEFORE,
+    BETTER,
+    DIFFERS,
+    FARTHER,
+    NEARER,
+    SAME,
+    UNCOMPARED,
+    UNKNOWN,
+    compared,
+    keeps,
+    left,
+    pareto,
+    verdict,
+)
 
 NUMBERS = st.floats(-10, 10).map(lambda number: round(number, 2))
 
 
 def test_left_is_the_share_of_the_distance():
-    assert left([0.5, 2, -1, 0], 1, 0).tolist() == [0.5, 2, 1, 0]
-    assert left([0.75], [0.25], [0.5]).tolist() == [1]  # as far on the other side
-    assert np.isnan(left([3], [0], [0])).all() and np.isnan(left([3], [np.nan], [0])).all()
-
-
-@given(NUMBERS, NUMBERS, NUMBERS, NUMBERS)
-def test_left_does_not_depend_on_the_origin(value, untouched, neutral, shift):
-    if abs(untouched - neutral) > 0.01:
-        assert left([value], [untouched], [neutral]) == pytest.approx(
-            left([value + shift], [untouched + shift], [neutral + shift]), rel=1e-6, abs=1e-9
-        )
+    assert left([0.5, 2, 1, 0], 1).tolist() == [0.5, 2, 1, 0]
+    assert left([3, 0], [0, 0]).tolist() == [np.inf, 1] and np.isnan(left([3], [np.nan])).all()
 
 
 def test_verdicts():
-    assert verdict(0.1, 0.4, 0) == DIFFERS and verdict(-0.1, 0.4, 0) == SAME and verdict(0, 1, 0) == SAME
-    assert verdict(np.nan, np.nan, 0) == UNKNOWN
+    assert verdict(0.1, 0.4, 0, "neutral") == verdict(-0.4, -0.1, 0, "neutral") == DIFFERS
+    assert verdict(-0.1, 0.4, 0, "neutral") == SAME and verdict(0, 1, 0, "low") == SAME
+    assert verdict(np.nan, np.nan, 0, "low") == UNKNOWN
+
+
+def test_better_than_neutral_is_no_bias():
+    """A compression of 0.971 [0.946, 0.996], of which less is better than 1."""
+    assert verdict(0.946, 0.996, 1, "low") == BETTER and verdict(0.946, 0.996, 1, "high") == DIFFERS
+    assert verdict(1.1, 1.2, 1, "low") == DIFFERS and verdict(1.1, 1.2, 1, "high") == BETTER
+
+
+def test_what_an_interval_of_a_change_says():
+    def says(low, high, value=0.5, untouched=0.6):
+        return compared(SimpleNamespace(change_low=low, change_high=high, value=value, untouched=untouched))
+
+    assert says(-0.2, -0.1) == NEARER and says(0.1, 0.2) == FARTHER
+    assert says(-0.1, 0.1) == says(0, 0) == AS_BEFORE and says(np.nan, np.nan) == UNCOMPARED
+    assert says(0.0002, 0.0004, 0.9997, 1.0) == AS_BEFORE
 
 
 def test_costs_may_be_five_percent_worse():

@@ -1,0 +1,70 @@
+"""Which method reduces bias most, and whether that may be said: only what a rerun with other seeds would show, too.
+
+Of every method the share of the untouched distance from neutral that it removes, measure by measure on one model; of a
+model the median over measures counts, since a small change is many times the distance of an untouched model that is
+nearly neutral. Models are seeds: of a fine-tuning, or encoders that differ in the seed of their pre-training alone."""
+
+from collections.abc import Collection, Sequence
+
+import pandas as pd
+
+from biasflow.overview.maps import UNTOUCHED
+from biasflow.results.statistics import t_interval
+
+LEAST_SEEDS = 3
+LEVEL = 0.05
+MODEL = ["encoder", "seed"]
+
+
+def removed(observed: pd.DataFrame, names: Collection[str]) -> tuple[pd.DataFrame, int]:
+    """The share of the untouched distance that rows of these names remove on each model, [models, names], the median
+    over measures; and over how many measures.
+
+    observed: `agreement.observations` of one task and of encoders that differ in their seed alone, or of one. What has
+    fewer measures than others is left out, and so is a model on which not all of the rest was measured."""
+    table = observed.pivot_table(index=[*MODEL, "measure"], columns="name", values="distance")
+    if UNTOUCHED not in table:
+        return pd.DataFrame(), 0
+    table = table[table[UNTOUCHED] > 0]
+    share = 1 - table.reindex(columns=list(names)).dropna(axis=1, how="all").div(table[UNTOUCHED], axis=0)
+    measures = share.notna().groupby("measure").any().sum()
+    share = share.loc[:, measures == measures.max()].dropna()
+    often = share.groupby(MODEL).size()
+    if often.empty or not len(share.columns):
+        return pd.DataFrame(), 0
+    medians = share.groupby(MODEL).median()
+    return medians[often.reindex(medians.index) == often.max()], int(often.max())
+
+
+def verdict(found: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[str, str | None]:
+    """What may be said of the candidates, as a part of a sentence, and the one that reduces bias most, if one does.
+
+    found, measures: `removed` of the viable methods. One is said to reduce bias if the interval of what it removes
+    excludes 0, and to do more than every other one if those of all differences to these do: t intervals over models at
+    1 - LEVEL / (number of comparisons), so that they hold for the candidate with the largest mean, too (Bonferroni).
+    seeds: what models are called."""
+    if len(found) < LEAST_SEEDS:
+        return (
+            f"no method is named best; that takes {LEAST_SEEDS} or more {seeds}, and there is {len(found) or 'none'}",
+            None,
+        )
+    means = found.mean().sort_values(ascending=False, kind="stable")
+    best, others = means.index[0], list(means.index[1:])
+    low, high = t_interval(found[best].to_numpy(), confidence=1 - LEVEL / len(means))
+    chosen = f", corrected for the choice among {len(means)} viable methods" if others else ""
+    about = f"(95 % interval {low:.0%} to {high:.0%} over {len(found)} {seeds}{chosen}; median of {measures} measures)"
+    if not low > 0:
+        return f"no method is shown to reduce bias; {best} removes most, {means.iloc[0]:.0%} {about}", None
+    return f"{best} removes {means.iloc[0]:.0%} of the bias {about}{_against(found, best, others)}", best
+
+
+def _against(found: pd.DataFrame, best: str, others: Sequence[str]) -> str:
+    """Whether it is the best of several."""
+    lows = {
+        name: t_interval((found[best] - found[name]).to_numpy(), confidence=1 - LEVEL / len(others))[0]
+        for name in others
+    }
+    equal = [name for name, low in lows.items() if not low > 0]
+    if not equal:
+        return ", more than every other one" if others else ""
+    return f"; not told apart from {', '.join(equal[:3])}" + (f" and {len(equal) - 3} more" if len(equal) > 3 else "")

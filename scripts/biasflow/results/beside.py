@@ -1,0 +1,45 @@
+"""Scores without which a measure cannot be read: what stands beside it, and where the measure claims nothing."""
+
+import pandas as pd
+
+from biasflow.registry import Measure
+from biasflow.results.scores import KEYS, MEASURE
+
+
+def beside(rows: pd.DataFrame, scores: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """Of each of the rows (scores of `measure`) the scores beside it, from the table of scores: a column for each, by
+    its label, NaN where there is none; the index is that of the rows."""
+    found = {}
+    for other in measure.beside:
+        given = {key: getattr(other, key) for key in MEASURE if getattr(other, key) is not None}
+        same = [key for key in KEYS if key not in given]
+        chosen = pd.concat([scores[key] == value for key, value in given.items()], axis=1).all(axis=1)
+        values = scores[chosen].set_index(same)["value"]
+        found[other.label] = values.reindex(pd.MultiIndex.from_frame(rows[same])).to_numpy(float)
+    return pd.DataFrame(found, index=rows.index, columns=[other.label for other in measure.beside], dtype=float)
+
+
+def cautions(values: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """Where what stands beside a measure (`beside`) forbids it to claim anything: a column for each, True there."""
+    found = {
+        other.label: (values[other.label] >= other.most) | (values[other.label] < other.least)
+        for other in measure.beside
+    }
+    return pd.DataFrame(found, index=values.index, columns=[other.label for other in measure.beside], dtype=bool)
+
+
+def in_words(values: pd.DataFrame) -> str:
+    """The means of what stands beside a cell: "parity 1.000, called neutral 0.001"."""
+    means = values.mean().dropna()
+    return ", ".join(f"{label} {mean:.3f}" for label, mean in means.items())
+
+
+def why(found: pd.DataFrame, measure: Measure, seeds: pd.Series) -> str:
+    """Why a cell claims nothing, from the `cautions` of its scores and their seeds; "" where it may."""
+    said = []
+    for other in measure.beside:
+        at = found[other.label]
+        if at.any():
+            some, n = seeds[at].nunique(), seeds.nunique()
+            said.append(other.why + (f" ({some} of {n} seeds)" if n > 1 else ""))
+    return "; ".join(said)

@@ -1,0 +1,113 @@
+"""Nearer to neutral, as before, or farther: what the interval of a difference is over, and what it holds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from biasflow.results.comparison import DRAWS, ITEMS, SEEDS, change, difference_interval, distance, distances
+from biasflow.results.scores import NA
+from biasflow.results.statistics import t_interval
+
+NUMBERS = st.floats(-10, 10)
+
+
+def rows(values, *, seeds=None, half=None, draws=None):
+    """Scores of one method: a value for each seed or draw, with an interval of `half` to both sides."""
+    n = len(values)
+    values = np.array(values, dtype=float)
+    half = np.nan if half is None else half
+    keys = {"seed": seeds or [NA] * n, "split_seed": NA, "readout_seed": draws or [NA] * n, "head_seed": NA}
+    return pd.DataFrame({**keys, "value": values, "low": values - half, "high": values + half})
+
+
+def test_distances_have_a_side_where_less_or_more_is_better():
+    assert distance([0.3, 0.7], 0.5, "neutral").tolist() == pytest.approx([0.2, 0.2])
+    assert distance([0.3, 0.7], 0.5, "low").tolist() == pytest.approx([0, 0.2])
+    assert distance([0.3, 0.7], 0.5, "high").tolist() == pytest.approx([0.2, 0])
+
+
+@given(NUMBERS, st.floats(0, 5), st.floats(0, 5), NUMBERS, st.sampled_from(["neutral", "low", "high"]))
+def test_every_value_of_an_interval_is_as_far_as_its_distances_say(value, below, above, neutral, better):
+    away, least, most = distances([value], [value - below], [value + above], neutral, better)
+    between = distance(np.linspace(value - below, value + above, 50), neutral, better)
+    assert least[0] <= away[0] + 1e-9 and away[0] <= most[0] + 1e-9
+    assert (between >= least[0] - 1e-9).all() and (between <= most[0] + 1e-9).all()
+
+
+def test_where_lower_is_better_a_value_below_neutral_is_no_bias():
+    """A compression of 0.971 [0.946, 0.996]: the code costs more than it saves, which is as far as can be."""
+    found = change(rows([0.971], half=0.025), rows([1.2], half=0.05), 1, "low")
+    assert found.distance == 0 and found.high < 0 and found.over == ITEMS
+    assert change(rows([0.971], half=0.025), rows([0.9], half=0.05), 1, "low")[:4] == (0, 0, 0, 0)
+
+
+def test_a_fall_from_the_neutral_value_itself_is_farther():
+    """A language-model score of 0.584 where the untouched model has 1.000, and so nothing to be measured against."""
+    found = change(rows([0.584], half=0.04), rows([1.0], half=0), 1, "high")
+    assert (found.distance, found.untouched) == (pytest.approx(0.416), 0) and found.low > 0
+
+
+def test_the_same_number_is_as_before():
+    found = change(rows([0.5], half=0.1), rows([0.5], half=0.1), 0, "neutral")
+    assert found.low < 0 < found.high
+
+
+def test_an_effect_that_is_turned_over_is_no_nearer():
+    """C7 under LEACE: .74 to -1.00."""
+    found = change(rows([-1.0], half=0.5), rows([0.74], half=0.5), 0, "neutral")
+    assert found.distance > found.untouched and found.low < 0 < found.high
+
+
+def test_three_seeds_are_paired():
+    """Seeds differ by far more than the method does, and it does the same on each."""
+    names, plain = ["0", "1", "2"], np.array([1.0, 3.0, 5.0])
+    found = change(rows(plain - [0.5, 0.6, 0.4], seeds=names, half=9), rows(plain, seeds=names, half=9), 0, "low")
+    assert found.over == SEEDS and (found.low, found.high) == pytest.approx(t_interval([-0.5, -0.6, -0.4]))
+    assert (found.distance, found.untouched) == pytest.approx((2.5, 3.0))
+
+
+def test_two_seeds_are_compared_by_their_items():
+    names = ["0", "1"]
+    found = change(rows([1, 2], seeds=names, half=0.3), rows([2, 3], seeds=names, half=0.4), 0, "low")
+    assert found.over == ITEMS and (found.low, found.high) == pytest.approx((-1.5, -0.5))
+
+
+def test_draws_are_paired_where_there_are_no_items():
+    names = ["0", "1", "2"]
+    found = change(rows([1, 2, 3.1], draws=names), rows([2, 3, 4], draws=names), 0, "low")
+    assert found.over == DRAWS and found.high < 0
+    assert change(rows([1, 2, 3], draws=names), rows([2, 3, 4], draws=["3", "4", "5"]), 0, "low").over == NA
+
+
+def test_only_seeds_of_the_untouched_model_compare():
+    plain = rows([1, 2], seeds=["0", "1"], half=0.1)
+    assert change(rows([5], seeds=["1"], half=0.1), plain, 0, "low").untouched == 2
+    alone = change(rows([5], seeds=["2"], half=0.1), plain, 0, "low")
+    assert alone.distance == 5 and np.isnan(alone.untouched) and alone.over == NA
+    assert change(rows([5], half=0.1), None, 0, "low").over == NA
+
+
+def test_an_untouched_model_without_a_seed_stands_beside_all():
+    found = change(rows([1, 2, 3], seeds=["0", "1", "2"]), rows([9]), 0, "low")
+    assert found.untouched == 9 and found.over == SEEDS and found.high < 0
+
+
+def test_without_any_interval_there_is_no_difference_to_speak_of():
+    found = change(rows([1]), rows([2]), 0, "low")
+    assert found.distance == 1 and np.isnan([found.low, found.high]).all() and found.over == NA
+
+
+@pytest.mark.parametrize("together", [0.0, 0.8])
+def test_the_interval_of_a_difference_covers_it(together):
+    """Means of 50 items that go up and down together, or do not: it holds the true difference in 95 % or more."""
+    rng = np.random.default_rng(0)
+    noise = rng.multivariate_normal([0, 0], [[1, together], [together, 1]], size=(4000, 50))
+    means, half = noise.mean(axis=1), 1.96 * noise.std(axis=1) / np.sqrt(50)
+    held = [
+        low <= 0 <= high
+        for mean, side in zip(means, half, strict=True)
+        for low, high in [difference_interval(*((m, m - h, m + h) for m, h in zip(mean, side, strict=True)))]
+    ]
+    assert np.mean(held) > (0.94 if together == 0 else 0.99)
