@@ -19,6 +19,7 @@ LIGHT_GREY = "#DDDDDD"  # lines of a grid
 _STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
+    "text.parse_math": False,  # a dollar in somebody's name is a dollar
     "axes.labelsize": 8,
     "axes.titlesize": 9,
     "xtick.labelsize": 7,

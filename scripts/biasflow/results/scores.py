@@ -9,6 +9,7 @@ import pandera.pandas as pa
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file
+from biasflow.base.tabular import as_written, without_formulas
 
 NA, NONE = "-", "none"  # a key that does not apply; the method that leaves a model untouched
 MODEL = ["encoder", "task", "strategy", "seed"]
@@ -52,7 +53,7 @@ def concatenate(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 def write_scores(frame: pd.DataFrame, path: str | Path) -> None:
     """Write a table of scores as CSV: sorted, 10 significant digits, NaN as `NaN`, whole or absent."""
-    frame = _checked(frame)
+    frame = without_formulas(_checked(frame))
     with whole_file(path) as temporary:
         frame.to_csv(temporary, index=False, float_format=_FLOAT, na_rep="NaN", lineterminator="\n", encoding="utf-8")
 
@@ -63,7 +64,7 @@ def read_scores(path: str | Path) -> pd.DataFrame:
         frame = pd.read_csv(
             path, dtype=dict.fromkeys(KEYS, str), keep_default_na=False, na_values={value: ["NaN"] for value in VALUES}
         )
-        return _checked(frame)
+        return _checked(as_written(frame))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, BiasflowError) as error:
         raise BiasflowError(f"{path}: {error}") from error
 

@@ -8,6 +8,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 
 from biasflow.base.files import whole_file
+from biasflow.base.tabular import without_formulas
 from biasflow.results.html import html_table
 from biasflow.results.latex import latex_table
 
@@ -79,7 +80,8 @@ def write_table(
     HTML p-values below 0.001 as "< 0.001". Each file is whole or absent."""
     name = Path(csv_path).stem
     with whole_file(csv_path) as temporary:
-        frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
+        plain = without_formulas(frame)
+        plain.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
     shown = _with_bounds(frame.apply(_displayed, decimals=decimals), frame)
     short = SHORT_DECIMALS if decimals == DECIMALS else decimals
     brief = _with_bounds(frame.apply(_displayed, decimals=short, least_p=LEAST_P), frame)

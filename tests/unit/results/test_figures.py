@@ -44,3 +44,18 @@ def test_a_folder_that_cannot_be_written_leaves_no_part(tmp_path):
     with pytest.raises((BiasflowError, OSError)):
         save_figure(drawn(), tmp_path / "file" / "a.svg", tmp_path / "a.pdf")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_somebodys_name_in_a_figure_is_only_text(tmp_path):
+    """No formula of TeX, which would fail or be set, and no tag in the SVG."""
+    name = r"$\evil{$ --> <script>alert(1)</script> & $x_1$"
+    with style():
+        figure = Figure(figsize=(2, 1))
+        axes = figure.subplots()
+        axes.plot([0, 1], [1, 0], label=name)
+        axes.set_title(name)
+        axes.legend()
+        figure.text(0.5, 0.5, name)
+        save_figure(figure, tmp_path / "a.svg", tmp_path / "a.pdf")
+    root = ElementTree.parse(tmp_path / "a.svg").getroot()
+    assert not [element for element in root.iter() if "script" in str(element.tag)]

@@ -1,9 +1,11 @@
 import html
+import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 
+from biasflow.base.shipped import ROOT
 from biasflow.results.captions import first_sentence
 from biasflow.results.tables import merge_published, readable, with_bound, write_table
 
@@ -134,3 +136,15 @@ def test_the_first_sentence_of_a_caption():
         "The rest. More.",
     )
     assert first_sentence("Alone") == first_sentence("Alone.") == ("Alone.", "") and first_sentence("") == ("", "")
+
+
+def test_whatever_is_put_into_a_page_is_escaped():
+    """Every environment of templates escapes by itself, and what is declared safe is written in the template."""
+    sources = [path for path in (ROOT / "scripts").rglob("*") if path.suffix in (".py", ".html", ".jinja")]
+    texts = {path: path.read_text(encoding="utf-8") for path in sources}
+    environments = [text for text in texts.values() if "jinja2.Environment(" in text]
+    assert len(environments) >= 2 and all("autoescape=True" in text for text in environments)
+    for path, text in texts.items():
+        assert "Markup(" not in text, path
+        for found in re.finditer(r"\|\s*safe\b", text):
+            assert re.search(r'"[^"{}]*"\s*$', text[: found.start()]), path

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import as_written
 from biasflow.papers.frames import Run
 from biasflow.papers.orgad2022.halves import OCCUPATION, Half
 
@@ -22,7 +23,7 @@ def item_file(run: Run, role: str, half: Half = OCCUPATION) -> Path:
 def read_item(run: Run, role: str, columns: Sequence[str], half: Half = OCCUPATION, **options) -> pd.DataFrame:
     """`item_file` as a table; BiasflowError also where it lacks one of `columns`."""
     file = item_file(run, role, half)
-    table = pd.read_csv(file, **options)
+    table = as_written(pd.read_csv(file, **options))
     if missing := [column for column in columns if column not in table]:
         raise BiasflowError(f"{file}: no column {', '.join(missing)}; it needs {', '.join(columns)}")
     return table
