@@ -28,6 +28,7 @@ from biasflow.plan.datasets import (
     text_name,
 )
 from biasflow.plan.device import CUDA, check_device, planned_device
+from biasflow.plan.estimate import estimate
 from biasflow.plan.external import files_read
 from biasflow.plan.facts import is_narrow
 from biasflow.plan.items import items_of
@@ -58,8 +59,10 @@ SUBMITS = workflow.resource_settings.cores is None and workflow.resource_setting
 DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or SUBMITS)
 PATHS = Paths(config["run"])
 RESULTS = PATHS.root
-if workflow.is_main_process:  # a dry run ends with it; another one has more to say in the end
-    LAST.message = not_measured(PLAN, f"{RESULTS}/plan.csv")
+if workflow.is_main_process:  # a dry run ends with it, another one begins with it
+    LEFT = estimate(config, FACTS, PLAN, CATALOGUE, os.path.exists) if DEVICE != CUDA else None
+    SAID = [LEFT.sentence(workflow.resource_settings.cores or 1)] if LEFT else []
+    LAST.message = "\nbiasflow: ".join(filter(None, [*SAID, not_measured(PLAN, f"{RESULTS}/plan.csv")]))
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
 MODEL_FILES = ["config.json", "model.safetensors"]
 TRAINING = r"pretrained|random/seed\d+|[^/]+/[^/]+/seed\d+"
@@ -95,6 +98,8 @@ def begin():
         check_device(config["device"], cluster=workflow.remote_exec or not workflow.local_exec)
         start(config["run"], planned_jobs(workflow.dag))
         remember(PATHS.asked, PLAN.blocks, FACTS.asked)
+        LAST.say()
+        LAST.message = ""
     except BiasflowError as error:
         LAST.message = str(error)
         raise WorkflowError(LAST.message) from None

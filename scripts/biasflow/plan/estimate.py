@@ -1,0 +1,180 @@
+"""A rough time for what a run has still to make: starts of jobs, and items x tokens x the size of the encoder.
+
+A training takes 6 operations for each token and parameter of the layers, a pass that reads 2; what a method changes
+before the last layer takes a pass of its own, what it changes there is computed from the untouched states. Numbers of
+items and tokens are typical ones, not counted: the files are not read. Downloads, and waiting for them, are apart."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.plan.facts import Facts
+from biasflow.plan.jobs import Model, Plan, Reading
+from biasflow.plan.paths import Paths
+from biasflow.plan.readings import reading_output
+from biasflow.plan.sources import is_external, origin
+from biasflow.plan.tasks import TaskPlan
+
+RATE = 60e9  # operations a second of one core, in single precision
+START, SCORE = 6.0, 3.0  # seconds of processor time of a job that loads a model, and of one that scores
+LOW, HIGH = 0.7, 1.5  # the interval that is told, in parts of the estimate
+TEXT_TOKENS = 25  # of a sentence
+BASE = {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072, "vocab_size": 30522}
+OTHER_NAMES = {"num_hidden_layers": ("n_layers", "layers"), "hidden_size": ("dim", "hidden")}
+OTHER_NAMES |= {"intermediate_size": ("hidden_dim", "intermediate"), "vocab_size": ("vocab_size",)}
+# The beginning of a dataset's name -> its items, how often each goes through the encoder, and its tokens.
+ITEMS = {
+    "gest": (3565, 8, 22),
+    "crows-pairs": (262, 30, 18),
+    "stereoset-blanks": (255, 12, 13),
+    "bec-pro": (2700, 4, 14),
+    "winogender": (240, 2, 20),
+    "stereoset": (250, 6, 25),
+    "planted": (240, 6, 15),
+    "professions": (320, 1, 10),
+    "sent-": (200, 2, 10),
+    "C": (300, 1, 8),
+    "occupation-pairs": (10_824, 1, 12),
+}
+CONTEXTS, CONTEXT_TOKENS = 13_000, 80  # of a test of CEAT in WikiText-2
+RUNNING = 12_000  # sentences of the running text of the perplexity
+TASK_TOKENS = {"occupation": 75, "nli": 30, "glue": 40, "coreference": 250}
+CONTINUED = 2.5e6  # tokens of WikiText-2
+OWN_FILE = 10_000  # examples of a file that the catalogue does not count
+STATIC = {"probes": 40.0, "heads": 20.0, "clusters": 60.0}  # seconds of readouts that are trained themselves
+AT_THE_END = ("last", "last.cls", "pooled", "layer[-1]", "layer[-1].cls")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """jobs: those that are not done, of `of`, that train, fit or read; seconds: of processor time, with all scores."""
+
+    jobs: int
+    of: int
+    seconds: float
+
+    def sentence(self, cores: int) -> str:
+        """What to tell before a run; "" where nothing dear is left."""
+        if not self.jobs:
+            return ""
+        low, high = (_rounded(part * self.seconds / max(cores, 1) / 60) for part in (LOW, HIGH))
+        unit, low, high = ("hours", low / 60, high / 60) if low >= 120 else ("minutes", low, high)
+        return (
+            f"of the {self.of} jobs of this run that train, fit or read, {self.jobs} are not done: very roughly "
+            f"{low:g} to {high:g} {unit} on {cores} core{'s' * (cores != 1)} with nothing else to do, downloads apart"
+        )
+
+
+def estimate(
+    config: Mapping, facts: Facts, plan: Plan, catalogue: Catalogue, is_made: Callable[[str], bool]
+) -> Estimate:
+    """The time that a run needs for what is not made yet, as far as that can be known before it.
+
+    is_made: whether a file or folder of the results is there. What will be made again because its inputs changed is
+    not known here, and not counted."""
+    jobs = list(_jobs(config, facts, plan, catalogue))
+    left = [seconds for path, seconds in jobs if not is_made(path)]
+    paths = Paths(config["run"])
+    scores = sum(not is_made(paths.scores(*key)) for key in plan.scored)
+    return Estimate(len(left), len(jobs), sum(left) + SCORE * scores)
+
+
+def _jobs(config: Mapping, facts: Facts, plan: Plan, catalogue: Catalogue) -> Iterator[tuple[str, float]]:
+    """(what it makes, its seconds of processor time) of every job that pre-trains, trains, fits or reads."""
+    paths, sizes = Paths(config["run"]), {name: _size(config, facts, name) for name in config["encoders"]}
+    used = {model.encoder for model in plan.trained.values()} | {key[0] for key in plan.readings}
+    for name in (name for name in config["encoders"] if name in used):
+        if tokens := _pretraining_tokens(config["encoders"][name]):
+            yield f"{paths.encoder(name)}/model.safetensors", START + 6 * tokens * sizes[name][0] / RATE
+    for model in plan.trained.values():
+        output = f"{paths.model(model.encoder, model.training)}/training.json"
+        yield output, START + _training(config, catalogue, model, sizes)
+    for (encoder, training, group), methods in plan.fits.items():
+        texts = config["fitting"]["n"] * (1 + sum(_passes(config, [name]) - 1 for name in methods) / 4)
+        yield paths.methods(encoder, training, group), START + 2 * texts * 30 * sizes[encoder][0] / RATE
+    together: dict[str, float] = {}
+    for key, reading in plan.readings.items():
+        if not is_external(config, reading.model.encoder):
+            output = reading_output(paths, key)
+            together[output] = together.get(output, START) + _reading(config, catalogue, reading, sizes)
+    yield from together.items()
+
+
+def _pretraining_tokens(encoder: Mapping) -> float:
+    """How many tokens an encoder is trained on in this run; 0 for one that comes as it is."""
+    if encoder["source"] == "pretrain":
+        return encoder["steps"] * encoder["batch_size"] * encoder["max_length"]
+    return CONTINUED if encoder["source"] == "continued" else 0
+
+
+def _training(config: Mapping, catalogue: Catalogue, model: Model, sizes: Mapping) -> float:
+    task = TaskPlan(config, model.task)
+    recipe, kind = task.about["finetuning"], task.about["kind"]
+    examples = _examples(task, catalogue) * (0.65 if kind == "occupation" else 1)
+    tokens = min(TASK_TOKENS.get(kind, TEXT_TOKENS), recipe.get("max_length") or 512)
+    return 6 * examples * recipe.get("epochs", 1) * tokens * sizes[model.encoder][0] / RATE
+
+
+def _examples(task: TaskPlan, catalogue: Catalogue) -> float:
+    """How many examples a task has for training, limited or not; of files what the catalogue says of their rows."""
+    about = task.about
+    if str(about.get("data", "")).startswith("planted"):
+        size = about["planted"].get("biographies") or about["planted"].get("train") or OWN_FILE
+    else:
+        data = about["data"] if isinstance(about["data"], Mapping) else {}
+        entries = [catalogue.files.get(name) for name in data.get("files") or data.get("train") or ()]
+        size = sum(entry.rows or OWN_FILE if entry else OWN_FILE for entry in entries) or OWN_FILE
+    return min(size, about.get("limit") or size)
+
+
+def _reading(config: Mapping, catalogue: Catalogue, reading: Reading, sizes: Mapping) -> float:
+    """Seconds of one readout of one dataset: its passes through the layers, and the language-model head where it is."""
+    if reading.readout in STATIC:
+        return STATIC[reading.readout]
+    body, head = sizes[reading.model.encoder]
+    dataset, options = reading.dataset, reading.dataset.options
+    limit, scored = options.get("limit"), 2.0
+    start = next((name for name in ITEMS if dataset.name.startswith(name)), None)
+    items, texts, tokens = ITEMS[start] if start else (1000, 1, TEXT_TOKENS)
+    if reading.readout == "losses":
+        items, texts, tokens, scored = RUNNING * len(options["mask_seeds"]), 1, TEXT_TOKENS, 0.15 * TEXT_TOKENS
+        limit = limit and limit * len(options["mask_seeds"])
+    elif "pseudo_sentences" in options:
+        items, texts, tokens, scored = options["pseudo_sentences"], TEXT_TOKENS, TEXT_TOKENS, 1.0
+    elif reading.readout == "associations":
+        items, texts, tokens = CONTEXTS, 1, CONTEXT_TOKENS
+    elif reading.readout in ("first_token", "predictions", "nli_heads") and reading.block.task and start is None:
+        task = TaskPlan(config, reading.block.task)
+        items, tokens = _examples(task, catalogue), TASK_TOKENS.get(task.about["kind"], TEXT_TOKENS)
+        tokens = min(tokens, options.get("max_length") or tokens)
+    through = min(items, limit or items) * texts
+    lm = head * scored * len(reading.methods) if reading.readout in ("losses", "likelihoods", "masked_words") else 0
+    return 2 * through * (tokens * body * _passes(config, reading.methods) + lm) / RATE
+
+
+def _passes(config: Mapping, methods: tuple[str, ...] | list[str]) -> int:
+    """How often a text goes through the layers under methods: once, and once for each that acts before the end."""
+    before = 0
+    for name in methods:
+        method = config["methods"][name]
+        steps = [] if isinstance(method, Mapping) else method
+        before += any(step["places"] not in AT_THE_END for step in steps)
+    return 1 + before
+
+
+def _size(config: Mapping, facts: Facts, encoder: str) -> tuple[float, float]:
+    """The parameters of an encoder's layers, and those of a language-model head; as BERT's where they are not known."""
+    first = origin(config, encoder)
+    known = {**config["encoders"][first], **facts.architectures.get(first, {})}
+    values = {
+        name: next((known[key] for key in (name, *OTHER_NAMES[name]) if isinstance(known.get(key), int)), default)
+        for name, default in BASE.items()
+    }
+    layers, hidden, inner, words = values.values()
+    return layers * (4 * hidden**2 + 2 * hidden * inner), hidden * words
+
+
+def _rounded(minutes: float) -> int:
+    """To one digit, or to halves of ten: nobody should take it for more than it is."""
+    step = 1 if minutes < 10 else 5 if minutes < 60 else 10 if minutes < 120 else 60
+    return max(1, round(minutes / step) * step)

@@ -1,0 +1,60 @@
+"""The rough time before a run: it counts what is left, and follows what makes a run dear."""
+
+import pytest
+
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.plan.cells import plan
+from biasflow.plan.configuration import resolve
+from biasflow.plan.estimate import Estimate, estimate
+from tests.unit.plan.configs import RUNS, SCHEMA, asking, facts_of, of_file
+
+CATALOGUE = read_catalogue()
+BLOCK = {"encoders": ["real"], "metrics": ["gest", "ceat", "perplexity"]}
+BIOS = {"encoders": ["real"], "task": "bios", "metrics": ["fairness"]}
+
+
+def left(config, made=lambda path: False, **architecture) -> Estimate:
+    config = resolve(config, SCHEMA)
+    facts = facts_of(config, **architecture)
+    return estimate(config, facts, plan(config, facts), CATALOGUE, made)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_run_of_the_project_has_a_time_until_all_is_made(name):
+    found = left(of_file(name))
+    assert found.jobs == found.of > 0 and found.seconds > 0
+    done = left(of_file(name), made=lambda path: True)
+    assert (done.jobs, done.of, done.seconds) == (0, found.of, 0) and done.sentence(2) == ""
+
+
+def test_what_is_made_is_not_counted():
+    without_training = left(asking(BIOS), made=lambda path: path.endswith("training.json"))
+    assert without_training.jobs == left(asking(BIOS)).jobs - 1
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        (asking(BLOCK | {"limit": 100}), asking(BLOCK)),
+        (asking(BLOCK), asking(BLOCK | {"methods": ["none", "densray"]})),
+        (asking(BIOS, ("tasks.bios.limit", 500)), asking(BIOS)),
+        (asking(BIOS, ("tasks.bios.finetuning.epochs", 2)), asking(BIOS)),
+        (asking(BIOS), asking(BIOS | {"seeds": [0, 1]})),
+    ],
+    ids=["limit of a block", "methods", "limit of a task", "epochs", "seeds"],
+)
+def test_what_is_dearer_takes_longer(less, more):
+    assert left(less).seconds < left(more).seconds
+
+
+def test_a_larger_encoder_takes_longer():
+    assert left(asking(BLOCK), hidden_size=768).seconds > 2 * left(asking(BLOCK), hidden_size=256).seconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cores", "said"),
+    [(3600, 2, "20 to 45 minutes on 2 cores"), (30, 1, "1 to 1 minutes on 1 core "), (36000, 1, "7 to 15 hours")],
+)
+def test_it_is_told_as_an_interval(seconds, cores, said):
+    sentence = Estimate(3, 4, seconds).sentence(cores)
+    assert said in sentence and "3 are not done" in sentence and "roughly" in sentence
