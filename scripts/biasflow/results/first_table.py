@@ -27,8 +27,8 @@ def first_table(matrix: pd.DataFrame, task: str) -> FirstTable:
     """The cells of `matrix` (results.matrix) whose models were fine-tuned on `task`; NA: on none.
 
     A column names the dataset and the head where its measure has several, and a dataset that is limited. The caption
-    says which those are, what is better, what is known against a measure, why cells are empty, and which methods have
-    more than SETTINGS settings and are left to matrix.csv."""
+    says which those are, what is better, what is known against a measure or stands against a value, why cells are
+    empty, and which methods have more than SETTINGS settings and are left to matrix.csv."""
     own = matrix[matrix["task"] == task]
     settings = own.groupby("method", sort=False)["setting"].nunique()
     left_out = settings.index[settings > SETTINGS]
@@ -85,6 +85,8 @@ def _caption(task: str, measured: pd.DataFrame, empty: pd.DataFrame, left_out: l
             f"{_listed(block['method'])} in {_listed(block['label'])}: {note}, of which it may leave most; a method "
             "with fitted_to: task (or pairs) is fitted there."
         )
+    for caution, block in measured[measured["caution"] != ""].groupby("caution", sort=False):
+        found.append(f"Read with care, {caution}: {_listed(block['label'])} ({_listed(block['method'])}).")
     for reason, block in empty.groupby("reason", sort=False):
         found.append(f"No {_listed(block['label'])} ({_listed(block['encoder'])}): {reason}.")
     if left_out:

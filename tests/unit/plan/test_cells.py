@@ -12,6 +12,7 @@ from biasflow.plan.cells import NOT_RUN, Model, Plan, plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.datasets import DATASETS
 from biasflow.plan.facts import Facts, gather
+from biasflow.plan.methods import control_of
 from biasflow.plan.tasks import Asked, TaskPlan, kind_of
 from biasflow.registry import METRICS, PAPERS, TRAINING, rule_of
 from tests.unit.plan.configs import RUNS, SCHEMA, asking, changed, facts_of, of_file, planned
@@ -122,6 +123,16 @@ def test_what_is_fitted_to_words_and_measured_on_the_first_token_is_noted():
     cells = planned(asking(asked, ("methods", methods))).cells
     noted = {(cell.model.strategy, cell.method, cell.metric) for cell in cells if cell.note}
     assert noted == {("plain", "leace", "fairness"), ("with-leace", "leace", "fairness")}
+
+
+@pytest.mark.parametrize("name", ["config", "small", "matrix", "mine"])
+def test_what_is_measured_inside_an_encoder_under_methods_has_a_random_control(name):
+    methods: dict[str, set[str]] = {}
+    for cell in planned(of_file(name)).cells:
+        if cell.model.training == "pretrained":
+            methods.setdefault(cell.model.encoder, set()).add(cell.method)
+    under_methods = {encoder: names for encoder, names in methods.items() if len(names) > 1}
+    assert under_methods and all(any(map(control_of, names)) for names in under_methods.values())
 
 
 def test_every_run_has_its_jobs_counted():
