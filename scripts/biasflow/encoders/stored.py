@@ -47,7 +47,13 @@ SHAPES = {
 LAYER = re.compile(r"(?:^|\.)layer\.(\d+)\.")
 TRAINED = (".weight", ".bias")
 NUMBERS = ("F64", "F32", "F16", "BF16")
-SPECIAL = ("unk_token", "cls_token", "sep_token", "pad_token")
+# Special tokens besides the mask -> what they are where no file names them, by family.
+SPECIAL = {
+    "unk_token": ("[UNK]", "<unk>"),
+    "cls_token": ("[CLS]", "<s>"),
+    "sep_token": ("[SEP]", "</s>"),
+    "pad_token": ("[PAD]", "<pad>"),
+}
 AGAIN = "get or make the encoder again"
 
 Header = Mapping[str, tuple[str, tuple[int, ...]]]  # name of a tensor -> type and shape
@@ -126,11 +132,12 @@ def _check_mask(folder: Path, abouts: list[Mapping]) -> None:
         for kind in (*SPECIAL, "mask_token"):
             token = about.get(kind)
             tokens[kind] = (token.get("content") if isinstance(token, dict) else token) or tokens.get(kind)
-    for kind in SPECIAL:
-        if tokens["mask_token"] is not None and tokens["mask_token"] == tokens[kind]:
+    mask = tokens["mask_token"]
+    for kind, usual in SPECIAL.items():
+        if mask is not None and mask in ([tokens[kind]] if tokens[kind] else usual):
             raise BiasflowError(
-                f"{folder / TOKENIZER}: mask_token and {kind} are both {_short(tokens[kind])}, so that no word could "
-                "be masked; name the token that the encoder was trained with"
+                f"{folder / TOKENIZER}: mask_token and {kind} are both {_short(mask)}: no word could be masked; "
+                "name the token that the encoder was trained with"
             )
 
 

@@ -102,6 +102,10 @@ HOSTILE = {
         keys("tokenizer_config.json", mask_token={"content": "[CLS]", "special": True}),
         "mask_token and cls_token",
     ),
+    "masked by padding, nothing else named": (
+        written("tokenizer_config.json", '{"mask_token": "[PAD]"}'),
+        "mask_token and pad_token",
+    ),
     "masked by padding, elsewhere": (
         mask_elsewhere,
         "mask_token and unk_token",
