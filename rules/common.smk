@@ -33,7 +33,7 @@ from biasflow.plan.external import files_read
 from biasflow.plan.facts import is_narrow
 from biasflow.plan.items import items_of
 from biasflow.plan.listing import not_measured
-from biasflow.plan.own_files import Digests, own_files
+from biasflow.plan.own_files import OwnFiles
 from biasflow.plan.paths import CORPORA, Paths, package_file, package_folder
 from biasflow.plan.prepared import prepared
 from biasflow.plan.sources import is_external
@@ -64,6 +64,7 @@ if workflow.is_main_process:  # a dry run ends with it, another one begins with 
     SAID = [LEFT.sentence(workflow.resource_settings.cores or 1)] if LEFT else []
     LAST.message = "\nbiasflow: ".join(filter(None, [*SAID, not_measured(PLAN, f"{RESULTS}/plan.csv")]))
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
+own = OwnFiles((RESULTS, CORPORA))  # of the inputs of a rule, what no job makes: by its content, whatever its time
 MODEL_FILES = ["config.json", "model.safetensors"]
 TRAINING = r"pretrained|random/seed\d+|[^/]+/[^/]+/seed\d+"
 
@@ -74,20 +75,6 @@ def code(name, *modules):
     files a job, all of which Snakemake looks at whenever a job ends."""
     files = [ROOT / f"scripts/{name}.py", *(module_file(module, ROOT) for module in modules)]
     return code_digest(files, ROOT)
-
-
-DIGESTS = Digests()
-
-
-def own(*inputs):
-    """For the rule with these inputs (files, or functions of wildcards): wildcards -> the sha256 of those that no job
-    makes. What is read from a file of the user's is made again when its content changes, whatever its time."""
-
-    def sha256(wildcards):
-        files = [part(wildcards) if callable(part) else part for part in inputs]
-        return {path: DIGESTS.of(path) for path in own_files(files, (RESULTS, CORPORA))}
-
-    return sha256
 
 
 def begin():
@@ -144,8 +131,6 @@ def memory(megabytes):
     return lambda wildcards, attempt: megabytes * attempt
 
 
-# Paper -> its figures that have nothing to draw, with the reason: no rule makes them, and the page lists them.
-NOT_DRAWN = {name: load_paper(name).not_drawn(config["papers"][name], PLAN.cells) for name in config["papers"]}
 SENTENCE_PAIRS = config["fitting"]["sentence_pairs"] or package_file("data/sentence_pairs.yaml")
 
 

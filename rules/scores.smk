@@ -6,6 +6,9 @@ FIRST_TABLES = {
 # What is made of all scores beside them: the seeds that a difference needs, and how far the measures agree.
 OWN_TABLES = [*FIRST_TABLES, "power", "agreement"]
 
+# Paper -> its figures that have nothing to draw, with the reason: no rule makes them, and the page lists them.
+NOT_DRAWN = {name: load_paper(name).not_drawn(config["papers"][name], PLAN.cells) for name in config["papers"]}
+
 SUMMARY = f"{RESULTS}/summary.txt"
 
 

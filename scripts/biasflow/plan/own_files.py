@@ -7,7 +7,7 @@ them."""
 import contextlib
 import json
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
@@ -67,6 +67,24 @@ def _state(path: str) -> dict[str, int]:
         "modified": about.st_mtime_ns,
         "changed": about.st_ctime_ns,
     }
+
+
+class OwnFiles:
+    """The parameter of rules that read files of the user's: what is read from one is made again when its content
+    changes, whatever its time. made_in: the folders where jobs write."""
+
+    def __init__(self, made_in: Collection[str]):
+        self._made_in, self._digests = tuple(made_in), Digests()
+
+    def __call__(self, *inputs: object) -> Callable[[object], dict[str, str]]:
+        """For the rule with these inputs (files, or functions of wildcards): wildcards -> the sha256 of those files
+        that no job makes, by path."""
+
+        def sha256_of(wildcards: object) -> dict[str, str]:
+            files = [part(wildcards) if callable(part) else part for part in inputs]
+            return {path: self._digests.of(path) for path in own_files(files, self._made_in)}
+
+        return sha256_of
 
 
 def own_files(inputs: object, made_in: Collection[str]) -> list[str]:

@@ -76,3 +76,10 @@ def test_only_files_that_no_job_makes_are_the_users(tmp_path, monkeypatch):
     inputs |= {"made": ["results/own/a.csv", "results/own/absent.csv"], "elsewhere": ["results/other/b.csv"]}
     found = own_files([inputs, "words.txt"], ("results/own", "results/corpora"))
     assert found == ["mine/config.json", "results/other/b.csv", "words.txt"]
+
+
+def test_the_parameter_of_a_rule_is_the_content_of_the_users_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "words.txt").write_text("she")
+    sha256_of = module.OwnFiles(["results/own"])(lambda wildcards: {"data": [wildcards]}, "results/own/a.csv")
+    assert sha256_of("words.txt") == {"words.txt": sha256(b"she").hexdigest()} and sha256_of("absent.txt") == {}
