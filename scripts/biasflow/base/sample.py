@@ -1,9 +1,14 @@
 """Seeded samples of items for the configuration's key `limit`: a smaller sample is part of every larger one."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
+
+if TYPE_CHECKING:  # a configuration is planned without it
+    import pandas as pd
 
 SEED = 0  # of all samples: another limit takes more or fewer of the same items
 SUFFIX = "-limit"
@@ -46,6 +51,8 @@ def _order(groups: np.ndarray, alike: bool) -> np.ndarray:
 
     Items are shuffled. The r-th of a group of n comes at (r + 1/2) / n, so that all groups are used up at the same
     pace, or, with `alike`, at r."""
+    import pandas as pd
+
     shuffled = np.random.default_rng(SEED).permutation(len(groups))
     own = pd.Series(groups[shuffled])
     rank = own.groupby(own).cumcount().to_numpy()
