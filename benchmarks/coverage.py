@@ -11,6 +11,7 @@ import pandas as pd
 
 from biasflow.base.tabular import write_csv
 from biasflow.metrics import fairness
+from biasflow.metrics.association import effect_interval
 from biasflow.metrics.bootstrap import percentiles
 from biasflow.metrics.noisy_correlation import correlation_interval
 from biasflow.overview.agreement import agreement, conflicts
@@ -150,6 +151,24 @@ def claims_from_noise(*, units: int, measures: int, methods: int, replications: 
     return pd.Series(hits / replications, index=["a pair", "a contradiction", "single pairs"])
 
 
+def coverage_of_effect_sizes(words: int, shift: float, *, replications: int, seed: int = 0) -> float:
+    """How often `effect_interval` covers the effect size of two sets of `words` target words each, whose associations
+    are normal with standard deviation 1 and means that differ by `shift`."""
+    rng, hits = np.random.default_rng(seed), 0
+    truth = shift / np.sqrt(1 + shift**2 / 4)
+    for _ in range(replications):
+        s = np.concatenate([rng.normal(shift, 1, words), rng.normal(0, 1, words)])
+        low, high = effect_interval(s, words)
+        hits += low <= truth <= high
+    return hits / replications
+
+
+def _effect_sizes(replications: int) -> Iterator[dict]:
+    for words, shift in product((8, 18), (0.0, 0.5, 1.0, 2.0)):
+        found = coverage_of_effect_sizes(words, shift, replications=replications)
+        yield {"what": "WEAT effect size", "words": words, "shift": shift, "bootstrap": found}
+
+
 def _seeds(replications: int) -> Iterator[dict]:
     for draw, ratio in product(DRAWS, (1.0, 0.3, 0.0)):
         found = coverage_of_five_seeds(draw, ratio=ratio, replications=replications)
@@ -179,7 +198,8 @@ def _unit(vector: np.ndarray) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-TABLES = {"gaps": (_gaps, 300), "seeds": (_seeds, 2000), "noise": (_noise, 200)}  # replications of each row
+# name -> rows, replications of each
+TABLES = {"gaps": (_gaps, 300), "seeds": (_seeds, 2000), "noise": (_noise, 200), "weat": (_effect_sizes, 500)}
 
 
 def main(path: str, scale: float = 1.0) -> None:

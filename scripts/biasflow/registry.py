@@ -215,7 +215,8 @@ def _one_label(variant: str = "-") -> tuple[Beside]:
 @dataclass(frozen=True)
 class Measure:
     """One column of the matrix. better: low, high or neutral (nearer to neutral); group: inside, outside, cost;
-    or_variants: those that a model may have in place of its variant; beside: what it cannot be read without."""
+    or_variants: those that a model may have in place of its variant; beside: what it cannot be read without; unsigned:
+    a mean of absolute values, which no model has at neutral, so that a difference from it is no finding."""
 
     label: str
     neutral: float
@@ -225,6 +226,7 @@ class Measure:
     variant: str = "-"
     or_variants: tuple[str, ...] = ()
     beside: tuple[Beside, ...] = ()
+    unsigned: bool = False
 
 
 def _spread(metric: str) -> tuple[Beside]:
@@ -283,7 +285,7 @@ METRICS = {
         "stimuli",
         measures={
             "strength": Measure("Strength", 0, "low", INSIDE, part="top=10%"),
-            "distance": Measure("Distance", 0, "low", INSIDE, part="top=10%"),
+            "distance": Measure("Distance", 0, "low", INSIDE, part="top=10%", unsigned=True),
             "stereotype_score": Measure("Stereotype Score", 0.5, "neutral", INSIDE, variant="original"),
             "language_model_score": Measure("language-model score", 1, "high", COST, variant="both"),
         },
@@ -308,6 +310,7 @@ METRICS = {
                         why="both pronouns together have a probability below 0.1, so that the head expects none",
                     ),
                 ),
+                unsigned=True,
             )
         },
         sees=WORDS,

@@ -5,7 +5,7 @@ import sys
 import pandas as pd
 import pytest
 
-from benchmarks import erasers, metrics
+from benchmarks import coverage, erasers, metrics
 from benchmarks.__main__ import BENCHMARKS, main
 
 
@@ -16,6 +16,12 @@ def test_every_benchmark_runs(benchmark, tmp_path):
     rows = pd.read_csv(path)
     assert list(rows) == ["name", "ours_seconds", "other_seconds", "ratio", "note"]
     assert len(rows) and (rows["ratio"] > 0).all()
+
+
+def test_every_simulation_of_coverage_runs(tmp_path):
+    coverage.main(str(tmp_path / "coverage.csv"), scale=0.0)  # two replications of each
+    rows = pd.read_csv(tmp_path / "coverage.csv")
+    assert rows["what"].nunique() == 6 and (rows["replications"] == 2).all()
 
 
 def test_the_list_has_all_benchmarks():

@@ -27,6 +27,7 @@ from biasflow.overview.judgements import (
     NEARER,
     NO_CLAIM,
     UNCOMPARED,
+    UNSIGNED,
     VIABLE,
     compared,
     printed,
@@ -37,7 +38,7 @@ from biasflow.overview.notes import conclusion, notes
 from biasflow.overview.tradeoff import Plot, plots
 from biasflow.results.comparison import ITEMS
 from biasflow.results.holes import NOT_RUN
-from biasflow.results.matrix import claimable, criticisms, limited
+from biasflow.results.matrix import claimable, criticisms, limited, unsigned
 from biasflow.results.scores import NA, NONE
 
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
@@ -187,7 +188,9 @@ def _measured(found: Map, row) -> Measured:
     where += [row.dataset] if row.dataset != NA else []
     known = not (np.isnan(row.low) or np.isnan(row.high))
     says = "cost" if row.group == COST else verdict(row.low, row.high, row.neutral, row.better)
-    if row.caution and row.group != COST:
+    cautions = [row.caution] if row.caution else []
+    cautions += [UNSIGNED] if known and row.measure in unsigned() else []
+    if cautions and row.group != COST:
         says = NO_CLAIM
     return Measured(
         GROUPS[row.group],
@@ -199,7 +202,7 @@ def _measured(found: Map, row) -> Measured:
         _counted(row),
         f"{row.neutral:g}",
         says,
-        row.caution,
+        "; ".join(cautions),
         row.beside,
         _strip(row, known),
     )

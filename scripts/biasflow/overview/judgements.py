@@ -10,6 +10,7 @@ from biasflow.results.viability import viable
 DIFFERS, SAME, UNKNOWN = "differs from neutral", "does not differ from neutral", "no interval"
 BETTER = "better than neutral"
 NO_CLAIM = "no claim"
+UNSIGNED = "a mean of absolute values is above neutral in every model, biased or not"
 NEARER, AS_BEFORE, FARTHER, UNCOMPARED = "nearer", "as before", "farther", "no interval of the difference"
 COST = "cost"
 VIABLE, NOT_VIABLE, UNMEASURED = "viable", "not viable", "cost not measured"

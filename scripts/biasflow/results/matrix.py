@@ -117,6 +117,11 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=COLUMNS)
 
 
+def unsigned() -> set[str]:
+    """The names of the measures that are means of absolute values: nothing is said of their difference from neutral."""
+    return {name for (_, name), measure in measures().items() if measure.unsigned}
+
+
 def claimable(scores: pd.DataFrame) -> pd.DataFrame:
     """The scores without those of bias that claim nothing, for what stands beside them (registry.Beside)."""
     doubtful: list[int] = []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.professions import read_chinese_professions, read_professions
-from biasflow.metrics.occtmp import occtmp, score
+from biasflow.metrics.occtmp import intervals, occtmp, score
 from biasflow.text.occupation_templates import MASK, PRONOUNS, TEMPLATES, occupation_sentences
 
 PAIRS = st.lists(st.tuples(st.floats(-20, 0), st.floats(-20, 0)), min_size=2, max_size=20)
@@ -27,6 +27,19 @@ def test_known_answer():
     assert score.share_he == pytest.approx(1 / 3)  # a tie does not count
     assert score.share_pronoun == pytest.approx(1 / 3)  # sums of 0.9, 0.5 and 0.6
     assert score.n == 3
+
+
+def test_without_any_preference_only_the_signed_mean_can_say_so():
+    """Preferences that are as often and as strongly for either pronoun: the mean of absolute values is far above 0, its
+    interval with it, and the signed mean differs from 0 in about 5 % of the cases."""
+    rng, differs = np.random.default_rng(0), {"diff": 0, "signed_diff": 0}
+    for _ in range(100):
+        odds = rng.normal(size=40)
+        ends = intervals(-2 + odds / 2 - 3, -2 - odds / 2 - 3)
+        for name in differs:
+            low, high = ends[name]
+            differs[name] += not low <= 0 <= high
+    assert differs["diff"] == 100 and differs["signed_diff"] <= 14
 
 
 def test_one_occupation_has_no_variance():

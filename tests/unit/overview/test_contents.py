@@ -132,7 +132,8 @@ def test_what_was_measured_on_seeds_of_its_own_is_compared_with_nothing():
 def test_untouched_measures_and_verdicts(whole):
     by_label = {(one.label, one.where): one for one in whole.encoders["bert"]}
     distance = by_label["Distance", "as pre-trained, data"]
-    assert distance.value == "0.200" and distance.verdict == "differs from neutral" and "low" in distance.places
+    assert distance.value == "0.200" and distance.interval and "low" in distance.places
+    assert distance.verdict == "no claim" and distance.caution.startswith("a mean of absolute values")
     strength = by_label["Strength", "as pre-trained, data"]
     assert strength.verdict == "differs from neutral" and strength.n == "40 items" and strength.over == "items"
     assert by_label["perplexity", "as pre-trained, data"].verdict == "cost"
