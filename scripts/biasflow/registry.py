@@ -307,7 +307,7 @@ METRICS = {
                         "probability of both pronouns",
                         "occtmp_p_sum",
                         least=0.1,
-                        why="both pronouns together have a probability below 0.1, so that the head expects none",
+                        why="both pronouns together have a probability below 0.1, so that the head expects no pronoun",
                     ),
                 ),
                 unsigned=True,

@@ -13,10 +13,10 @@ from biasflow.overview.judgements import COST, NOT_VIABLE, UNMEASURED, VIABLE, k
 from biasflow.plan.blocks import RANDOM
 from biasflow.registry import WITH
 from biasflow.results.first_table import SETTINGS
-from biasflow.results.matrix import OWN, PLAIN
+from biasflow.results.matrix import OWN, PLAIN, UNTRAINED
 from biasflow.results.scores import NA, NONE
 
-UNTOUCHED, UNTRAINED = "none (untouched)", "untrained"  # "random" is the control alone
+UNTOUCHED = "none (untouched)"
 ROW = ["strategy", "method", "setting"]
 COLUMN = ["measure", "dataset"]
 GROUPS = {COST: "Cost", "inside": "Bias inside", "outside": "Bias outside"}  # what a method costs is in view first

@@ -45,7 +45,7 @@ def verdict(found: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[s
     seeds: what models are called."""
     if len(found) < LEAST_SEEDS:
         return (
-            f"no method is named best; that takes {LEAST_SEEDS} or more {seeds}, and there is {len(found) or 'none'}",
+            f"no method is named best; that takes {LEAST_SEEDS} or more {seeds}, and this run has {len(found)}",
             None,
         )
     means = found.mean().sort_values(ascending=False, kind="stable")

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from biasflow.base.sample import limit_of
-from biasflow.results.matrix import criticisms, limited
+from biasflow.plan.blocks import RANDOM
+from biasflow.results.matrix import UNTRAINED, criticisms, limited
 from biasflow.results.scores import NA
 
 ROW = ["encoder", "strategy", "method", "setting"]
@@ -41,7 +42,7 @@ def first_table(matrix: pd.DataFrame, task: str) -> FirstTable:
     )
     blank = [key for key in ("strategy", "setting") if (shown[key] == NA).all()]
     return FirstTable(
-        frame.reset_index().drop(columns=blank),
+        frame.reset_index().replace({"strategy": {RANDOM: UNTRAINED}}).drop(columns=blank),
         dict(columns.values()),
         " ".join(_caption(task, measured, empty, list(left_out))),
     )

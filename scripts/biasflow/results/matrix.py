@@ -21,6 +21,7 @@ CHANGE = ["distance", "distance_untouched", "change_low", "change_high", "change
 ABOUT = ["neutral", "better", "in_training", "beside", "caution", "reason", "note"]
 COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, *ABOUT]
 PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
+UNTRAINED = "untrained"  # what readers see of the training "random": for them "random" is the control alone
 OWN = (NA, "own")  # the heads of a model as it was trained, if it has any
 UNDEFINED = "measured, but not defined for what was found"
 _NOTED = ["encoder", "task", "strategy", "method", "measure", "dataset"]

@@ -35,7 +35,7 @@ def test_the_share_that_is_removed_is_the_median_over_measures():
 
 
 def test_one_seed_names_nobody():
-    sentence = "no method is named best; that takes 3 or more seeds, and there is 1"
+    sentence = "no method is named best; that takes 3 or more seeds, and this run has 1"
     assert said({"a": 0.1, "b": 0.9}, seeds=1) == (sentence, None)
     assert said({"a": 0.1}, seeds=2)[1] is None
 
@@ -78,4 +78,4 @@ def test_without_the_untouched_model_nothing_is_removed():
     table = observed({"a": 0.5})
     found, measures = removed(table[table["name"] != UNTOUCHED], ["a"])
     assert found.empty and measures == 0
-    assert "and there is none" in verdict(found, measures)[0]
+    assert "and this run has 0" in verdict(found, measures)[0]

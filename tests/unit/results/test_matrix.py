@@ -136,6 +136,14 @@ def test_a_method_of_which_nothing_was_measured_has_a_blank_row(cells):
     assert list(table["method"]) == ["none", "far"] and list(table["strength"].isna()) == [False, True]
 
 
+def test_readers_see_an_untrained_encoder_not_a_random_one():
+    """In the table: "random" is the control there, and stays the key of the training in matrix.csv."""
+    rows = [{"metric": "weat_effect_size", "variant": "target", "value": 1.0, "method": "none"}]
+    scores = concatenate([scored(rows), scored(rows, strategy="random", seed="0")])
+    cells = matrix(scores, pd.DataFrame([planned("weat")]))
+    assert list(first_table(cells, NA).frame["strategy"]) == ["-", "untrained"] and "random" in set(cells["strategy"])
+
+
 def test_a_grid_is_left_to_the_matrix():
     rows = [{"metric": "strength", "part": "top=10%", "value": 1.0, "setting": str(i)} for i in range(SETTINGS + 1)]
     scores = concatenate([scored(rows, method="grid"), scored(rows[:1], method="none", setting=NA)])
