@@ -36,12 +36,13 @@ def result_of(record: str | Path) -> str:
 
 def write_record(about: Mapping) -> None:
     """Write the record of a result, `about["output"]`, at its place."""
-    plain = json.loads(_text(about))
+    plain = json.loads(json.dumps(about, default=str))
     file = record_file(about["output"])
     if file is None:
         raise ValueError(f"{about['output']} does not lie in {RESULTS}/<run>")
     with whole_file(file) as temporary:
-        temporary.write_text(_text({**plain, SEAL: _sha256(plain)}) + "\n", encoding="utf-8")
+        text = json.dumps({**plain, SEAL: _sha256(plain)}, indent=1, sort_keys=True)
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def read_record(path: str | Path) -> dict | None:
@@ -103,9 +104,5 @@ def check_unchanged(inputs: Mapping[str, str], planned: Mapping[str, str]) -> No
             raise BiasflowError(f"{path} was replaced or edited since the run began; run again, with one content")
 
 
-def _text(about: Mapping) -> str:
-    return json.dumps(about, indent=1, sort_keys=True, default=str)
-
-
 def _sha256(about: Mapping) -> str:
-    return hashlib.sha256(_text(about).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
