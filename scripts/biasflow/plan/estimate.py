@@ -16,6 +16,7 @@ from biasflow.plan.sources import is_external, origin
 from biasflow.plan.tasks import TaskPlan
 
 RATE = 60e9  # operations a second of one core, in single precision
+SOFTMAX = 1000  # operations that a probability of one word takes beside its product, in the time of RATE
 START, SCORE = 6.0, 3.0  # seconds of processor time of a job that loads a model, and of one that scores
 LOW, HIGH = 0.7, 1.5  # the interval that is told, in parts of the estimate
 TEXT_TOKENS = 25  # of a sentence
@@ -131,7 +132,7 @@ def _reading(config: Mapping, catalogue: Catalogue, reading: Reading, sizes: Map
     """Seconds of one readout of one dataset: its passes through the layers, and the language-model head where it is."""
     if reading.readout in STATIC:
         return STATIC[reading.readout]
-    body, head = sizes[reading.model.encoder]
+    body, width, words = sizes[reading.model.encoder]
     dataset, options = reading.dataset, reading.dataset.options
     limit, scored = options.get("limit"), 2.0
     start = next((name for name in ITEMS if dataset.name.startswith(name)), None)
@@ -148,8 +149,9 @@ def _reading(config: Mapping, catalogue: Catalogue, reading: Reading, sizes: Map
         items, tokens = _examples(task, catalogue), TASK_TOKENS.get(task.about["kind"], TEXT_TOKENS)
         tokens = min(tokens, options.get("max_length") or tokens)
     through = min(items, limit or items) * texts
-    lm = head * scored * len(reading.methods) if reading.readout in ("losses", "likelihoods", "masked_words") else 0
-    return 2 * through * (tokens * body * _passes(config, reading.methods) + lm) / RATE
+    of_words = reading.readout in ("losses", "likelihoods", "masked_words")
+    head = (2 * width + SOFTMAX) * words * scored * len(reading.methods) if of_words else 0
+    return through * (2 * tokens * body * _passes(config, reading.methods) + head) / RATE
 
 
 def _passes(config: Mapping, methods: tuple[str, ...] | list[str]) -> int:
@@ -162,8 +164,8 @@ def _passes(config: Mapping, methods: tuple[str, ...] | list[str]) -> int:
     return 1 + before
 
 
-def _size(config: Mapping, facts: Facts, encoder: str) -> tuple[float, float]:
-    """The parameters of an encoder's layers, and those of a language-model head; as BERT's where they are not known."""
+def _size(config: Mapping, facts: Facts, encoder: str) -> tuple[int, int, int]:
+    """The parameters of an encoder's layers, its width and its vocabulary; as BERT's where they are not known."""
     first = origin(config, encoder)
     known = {**config["encoders"][first], **facts.architectures.get(first, {})}
     values = {
@@ -171,7 +173,7 @@ def _size(config: Mapping, facts: Facts, encoder: str) -> tuple[float, float]:
         for name, default in BASE.items()
     }
     layers, hidden, inner, words = values.values()
-    return layers * (4 * hidden**2 + 2 * hidden * inner), hidden * words
+    return layers * (4 * hidden**2 + 2 * hidden * inner), hidden, words
 
 
 def _rounded(minutes: float) -> int:
