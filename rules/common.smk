@@ -16,7 +16,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.files import check_remembered, check_writable
 from biasflow.papers.paper import load as load_paper
-from biasflow.base.planned import Planned, start
+from biasflow.base.planned import planned_jobs, start
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
 from biasflow.plan.datasets import (
@@ -90,15 +90,6 @@ def begin():
     except BiasflowError as error:
         LAST.message = str(error)
         raise WorkflowError(LAST.message) from None
-
-
-def planned_jobs(dag):
-    """Result -> its job, of all that the targets of this start need."""
-    return {
-        path: Planned(job.rule.name, dict(job.params.items()), finished=not dag.needrun(job))
-        for job in dag.jobs
-        for path in job.output
-    }
 
 
 def one_of(names):

@@ -26,6 +26,15 @@ class Planned(NamedTuple):
     finished: bool
 
 
+def planned_jobs(dag) -> dict[str, Planned]:
+    """Result -> the job that makes it, for all that the targets of a start need; dag: Snakemake's, of all jobs."""
+    return {
+        path: Planned(job.rule.name, dict(job.params.items()), finished=not dag.needrun(job))
+        for job in dag.jobs
+        for path in job.output
+    }
+
+
 def run_file(run: str) -> Path:
     return Path(RESULTS, run, RUN_FILE)
 
