@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import without_formulas
 from biasflow.corpora.nli import (
     COLUMNS,
     LABELS,
@@ -140,7 +141,7 @@ def test_written_pairs_are_read_back(tmp_path_factory, rows):
     pairs = pd.DataFrame(rows, columns=HUB, dtype="str")
     write_nli(pairs.assign(other=1), path)
     pd.testing.assert_frame_equal(read_pairs(path), pairs)
-    pd.testing.assert_frame_equal(read_nli(path).pairs, pairs)
+    pd.testing.assert_frame_equal(read_nli(path).pairs, without_formulas(pairs))  # as whoever opens it sees it
 
 
 def test_a_written_file_with_an_unknown_label_is_refused(tmp_path):

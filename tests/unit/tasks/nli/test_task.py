@@ -66,7 +66,13 @@ def test_a_method_of_its_training_is_active_when_it_is_read(tmp_path, data, monk
 
 
 SENTENCES = [f"{colour} {number} two" for colour in ("red", "blue") for number in ("one", "three", "four") * 8]
-TEMPLATES = pd.DataFrame({"masculine": ["red one two", "red four"], "feminine": ["blue one two", "blue four"]})
+# Several differences, so that one direction less does not leave rounding alone.
+TEMPLATES = pd.DataFrame(
+    {
+        "masculine": ["red one two", "red four", "two three", "green one five"],
+        "feminine": ["blue one two", "blue four", "five three", "four one five"],
+    }
+)
 DENSRAY, PCA = ({"eraser": name, "module": f"biasflow.erasers.{name}"} for name in ("densray", "pca"))
 SOURCES = {
     "sentences": SENTENCES,
