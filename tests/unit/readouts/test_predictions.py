@@ -301,7 +301,11 @@ def test_glue_has_its_own_metrics(tmp_path):
     rows = pairs_of_words()
     source = glue_source(tmp_path, rows)
     assert read(source, task=GLUE, name="mnli").arrays["own"].shape == (2, 17)
-    assert set(glue.score(tmp_path / "output.safetensors")["metric"]) == {"accuracy", "glue_score", "largest_label_share"}
+    assert set(glue.score(tmp_path / "output.safetensors")["metric"]) == {
+        "accuracy",
+        "glue_score",
+        "largest_label_share",
+    }
 
 
 def test_numbers_are_predicted_as_numbers(tmp_path):
