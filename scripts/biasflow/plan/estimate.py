@@ -60,9 +60,10 @@ class Estimate:
             return ""
         low, high = (_rounded(part * self.seconds / max(cores, 1) / 60) for part in (LOW, HIGH))
         unit, low, high = ("hours", low / 60, high / 60) if low >= 120 else ("minutes", low, high)
+        between = f"{low:g} to {high:g} {unit}" if low < high else "a minute"
         return (
             f"of the {self.of} jobs of this run that train, fit or read, {self.jobs} are not done: very roughly "
-            f"{low:g} to {high:g} {unit} on {cores} core{'s' * (cores != 1)} with nothing else to do, downloads apart"
+            f"{between} on {cores} core{'s' * (cores != 1)} with nothing else to do, downloads apart"
         )
 
 

@@ -53,7 +53,7 @@ def test_a_larger_encoder_takes_longer():
 
 @pytest.mark.parametrize(
     ("seconds", "cores", "said"),
-    [(3600, 2, "20 to 45 minutes on 2 cores"), (30, 1, "1 to 1 minutes on 1 core "), (36000, 1, "7 to 15 hours")],
+    [(3600, 2, "20 to 45 minutes on 2 cores"), (30, 1, "a minute on 1 core "), (36000, 1, "7 to 15 hours")],
 )
 def test_it_is_told_as_an_interval(seconds, cores, said):
     sentence = Estimate(3, 4, seconds).sentence(cores)
