@@ -42,7 +42,7 @@ RUNNING = 12_000  # sentences of the running text of the perplexity
 TASK_TOKENS = {"occupation": 75, "nli": 30, "glue": 40, "coreference": 250}
 CONTINUED = 2.5e6  # tokens of WikiText-2
 OWN_FILE = 10_000  # examples of a file that the catalogue does not count
-STATIC = {"probes": 40.0, "heads": 20.0, "clusters": 60.0}  # seconds of readouts that are trained themselves
+TRAINED = {"probes": 2.5e-3, "heads": 1e-3, "clusters": 0.1}  # seconds an example of readouts that are trained
 AT_THE_END = ("last", "last.cls", "pooled", "layer[-1]", "layer[-1].cls")
 
 
@@ -131,8 +131,8 @@ def _examples(task: TaskPlan, catalogue: Catalogue) -> float:
 
 def _reading(config: Mapping, catalogue: Catalogue, reading: Reading, sizes: Mapping) -> float:
     """Seconds of one readout of one dataset: its passes through the layers, and the language-model head where it is."""
-    if reading.readout in STATIC:
-        return STATIC[reading.readout]
+    if reading.readout in TRAINED and reading.block.task:
+        return TRAINED[reading.readout] * _examples(TaskPlan(config, reading.block.task), catalogue)
     body, width, words = sizes[reading.model.encoder]
     dataset, options = reading.dataset, reading.dataset.options
     limit, scored = options.get("limit"), 2.0
