@@ -62,7 +62,7 @@ RESULTS = PATHS.root
 if workflow.is_main_process:  # a dry run ends with it, another one begins with it
     LEFT = estimate(config, FACTS, PLAN, CATALOGUE, os.path.exists) if DEVICE != CUDA else None
     SAID = [LEFT.sentence(workflow.resource_settings.cores or 1)] if LEFT else []
-    LAST.message = "\nbiasflow: ".join(filter(None, [*SAID, not_measured(PLAN, f"{RESULTS}/plan.csv")]))
+    LAST.plan = "\nbiasflow: ".join(filter(None, [*SAID, not_measured(PLAN, f"{RESULTS}/plan.csv")]))
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
 own = OwnFiles((RESULTS, CORPORA))  # of the inputs of a rule, what no job makes: by its content, whatever its time
 MODEL_FILES = ["config.json", "model.safetensors"]
@@ -86,7 +86,7 @@ def begin():
         start(config["run"], planned_jobs(workflow.dag))
         remember(PATHS.asked, PLAN.blocks, FACTS.asked)
         LAST.say()
-        LAST.message = ""
+        LAST.plan = ""
     except BiasflowError as error:
         LAST.message = str(error)
         raise WorkflowError(LAST.message) from None

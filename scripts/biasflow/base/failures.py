@@ -33,11 +33,12 @@ _ADVICE = "For further error details"  # with which every message of an executor
 
 class LastWord(logging.Handler):
     """The last line that a user sees, after whatever Snakemake has to say. As a handler of Snakemake's logger it hears
-    why a run ends that is not ended by its jobs: interrupted, locked, the disk full. Otherwise it says `message`."""
+    why a run ends that is not ended by its jobs: interrupted, locked, the disk full. Otherwise it says `message`, or
+    `plan`, what was found while planning, if nothing went wrong: Snakemake's own message of an error stays the last."""
 
     def __init__(self):
         super().__init__()
-        self.message, self.heard = "", ""
+        self.message, self.heard, self.plan = "", "", ""
 
     def emit(self, record: logging.LogRecord) -> None:
         text, raised = record.getMessage(), getattr(record, "exception", "")
@@ -50,9 +51,11 @@ class LastWord(logging.Handler):
             self.heard = f"Snakemake cannot write where it must ({denied.strip()}); check the rights of that place"
         elif raised and any(number in text for number in _FULL):
             self.heard = "no space left on the disk; free some, and the same command goes on from the finished results"
+        elif raised:
+            self.plan = ""
 
     def say(self) -> None:
-        if line := self.heard or self.message:
+        if line := self.heard or self.message or self.plan:
             print(f"biasflow: {line}", file=sys.stderr, flush=True)
 
 
