@@ -111,7 +111,7 @@ def _pretraining_tokens(encoder: Mapping) -> float:
 
 def _training(config: Mapping, catalogue: Catalogue, model: Model, sizes: Mapping) -> float:
     task = TaskPlan(config, model.task)
-    recipe, kind = task.about["finetuning"], task.about["kind"]
+    recipe, kind = task.about.get("finetuning", {}), task.about["kind"]
     examples = _examples(task, catalogue) * (0.65 if kind == "occupation" else 1)
     tokens = min(TASK_TOKENS.get(kind, TEXT_TOKENS), recipe.get("max_length") or 512)
     return 6 * examples * recipe.get("epochs", 1) * tokens * sizes[model.encoder][0] / RATE
@@ -119,11 +119,12 @@ def _training(config: Mapping, catalogue: Catalogue, model: Model, sizes: Mappin
 
 def _examples(task: TaskPlan, catalogue: Catalogue) -> float:
     """How many examples a task has for training, limited or not; of files what the catalogue says of their rows."""
-    about = task.about
-    if str(about.get("data", "")).startswith("planted"):
-        size = about["planted"].get("biographies") or about["planted"].get("train") or OWN_FILE
+    about, data = task.about, task.about.get("data")  # a kind of task that somebody added may have neither key
+    if str(data).startswith("planted"):
+        planted = about.get("planted", {})
+        size = planted.get("biographies") or planted.get("train") or OWN_FILE
     else:
-        data = about["data"] if isinstance(about["data"], Mapping) else {}
+        data = data if isinstance(data, Mapping) else {}
         entries = [catalogue.files.get(name) for name in data.get("files") or data.get("train") or ()]
         size = sum(entry.rows or OWN_FILE if entry else OWN_FILE for entry in entries) or OWN_FILE
     return min(size, about.get("limit") or size)
