@@ -105,6 +105,7 @@ def test_a_run_begun_here_goes_on_there_and_ends_with_the_same_bytes(slurm, smal
     assert {partition for _, partition, _ in rows} == {"cpu"}
     submitted = sorted(rule.partition("_wildcards_")[0] for *_, rule in rows)
     assert submitted == [
+        "rule_describe",
         "rule_read_together",
         "rule_read_together",
         "rule_scores_score",
