@@ -93,17 +93,23 @@ def word_tests(asked: Asked) -> list[Dataset]:
     return [_test(asked, name, "weat") for name in names]
 
 
-def sentence_tests(asked: Asked) -> list[Dataset]:
-    """The tests of sentences, by the encoder's own pooling, which the dataset's name has unless it is the first token,
-    and by the others of POOLINGS (a paper: by its own alone). BiasflowError, naming the key, for one not known."""
-    options = asked.options["seat"]
-    names = asked.chosen(options["tests"], (), SENTENCE_TESTS)
-    own = options["pooling"] or asked.pooling or FIRST_TOKEN
-    if options["pooling"] is None and own not in POOLINGS:
+def _pooling(asked: Asked) -> str:
+    """What stands for a sentence: as the configuration says, or the encoder's folder. BiasflowError, naming the key,
+    for one that is not known."""
+    named = asked.options["seat"]["pooling"]
+    own = named or asked.pooling or FIRST_TOKEN
+    if named is None and own not in POOLINGS:
         raise BiasflowError(
             f"config: key 'metrics.seat.pooling': the folder of encoders.{asked.encoder} pools by {own}, and SEAT "
             f"knows {', '.join(POOLINGS)}; name one here"
         )
+    return own
+
+
+def sentence_tests(asked: Asked) -> list[Dataset]:
+    """The tests of sentences, by the encoder's own pooling, which the dataset's name has unless it is the first token,
+    and by the others of POOLINGS (a paper: by its own alone). Errors as `_pooling`."""
+    names, own = asked.chosen(asked.options["seat"]["tests"], (), SENTENCE_TESTS), _pooling(asked)
     others = [name for name in POOLINGS if name != own and asked.pooling]
     suffix = f"-{own}" if asked.pooling and own != FIRST_TOKEN else ""
     tests = [_test(asked, name, "seat", sentence_pooling=own, others=others) for name in names]
@@ -234,11 +240,14 @@ def sample_of_text(asked: Asked) -> list[Dataset]:
 
 
 def sentences(asked: Asked) -> list[Dataset]:
-    """The sentences of the held-out text whose similarity to each other is compared before and after a method."""
+    """The sentences of the held-out text whose similarity to each other is compared before and after a method; what
+    stands for one is as in `sentence_tests`."""
     options, text = asked.options["similarity"], asked.options["perplexity"]["text"]
     files = {"text": (text_file(asked.config, asked.encoder, text, held_out=True),)}
-    about = {"sentences": options["sentences"], "pooling": asked.options["seat"]["pooling"]}
-    return [Dataset(text_name(asked.config, asked.encoder, text), files, about)]
+    pooling = _pooling(asked)
+    about = {"sentences": options["sentences"], "pooling": pooling}
+    sees = TOKENS if pooling == "mean" else ""
+    return [Dataset(text_name(asked.config, asked.encoder, text), files, about, sees=sees)]
 
 
 def trainings(asked: Asked) -> list[Dataset]:

@@ -83,3 +83,16 @@ def test_the_facts_of_a_run_hold_it(folder, monkeypatch):
     monkeypatch.setattr("biasflow.plan.facts.check_stored", lambda folder: None)
     config = resolve(asking(SEAT, ("encoders.real.path", str(folder(OLD)))), SCHEMA)
     assert gather(config).poolings == {"real": "mean"}
+
+
+@pytest.mark.parametrize(
+    ("pooling", "named", "expected"),
+    [("mean", None, "mean"), (None, None, "cls"), ("mean", "first-piece", "first-piece")],
+)
+def test_the_similarity_of_sentences_is_of_the_vectors_that_seat_takes(pooling, named, expected):
+    asked = {**SEAT, "metrics": ["similarity"]}
+    config = resolve(asking(asked, ("metrics.seat.pooling", named)), SCHEMA)
+    found = plan(config, Facts({"real": BERT}, poolings={"real": pooling} if pooling else {}))
+    (reading,) = found.readings.values()
+    assert reading.dataset.options["pooling"] == expected
+    assert bool(reading.dataset.sees) == (expected == "mean")  # whose last layer acts on all tokens
