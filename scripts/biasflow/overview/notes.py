@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from biasflow.overview.judgements import COST, FARTHER, NEARER, NOT_VIABLE, UNMEASURED, VIABLE, compared
+from biasflow.overview.judgements import COST, FARTHER, NEARER, NOT_VIABLE, VIABLE, compared
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.overview.winners import LEAST_SEEDS, removed, verdict
 from biasflow.plan.blocks import RANDOM
@@ -33,12 +33,16 @@ def conclusion(found: Map, every: Sequence[Map], observed: pd.DataFrame, familie
         return ""
     viable = methods.groupby("name", sort=False)["quality"].agg(lambda own: set(own) == {VIABLE})
     if not viable.any():
-        unknown = (methods["quality"] == UNMEASURED).any()
-        why = "no cost was measured" if unknown else f"none of {len(viable)} methods is viable"
+        unknown = int(methods.groupby("name")["quality"].agg(lambda own: NOT_VIABLE not in set(own)).sum())
+        why = {0: f"none of {len(viable)} methods is viable", len(viable): "no cost was measured"}.get(
+            unknown, f"{len(viable) - unknown} methods are not viable, and of {unknown} no cost was measured"
+        )
         return f"{found.title}: {why}, so that no method is named best{_tally(found)}"
     encoders = [each.encoder for each in alike]
     own = observed[observed["encoder"].isin(encoders) & (observed["task"] == found.task)]
     shares, measures = removed(own, list(viable.index[viable]))
+    if not measures:  # nothing here is a measure of bias
+        return ""
     seeds = "encoders that differ in their seed" if found.task == NA else "seeds"
     said, best = verdict(shares, measures, seeds)
     return f"{found.title}: {said}" + (_tally(found) if len(shares) < LEAST_SEEDS else "") + _controls(own, rows, best)

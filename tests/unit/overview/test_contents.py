@@ -72,6 +72,15 @@ def test_an_encoder_of_which_no_cost_was_measured_has_all_of_its_rows():
     assert any("no cost was measured, so that no method is named best" in line for line in found.summary)
 
 
+def test_methods_without_a_cost_do_not_hide_those_that_are_not_viable():
+    scored = made_up.scores()
+    costs = scored["metric"] == "perplexity"
+    scored.loc[costs & (scored["method"] != "none"), "value"] *= 100
+    scored = scored[~(costs & (scored["method"] == "gamma"))]
+    lines = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
+    assert any("3 methods are not viable, and of 1 no cost was measured, so that no method" in line for line in lines)
+
+
 def test_columns_stand_by_group(found):
     groups = list(found[0].columns["group"])
     assert groups == sorted(groups, key=["cost", "inside", "outside"].index)
