@@ -17,6 +17,7 @@ from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.files import check_remembered, check_writable
 from biasflow.papers.paper import load as load_paper
 from biasflow.base.planned import planned_jobs, start
+from biasflow.base.provenance import start_facts
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
 from biasflow.plan.datasets import (
@@ -83,7 +84,7 @@ def begin():
     try:
         check_writable(RESULTS)
         check_device(config["device"], cluster=workflow.remote_exec or not workflow.local_exec)
-        start(config["run"], planned_jobs(workflow.dag))
+        start(config["run"], planned_jobs(workflow.dag), start_facts(config))
         remember(PATHS.asked, PLAN.blocks, FACTS.asked)
         LAST.say()
         LAST.plan = ""

@@ -1,8 +1,9 @@
 """What the plan of a run says of the job that makes each result, to compare with what did make it.
 
-results/<run>/run.json has a digest of rule and parameters for every result, as the last start of the run planned it. A
-record tells what made the result that lies there: of another seed or learning rate, where somebody put another result
-in its place, with its record."""
+results/<run>/provenance/run.json has a digest of rule and parameters for every result, as the last start of the run
+planned it. A record tells what made the result that lies there: of another seed or learning rate, where somebody put
+another result in its place, with its record. The file also has what all jobs of a start share: configuration, versions
+and commit, once for each start that had others."""
 
 import hashlib
 import json
@@ -12,10 +13,10 @@ from typing import NamedTuple
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json, whole_file
-from biasflow.base.records import RESULTS, read_record, record_file
+from biasflow.base.records import PROVENANCE, RESULTS, RUN_FILE, read_record, record_file
 
-RUN_FILE = "run.json"
-PLANNED = "planned"
+PLANNED, STARTS = "planned", "starts"
+FACTS = ("config", "versions", "git")
 
 
 class Planned(NamedTuple):
@@ -36,24 +37,41 @@ def planned_jobs(dag) -> dict[str, Planned]:
 
 
 def run_file(run: str) -> Path:
-    return Path(RESULTS, run, RUN_FILE)
+    return Path(RESULTS, run, PROVENANCE, RUN_FILE)
 
 
 def planned(run: str) -> dict[str, str]:
     """Result -> digest of the job that makes it (`job_digest`), as the run was planned last; nothing before its first
     start. BiasflowError for a file that does not say so."""
-    path = run_file(run)
+    return _about(run_file(run))[PLANNED]
+
+
+def job_facts(record: Mapping) -> dict:
+    """Configuration, versions and commit of the job that wrote a record: its own, or those of the start of the run that
+    it names; nothing where that was deleted."""
+    path, _, digest = record.get("start", "").rpartition("#")
+    return _about(Path(path))[STARTS].get(digest, {}) if path else {key: record[key] for key in FACTS if key in record}
+
+
+def reference(facts: Mapping, run: str) -> dict:
+    """What the record of a job says of `facts` (FACTS): where they stand, if the run was started with the same; else
+    themselves, as on a node of a cluster with other versions."""
+    digest = _digest(facts)
+    return {"start": f"{run_file(run)}#{digest}"} if digest in _about(run_file(run))[STARTS] else dict(facts)
+
+
+def _about(path: Path) -> dict[str, dict]:
     if not path.is_file():
-        return {}
+        return {PLANNED: {}, STARTS: {}}
     about = read_json(path)
-    if not isinstance(about, dict) or not isinstance(about.get(PLANNED), dict):
+    if not isinstance(about, dict) or not all(isinstance(about.get(key), dict) for key in (PLANNED, STARTS)):
         raise BiasflowError(f"{path} does not say how results are made; delete it and run again")
-    return about[PLANNED]
+    return about
 
 
 def job_digest(rule: str, params: Mapping) -> str:
     """Changes with a job's rule and with each of its parameters, its code among them."""
-    return hashlib.sha256(json.dumps([rule, _plain(params)], sort_keys=True).encode()).hexdigest()
+    return _digest([rule, dict(params)])
 
 
 def check_as_planned(results: Iterable[str], digests: Mapping[str, str]) -> None:
@@ -67,12 +85,17 @@ def check_as_planned(results: Iterable[str], digests: Mapping[str, str]) -> None
             )
 
 
-def start(run: str, jobs: Mapping[str, Planned]) -> None:
-    """Write down how the results of a run are made (others that it planned before stay), and look at those that are
-    finished: BiasflowError, one line, for the first without a record, or with that of another job."""
-    digests = planned(run) | {path: job_digest(job.rule, job.params) for path, job in jobs.items()}
-    with whole_file(run_file(run)) as temporary:
-        temporary.write_text(json.dumps({PLANNED: digests}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+def start(run: str, jobs: Mapping[str, Planned], facts: Mapping) -> None:
+    """Write down how the results of a run are made and what their jobs share (FACTS; what earlier starts wrote stays),
+    and look at those that are finished: BiasflowError, one line, for the first without a record, or with that of
+    another job."""
+    path = run_file(run)
+    about = _about(path)
+    digests = about[PLANNED] | {path: job_digest(job.rule, job.params) for path, job in jobs.items()}
+    starts = about[STARTS] | {_digest(facts): _plain(facts)}
+    with whole_file(path) as temporary:
+        text = json.dumps({PLANNED: digests, STARTS: starts}, indent=1, sort_keys=True)
+        temporary.write_text(text + "\n", encoding="utf-8")
     faults = [fault for path, job in jobs.items() if job.finished and (fault := _fault(path, job, f"{RESULTS}/{run}/"))]
     if faults:
         more = f" ({len(faults) - 1} more: biasflow check {run})" if len(faults) > 1 else ""
@@ -111,3 +134,7 @@ def _short(value: object) -> str:
 
 def _plain(params: Mapping) -> dict:
     return json.loads(json.dumps(dict(params), sort_keys=True, default=str))
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from biasflow.base.errors import headline
 from biasflow.base.files import sha256
+from biasflow.base.planned import reference
 from biasflow.base.records import contents, write_record
 
 _FINAL = re.compile(r" CRITICAL biasflow: rule \S+ failed: (?P<message>.*)")
@@ -95,11 +96,9 @@ def write_provenance(
     record = {
         "rule": rule,
         "params": dict(params),
-        "config": dict(config),
         "inputs": dict(inputs),
         "aside": sorted(aside),
-        "versions": versions(),
-        "git": git_commit(),
+        **reference(start_facts(config), config["run"]),
         "started": datetime.fromtimestamp(started, UTC).isoformat(),
         "wall_seconds": round(time.time() - started, 3),
         **(facts or {}),
@@ -108,6 +107,11 @@ def write_provenance(
     for output in map(str, outputs):
         own = {str(file): digest(file) for file in _written(Path(output))}
         write_record({"output": output, "sha256": own, **record})
+
+
+def start_facts(config: Mapping) -> dict:
+    """What all jobs of a start of a run have in common (base.planned.FACTS)."""
+    return {"config": dict(config), "versions": versions(), "git": git_commit()}
 
 
 def _written(output: Path) -> list[Path]:

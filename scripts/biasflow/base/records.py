@@ -1,5 +1,8 @@
 """The records of results: results/<run>/provenance/<path of a result in its run>.json says what made it, of what, and
-what it holds. A result that is moved or copied does not take its record along."""
+what it holds. A result that is moved or copied does not take its record along.
+
+What many records share is written once: long lists of inputs or parameters in provenance/shared/, each in a file named
+by its content; configuration, versions and commit of a start of the run in provenance/run.json (base.planned)."""
 
 import hashlib
 import json
@@ -7,10 +10,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import sha256, whole_file
+from biasflow.base.files import read_json, sha256, whole_file
 
 RESULTS = "results"
 PROVENANCE = "provenance"
+RUN_FILE = "run.json"
+SHARED = "shared"
+LONG = 600  # characters: longer inputs and parameters are shared
 SEAL = "seal"  # the sha256 of all else in a record, so that an edited one is seen
 KEYS = {"output", "sha256", "inputs", "aside", "rule", "params", SEAL}  # what every record has
 
@@ -25,7 +31,10 @@ def record_file(path: str | Path) -> Path | None:
 
 def record_files(run: str | Path) -> list[Path]:
     """The records in the folder of a run."""
-    return sorted(Path(run, PROVENANCE).rglob("*.json"))
+    folder = Path(run, PROVENANCE)
+    return sorted(
+        file for file in folder.rglob("*.json") if file.relative_to(folder).parts[0] not in (SHARED, RUN_FILE)
+    )
 
 
 def result_of(record: str | Path) -> str:
@@ -40,9 +49,8 @@ def write_record(about: Mapping) -> None:
     file = record_file(about["output"])
     if file is None:
         raise ValueError(f"{about['output']} does not lie in {RESULTS}/<run>")
-    with whole_file(file) as temporary:
-        text = json.dumps({**plain, SEAL: _sha256(plain)}, indent=1, sort_keys=True)
-        temporary.write_text(text + "\n", encoding="utf-8")
+    plain |= {key: _share(file, plain[key]) for key in ("inputs", "params")}
+    _write(file, {**plain, SEAL: _sha256(plain)})
 
 
 def read_record(path: str | Path) -> dict | None:
@@ -62,7 +70,33 @@ def read_record(path: str | Path) -> dict | None:
         raise BiasflowError(f"{file} is not as its job wrote it; {advice}")
     if record["output"] != str(path):
         raise BiasflowError(f"{file} is the record of {record['output']}, not of {path}; {advice}")
+    for key in ("inputs", "params"):
+        if isinstance(record[key], str):
+            shared = _shared_file(file, record[key])
+            record[key] = read_json(shared) if shared.is_file() else None
+            if _sha256(record[key]) != shared.stem:
+                raise BiasflowError(f"{shared} is not as a job wrote it; {advice}")
     return record
+
+
+def _share(record: Path, value: Mapping) -> Mapping | str:
+    """A short value itself; of a long one, the sha256 that names the file in which it lies."""
+    if len(json.dumps(value)) <= LONG:
+        return value
+    digest = _sha256(value)
+    file = _shared_file(record, digest)
+    if not file.is_file() or _sha256(read_json(file)) != digest:
+        _write(file, value)
+    return digest
+
+
+def _shared_file(record: Path, digest: str) -> Path:
+    return Path(*record.parts[:3], SHARED, f"{digest}.json")
+
+
+def _write(file: Path, value: Mapping) -> None:
+    with whole_file(file) as temporary:
+        temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def record_with(file: str) -> dict | None:

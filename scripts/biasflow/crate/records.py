@@ -8,12 +8,12 @@ from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import PART
-from biasflow.base.planned import RUN_FILE
+from biasflow.base.planned import job_facts
 from biasflow.base.records import PROVENANCE, checked, read_record, record_file, record_files, result_of
 
 METADATA, WORKFLOW = "ro-crate-metadata.json", "workflow"  # what makes the folder of a run a crate
 # What it holds beside results: how jobs went and were planned, a crate, and what Snakemake leaves in folders.
-WITHOUT_RECORD = ("logs", "benchmarks", "checkpoints", PROVENANCE, RUN_FILE, "asked.json", METADATA, WORKFLOW)
+WITHOUT_RECORD = ("logs", "benchmarks", "checkpoints", PROVENANCE, "asked.json", METADATA, WORKFLOW)
 TIMESTAMP = ".snakemake_timestamp"
 
 
@@ -93,7 +93,7 @@ def _jobs(records: Mapping[str, Mapping]) -> list[Job]:
                 ended=started + timedelta(seconds=about.pop("wall_seconds")),
                 inputs=about.pop("inputs"),
                 outputs={file: digest for path in paths for file, digest in records[path]["sha256"].items()},
-                about=about,
+                about={"versions": {}, "git": "unknown", **about, **job_facts(about)},
                 records=tuple(paths),
             )
         )

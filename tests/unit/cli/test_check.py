@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.planned import Planned, check_as_planned, planned, start
-from biasflow.base.provenance import write_provenance
-from biasflow.base.records import checked, read_record, record_file, write_record
+from biasflow.base.planned import Planned, check_as_planned, job_facts, planned, run_file, start
+from biasflow.base.provenance import start_facts, write_provenance
+from biasflow.base.records import checked, read_record, record_file, record_files, write_record
 from biasflow.cli import app
 
 ROOT = Path(__file__).parents[3]
@@ -22,6 +22,8 @@ MODELS = f"{RUN}/models/bert/bios"
 PLAIN, SCRUBBING = f"{MODELS}/plain/seed0/config.json", f"{MODELS}/scrubbing/seed0/config.json"
 READOUT, SCORES, MATRIX = f"{RUN}/readouts/bert/together", f"{RUN}/scores/bert.csv", f"{RUN}/matrix.csv"
 WORDS = "mine/words.txt"
+CONFIG = {"run": "own", "methods": {f"method{i}": [{"eraser": "densray"}] for i in range(1000)}}
+FACTS = start_facts(CONFIG)
 
 
 def make(rule: str, output: str, *inputs: str, **params: object) -> None:
@@ -31,7 +33,7 @@ def make(rule: str, output: str, *inputs: str, **params: object) -> None:
     path.write_text(f"{output} by {params}")
     if path.name == "config.json":
         (path.parent / "model.safetensors").write_text(f"weights by {params}")
-    about = {"config": {"run": "own"}, "started": time.time(), "params": params}
+    about = {"config": CONFIG, "started": time.time(), "params": params}
     write_provenance([output], rule=rule, inputs=checked(inputs), **about)
 
 
@@ -49,7 +51,7 @@ JOBS = {  # result -> rule, inputs, parameters
 
 
 def plan() -> None:
-    start("own", {path: Planned(rule, params, finished=True) for path, (rule, _, params) in JOBS.items()})
+    start("own", {path: Planned(rule, params, finished=True) for path, (rule, _, params) in JOBS.items()}, FACTS)
 
 
 @pytest.fixture
@@ -57,7 +59,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine").mkdir()
     Path(WORDS).write_text("he she")
-    start("own", {path: Planned(rule, params, finished=False) for path, (rule, _, params) in JOBS.items()})
+    start("own", {path: Planned(rule, params, finished=False) for path, (rule, _, params) in JOBS.items()}, FACTS)
     for path, (rule, inputs, params) in JOBS.items():
         make(rule, path, *inputs, **params)
 
@@ -155,20 +157,59 @@ def test_deleted_results_and_inputs_are_counted(run):
 
 
 def test_a_lost_plan_is_named(run):
-    Path(RUN, "run.json").unlink()
+    run_file("own").unlink()
     assert "run.json is gone" in said(1)[0]
-    Path(RUN, "run.json").write_text("[]")
+    run_file("own").write_text("[]")
     assert "run.json" in str(CliRunner().invoke(app, ["check", "own"]).exception)
 
 
 def test_results_that_a_run_planned_before_stay_known(run):
-    start("own", {MATRIX: Planned(*JOBS[MATRIX][::2], finished=True)})
+    start("own", {MATRIX: Planned(*JOBS[MATRIX][::2], finished=True)}, FACTS)
     assert set(planned("own")) == set(JOBS)
 
 
 def test_a_record_that_was_written_anew_for_its_result_is_no_fault(run):
     write_record(read_record(MATRIX) | {"git": "0123"})
     said(0)
+
+
+def test_what_jobs_share_is_written_once(run):
+    """Each job has a configuration of 40 KB here, and the record of a job with 200 inputs is no longer than others."""
+    texts = [f"mine/{i}.txt" for i in range(200)]
+    for path in texts:
+        Path(path).write_text(path)
+    long = {"methods": {str(i): "densray" for i in range(100)}}
+    for output in (MATRIX, f"{RUN}/tables/one.csv"):
+        make("matrix", output, *texts, **long)
+    assert max(path.stat().st_size for path in record_files(RUN)) < 3000
+    assert len(list(Path(RUN, "provenance/shared").iterdir())) == 2  # inputs and parameters, each once
+    record = read_record(MATRIX)
+    assert set(record["inputs"]) == set(texts) and record["params"] == long
+    assert job_facts(record) == FACTS and record["start"].startswith(f"{RUN}/provenance/run.json#")
+
+
+def test_shared_parameters_that_were_edited_or_lost_are_named_and_written_anew(run):
+    long = {"methods": {str(i): "densray" for i in range(100)}}
+    make("matrix", MATRIX, SCORES, **long)
+    (shared,) = Path(RUN, "provenance/shared").iterdir()
+    whole = shared.read_text()
+    shared.write_text(whole.replace("densray", "leace"))
+    with pytest.raises(BiasflowError, match=rf"{shared.name} is not as a job wrote it; delete {MATRIX} and run again"):
+        read_record(MATRIX)
+    shared.unlink()
+    assert any(shared.name in line for line in said(1))
+    make("matrix", MATRIX, SCORES, **long)
+    assert shared.read_text() == whole
+
+
+def test_a_job_with_other_versions_than_its_run_began_with_says_so_itself(run):
+    """On a node of a cluster, or after an edit while the run went on."""
+    config = CONFIG | {"run": "own", "device": "cuda"}
+    write_provenance([MATRIX], rule="matrix", inputs={}, params={}, config=config, started=time.time())
+    record = read_record(MATRIX)
+    assert "start" not in record and job_facts(record)["config"]["device"] == "cuda"
+    run_file("own").unlink()
+    assert job_facts(read_record(SCORES)) == {}
 
 
 def test_the_command_starts_without_what_it_does_not_need(tmp_path):
