@@ -42,7 +42,8 @@ def code_digest(scripts: Iterable[str | Path], root: str | Path) -> str:
 def module_file(name: str, root: str | Path) -> Path:
     """The file of a module of this project: "biasflow.erasers.pca" -> scripts/biasflow/erasers/pca.py."""
     path = Path(root).joinpath(FOLDER, *name.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    package = path / "__init__.py"  # a folder without it may be what is left of a package that was removed
+    return package if package.is_file() else path.with_suffix(".py")
 
 
 @cache

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from biasflow.papers.dawkins2024.audit.audit import audit
-from biasflow.papers.dawkins2024.audit.checks import AGREES
+from biasflow.papers.dawkins2024.audit import audit
 from biasflow.papers.dawkins2024.downstream import table6
 from biasflow.papers.dawkins2024.examples import SWAPPED, table1, table3, table4
 from biasflow.papers.dawkins2024.rows import (
@@ -30,7 +29,7 @@ from biasflow.papers.dawkins2024.text import (
     text,
 )
 from biasflow.papers.frames import Run
-from biasflow.papers.ledger import DISAGREES, Beside
+from biasflow.papers.ledger import AGREES, DISAGREES, Beside
 from biasflow.results.scores import NA
 
 _NLI_STATUS = "nli_status"

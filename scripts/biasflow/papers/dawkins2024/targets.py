@@ -17,7 +17,7 @@ of `during` is, such as "sent 0") they are made of these files of a run, by role
 A role or key that is absent is a measurement that was not run; the last two are needed where there is a training.
 Options of the run are those of papers.dawkins2024, and `tops` (shares of triples) and `selection` (of the pairs)."""
 
-from biasflow.papers.dawkins2024.audit.audit import audit
+from biasflow.papers.dawkins2024.audit import audit
 from biasflow.papers.dawkins2024.correlations import correlations
 from biasflow.papers.dawkins2024.downstream import finetuning, nli_intervals, table6
 from biasflow.papers.dawkins2024.examples import table1, table2, table3, table4

@@ -11,10 +11,9 @@ from dataclasses import asdict, fields
 
 import pandas as pd
 
-from biasflow.papers.dawkins2024.audit import tables, text
-from biasflow.papers.dawkins2024.audit.checks import Check
-from biasflow.papers.dawkins2024.audit.printed import Printed
-from biasflow.papers.frames import Run
+from tests.unit.papers.dawkins2024.audit import tables, text
+from tests.unit.papers.dawkins2024.audit.checks import Check
+from tests.unit.papers.dawkins2024.audit.printed import Printed
 
 DEPENDS = "depends on the reading"
 _CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the rows
@@ -37,20 +36,13 @@ _CHECKS: list[Callable[[Printed], Iterator[Check]]] = [  # in the order of the r
 ]
 
 
-def audit(run: Run) -> pd.DataFrame:
-    """Every claim of the paper that its printed tables can confirm or refute, one row per claim and reading.
+def recomputed(published: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
+    """The table that biasflow/papers/dawkins2024/audit.csv keeps, made of the printed tables, whose reader `published`
+    is: by name, as papers.published reads them.
 
-    It needs `published` of a run only: the printed tables, the numbers of the text (id, where, unit, decimals, value)
-    and the probabilities of tables 1, 3 and 4. Columns: claim, where, reading ("" where there is only one), printed,
-    recomputed, verdict (agrees, disagrees, not computable; note: a slip of notation, recomputed is what is meant),
-    overall (the verdict if all readings of the claim share it, else `depends on the reading`), detail.
-
-    Raises BiasflowError for a missing column, level or number of the text, for a cell that cannot be what is printed
-    (file, line and column), for settings in table 5 that table 7 does not have, and for a table 7 that does not have
-    every combination of settings once.
-
-    Source: Dawkins et al. (2024), eq. 2-4, sec. 2-5, tables 1 and 3-7."""
-    printed = Printed.of(run.published)
+    Raises BiasflowError for a number of the text that is absent, for settings in table 5 that table 7 does not have,
+    and for a table 7 that does not have every combination of settings once."""
+    printed = Printed.of(published)
     found = [check for checks in _CHECKS for check in checks(printed)]
     table = pd.DataFrame([asdict(check) for check in found], columns=[field.name for field in fields(Check)])
     verdicts = table.groupby(["claim", "where"])["verdict"]

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from biasflow.results.rounding import mean_of, product_of, rank_correlation, rounded, spread_of
+from biasflow.results.rounding import rounded
+from tests.unit.papers.dawkins2024.audit.ranges import mean_of, product_of, rank_correlation, spread_of
 
 FACTORS = st.floats(0, 1)
 

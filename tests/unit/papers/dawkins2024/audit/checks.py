@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from biasflow.papers.dawkins2024.audit.printed import Printed
+from biasflow.papers.ledger import AGREES, DISAGREES
 from biasflow.results.rounding import DECIMALS, Range, around, rounded
+from tests.unit.papers.dawkins2024.audit.printed import Printed
 
-AGREES, DISAGREES, NOT_COMPUTABLE, NOTE = "agrees", "disagrees", "not computable", "note"
+NOT_COMPUTABLE, NOTE = "not computable", "note"
 
 
 @dataclass(frozen=True)

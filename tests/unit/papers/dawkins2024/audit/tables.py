@@ -7,8 +7,11 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
-from biasflow.papers.dawkins2024.audit.checks import Check, check, check_number, not_computable
-from biasflow.papers.dawkins2024.audit.printed import (
+from biasflow.papers.dawkins2024.downstream import weighting_pairs
+from biasflow.papers.dawkins2024.rows import LEVELS, MEASURES, OWN_LEVELS, model_name
+from biasflow.results.rounding import DECIMALS, EQUAL, Range, around, rounded
+from tests.unit.papers.dawkins2024.audit.checks import Check, check, check_number, not_computable
+from tests.unit.papers.dawkins2024.audit.printed import (
     HALF_UNIT,
     TABLE5_SCORES,
     VIABLE_READINGS,
@@ -16,9 +19,7 @@ from biasflow.papers.dawkins2024.audit.printed import (
     best,
     value_at,
 )
-from biasflow.papers.dawkins2024.downstream import weighting_pairs
-from biasflow.papers.dawkins2024.rows import LEVELS, MEASURES, OWN_LEVELS, model_name
-from biasflow.results.rounding import DECIMALS, EQUAL, Range, around, mean_of, product_of, rounded, spread_of
+from tests.unit.papers.dawkins2024.audit.ranges import mean_of, product_of, spread_of
 
 # table -> labels of its p(NS), and whether the swapped triple is printed beside the original one
 _PROBABILITIES = {

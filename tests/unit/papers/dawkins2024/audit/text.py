@@ -7,16 +7,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from biasflow.papers.dawkins2024.audit.checks import (
-    Check,
-    check,
-    check_count,
-    check_number,
-    not_computable,
-    note,
-)
-from biasflow.papers.dawkins2024.audit.printed import VIABLE_READINGS, Printed, best, value_at
-from biasflow.papers.dawkins2024.audit.tables import accuracy_times_parity
 from biasflow.papers.dawkins2024.rows import (
     ATTENTION,
     BASE,
@@ -35,8 +25,19 @@ from biasflow.papers.dawkins2024.statements import (
     findings,
     shown_p,
 )
-from biasflow.results.rounding import DECIMALS, EQUAL, Range, rank_correlation, rounded
+from biasflow.results.rounding import DECIMALS, EQUAL, Range, rounded
 from biasflow.results.viability import READINGS
+from tests.unit.papers.dawkins2024.audit.checks import (
+    Check,
+    check,
+    check_count,
+    check_number,
+    not_computable,
+    note,
+)
+from tests.unit.papers.dawkins2024.audit.printed import VIABLE_READINGS, Printed, best, value_at
+from tests.unit.papers.dawkins2024.audit.ranges import negative, rank_correlation
+from tests.unit.papers.dawkins2024.audit.tables import accuracy_times_parity
 
 # The statements of the table `statements` that the paper makes: where, and its readings. It names a measure, or speaks
 # of intrinsic bias in general, which has two readings, or of viable models, which has two readings as well.
@@ -97,7 +98,7 @@ def correlations(printed: Printed) -> Iterator[Check]:
             for name, found in (("spearman-rho", rho), ("spearman-p", p)):
                 where, value, decimals = (printed.claim(name)[key] for key in ("where", "value", "decimals"))
                 said = rounded(value, decimals)
-                detail = "agrees in size, not in sign" if said.meets(-found) and not said.meets(found) else ""
+                detail = "agrees in size, not in sign" if said.meets(negative(found)) and not said.meets(found) else ""
                 yield check_number(name, where, value, found, decimals=decimals, reading=reading, detail=detail)
         yield _not_correlated("not-correlated", "sec. 5, sec. 6", table7[measure], fairness, f"{measure}, {reading}")
 

@@ -1,1 +1,0 @@
-"""The audit: do the numbers that Dawkins et al. (2024) print agree with each other?"""
