@@ -485,13 +485,25 @@ def test_perplexity_reads_the_text_as_released_and_pseudo_perplexity_its_sentenc
     assert sentences.files["text"] == ("results/test/data/texts/wikitext-2-test.sentences.txt",)
 
 
-def test_the_external_files_of_nli():
-    data = {"train": ["snli-train", "multinli-train"], "test": ["mine.jsonl"]}
-    nli = {"kind": "nli", "data": data, "occupations": "dev2020"}
+MINE = {"train": ["snli-train", "multinli-train"], "test": ["mine.csv"]}
+
+
+@pytest.mark.parametrize(
+    ("data", "named", "occupations"),
+    [
+        (MINE, {}, "dev2020"),  # what is not named fits the data
+        (MINE, {"occupations": "planted"}, "planted"),
+        ("planted", {}, "planted"),
+        ("planted", {"occupations": "dev2020"}, "dev2020"),
+    ],
+)
+def test_the_external_files_of_nli(data, named, occupations):
+    nli = {"kind": "nli", "data": data, **named}
     nli |= {"selection": "few", "selections": {"few": {"masculine": ["man"], "feminine": ["woman"]}}}
-    files = files_of(asked("nli_fairness", task="nli"), ("tasks.nli", nli))
-    assert {"snli-train", "multinli-train", "dev2020-occupations", "dev2020-rulers"} <= set(files)
-    assert "snli-validation" not in files
+    files = set(files_of(asked("nli_fairness", task="nli"), ("tasks.nli", nli)))
+    assert files & {"snli-train", "multinli-train", "snli-validation"} == set(MINE["train"] if data == MINE else ())
+    of_dev = {"dev2020-occupations", "dev2020-rulers"}
+    assert files & of_dev == (of_dev if occupations == "dev2020" else set())
 
 
 def test_the_external_files_of_liang2020():

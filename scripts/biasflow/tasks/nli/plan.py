@@ -15,6 +15,7 @@ from biasflow.registry import PACKAGE
 from biasflow.text.occupation_pairs import LISTS, check_words, select
 
 PARTS = ("train", "validation", "test")
+DEV = "dev2020"
 EXAMPLES = f"{PACKAGE}.tasks.nli.examples"
 
 
@@ -26,11 +27,17 @@ def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
     )
 
 
+def occupations(task: TaskPlan) -> str:
+    """Whose word lists the gender-occupation pairs are made of: those that the configuration names, or what fits the
+    task's data, embedded lists for embedded pairs and real ones for any other."""
+    return task.about["occupations"] or (PLANTED if task.about["data"] == PLANTED else DEV)
+
+
 def word_lists(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
     """The word lists that the gender-occupation pairs are made of."""
-    if task.about["occupations"] == PLANTED:
+    if occupations(task) == PLANTED:
         return WORLD
-    return {name: [corpus_file(task.config, f"dev2020-{name}")] for name in LISTS}
+    return {name: [corpus_file(task.config, f"{DEV}-{name}")] for name in LISTS}
 
 
 def test_sets(asked: Asked) -> list[Dataset]:
@@ -42,7 +49,7 @@ def occupation_pairs(asked: Asked) -> list[Dataset]:
     """The gender-occupation pairs, for fairness. BiasflowError for a selection of which none can be made; that of
     downloaded lists is known to have templates when these are there."""
     about = asked.task.about
-    if about["occupations"] == PLANTED:
+    if occupations(asked.task) == PLANTED:
         words, selection = occupation_pair_words(), about["selections"][about["selection"]]
         with _of_selection(asked.task, about["selection"]):
             select(words["occupations"], words["templates"], **selection)
