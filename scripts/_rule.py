@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 # Snakemake puts the folder of a script at the end of the path: an installed biasflow of another version would be taken.
@@ -75,3 +75,9 @@ def by_role(named, roles: Iterable[str]) -> dict[str, tuple[Path, ...]]:
     return {
         role: (Path(files),) if isinstance(files, str) else tuple(map(Path, files)) for role, files in found.items()
     }
+
+
+def picked(named, positions: Mapping[str, Sequence[int]]) -> dict[str, tuple[Path, ...]]:
+    """The input files of a rule by role, of each role those at the positions that a parameter names."""
+    files = by_role(named, positions)
+    return {role: tuple(files[role][number] for number in numbers) for role, numbers in positions.items()}

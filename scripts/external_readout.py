@@ -3,7 +3,7 @@
 import importlib
 from pathlib import Path
 
-from _rule import rule
+from _rule import picked, rule
 from biasflow.base.files import whole_folder
 
 
@@ -13,8 +13,7 @@ def main(smk) -> None:
         given = [Path(file) for file in smk.input.given]
         with whole_folder(smk.output[0]) as folder:
             for each in smk.params.readout["datasets"]:
-                data = {role: tuple(map(Path, files)) for role, files in each["data"].items()}
-                facts[each["dataset"]] = module.read(given, data, folder / each["file"])
+                facts[each["dataset"]] = module.read(given, picked(smk.input, each["data"]), folder / each["file"])
 
 
 if "snakemake" in globals():

@@ -5,7 +5,7 @@ import importlib
 import itertools
 from pathlib import Path
 
-from _rule import rule
+from _rule import by_role, picked, rule
 
 
 def main(smk) -> None:
@@ -20,14 +20,15 @@ def main(smk) -> None:
         # Heads and probes are trained, too.
         facts |= {"device": str(device), "deterministic": resolve_deterministic(smk.params.deterministic, device)}
         methods_file = Path(smk.input.methods) if smk.input.get("methods") else None
+        given = by_role(smk.input, ["spares", "readouts"])
         with whole_folder(smk.output[0]) as folder:
             for each in smk.params.readout:
                 path, reasons = folder / each["file"], not_fitted(methods_file)
+                data = picked(smk.input, each["data"])
+                data |= {role: tuple(given["spares"][i] for i in at) for role, at in each["spares"].items()}
                 # What this job itself has read lies, until it ends, in the folder that will be the output.
-                data = {
-                    role: tuple(Path(file.replace(f"{smk.output[0]}/", f"{folder}/")) for file in files)
-                    for role, files in each["data"].items()
-                }
+                for role, (number, file) in each["made_from"].items():
+                    data[role] = ((folder if number is None else given["readouts"][number]) / file,)
                 for file in itertools.chain(*data.values()):
                     reasons |= reasons_of(file)
                 name = str(Path(each["file"]).with_suffix(""))

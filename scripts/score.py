@@ -4,7 +4,7 @@ import importlib
 
 import pandas as pd
 
-from _rule import rule
+from _rule import by_role, picked, rule
 from biasflow.base.errors import AbsentError
 from biasflow.base.sample import marked
 from biasflow.base.tabular import write_csv
@@ -15,13 +15,14 @@ from biasflow.results.scores import concatenate, tidy, write_scores
 
 def main(smk) -> None:
     with rule(smk):
-        tables, holes = [], []
+        tables, holes, readouts = [], [], by_role(smk.input, ["readouts"])["readouts"]
         for job in smk.params.jobs:
-            reasons = reasons_of(job["readout"])
+            readout = readouts[job["readout"]] / job["file"]
+            reasons = reasons_of(readout)
             if not set(job["methods"]) <= set(reasons):
-                with_files = {role: smk.input[role][0] for role in job["roles"]}
+                files = {role: path for role, (path,) in picked(smk.input, job["files"]).items()}
                 try:
-                    rows = importlib.import_module(job["module"]).score(job["readout"], **with_files, **job["options"])
+                    rows = importlib.import_module(job["module"]).score(readout, **files, **job["options"])
                     rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
                     # A training names its own parts.
                     own = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None

@@ -1,9 +1,12 @@
-"""Which files, parameters and modules jobs that read take, each for all datasets of a block, and their scores."""
+"""Which files, parameters and modules jobs that read take, each for all datasets of a block, and their scores.
 
-from collections.abc import Callable
+Files are inputs: parameters say which of them a dataset takes, by their role and their positions in the rule's input of
+that name. So a rule works wherever Snakemake puts its files."""
+
+from collections.abc import Callable, Iterable, Mapping
 
 from biasflow.plan.encoders import Encoders
-from biasflow.plan.jobs import Plan, Reading, Score
+from biasflow.plan.jobs import Files, Plan, Reading, Score
 from biasflow.plan.paths import Paths
 from biasflow.plan.sources import given_files
 from biasflow.plan.trainings import model_of
@@ -26,6 +29,24 @@ def reading_output(paths: Paths, key: tuple) -> str:
     return reading_path(paths, key) if key[3] == TRAINING else paths.readout(*key[:4])
 
 
+def file_in_output(paths: Paths, key: tuple) -> str:
+    """The path of a readout's file in the folder that its rule writes; "" where the rule writes the file itself."""
+    return reading_path(paths, key).removeprefix(reading_output(paths, key)).removeprefix("/")
+
+
+def by_role(files: Iterable[Files]) -> dict[str, list[str]]:
+    """Role -> the files that any dataset has in it, each once: named inputs of a rule."""
+    found: dict[str, dict[str, None]] = {}
+    for role, paths in ((role, paths) for each in files for role, paths in each.items()):
+        found.setdefault(role, {}).update(dict.fromkeys(paths))
+    return {role: list(paths) for role, paths in found.items()}
+
+
+def positions(files: Files, inputs: Mapping[str, list[str]]) -> dict[str, list[int]]:
+    """Role -> where the files of a dataset stand in the input of that name."""
+    return {role: [inputs[role].index(path) for path in paths] for role, paths in files.items()}
+
+
 class Readings:
     """For the rule of each readout, or of those that are read together: functions of its wildcards, encoder, training
     and block."""
@@ -41,14 +62,13 @@ class Readings:
         return self._jobs[wildcards.encoder, wildcards.training, wildcards.block, name]
 
     def inputs(self, name: str) -> Callable[..., Named]:
-        """Wildcards -> the model, the methods fitted to it, and the data, but for what the job itself reads first."""
+        """Wildcards -> the model, the methods fitted to it, the data by role, and the `readouts` of other jobs that it
+        starts from."""
 
         def inputs(wildcards) -> Named:
             readings = self.of(wildcards, name)
-            data = {file for reading in readings for file in _data(reading)}
-            data |= {reading_output(self.paths, key) for reading in readings for key in reading.made_from.values()}
-            data -= {reading_output(self.paths, readings[0].key)}
-            found: Named = {"model": self.encoders.model_files(readings[0].model), "data": sorted(data)}
+            found: Named = {"model": self.encoders.model_files(readings[0].model), **_data(readings)}
+            found["readouts"] = self._underlying(readings)
             fit = readings[0].fit
             if {method for reading in readings for method in reading.methods} & set(self.plan.fits.get(fit, ())):
                 found["methods"] = self.paths.methods(*fit)
@@ -56,12 +76,18 @@ class Readings:
 
         return inputs
 
+    def _underlying(self, readings: list[Reading]) -> list[str]:
+        """The outputs of other jobs that some of the readings are made from."""
+        outputs = (reading_output(self.paths, key) for reading in readings for key in reading.made_from.values())
+        own = reading_output(self.paths, readings[0].key)
+        return [output for output in dict.fromkeys(outputs) if output != own]
+
     def spares(self, name: str) -> Callable[..., list[str]]:
         """Wildcards -> the files that spare it work."""
 
         def spares(wildcards) -> list[str]:
-            found = [files for reading in self.of(wildcards, name) for files in reading.dataset.spares.values()]
-            return sorted({file for files in found for file in files})
+            found = by_role(reading.dataset.spares for reading in self.of(wildcards, name))
+            return sorted({file for files in found.values() for file in files})
 
         return spares
 
@@ -76,41 +102,61 @@ class Readings:
         return modules
 
     def params(self, name: str) -> Callable[..., list[Named]]:
-        """Wildcards -> for each readout and dataset its module, file, methods, data and options."""
-        return lambda wildcards: [self._params(reading) for reading in self.of(wildcards, name)]
+        """Wildcards -> for each readout and dataset its module, the name of its file, its methods and options, and
+        where its files are: `data` and `spares` by role and position; `made_from` by role, with the position of the
+        output in `readouts` (None: what this job itself has read) and the file's name in there."""
+
+        def params(wildcards) -> list[Named]:
+            readings = self.of(wildcards, name)
+            data, spares = _data(readings), self.spares(name)(wildcards)
+            return [
+                {
+                    "module": module_of(READOUTS[reading.readout]),
+                    "dataset": reading.dataset.read_as,
+                    "file": file_in_output(self.paths, reading.key),
+                    "methods": list(reading.methods),
+                    "data": positions(reading.dataset.files, data),
+                    "spares": positions(reading.dataset.spares, dict.fromkeys(reading.dataset.spares, spares)),
+                    "made_from": {role: self._place(key, readings) for role, key in reading.made_from.items()},
+                    "options": dict(reading.dataset.options),
+                }
+                for reading in readings
+            ]
+
+        return params
+
+    def _place(self, key: tuple, readings: list[Reading]) -> list[object]:
+        """Where the reading of a key is, for a job that starts from it."""
+        output, outputs = reading_output(self.paths, key), self._underlying(readings)
+        return [outputs.index(output) if output in outputs else None, file_in_output(self.paths, key)]
 
     def given(self, wildcards) -> Named:
         """For the rule of what external encoders give (the readout is a wildcard, too): their files, and the data."""
         readings = self.of(wildcards, wildcards.readout)
         files = given_files(self.encoders.config["encoders"][wildcards.encoder])[wildcards.readout]
-        return {"given": files, "data": sorted({file for reading in readings for file in _data(reading)})}
+        return {"given": files, **_data(readings)}
 
     def given_module(self, wildcards) -> str:
         """The module that makes a readout of them."""
         return external_module(READOUTS[wildcards.readout])
 
     def given_params(self, wildcards) -> Named:
-        """That module and, for each dataset, file and data."""
-        each = [self._params(reading) for reading in self.of(wildcards, wildcards.readout)]
-        datasets = [{key: params[key] for key in ("dataset", "file", "data")} for params in each]
+        """That module and, for each dataset, the name of its file, and its data by role and position."""
+        readings = self.of(wildcards, wildcards.readout)
+        data = _data(readings)
+        datasets = [
+            {
+                "dataset": reading.dataset.read_as,
+                "file": file_in_output(self.paths, reading.key),
+                "data": positions(reading.dataset.files, data),
+            }
+            for reading in readings
+        ]
         return {"module": self.given_module(wildcards), "datasets": datasets}
 
-    def _params(self, reading: Reading) -> Named:
-        files = {**reading.dataset.files, **reading.dataset.spares}
-        data = {role: list(paths) for role, paths in files.items()}
-        path, folder = (of(self.paths, reading.key) for of in (reading_path, reading_output))
-        return {
-            "module": module_of(READOUTS[reading.readout]),
-            "dataset": reading.dataset.read_as,
-            "file": path.removeprefix(f"{folder}/"),
-            "methods": list(reading.methods),
-            "data": data | {role: [reading_path(self.paths, key)] for role, key in reading.made_from.items()},
-            "options": dict(reading.dataset.options),
-        }
 
-
-def _data(reading: Reading) -> list[str]:
-    return [file for files in reading.dataset.files.values() for file in files]
+def _data(readings: list[Reading]) -> dict[str, list[str]]:
+    return by_role(reading.dataset.files for reading in readings)
 
 
 class Scores:
@@ -127,26 +173,31 @@ class Scores:
     def inputs(self, wildcards) -> Named:
         """The readouts that a job scores, and the data that its metrics take beside them."""
         scores = self._jobs(wildcards)
-        found: Named = {"readouts": list(dict.fromkeys(reading_output(self.paths, score.reading) for score in scores))}
-        for score in scores:
-            found |= {role: list(files) for role, files in score.dataset.scored_with.items()}
-        return found
+        return {"readouts": self._readouts(scores), **by_role(score.dataset.scored_with for score in scores)}
 
     def params(self, wildcards) -> list[Named]:
-        """For each metric and readout that a job scores: its module, the dataset, the methods and the options."""
+        """For each metric and readout that a job scores: its module, the dataset, the methods and the options; the
+        position of the readout's output in `readouts` and the file's name in there; and where the `files` are that the
+        metric takes beside it, by role and position."""
+        scores = self._jobs(wildcards)
+        readouts, files = self._readouts(scores), by_role(score.dataset.scored_with for score in scores)
         return [
             {
                 "metric": score.metric,
                 "module": module_of(METRICS[score.metric]),
-                "readout": reading_path(self.paths, score.reading),
+                "readout": readouts.index(reading_output(self.paths, score.reading)),
+                "file": file_in_output(self.paths, score.reading),
                 "dataset": score.dataset.label,
                 "methods": list(score.methods),
                 "limits": list(score.dataset.limits),
-                "roles": list(score.dataset.scored_with),
+                "files": positions(score.dataset.scored_with, files),
                 "options": dict(score.dataset.scoring),
             }
-            for score in self._jobs(wildcards)
+            for score in scores
         ]
+
+    def _readouts(self, scores: Iterable[Score]) -> list[str]:
+        return list(dict.fromkeys(reading_output(self.paths, score.reading) for score in scores))
 
     def modules(self, wildcards) -> list[str]:
         return sorted({module_of(METRICS[score.metric]) for score in self._jobs(wildcards)})

@@ -46,7 +46,7 @@ def test_what_a_job_takes():
     assert inputs["given"] == FILES
     (dataset,) = params["datasets"]
     assert dataset["file"].endswith(".parquet") and {"test", "pro", "anti"} <= set(dataset["data"])
-    assert {file for files in dataset["data"].values() for file in files} == set(inputs["data"])
+    assert dataset["data"] == {role: [0] for role in set(inputs) - {"given"}}
     assert not {"options", "methods"} & set(dataset)
     assert params["module"] == found.readings.given_module(wildcards) == "biasflow.readouts.external_clusters"
 

@@ -197,23 +197,52 @@ def test_the_parameters_of_jobs_are_plain_values(find):
         assert set(task.kind.trained_on) | tokens == set(params["roles"])
         assert set(task.kind.trained_on) <= set(find.trainings.inputs(wildcards))
         assert bool(tokens) == bool(find.trainings.tokens(wildcards))
-    for key in readings_of(find):
-        params, inputs = (of(key[3])(of_reading(key)) for of in (find.readings.params, find.readings.inputs))
-        assert json.loads(json.dumps(params)) == params
-        made = {f"{find.paths.readout(*key)}/{each['file']}": number for number, each in enumerate(params)}
-        for number, each in enumerate(params):  # a readout's folder is waited for, and its files are named
-            for path in flat(each["data"]):
-                if path in find.readings.spares(key[3])(of_reading(key)):
-                    continue
-                if path in made:  # by the same job, before
-                    assert made[path] < number
-                else:
-                    assert path in inputs["data"] or path.rpartition("/")[0] in inputs["data"], (key, path)
     for encoder, training, group in find.plan.fits:
         wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
         params = find.fits.params(wildcards)
         assert json.loads(json.dumps(params)) == params
         assert {*params["roles"], "model"} <= set(find.fits.inputs(wildcards))
+
+
+def paths_in(value: object) -> list[str]:
+    """The strings in a parameter of a job that are paths of results or of external files."""
+    if isinstance(value, str):
+        return [value] * value.startswith("results/")
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [path for part in parts for path in paths_in(part)]
+
+
+def test_a_reading_is_told_its_files_by_role_and_position(find):
+    """No path travels in a parameter: Snakemake may put the files of a job wherever its storage is."""
+    for key, readings in readings_of(find).items():
+        wildcards = of_reading(key)
+        params, inputs = (of(key[3])(wildcards) for of in (find.readings.params, find.readings.inputs))
+        spares, own = find.readings.spares(key[3])(wildcards), find.paths.readout(*key)
+        assert json.loads(json.dumps(params)) == params and not paths_in(params)
+        made: set[str] = set()
+        for each, reading in zip(params, readings, strict=True):
+            for role, files in reading.dataset.files.items():
+                assert [inputs[role][i] for i in each["data"][role]] == list(files)
+            for role, files in reading.dataset.spares.items():
+                assert [spares[i] for i in each["spares"][role]] == list(files)
+            for role, (number, file) in each["made_from"].items():
+                folder = own if number is None else inputs["readouts"][number]
+                assert f"{folder}/{file}" == reading_path(find.paths, reading.made_from[role])
+                assert number is not None or file in made  # by the same job, before
+            assert not {"model", "methods", "readouts", "spares"} & (set(each["data"]) | set(each["made_from"]))
+            made.add(each["file"])
+
+
+def test_a_score_is_told_its_files_by_role_and_position(find):
+    for encoder, training, block in find.plan.scored:
+        wildcards = SimpleNamespace(encoder=encoder, training=training, block=block)
+        params, inputs = find.scores.params(wildcards), find.scores.inputs(wildcards)
+        assert json.loads(json.dumps(params)) == params and not paths_in(params)
+        for each, score in zip(params, find.plan.scored[encoder, training, block], strict=True):
+            path = Path(inputs["readouts"][each["readout"]], each["file"])
+            assert str(path) == reading_path(find.paths, score.reading)
+            for role, files in score.dataset.scored_with.items():
+                assert [inputs[role][i] for i in each["files"][role]] == list(files)
 
 
 def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find):
