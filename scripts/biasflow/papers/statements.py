@@ -1,11 +1,13 @@
-"""Sentences of a paper that tables can confirm: which there are, and what was found of each."""
+"""Sentences of a paper that tables can confirm: which there are, what was found of each, and the table of all."""
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import product
 
 import pandas as pd
+
+from biasflow.results.tables import PUBLISHED
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,9 @@ class Finding:
     n: int
     exceptions: str
     detail: str = ""
+
+
+_FIELDS = {one.name: {"bool": "boolean", "int": "Int64", "str": object}[one.type.__name__] for one in fields(Finding)}
 
 
 @dataclass(frozen=True)
@@ -35,15 +40,32 @@ class Statements:
 
     known: list[Statement] = field(default_factory=list)
 
-    def says(self, identifier: str, section: str, text: str, **options: Collection[str]) -> Callable:
+    def says(
+        self,
+        identifier: str,
+        section: str,
+        text: str,
+        *,
+        needs: Collection[str] = (),
+        asides: Mapping[str, str] | None = None,
+        **options: Collection[str],
+    ) -> Callable:
         """The decorated function counts this statement. There is one for each combination of the function's `options`,
-        which fill in its `identifier` and its `text`."""
+        which fill in its `identifier` and its `text`; of an option that is a mapping the text has the key, the function
+        the value. needs: columns without which a table is not counted; asides: what the text says more where an option
+        has this key."""
 
         def add(count: Callable[..., Finding | None]) -> Callable[..., Finding | None]:
             for values in product(*options.values()):
-                own = dict(zip(options, values, strict=True))
-                name = "-".join(identifier.format(**own).lower().split())
-                self.known.append(Statement(name, section, text.format(**own), partial(count, **own)))
+                said = dict(zip(options, values, strict=True))
+                name = "-".join(identifier.format(**said).lower().split())
+                own = {
+                    key: options[key][value] if isinstance(options[key], Mapping) else value
+                    for key, value in said.items()
+                }
+                more = [aside for value, aside in (asides or {}).items() if value in values]
+                counted = partial(_counted_where, frozenset(needs), partial(count, **own))
+                self.known.append(Statement(name, section, " ".join([text.format(**said), *more]), counted))
             return count
 
         return add
@@ -57,10 +79,37 @@ class Statements:
                 found[statement.id] = together(own) if len(tables) > 1 else next(iter(own.values()))
         return found
 
+    def beside(
+        self, ours: Mapping[tuple[str, ...], Mapping[str, Finding]], printed: Mapping[str, Finding], keys: Sequence[str]
+    ) -> pd.DataFrame:
+        """A row per table of ours (by the values of its `keys`) and statement that was counted in it or in print.
 
-def all_of(cases: Mapping[str, bool], detail: str = "") -> Finding:
-    """The statement says that every case is true."""
-    return _counted(cases, len(cases), detail)
+        Columns: keys, id, section, statement, the fields of a finding, and these again `_published`; empty where
+        there is none."""
+        rows = []
+        for key, found in ours.items():
+            about = dict(zip(keys, key, strict=True))
+            for one in self.known:
+                parts = {"": found.get(one.id), PUBLISHED: printed.get(one.id)}
+                if any(parts.values()):
+                    row = {f"{name}{end}": getattr(part, name, None) for end, part in parts.items() for name in _FIELDS}
+                    rows.append(about | {"id": one.id, "section": one.section, "statement": one.text} | row)
+        kinds = {name + end: kind for end in ("", PUBLISHED) for name, kind in _FIELDS.items()}
+        frame = pd.DataFrame(rows, columns=[*keys, "id", "section", "statement", *kinds]).astype(kinds)
+        return frame.fillna({column: "" for column, kind in kinds.items() if kind is object})
+
+
+def _counted_where(needs: Collection[str], count: Callable, table: pd.DataFrame) -> Finding | None:
+    return count(table) if needs <= set(table.columns) else None
+
+
+def all_of(cases: Mapping[str, bool], detail: str = "", *, but: Collection[str] = (), between: str = ", ") -> Finding:
+    """The statement says that every case is true, except `but`, and that these are false; `detail` then also names
+    those that are true all the same."""
+    found = _counted(cases, len(cases), detail, between)
+    missing = between.join(name for name in but if cases[name])
+    details = "; ".join(filter(None, [detail, missing and f"no exception: {missing}"]))
+    return replace(found, holds=found.n - found.k == len(but) and not missing, detail=details)
 
 
 def most_of(cases: Mapping[str, bool], detail: str = "") -> Finding:
@@ -78,7 +127,7 @@ def together(findings: Mapping[str, Finding]) -> Finding:
     return Finding(all(one.holds for one in own), sum(one.k for one in own), sum(one.n for one in own), **said)
 
 
-def _counted(cases: Mapping[str, bool], enough: int, detail: str) -> Finding:
+def _counted(cases: Mapping[str, bool], enough: int, detail: str, between: str = ", ") -> Finding:
     exceptions = [name for name, true in cases.items() if not true]
     true = len(cases) - len(exceptions)
-    return Finding(true >= enough, true, len(cases), ", ".join(exceptions), detail)
+    return Finding(true >= enough, true, len(cases), between.join(exceptions), detail)

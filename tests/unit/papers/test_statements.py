@@ -35,3 +35,28 @@ def test_a_statement_for_each_option_is_counted_where_a_table_has_what_it_needs(
         "above-one": Finding(False, 1, 2, "both: it"),
         "above-two": Finding(True, 1, 1, ""),
     }
+
+
+def test_exceptions_that_are_expected_are_no_failure_and_those_that_do_not_occur_are_named():
+    cases = {"a": True, "b": False}
+    assert all_of(cases, "x", but=["b"]) == Finding(True, 1, 2, "b", "x")
+    assert all_of(cases | {"c": True}, but=["b", "c"], between="; ") == Finding(False, 2, 3, "b", "no exception: c")
+
+
+def test_an_option_may_say_one_thing_and_be_another_and_ours_stand_beside_the_printed():
+    known = Statements()
+
+    @known.says("rises-{it}", "s", "{it} rises.", needs=["x", "y"], asides={"Y": "(Ours.)"}, it={"X": "x", "Y": "y"})
+    def count(table, it):
+        return all_of({it: table[it].is_monotonic_increasing})
+
+    assert [each.text for each in known.known] == ["X rises.", "Y rises. (Ours.)"]
+    assert known.findings({"lacks": pd.DataFrame({"x": [1]})}) == {}
+    ours = known.findings({"ours": pd.DataFrame({"x": [1, 2], "y": [2, 1]})})
+    table = known.beside({("e",): ours, ("none",): {}}, {"rises-x": ours["rises-x"]}, ["encoder"])
+    assert table[["encoder", "id", "holds", "holds_published"]].astype(object).values.tolist() == [
+        ["e", "rises-x", True, True],
+        ["e", "rises-y", False, pd.NA],
+        ["none", "rises-x", pd.NA, True],
+    ]
+    assert table["exceptions_published"].tolist() == ["", "", ""]

@@ -1,8 +1,7 @@
 """What Dawkins et al. (2024, sec. 5) observe, as statements that are counted in a table of 76 rows."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from itertools import product
 
 import pandas as pd
 
@@ -25,66 +24,32 @@ from biasflow.papers.dawkins2024.rows import (
 )
 from biasflow.papers.dawkins2024.table7 import table7, viable_settings
 from biasflow.papers.frames import RUN, Run
-from biasflow.papers.statements import Finding, Statement
+from biasflow.papers.statements import Finding, Statements, all_of
 from biasflow.results.statistics import correlation
-from biasflow.results.tables import PUBLISHED
 
 UNWEIGHTED_PLANE = "0,1"  # n = 0, c = 1: two dimensions without information weighting
 SIGNIFICANT = 0.05
 SECTION = "5"
 _NONE_VIABLE = "no viable model"
-_ALL = (*MEASURES, *PRINTED_SCORES)
+_BOTH = {name.capitalize(): name for name in MEASURES}  # in the text -> column
+_MEANT = {"Distance": "(The paper means Strength.)"}  # where it says "intrinsic bias"; Distance is for comparison
+
+STATEMENTS = Statements()  # counted in the rows of table 7, indexed by level and settings
 
 
-STATEMENTS: list[Statement] = []  # in the order of their functions below
-
-
-def _says(
-    identifier: str,
-    text: str,
-    *,
-    needs: Sequence[str] = MEASURES,
-    of_strength: bool = False,
-    **options: Sequence[str],
-) -> Callable:
-    """The decorated function counts this statement in the rows of table 7, indexed by level and settings.
-
-    There is a statement for each combination of the function's `options`, which fill in its `identifier` and its
-    `text`. needs: the columns without which it cannot be counted. `of_strength`: the paper says "intrinsic bias" and
-    means Strength; Distance is counted for comparison."""
-
-    def counted(table: pd.DataFrame, *, count: Callable[..., Finding], **own: str) -> Finding | None:
-        return count(table, **own) if set(needs) <= set(table.columns) else None
-
-    def add(count: Callable[..., Finding]) -> Callable[..., Finding]:
-        for values in product(*options.values()):
-            own = dict(zip(options, values, strict=True))
-            measure = own.get("measure", "")
-            says = text.format(**own | {"measure": measure.capitalize()})
-            if of_strength and measure != "strength":
-                says += " (The paper means Strength.)"
-            STATEMENTS.append(Statement(identifier.format(**own), SECTION, says, partial(counted, count=count, **own)))
-        return count
-
-    return add
+def _says(identifier: str, text: str, *, needs: Collection[str] = MEASURES, **options) -> Callable:
+    return STATEMENTS.says(identifier, SECTION, text, needs=needs, **options)
 
 
 _says_of_nli = partial(_says, needs=PRINTED_SCORES)
-_says_of_both = partial(_says, needs=_ALL)
+_says_of_both = partial(_says, needs=[*MEASURES, *PRINTED_SCORES])
 
 
 def _all_of(cases: Mapping[str, bool] | pd.Series, detail: str = "", *, but: Collection[str] = ()) -> Finding:
-    """The statement says that every case is true, except `but`, and that these are false: `detail` names those that are
-    true all the same."""
-    exceptions = [name for name, true in cases.items() if not true]
-    missing = [name for name in but if name not in exceptions]
-    details = [detail, f"no exception: {_listed(missing)}" if missing else ""]
-    holds, k = set(exceptions) == set(but), len(cases) - len(exceptions)
-    return Finding(holds, k, len(cases), _listed(exceptions), "; ".join(filter(None, details)))
-
-
-def _listed(names: Iterable[str]) -> str:
-    return "; ".join(f"({name})" if name[:1] in "01*" else name for name in names)
+    """`all_of` of cases that may be settings, whose names hold commas."""
+    shown = {name: f"({name})" if name[:1] in "01*" else name for name, _ in cases.items()}
+    named = {shown[name]: true for name, true in cases.items()}
+    return all_of(named, detail, but=[shown[name] for name in but], between="; ")
 
 
 def _sent(table: pd.DataFrame, column: str) -> pd.Series:
@@ -123,13 +88,13 @@ def _sent_strength(table: pd.DataFrame) -> Finding:
     return _all_of(_sent(table, "strength") >= table.loc[(BASE, ""), "strength"])
 
 
-@_says("best-below-base-{measure}", "The best {measure} of every level is below Base.", measure=MEASURES)
+@_says("best-below-base-{measure}", "The best {measure} of every level is below Base.", measure=_BOTH)
 def _every_level_below_base(table: pd.DataFrame, measure: str) -> Finding:
     best = _best(table, measure)
     return _all_of(best[OWN_LEVELS] < best[BASE])
 
 
-@_says("new-best-{measure}", "Layer 12, layer 11 and attention each set a new best {measure}.", measure=MEASURES)
+@_says("new-best-{measure}", "Layer 12, layer 11 and attention each set a new best {measure}.", measure=_BOTH)
 def _records(table: pd.DataFrame, measure: str) -> Finding:
     """A level sets a new best if its best setting beats all settings of all levels before it."""
     best = _best(table, measure)
@@ -145,9 +110,9 @@ def _steeper(table: pd.DataFrame) -> Finding:
 @_says(
     "layer-12-extends-sent-{n_p}-{measure}",
     "Of the 4 layer-12 extensions of SENT with n_p = {n_p}, all reduce {measure} except (n_12 = 0, c_12 = 1).",
-    of_strength=True,
+    asides=_MEANT,
     n_p="01",
-    measure=MEASURES,
+    measure=_BOTH,
 )
 def _extensions(table: pd.DataFrame, n_p: str, measure: str) -> Finding:
     """Layer-12 models with the same n_p against the SENT model that they extend."""
@@ -158,8 +123,8 @@ def _extensions(table: pd.DataFrame, n_p: str, measure: str) -> Finding:
 @_says(
     "layer-11-plane-worst-{measure}",
     "Among layer-11 models that are otherwise equal, (n_11 = 0, c_11 = 1) has the worst {measure} (8 groups of 4).",
-    of_strength=True,
-    measure=MEASURES,
+    asides=_MEANT,
+    measure=_BOTH,
 )
 def _worst_plane(table: pd.DataFrame, measure: str) -> Finding:
     """Groups of layer-11 models that differ in (n_11, c_11) only: is the unweighted plane the worst of each?"""
@@ -172,8 +137,8 @@ def _worst_plane(table: pd.DataFrame, measure: str) -> Finding:
 @_says(
     "attention-improves-{measure}",
     "Attention debiasing reduces the {measure} of every layer-11 model except exactly the 8 with (n_11 = 0, c_11 = 1).",
-    of_strength=True,
-    measure=MEASURES,
+    asides=_MEANT,
+    measure=_BOTH,
 )
 def _attention(table: pd.DataFrame, measure: str) -> Finding:
     improved = table.loc[ATTENTION, measure] < table.loc[LAYER_11, measure]
@@ -280,8 +245,8 @@ def _viable_are_weighted(table: pd.DataFrame, level: str) -> Finding:
 @_says_of_both(
     "not-correlated-{measure}",
     "{measure} is not correlated with fairness (Spearman over 76 models, p >= 0.05).",
-    of_strength=True,
-    measure=MEASURES,
+    asides=_MEANT,
+    measure=_BOTH,
 )
 def _not_correlated(table: pd.DataFrame, measure: str) -> Finding:
     return _uncorrelated({measure: table}, measure)
@@ -290,7 +255,7 @@ def _not_correlated(table: pd.DataFrame, measure: str) -> Finding:
 @_says_of_both(
     "not-correlated-viable-{measure}",
     "{measure} is not correlated with fairness among the viable models alone (p >= 0.05; the paper counts all models).",
-    measure=MEASURES,
+    measure=_BOTH,
 )
 def _not_correlated_viable(table: pd.DataFrame, measure: str) -> Finding:
     return _uncorrelated({measure: table[table["viable"]]}, measure)
@@ -301,7 +266,7 @@ def _not_correlated_viable(table: pd.DataFrame, measure: str) -> Finding:
     "Of {models} models {measure} is not correlated with fairness within any level (p >= 0.05; levels with 3 or more "
     "models; the paper counts all levels together).",
     models=[ALL, VIABLE],
-    measure=MEASURES,
+    measure=_BOTH,
 )
 def _not_correlated_within(table: pd.DataFrame, models: str, measure: str) -> Finding:
     counted = table if models == ALL else table[table["viable"]]
@@ -347,13 +312,12 @@ def findings(table: pd.DataFrame, **viability: float | str) -> dict[str, Finding
 
     A statement whose columns are absent or empty is left out. Viable is judged here: `viability` is threshold and
     reading."""
-    filled = [column for column in _ALL if column in table and table[column].notna().any()]
+    filled = [column for column in [*MEASURES, *PRINTED_SCORES] if column in table and table[column].notna().any()]
     indexed = table.set_index(SETTING)[filled]
     if "snli_accuracy" in filled:
         indexed["viable"] = viable_settings(table, **viability)
     indexed = indexed.sort_index()
-    counted = {statement.id: statement.count(indexed) for statement in STATEMENTS}
-    return {name: finding for name, finding in counted.items() if finding is not None}
+    return STATEMENTS.findings({"table 7": indexed})
 
 
 def statements(run: Run) -> pd.DataFrame:
@@ -363,14 +327,7 @@ def statements(run: Run) -> pd.DataFrame:
     Only the main reading of the interventions counts. Left out are encoders that were not run, and of the others the
     statements on scores that they lack."""
     rows, viability = table7(run), run.options["viability"]
-    texts = {statement.id: statement.text for statement in STATEMENTS}
-    printed = findings(run.published("table7"), **viability)
-    table = []
     counted = (rows["interventions"] == AFTER) & ((rows["status"] == RUN) | (rows["nli_status"] == RUN))
-    for key, block in rows[counted].groupby(BLOCK, sort=False):
-        for name, ours in findings(block, **viability).items():
-            row = dict(zip(BLOCK, key, strict=True)) | {"id": name, "statement": texts[name]} | vars(ours)
-            table.append(row | {field + PUBLISHED: value for field, value in vars(printed[name]).items()})
-    fields = list(Finding.__dataclass_fields__)
-    columns = [*BLOCK, "id", "statement", *fields, *(field + PUBLISHED for field in fields)]
-    return pd.DataFrame(table, columns=columns)
+    ours = {key: findings(block, **viability) for key, block in rows[counted].groupby(BLOCK, sort=False)}
+    table = STATEMENTS.beside(ours, findings(run.published("table7"), **viability), BLOCK)
+    return table[table["holds"].notna()].drop(columns="section").reset_index(drop=True)

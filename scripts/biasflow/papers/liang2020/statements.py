@@ -1,7 +1,7 @@
 """What Liang, Dufter & Schütze (2020) say of OCCTMP, association tests and perplexity, counted in our scores and in the
 printed values."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pandas as pd
 
@@ -9,7 +9,6 @@ from biasflow.papers.frames import Run
 from biasflow.papers.liang2020.rows import DENSRAY, PLACEMENT, Placement, of_paper, printed_rows
 from biasflow.papers.liang2020.tables import Readings, bias_rows, readings
 from biasflow.papers.statements import Finding, Statements, all_of, most_of
-from biasflow.results.tables import PUBLISHED
 
 STATEMENTS = Statements()
 UNTOUCHED = Placement("", "")
@@ -19,7 +18,6 @@ _CHOSEN = {"DensRay": DENSRAY, "hard debiasing": HARD, "conceptors": CONCEPTOR} 
 _PERPLEXITY, _EFFECT, _P = "batch_perplexity", "_effect_size", "_p_value"
 _PRONOUN, _LEVEL = 0.7, 0.05
 _POOR, _HARM = 2.0, 1.05  # times the untouched encoder's perplexity: our readings of "extremely poor" and "harm"
-_FIELDS = [field.name for field in fields(Finding)]
 _OCCTMP, _TESTS, _PERFORMANCE, _SETUP = "OCCTMP", "Association Tests", "Model Performance", "Setup and Data"
 
 
@@ -92,8 +90,8 @@ def _sum_on_average(table: pd.DataFrame) -> Finding | None:
     "Gender bias is reduced: OCCTMP's diff is smaller under {method} than untouched.",
     method=_CHOSEN,
 )
-def _less_occtmp(table: pd.DataFrame, method: str) -> Finding | None:
-    return _less(table, "occtmp_diff", _CHOSEN[method], UNTOUCHED)
+def _less_occtmp(table: pd.DataFrame, method: Placement) -> Finding | None:
+    return _less(table, "occtmp_diff", method, UNTOUCHED)
 
 
 @STATEMENTS.says(
@@ -102,8 +100,8 @@ def _less_occtmp(table: pd.DataFrame, method: str) -> Finding | None:
     "Gender bias is reduced: under {method} the effect size of every test is closer to zero than untouched.",
     method=_CHOSEN,
 )
-def _less_association(table: pd.DataFrame, method: str) -> Finding | None:
-    return _closer(table, _CHOSEN[method], UNTOUCHED)
+def _less_association(table: pd.DataFrame, method: Placement) -> Finding | None:
+    return _closer(table, method, UNTOUCHED)
 
 
 @STATEMENTS.says(
@@ -112,8 +110,8 @@ def _less_association(table: pd.DataFrame, method: str) -> Finding | None:
     "Under {method} no test rejects that there is no gender bias (p at least 0.05, not corrected).",
     method=_CHOSEN,
 )
-def _not_rejected(table: pd.DataFrame, method: str) -> Finding | None:
-    own = _values(table, _P, _CHOSEN[method])
+def _not_rejected(table: pd.DataFrame, method: Placement) -> Finding | None:
+    own = _values(table, _P, method)
     if own.empty:
         return None
     p = own.iloc[0]
@@ -170,8 +168,8 @@ def _conceptor_last(table: pd.DataFrame) -> Finding | None:
     "encoder. (The 5 % are ours.)",
     method=_CHOSEN,
 )
-def _perplexity_kept(table: pd.DataFrame, method: str) -> Finding | None:
-    own, untouched = (_value(table, placement, _PERPLEXITY) for placement in (_CHOSEN[method], UNTOUCHED))
+def _perplexity_kept(table: pd.DataFrame, method: Placement) -> Finding | None:
+    own, untouched = (_value(table, placement, _PERPLEXITY) for placement in (method, UNTOUCHED))
     if own is None or untouched is None:
         return None
     return all_of({"perplexity": own <= _HARM * untouched}, f"{untouched:.4f} to {own:.4f}")
@@ -196,21 +194,8 @@ def statements(run: Run) -> pd.DataFrame:
     ours = of_paper(run)
     papers = readings(replace(ours, scores=ours.scores.head(0)))  # those of the paper come first
     printed = STATEMENTS.findings(_tables(printed_rows(run), papers))
-    table = []
-    for encoder, values in _tables(ours.inside, readings(ours)).items():
-        found = STATEMENTS.findings({encoder: values})
-        for statement in STATEMENTS.known:
-            parts = {"": found.get(statement.id), PUBLISHED: printed.get(statement.id)}
-            row = {f"{field}{end}": getattr(own, field, None) for end, own in parts.items() for field in _FIELDS}
-            if any(parts.values()):
-                about = {"encoder": encoder, "id": statement.id, "section": statement.section}
-                table.append(about | {"statement": statement.text} | row)
-    both = [field + end for end in ("", PUBLISHED) for field in _FIELDS]
-    frame = pd.DataFrame(table, columns=["encoder", "id", "section", "statement", *both])
-    kinds = {"bool": "boolean", "int": "Int64", "str": object}
-    kinds = {field.name + end: kinds[field.type.__name__] for end in ("", PUBLISHED) for field in fields(Finding)}
-    text = [column for column, kind in kinds.items() if kind is object]
-    return frame.astype(kinds).fillna(dict.fromkeys(text, ""))
+    found = {(name,): STATEMENTS.findings({name: own}) for name, own in _tables(ours.inside, readings(ours)).items()}
+    return STATEMENTS.beside(found, printed, ["encoder"])
 
 
 def _tables(rows: pd.DataFrame, shown: Readings) -> dict[str, pd.DataFrame]:

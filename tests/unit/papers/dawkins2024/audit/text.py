@@ -266,7 +266,7 @@ def statements(printed: Printed) -> Iterator[Check]:
     table7 = printed.table7.reset_index()
     found = {reading: findings(table7, threshold=printed.threshold, reading=reading) for reading in READINGS}
     of_all_models = found[READINGS[0]]  # statements that do not depend on viability
-    texts = {statement.id: statement.text for statement in STATEMENTS}
+    texts = {statement.id: statement.text for statement in STATEMENTS.known}
     for claim, (where, readings) in _STATED.items():
         for reading in readings:
             name = f"{claim}-{reading}" if reading in MEASURES else claim
