@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.records import read_records, refuse
+from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
 
 COLUMNS = {
     "Sentence": "text",
@@ -37,11 +37,9 @@ def read_bec_pro(path: str | Path) -> pd.DataFrame:
     BiasflowError names file and line: a column that is missing, no sentence, an unknown gender, a person or profession
     that is not in its sentence; and templates or persons of one gender that have no counterpart."""
     table = read_records(path, [*COLUMNS, ENGLISH_NAME])
-    missing = [column for column in COLUMNS if column not in table]
-    if missing or table.empty:
-        raise BiasflowError(f"{path}: needs the columns {', '.join(COLUMNS)}, and a row; check the file.")
-    for column, known in (("Gender", GENDERS), ("Prof_Gender", PROFESSION_GENDERS)):
-        refuse(path, table[column], ~table[column].isin(known), f"is none of {', '.join(known)}")
+    columns_of(path, table, list(COLUMNS))
+    refuse_unknown(path, table["Gender"], GENDERS)
+    refuse_unknown(path, table["Prof_Gender"], PROFESSION_GENDERS)
     spans = []
     for name, place in (("Person", 0), ("Profession", -1)):
         found = [

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
-from biasflow.corpora.records import read_records, refuse
+from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
 
 COLUMNS = {"sent_more": "first", "sent_less": "second", "stereo_antistereo": "direction", "bias_type": "bias_type"}
 DIRECTIONS = ("stereo", "antistereo")
@@ -29,14 +28,12 @@ def read_crows_pairs(path: str | Path) -> pd.DataFrame:
     BiasflowError names file and line: a column that is missing, no pair, an empty sentence, two equal ones, or an
     unknown direction or type."""
     table = read_records(path, COLUMNS)
-    missing = [column for column in COLUMNS if column not in table]
-    if missing or table.empty:
-        raise BiasflowError(f"{path}: needs the columns {', '.join(COLUMNS)}, and a row; check the file.")
+    columns_of(path, table, list(COLUMNS))
     for column in ("sent_more", "sent_less"):
         refuse(path, table[column], table[column].str.strip() == "", "is no sentence; remove the row")
     refuse(path, table["sent_less"], table["sent_less"] == table["sent_more"], "is sent_more, too; remove the row")
-    for column, known in (("stereo_antistereo", DIRECTIONS), ("bias_type", BIAS_TYPES)):
-        refuse(path, table[column], ~table[column].isin(known), f"is none of {', '.join(known)}")
+    refuse_unknown(path, table["stereo_antistereo"], DIRECTIONS)
+    refuse_unknown(path, table["bias_type"], BIAS_TYPES)
     return table[list(COLUMNS)].rename(columns=COLUMNS).astype("str").reset_index(drop=True)
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
-from biasflow.corpora.records import read_records, refuse
+from biasflow.corpora.records import columns_of, read_records, refuse
 
 STRATA = ("stereotype",)  # that a limited sample has all of
 STEREOTYPES = range(1, 17)  # 1 to 7 are about women, 8 to 16 about men
@@ -24,8 +23,7 @@ def read_gest(path: str | Path) -> pd.DataFrame:
     BiasflowError names file and line: a column that is missing, no sentence, an empty one, or a stereotype that is not
     one of the 16."""
     table = read_records(path, ["sentence", "stereotype"])
-    if list(table.columns) != ["sentence", "stereotype"] or table.empty:
-        raise BiasflowError(f"{path}: needs the columns sentence and stereotype, and a row; check the file.")
+    table = table[columns_of(path, table, ["sentence", "stereotype"])]
     refuse(path, table["sentence"], table["sentence"].str.strip() == "", "is no sentence; remove the row")
     known = [str(number) for number in STEREOTYPES]
     refuse(path, table["stereotype"], ~table["stereotype"].isin(known), "is no stereotype from 1 to 16; mend it")

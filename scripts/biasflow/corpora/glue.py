@@ -10,7 +10,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.corpora.nli import LABELS, NO_GOLD_LABEL
-from biasflow.corpora.records import read_records, refuse
+from biasflow.corpora.records import columns_of, read_records, refuse
 
 log = logging.getLogger(__name__)
 
@@ -150,12 +150,7 @@ def _raw(path: Path, task: str) -> pd.DataFrame:
         return headerless if len(first) == len(headerless) and not known else None
 
     table = read_records(path, {name for naming in namings for name in naming}, headerless=without_header)
-    naming = max(namings, key=lambda naming: len(set(naming).intersection(table.columns)))
-    missing = [name for name in naming if name not in table]
-    if missing:
-        known = " or ".join(", ".join(naming) for naming in namings)
-        raise BiasflowError(f"{path}: column {missing[0]}: missing; the columns of {task} must be {known}.")
-    return table[list(naming)].set_axis(names, axis=1)
+    return table[list(columns_of(path, table, *namings))].set_axis(names, axis=1)
 
 
 def _examples(path: Path, entry: GlueTask, raw: pd.DataFrame) -> tuple[pd.DataFrame, int]:

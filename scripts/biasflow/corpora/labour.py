@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
-from biasflow.corpora.records import read_records
+from biasflow.corpora.records import columns_of, read_records, refuse
 
 NEEDED = ["profession", "share_of_women"]
 COLUMNS = ["profession", "bls_occupation", "share_of_women", "year", "source", "note"]
@@ -35,34 +34,19 @@ def read_labour_table(path: str | Path) -> pd.DataFrame:
     that is no number in [0, 1] or has an empty cell for its occupation, year or source, and a profession with neither a
     share nor a note, where there are notes."""
     table = read_records(path).astype("str")
-    missing = [column for column in NEEDED if column not in table]
-    if missing:
-        raise BiasflowError(
-            f"{path}: has no column {', '.join(missing)}; it needs {' and '.join(NEEDED)}, and may have "
-            f"{', '.join(column for column in COLUMNS if column not in NEEDED)}."
-        )
-    if table.empty:
-        raise BiasflowError(f"{path}: no profession; check the file.")
+    columns_of(path, table, NEEDED)
     of_a_share = [column for column in _OF_A_SHARE if column in table]
     notes = "note" in table
     table = table.reindex(columns=COLUMNS, fill_value="").apply(lambda column: column.str.strip())
     shares = pd.to_numeric(table["share_of_women"], errors="coerce")
-    seen = set()
-    for number, row, share in zip(table.index, table.to_dict("records"), shares, strict=True):
-        name = row["profession"]
-        if not name:
-            raise BiasflowError(f"{path}: line {number} names no profession; name one or remove the row.")
-        if name in seen:
-            raise BiasflowError(f"{path}: line {number}: {name} is repeated; give each profession once.")
-        seen.add(name)
-        if row["share_of_women"]:
-            if not 0 <= share <= 1:
-                raise BiasflowError(f"{path}: {name}: {row['share_of_women']!r} is no share between 0 and 1; mend it.")
-            absent = [column for column in of_a_share if not row[column]]
-            if absent:
-                raise BiasflowError(f"{path}: {name} has a share but no {', '.join(absent)}; say where it is from.")
-        elif any(row[column] for column in of_a_share) or (notes and not row["note"]):
-            raise BiasflowError(f"{path}: {name} has no share: give one, or the reason alone, in the column note.")
+    named, given = table["profession"], table["share_of_women"] != ""
+    refuse(path, named, named == "", "names no profession; name one or remove the row")
+    refuse(path, named, named.duplicated(), "is repeated; give each profession once")
+    refuse(path, table["share_of_women"], given & ~shares.between(0, 1), "is no share between 0 and 1; mend it")
+    for column in of_a_share:
+        refuse(path, named, given & (table[column] == ""), f"has a share but no {column}; say where it is from")
+    about = (table[of_a_share] != "").any(axis=1) | (notes & (table["note"] == ""))
+    refuse(path, named, ~given & about, "has no share: give one, or the reason alone, in the column note")
     return table.reset_index(drop=True).assign(share_of_women=shares.to_numpy(float))
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_text_csv, write_csv
-from biasflow.corpora.records import read_records, refuse
+from biasflow.corpora.records import columns_of, read_records, refuse
 
 LABELS = ("entailment", "neutral", "contradiction")  # in the order of the hub's numbers
 TEXTS = ("premise", "hypothesis")
@@ -48,7 +48,6 @@ def write_nli(pairs: pd.DataFrame, path: str | Path) -> None:
 def read_pairs(path: str | Path) -> pd.DataFrame:
     """The pairs that write_nli wrote; BiasflowError names the file, the line and the column that is wrong."""
     table = read_text_csv(path)
-    _naming(f"{path}: line 1", table.columns)
     # No sentence holds a line break (read_nli), so pairs and lines agree.
     table.index = pd.RangeIndex(2, len(table) + 2, name="line")
     return _labelled(Path(path), table).pairs
@@ -111,22 +110,11 @@ def sources_table(rows: Iterable[tuple[str, str, int, int]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["part", "source", "pairs", "dropped"])
 
 
-def _naming(where: str, columns: Iterable[str]) -> tuple[str, ...]:
-    """The file's names of premise, hypothesis and label."""
-    columns = set(columns)
-    naming = max(NAMINGS, key=lambda names: len(columns.intersection(names)))
-    missing = [name for name in naming if name not in columns]
-    if missing:
-        known = " or ".join(", ".join(names) for names in NAMINGS)
-        raise BiasflowError(f"{where}: column {missing[0]}: missing; the columns must be {known}.")
-    return naming
-
-
 def _labelled(path: Path, raw: pd.DataFrame) -> NliData:
     """Check the columns as the file has them, drop pairs without gold label, and name and spell all as we do.
 
     raw: one row per pair, columns as in one of NAMINGS; its index, named "line" or "row", is the place in `path`."""
-    naming = _naming(f"{path}", raw.columns)
+    naming = columns_of(path, raw, *NAMINGS)
     given = raw[naming[2]].map(lambda value: "" if value is None else str(value).strip())
     labels = given.map(LABEL_OF)
     refuse(path, given, given == "", "is empty; give a label, or - where there is none")

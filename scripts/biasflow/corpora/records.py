@@ -65,6 +65,25 @@ def of_objects(path: Path, objects: Iterable[tuple[int, object]], unit: str, wan
     return _frame(columns, [printable(name) for name in names], pd.Index(places, name=unit))
 
 
+def columns_of(path: str | Path, table: pd.DataFrame, *namings: Sequence[str]) -> Sequence[str]:
+    """The columns of the table that a reader needs: of its `namings` the one that fits best.
+
+    BiasflowError that names the first column that is not there, and for a table without a row."""
+    best = max(namings, key=lambda naming: len({*naming} & {*table.columns}))
+    for name in best:
+        if name not in table:
+            known = " or ".join(", ".join(naming) for naming in namings)
+            raise BiasflowError(f"{path}: no column {name}; the columns must be {known}.")
+    if table.empty:
+        raise BiasflowError(f"{path}: no row after the header; check the file.")
+    return best
+
+
+def refuse_unknown(path: str | Path, values: pd.Series, known: Collection[object]) -> None:
+    """`refuse` of what is none of the `known` values."""
+    refuse(path, values, ~values.isin([*known]), f"is none of {', '.join(map(str, known))}")
+
+
 def refuse(path: str | Path, values: pd.Series, wrong: pd.Series, why: str) -> None:
     """BiasflowError that names the first place where `wrong` holds, and the value there (cut where it is long).
 

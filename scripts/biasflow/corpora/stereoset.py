@@ -11,7 +11,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
-from biasflow.corpora.records import read_records
+from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,6 @@ def read_gender_swapped(path: str | Path) -> pd.DataFrame:
     triples: dict[str, dict[str, tuple[int, dict]]] = {}
     for line, row in _csv_rows(Path(path)):
         where = f"{path}: line {line}"
-        _check_row(where, row)
         rows = triples.setdefault(row["context_id"], {})
         if rows:
             _check_same_triple(where, row, *next(iter(rows.values())))
@@ -132,8 +131,6 @@ def read_gender_swapped(path: str | Path) -> pd.DataFrame:
         if lacking:
             last = max(line for line, _ in rows.values())
             raise BiasflowError(f"{path}: line {last}: column label: triple {triple} has no {', '.join(lacking)}.")
-    if not triples:
-        raise BiasflowError(f"{path}: line 2: no triples.")
     table = pd.DataFrame([rows[label][1] for rows in triples.values() for label in LABELS], dtype="str")
     return table.rename(columns=COLUMNS)[list(COLUMNS.values())]
 
@@ -252,19 +249,12 @@ def _by_label(where: str, item: dict) -> dict[str, str]:
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict]]:
     """Each record with the line that it starts on (a quoted field may hold line breaks); blank lines are skipped."""
     table = read_records(path).rename(columns=MISSPELT)
-    wrong = sorted(set(COLUMNS) ^ set(table))
-    if wrong:
-        raise BiasflowError(f"{path}: line 1: column {wrong[0]}: the header must be {','.join(COLUMNS)}.")
+    table = table[list(columns_of(path, table, list(COLUMNS)))]
+    for _, column in table.items():
+        refuse(path, column, column.str.strip() == "", "is empty; fill it in")
+    refuse_unknown(path, table["label"], LABELS)
+    refuse_unknown(path, table["gender"], GENDERS)
     return zip(table.index, table.to_dict("records"), strict=True)
-
-
-def _check_row(where: str, row: dict) -> None:
-    for column, value in row.items():
-        if not value.strip():
-            raise BiasflowError(f"{where}: column {column}: empty.")
-    for column, allowed in (("label", LABELS), ("gender", GENDERS)):
-        if row[column] not in allowed:
-            raise BiasflowError(f"{where}: column {column}: {row[column]!r} is none of {', '.join(allowed)}.")
 
 
 def _check_same_triple(where: str, row: dict, first_line: int, first: dict) -> None:

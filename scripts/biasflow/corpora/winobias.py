@@ -6,7 +6,7 @@ agree in all other words: 19 of 1,584 pairs do not, and 2 of these have another 
 the sentence says only, type 2 by its syntax too."""
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +14,8 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
-from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.conll import Document, Span, read_conll
+from biasflow.corpora.records import columns_of, read_records, refuse
 
 PROFESSIONS = shipped("data/winobias_professions.csv")
 STEREOTYPES = ("M", "F")
@@ -64,18 +64,15 @@ def read_professions(path: str | Path) -> pd.DataFrame:
 
     BiasflowError names the file and the profession: listed twice, in upper
     and lower case alike, a share outside [0, 1], another stereotype, and a table without both of these."""
-    table = read_text_csv(path)
-    missing = [name for name in COLUMNS if name not in table]
-    if missing:
-        raise BiasflowError(f"{path}: no column {missing[0]}; a table of professions has {', '.join(COLUMNS)}.")
-    table = table.set_index("profession")
+    table = read_records(path, COLUMNS).astype("str")
+    columns_of(path, table, COLUMNS)
     shares = pd.to_numeric(table["share_of_women"], errors="coerce")
-    _refuse(path, table.index[table.index.str.lower().duplicated()], "is listed twice")
-    _refuse(path, table.index[~shares.between(0, 1)], "needs a share_of_women from 0 to 1")
-    _refuse(path, table.index[~table["stereotype"].isin(STEREOTYPES)], "needs the stereotype M or F")
+    refuse(path, table["profession"], table["profession"].str.lower().duplicated(), "is listed twice")
+    refuse(path, table["profession"], ~shares.between(0, 1), "needs a share_of_women from 0 to 1")
+    refuse(path, table["profession"], ~table["stereotype"].isin(STEREOTYPES), "needs the stereotype M or F")
     if set(table["stereotype"]) != set(STEREOTYPES):
         raise BiasflowError(f"{path}: all professions have one stereotype; list some of either.")
-    return table.assign(share_of_women=shares)
+    return table.assign(share_of_women=shares).set_index("profession")
 
 
 def read_pairs(pro: str | Path, anti: str | Path, *, known: pd.DataFrame | None = None) -> list[Pair]:
@@ -144,11 +141,6 @@ def masked_words(sentence: Sentence, mask: str) -> tuple[str, ...]:
 
 def _known(table: pd.DataFrame | None) -> pd.DataFrame:
     return professions() if table is None else table
-
-
-def _refuse(path: str | Path, names: Iterable[str], reason: str) -> None:
-    for name in names:
-        raise BiasflowError(f"{path}: profession {name!r} {reason}.")
 
 
 def _sentence(path: str | Path, document: Document, is_pro: bool, known: pd.DataFrame) -> Sentence:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.records import read_records, refuse
+from biasflow.corpora.records import columns_of, read_records, refuse
 
 STRATA = ("occupation", "refers_to")  # whose shares a limited sample keeps
 GENDERS = ("male", "female")  # the third sentence has "they", and often another form of the verb
@@ -17,11 +17,7 @@ def read_shares(path: str | Path) -> pd.DataFrame:
     """The share of women, in [0, 1], by occupation: columns bls (US labour statistics) and bergsma (of mentions in
     text, Bergsma and Lin 2006). BiasflowError names file and line."""
     table = read_records(path, ["occupation", *SHARES.values()])
-    missing = [column for column in ("occupation", *SHARES.values()) if column not in table]
-    if missing or table.empty:
-        raise BiasflowError(
-            f"{path}: needs the columns occupation, {', '.join(SHARES.values())}, and a row; check the file."
-        )
+    columns_of(path, table, ["occupation", *SHARES.values()])
     refuse(path, table["occupation"], table["occupation"].duplicated(), "is there a second time; remove one")
     for column in SHARES.values():
         numbers = pd.to_numeric(table[column], errors="coerce")
@@ -38,8 +34,7 @@ def read_winogender(path: str | Path) -> pd.DataFrame:
     BiasflowError names file and line: a name of another form, a sentence without its counterpart, or two that differ in
     more than the pronoun."""
     table = read_records(path, ["sentid", "sentence"])
-    if list(table.columns) != ["sentid", "sentence"] or table.empty:
-        raise BiasflowError(f"{path}: needs the columns sentid and sentence, and a row; check the file.")
+    columns_of(path, table, ["sentid", "sentence"])
     parts = table["sentid"].str.extract(r"^(\w+)\.(\w+)\.([01])\.(male|female|neutral)\.txt$")
     refuse(path, table["sentid"], parts[0].isna(), "is not of the form occupation.participant.answer.gender.txt")
     names = ["occupation", "participant", "answer", "gender"]

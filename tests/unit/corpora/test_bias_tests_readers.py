@@ -39,7 +39,7 @@ def test_crows_pairs_of_one_type(file):
 @pytest.mark.parametrize(
     ("lines", "named"),
     [
-        ([CROWS], "a row"),
+        ([CROWS], "no row"),
         ([CROWS.replace("sent_less", "less"), "0,A.,B.,stereo,age,[]"], "sent_less"),
         ([CROWS, "0,A.,B.,pro,age,[]"], "line 2: column stereo_antistereo: 'pro'"),
         ([CROWS, "0,A.,B.,stereo,sex,[]"], "line 2: column bias_type: 'sex'"),
@@ -93,7 +93,7 @@ def test_german_professions_have_one_name_for_both_genders(file):
 @pytest.mark.parametrize(
     ("lines", "named"),
     [
-        (bec(), "a row"),
+        (bec(), "no row"),
         ([BEC.replace("Person", "Word"), *bec(*ROWS)[1:]], "Person"),
         (bec(("He is a taper.", "<p>", "He", "man", "taper", "male")), "line 2: column Gender: 'man'"),
         (bec(ROWS[0], ("He is a taper.", "<p>", "Her", "male", "taper", "male")), "line 3: column Person: 'Her'"),
@@ -132,7 +132,7 @@ def test_winogender_has_two_pronouns_a_sentence_and_shares_by_occupation(file):
 @pytest.mark.parametrize(
     ("lines", "named"),
     [
-        ([], "a row"),
+        ([], "no row"),
         (["nurse.male.txt\tHe."], "line 2: column sentid: 'nurse.male.txt'"),
         (NURSE[:1], "line 2: nurse.patient.1 needs"),
         ([NURSE[0], "nurse.patient.1.female.txt\tThe nurse said that she was late."], "line 2: the sentences of nurse"),
@@ -147,7 +147,7 @@ def test_wrong_winogender(file, lines, named):
 @pytest.mark.parametrize(
     ("lines", "named"),
     [
-        (STATISTICS[:1], "a row"),
+        (STATISTICS[:1], "no row"),
         ([STATISTICS[0].replace("bls_pct", "pct"), STATISTICS[1]], "bls_pct_female"),
         ([*STATISTICS, STATISTICS[1]], "line 3: column occupation: 'nurse'"),
         ([STATISTICS[0], "nurse\t88.31\t189\t2015"], "line 2: column bls_pct_female: '189'"),

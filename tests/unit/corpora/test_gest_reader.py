@@ -32,7 +32,7 @@ def test_every_sentence_in_every_template(file):
     ("text", "named"),
     [
         ("sentence,kind\nI won.,3\n", "stereotype"),
-        ("sentence,stereotype\n", "a row"),
+        ("sentence,stereotype\n", "no row"),
         ("sentence,stereotype\nI won.,3\nI lost.,17\n", "line 3: column stereotype: '17'"),
         ("sentence,stereotype\n ,3\n", "line 2: column sentence"),
         ("sentence,stereotype\nI won, then.,3\n", "line 2"),

@@ -113,7 +113,7 @@ def test_a_part_can_have_one_empty_text_but_not_all(tmp_path):
         ("sentence1\tsentence2\tlabel\nA\tB\t1\n \t\t1\n", "line 3: column sentence2"),
         ("sentence1\tsentence2\tlabel\nA\tB\t1\nA\tB\t1\tC\n", "line 3"),
         ("sentence1\tsentence2\tlabel\nA\tB\t-1\n", "gold label"),
-        ("sentence1\tsentence2\tlabel\n", "gold label"),
+        ("sentence1\tsentence2\tlabel\n", "no row"),
         ("sentence1\tsentence2\tlabel\nA\tB\t1\n\nA\tB\tmaybe\n", "line 4: column label: 'maybe'"),
         ("", "column sentence1"),
         ("\n\n", "column sentence1"),

@@ -109,7 +109,7 @@ def changed(row, column, value):
         (lambda path: as_parquet(path, changed(3, 0, "")), "row 4: column premise"),
         (lambda path: as_parquet(path, names=("premise", "hypothesis", "gold")), "column label"),
         (lambda path: as_table(path, ROWS[1:2]), "no pairs"),
-        (lambda path: as_table(path, []), "no pairs"),
+        (lambda path: as_table(path, []), "no row"),
         (lambda path: path.write_text(""), "column premise"),
         (lambda path: path.write_text('{"premise": "a", "hypothesis": "b", "label": "neutral"}\n{"a'), "line 2"),
         (lambda path: path.write_text('{"premise": "a", "hypothesis": "b", "label": "neutral"}\n[1]'), "line 2"),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.records import read_records
+from biasflow.corpora.records import columns_of, read_records, refuse_unknown
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), min_size=1, max_size=8)
 rows = st.lists(st.lists(cells, min_size=3, max_size=3), max_size=5)
@@ -88,3 +88,20 @@ def test_a_table_without_a_header(read):
 def test_objects_lack_what_others_have(read):
     table = read('{"a": 1}\n\n{"b": [2]}\n')
     assert table["a"].tolist() == [1, None] and table["b"].tolist() == [None, [2]] and table.index.tolist() == [1, 3]
+
+
+def test_columns_are_asked_for_by_the_naming_that_fits_best():
+    table = pd.DataFrame({"premise": ["a"], "hypothesis": ["b"], "gold": ["c"]})
+    namings = ("premise", "hypothesis", "label"), ("sentence1", "sentence2", "gold")
+    with pytest.raises(BiasflowError, match=r"^f\.csv: no column label; .* premise, hypothesis, label or sentence1,"):
+        columns_of("f.csv", table, *namings)
+    assert columns_of("f.csv", table.rename(columns={"gold": "label"}), *namings) == namings[0]
+    with pytest.raises(BiasflowError, match=r"^f\.csv: no row"):
+        columns_of("f.csv", table.head(0), ["premise"])
+
+
+def test_a_value_that_is_none_of_the_known_ones_is_named_with_these():
+    values = pd.Series(["a", "x"], pd.Index([2, 3], name="line"), name="kind")
+    refuse_unknown("f.csv", values, ["a", "x"])
+    with pytest.raises(BiasflowError, match=r"^f\.csv: line 3: column kind: 'x' is none of a, 1\.$"):
+        refuse_unknown("f.csv", values, ["a", 1])

@@ -240,7 +240,7 @@ def test_a_swapped_context_that_differs_within_a_triple_is_kept_with_a_warning(r
 @pytest.mark.parametrize(
     ("header", "named"),
     [
-        (HEADER.replace("gender,", "sex,"), "line 1: column gender"),
+        (HEADER.replace("gender,", "sex,"), "no column gender"),
         (HEADER.replace("gender,", ""), "line 2: more fields than the header"),
         (HEADER + ",more", "line 2: fewer fields than the header"),
         (HEADER + ",label", "'label' is there twice"),
@@ -255,7 +255,7 @@ def test_a_wrong_header(read_csv, header, named):
     ("content", "place"),
     [
         (b"", "column context"),
-        (HEADER.encode(), "line 2"),
+        (HEADER.encode(), "no row"),
         (HEADER.encode() + b"\n1,a,b\n", "line 2: fewer fields"),
         (HEADER.encode() + b'\n1,"a', "line 2: unexpected end"),
         (HEADER.encode() + b"\n1,\xff", "UTF-8"),
