@@ -12,6 +12,8 @@ gc.set_threshold(50_000)  # planning makes objects that stay: looking for cycles
 ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "scripts"))  # before an installed biasflow of another version
 
+from biasflow.asking.paths import CORPORA, Paths, package_file, package_folder
+from biasflow.asking.sources import is_external
 from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.files import check_remembered, check_writable
@@ -35,9 +37,7 @@ from biasflow.plan.facts import is_narrow
 from biasflow.plan.items import items_of
 from biasflow.plan.listing import not_measured
 from biasflow.plan.own_files import OwnFiles
-from biasflow.plan.paths import CORPORA, Paths, package_file, package_folder
 from biasflow.plan.prepared import prepared
-from biasflow.plan.sources import is_external
 from biasflow.plan.tasks import kind_of, plan_module
 from biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS, module_of, rule_of
 from biasflow.text.occupation_templates import PRONOUNS

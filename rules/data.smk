@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from biasflow.plan.paths import corpus_file
+from biasflow.asking.paths import corpus_file
 
 corpus = partial(corpus_file, config)  # an external file by its name in the catalogue
 NAMES_OF_FILES = {Path(corpus(name)).name: name for name in CATALOGUE.files}  # of the folder of external files

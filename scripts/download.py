@@ -4,10 +4,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from _rule import rule
+from biasflow.asking.paths import corpus_file
 from biasflow.corpora.catalogue import Entry, read_catalogue
 from biasflow.corpora.download import fetch
 from biasflow.plan.external import external_files
-from biasflow.plan.paths import corpus_file
 
 
 def main(smk) -> None:

@@ -105,7 +105,7 @@ WITH = "with-"  # a strategy "with-<method>": that method is active in every for
 @dataclass(frozen=True)
 class Task:
     """A kind of task. folder: a package with task.py (how it trains, what it predicts; torch), plan.py (its data, and
-    what a training and a reading take; plan.tasks) and schema.yaml (its keys in the configuration); files: what a
+    what a training and a reading take; asking.tasks) and schema.yaml (its keys in the configuration); files: what a
     training writes beside the encoder."""
 
     label: str

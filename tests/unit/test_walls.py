@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from biasflow.asking.tasks import cuts_module
 from biasflow.base.code import code_files, module_file
 from biasflow.papers.paper import load
-from biasflow.plan.tasks import cuts_module, kind_of, plan_module
+from biasflow.plan.tasks import kind_of, plan_module
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "scripts/biasflow"
-CHEAP = ("metrics", "results", "papers", "plan")
+CHEAP = ("metrics", "results", "papers", "asking", "plan")
 DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "tokenise", "finetune", "read")
 DEAR_MODULES = [module_of(entry) for entries in (ERASERS, READOUTS, TASKS, STRATEGIES) for entry in entries.values()]
 DEAR_MODULES += [module_of(kind_of(name).gendered) for name in TASKS if kind_of(name).gendered]

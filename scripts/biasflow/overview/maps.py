@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from biasflow.asking.matrix import RANDOM
 from biasflow.base.sample import limit_of
 from biasflow.overview.judgements import COST, NOT_VIABLE, UNMEASURED, VIABLE, keeps, left
-from biasflow.plan.blocks import RANDOM
 from biasflow.registry import WITH
 from biasflow.results.first_table import SETTINGS
 from biasflow.results.matrix import OWN, PLAIN, UNTRAINED

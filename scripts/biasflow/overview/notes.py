@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from biasflow.asking.matrix import RANDOM
 from biasflow.overview.judgements import COST, FARTHER, NEARER, NOT_VIABLE, VIABLE, compared
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.overview.winners import LEAST_SEEDS, removed, verdict
-from biasflow.plan.blocks import RANDOM
 from biasflow.plan.methods import control_of
 from biasflow.results.scores import NA, NONE
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
+from biasflow.asking.matrix import RUN, Cell
 from biasflow.base.errors import BiasflowError
-from biasflow.plan.jobs import RUN, Cell
 from biasflow.results.captions import first_sentence
 
 HERE = Path(__file__).parent

@@ -2,49 +2,15 @@
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from biasflow.asking.matrix import FINETUNED, PRETRAINED, RANDOM, Block
+from biasflow.asking.names import require
 from biasflow.base.errors import BiasflowError
 from biasflow.plan.methods import not_in_training
-from biasflow.plan.names import require
 from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH, module_of
 
-FINETUNED, PRETRAINED, RANDOM = "finetuned", "pretrained", "random"
-PART = "+"  # between the name of a block and the number of what was added to it: no name has it
 _EMPTY = {"task": None, "trainings": None, "metrics": [], "items": {}, "limit": None}
 DEFAULTS = _EMPTY | {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
-
-
-@dataclass(frozen=True)
-class Block:
-    """A named part of the matrix: encoders (fine-tuned on a task, if one is named) x methods x metrics.
-
-    items: readouts that a paper prints item by item, each with its datasets (plan.datasets); under all methods of the
-    block, whichever other block scores them. group: blocks whose methods are fitted by one job: those
-    of a paper. key: where it stands in the configuration, for errors. limit: of the items that are read (plan.datasets
-    says of which)."""
-
-    name: str
-    key: str
-    encoders: tuple[str, ...]
-    task: str | None
-    trainings: tuple[str, ...]
-    strategies: tuple[str, ...]
-    seeds: tuple[int, ...]
-    methods: tuple[str, ...]
-    metrics: tuple[str, ...]
-    items: tuple[tuple[str, str], ...] = ()
-    group: str = ""
-    limit: int | None = None
-
-    @property
-    def asked(self) -> str:
-        """Its name in the configuration, also of what was added to it (plan.asked)."""
-        return self.name.partition(PART)[0]
-
-    @property
-    def is_of_paper(self) -> bool:
-        return self.key.startswith("papers.")
 
 
 def blocks_of(config: Mapping) -> list[Block]:

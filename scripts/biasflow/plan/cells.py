@@ -5,16 +5,18 @@ A pure function of the configuration and of what lies on disk (facts); rules loo
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from biasflow.asking.matrix import FINETUNED, NA, NOT_RUN, PRETRAINED, RANDOM, RUN, Block, Cell, Dataset, Model
+from biasflow.asking.sources import EXTERNAL, given_files, is_external
+from biasflow.asking.tasks import Asked, TaskPlan
 from biasflow.base.errors import BiasflowError
 from biasflow.plan.asked import in_parts
-from biasflow.plan.blocks import FINETUNED, PRETRAINED, RANDOM, Block, blocks_of
+from biasflow.plan.blocks import blocks_of
 from biasflow.plan.configuration import check_planted_texts
 from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of
 from biasflow.plan.facts import Facts, depth, has_head, is_narrow, pooling, positions, width
-from biasflow.plan.jobs import NA, NOT_RUN, RUN, Cell, Dataset, Model, Plan, Reading, Score
+from biasflow.plan.jobs import Plan, Reading, Score
 from biasflow.plan.methods import NONE, largest_rank, missing_layer, note_of, sources, unseen_setting
-from biasflow.plan.sources import EXTERNAL, given_files, is_external
-from biasflow.plan.tasks import Asked, TaskPlan, kind_of
+from biasflow.plan.tasks import kind_of, task_of
 from biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
 
 # The part of the configuration that names the text of a readout.
@@ -259,7 +261,7 @@ def _kind(config: Mapping, task: str | None) -> str:
 
 
 def _task(config: Mapping, block: Block) -> TaskPlan | None:
-    return TaskPlan(config, block.task) if block.task else None
+    return task_of(config, block.task) if block.task else None
 
 
 def _asked(config: Mapping, block: Block, model: Model) -> Asked:

@@ -1,25 +1,25 @@
 """The configuration: checked against its schema, completed with the schema's defaults, errors in one line each."""
 
 import copy
-import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import yaml
 
+from biasflow.asking.names import require
+from biasflow.asking.paths import DATA_FOLDERS
+from biasflow.asking.sources import PLANTED, corpora, derived_encoders, derived_tasks, is_external, is_planted
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
+from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
 from biasflow.corpora.densray_sets import OCCUPATIONS
 from biasflow.plan.datasets import TEXTS
 from biasflow.plan.limits import check_limits, spread_limit
 from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
-from biasflow.plan.names import require
-from biasflow.plan.paths import DATA_FOLDERS
-from biasflow.plan.sources import PLANTED, corpora, derived_encoders, derived_tasks, is_external, is_planted
-from biasflow.plan.tasks import TaskPlan
+from biasflow.plan.tasks import task_of
 from biasflow.plan.validation import Validator, fault
-from biasflow.registry import PACKAGE, PAPERS, TASKS
+from biasflow.registry import PAPERS, TASKS
 
 MERGE = "tag:yaml.org,2002:merge"  # the key <<, which may stand more than once
 
@@ -31,7 +31,7 @@ def load_schema() -> dict:
     definitions, task = schema["$defs"], {"required": ["kind"], "properties": {"kind": {"enum": list(TASKS)}}}
     definitions["task"] = {"type": "object", **task, "allOf": []}
     for kind, entry in TASKS.items():
-        keys = _read(Path(importlib.import_module(f"{PACKAGE}.{entry.folder}").__file__).parent / "schema.yaml")
+        keys = _read(FOLDER / entry.folder.replace(".", "/") / "schema.yaml")
         own = {**keys.pop("$defs", {}), kind: keys | {"properties": {"kind": {"const": kind}, **keys["properties"]}}}
         if twice := sorted(set(own) & set(definitions)):
             raise BiasflowError(f"{entry.folder}: schema.yaml: {twice[0]} is defined elsewhere; choose another name")
@@ -156,7 +156,7 @@ def _cross_check(config: Mapping) -> None:
             raise BiasflowError(
                 f"config: key 'tasks.{name}': {name} is a folder of other data; give the task another name"
             )
-        task = TaskPlan(config, name)
+        task = task_of(config, name)
         task.kind.check(task)
     for number, name in enumerate(config["metrics"]["occtmp"]["chinese"]):
         require(name, encoders, f"metrics.occtmp.chinese.{number}", _ENCODERS)

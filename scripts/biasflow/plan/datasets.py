@@ -7,16 +7,17 @@ real ones for any other."""
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from biasflow.asking.matrix import Dataset, Files
+from biasflow.asking.paths import Paths, corpus_file, package_file
+from biasflow.asking.sources import PLANTED, is_planted, origin
+from biasflow.asking.tasks import Asked, TaskPlan
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.corpora.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
-from biasflow.plan.jobs import Dataset, Files
-from biasflow.plan.paths import Paths, corpus_file, package_file
 from biasflow.plan.pooling import FIRST_TOKEN, POOLINGS
-from biasflow.plan.sources import PLANTED, is_planted, origin
-from biasflow.plan.tasks import Asked, TaskPlan, kind_of
+from biasflow.plan.tasks import kind_of
 from biasflow.registry import METRICS, PACKAGE, TASKS, TOKENS
 
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"

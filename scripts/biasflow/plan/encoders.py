@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 
+from biasflow.asking.matrix import NA, RANDOM, Model
+from biasflow.asking.paths import Paths
+from biasflow.asking.sources import corpora, given_files, is_external, local_files
 from biasflow.encoders.recipes import RECIPES, SWAPPED
-from biasflow.plan.blocks import RANDOM
 from biasflow.plan.datasets import text_file
 from biasflow.plan.facts import Facts, has_head
-from biasflow.plan.jobs import NA, Model
-from biasflow.plan.paths import Paths
-from biasflow.plan.sources import corpora, given_files, is_external, local_files
 from biasflow.plan.tasks import kind_of
 from biasflow.registry import TASKS
 

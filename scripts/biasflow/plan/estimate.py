@@ -7,13 +7,15 @@ items and tokens are typical ones, not counted: the files are not read. Download
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from biasflow.asking.matrix import Model
+from biasflow.asking.paths import Paths
+from biasflow.asking.sources import is_external, origin
+from biasflow.asking.tasks import TaskPlan
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.facts import Facts
-from biasflow.plan.jobs import Model, Plan, Reading
-from biasflow.plan.paths import Paths
+from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.readings import reading_output
-from biasflow.plan.sources import is_external, origin
-from biasflow.plan.tasks import TaskPlan
+from biasflow.plan.tasks import task_of
 
 RATE = 60e9  # operations a second of one core, in single precision
 SOFTMAX = 1000  # operations that a probability of one word takes beside its product, in the time of RATE
@@ -110,7 +112,7 @@ def _pretraining_tokens(encoder: Mapping) -> float:
 
 
 def _training(config: Mapping, catalogue: Catalogue, model: Model, sizes: Mapping) -> float:
-    task = TaskPlan(config, model.task)
+    task = task_of(config, model.task)
     recipe, kind = task.about.get("finetuning", {}), task.about["kind"]
     examples = _examples(task, catalogue) * (0.65 if kind == "occupation" else 1)
     tokens = min(TASK_TOKENS.get(kind, TEXT_TOKENS), recipe.get("max_length") or 512)
@@ -133,7 +135,7 @@ def _examples(task: TaskPlan, catalogue: Catalogue) -> float:
 def _reading(config: Mapping, catalogue: Catalogue, reading: Reading, sizes: Mapping) -> float:
     """Seconds of one readout of one dataset: its passes through the layers, and the language-model head where it is."""
     if reading.readout in TRAINED and reading.block.task:
-        return TRAINED[reading.readout] * _examples(TaskPlan(config, reading.block.task), catalogue)
+        return TRAINED[reading.readout] * _examples(task_of(config, reading.block.task), catalogue)
     body, width, words = sizes[reading.model.encoder]
     dataset, options = reading.dataset, reading.dataset.options
     limit, scored = options.get("limit"), 2.0
@@ -147,7 +149,7 @@ def _reading(config: Mapping, catalogue: Catalogue, reading: Reading, sizes: Map
     elif reading.readout == "associations":
         items, texts, tokens = CONTEXTS, 1, CONTEXT_TOKENS
     elif reading.readout in ("first_token", "predictions", "nli_heads") and reading.block.task and start is None:
-        task = TaskPlan(config, reading.block.task)
+        task = task_of(config, reading.block.task)
         items, tokens = _examples(task, catalogue), TASK_TOKENS.get(task.about["kind"], TEXT_TOKENS)
         tokens = min(tokens, options.get("max_length") or tokens)
     through = min(items, limit or items) * texts

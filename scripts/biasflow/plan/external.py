@@ -7,6 +7,9 @@ from pathlib import Path
 
 from jsonschema import FormatChecker
 
+from biasflow.asking.names import require
+from biasflow.asking.paths import corpus_file
+from biasflow.asking.sources import is_expanded
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import MANIFEST, Catalogue
 from biasflow.corpora.densray_sets import check_pronouns, read_occupation_set
@@ -22,10 +25,7 @@ from biasflow.plan.datasets import (
 )
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.facts import Facts, gather
-from biasflow.plan.names import require
-from biasflow.plan.paths import corpus_file
-from biasflow.plan.sources import is_expanded
-from biasflow.plan.tasks import TaskPlan
+from biasflow.plan.tasks import task_of
 from biasflow.plan.validation import fault
 from biasflow.text.sentence_pairs import load_sentence_pairs
 
@@ -110,7 +110,7 @@ def files_read(config: Mapping, catalogue: Catalogue, facts: Facts, found: Plan)
     for encoder in {*(encoder for encoder, *_ in found.fits), *carrying}:
         files |= {file for names in fitting_files(config, encoder).values() for file in names}
     for name in {reading.block.task for reading in readings if reading.block.task} | {model.task for model in trained}:
-        task = TaskPlan(config, name)
+        task = task_of(config, name)
         given = (names for step in task.kind.steps for names in step.sources(task, catalogue).values())
         files |= {file for names in given for file in names}
     known = {corpus_file(config, name): name for name in catalogue.files}

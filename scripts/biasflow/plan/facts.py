@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from biasflow.asking.paths import Paths
+from biasflow.asking.sources import given_files, is_external, local_folder, origin
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
 from biasflow.encoders.stored import WEIGHTS, check_stored
 from biasflow.plan.asked import Part, read_asked
-from biasflow.plan.paths import Paths
 from biasflow.plan.pooling import FIRST_TOKEN, own_pooling
-from biasflow.plan.sources import given_files, is_external, local_folder, origin
-from biasflow.plan.tasks import TaskPlan
+from biasflow.plan.tasks import task_of
 
 _NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
 _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
@@ -67,7 +67,7 @@ def gather(config: Mapping) -> Facts:
             raise BiasflowError(
                 f"config: key 'encoders.{name}.from': encoder {encoder['from']} has no masked-LM head to train further"
             )
-    tasks = (TaskPlan(config, name) for name in config["tasks"])
+    tasks = (task_of(config, name) for name in config["tasks"])
     steps = ((task, step, step.absent(task)) for task in tasks for step in task.kind.steps)
     absent = {task.file(name): reason for task, step, reason in steps if reason for name in step.outputs.values()}
     return Facts(architectures, missing, absent, poolings, read_asked(Paths(config["run"]).asked))

@@ -4,15 +4,17 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 
+from biasflow.asking.matrix import NA, RUN, Model
+from biasflow.asking.paths import Paths
+from biasflow.asking.sources import is_external
+from biasflow.asking.tasks import Step
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.facts import Facts
 from biasflow.plan.items import items_of
-from biasflow.plan.jobs import NA, RUN, Model, Plan
-from biasflow.plan.paths import Paths
+from biasflow.plan.jobs import Plan
 from biasflow.plan.readings import Readings, Scores
-from biasflow.plan.sources import is_external
-from biasflow.plan.tasks import Step, TaskPlan
+from biasflow.plan.tasks import task_of
 from biasflow.plan.trainings import Fits, Trainings
 from biasflow.registry import module_of
 
@@ -39,7 +41,7 @@ class Inputs:
         """For the rule of a step of a task's data: wildcards -> its module, the roles of its sources, its options."""
 
         def params(wildcards) -> Named:
-            options = step.options(TaskPlan(self.config, wildcards.task, self.plan.blocks))
+            options = step.options(task_of(self.config, wildcards.task, self.plan.blocks))
             roles = list(self._sources(step, wildcards.task))
             return {"module": module_of(step), "roles": roles, "options": options}
 
@@ -52,11 +54,11 @@ class Inputs:
         and below an input that is `ancient` Snakemake looks for no other reason to run, so that what is new is left
         out without a word."""
         asked = dict.fromkeys(block.task for block in self.plan.blocks if block.task)
-        tasks = [TaskPlan(self.config, name) for name in asked]
+        tasks = [task_of(self.config, name) for name in asked]
         return [task.file(name) for task in tasks for name in task.kind.checks]
 
     def _sources(self, step: Step, task: str) -> Named:
-        found = step.sources(TaskPlan(self.config, task, self.plan.blocks), self.catalogue)
+        found = step.sources(task_of(self.config, task, self.plan.blocks), self.catalogue)
         return {role: list(files) for role, files in found.items()}
 
     def described_inputs(self) -> Named:
@@ -93,7 +95,7 @@ class Inputs:
         options["tops"] = self.config["metrics"]["strength"]["tops"]
         options["chinese"] = self.config["metrics"]["occtmp"]["chinese"]
         options["ceat_text"] = self.config["metrics"]["ceat"]["text"]
-        task = TaskPlan(self.config, options["task"]) if options.get("task") else None
+        task = task_of(self.config, options["task"]) if options.get("task") else None
         return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
 
     def ledger_inputs(self, papers: Iterable[str]) -> Named:

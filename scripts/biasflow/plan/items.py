@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from biasflow.asking.matrix import PRETRAINED
+from biasflow.asking.paths import Paths
 from biasflow.plan.jobs import Plan, Reading
-from biasflow.plan.paths import PRETRAINED, Paths
 from biasflow.plan.readings import reading_output, reading_path
-from biasflow.plan.tasks import TaskPlan
+from biasflow.plan.tasks import task_of
 from biasflow.registry import TRAINING
 
 _PRINTED_READOUTS = ("next_sentence", "token_scores")
@@ -46,7 +47,7 @@ def items_of(config: Mapping, plan: Plan, paper: str) -> Items:
         if block in names and any(score.metric == TRAINING for score in scores):
             found.add(TRAINING, f"{encoder}/{training}", f"{paths.model(encoder, training)}/{TRAINING}.json")
     for name in dict.fromkeys(reading.block.task for reading in readings if reading.block.task):
-        task = TaskPlan(config, name)
+        task = task_of(config, name)
         for role, file in task.files(task.kind.printed).items():
             if file not in plan.absent:
                 found.add(role, name, file)

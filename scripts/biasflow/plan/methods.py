@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 
+from biasflow.asking.names import require
 from biasflow.base.errors import BiasflowError
 from biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
-from biasflow.plan.names import require
 from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
 

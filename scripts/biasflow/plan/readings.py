@@ -5,10 +5,11 @@ that name. So a rule works wherever Snakemake puts its files."""
 
 from collections.abc import Callable, Iterable, Mapping
 
+from biasflow.asking.matrix import Files
+from biasflow.asking.paths import Paths
+from biasflow.asking.sources import given_files
 from biasflow.plan.encoders import Encoders
-from biasflow.plan.jobs import Files, Plan, Reading, Score
-from biasflow.plan.paths import Paths
-from biasflow.plan.sources import given_files
+from biasflow.plan.jobs import Plan, Reading, Score
 from biasflow.plan.trainings import model_of
 from biasflow.registry import METRICS, READOUTS, TOGETHER, TRAINING, external_module, module_of
 

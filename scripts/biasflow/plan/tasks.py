@@ -1,180 +1,23 @@
-"""What the plan must know of a task: its data and who makes them, what a training and a reading take.
-
-Every kind says it as `KIND`, a Kind, in tasks/<kind>/plan.py, and its keys in the configuration in schema.yaml."""
+"""The tasks of a configuration and their kinds, which packages of their own plan: tasks/<kind>/plan.py."""
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 
-from biasflow.corpora.catalogue import Catalogue
-from biasflow.plan.blocks import Block
-from biasflow.plan.jobs import Dataset, Files, Model
-from biasflow.plan.paths import Paths, corpus_file, package_folder
-from biasflow.plan.sources import is_planted
-from biasflow.registry import PACKAGE, TASKS, module_of
-
-Options = Mapping[str, object]
-WORLD = {"world": package_folder("data/planted")}  # sources of what is made of the embedded world
+from biasflow.asking.matrix import Block
+from biasflow.asking.tasks import Kind, TaskPlan
+from biasflow.registry import PACKAGE, TASKS
 
 
-@dataclass(frozen=True)
-class TaskPlan:
-    """A task of the configuration. blocks: those of the run, for data that depend on what is asked for."""
-
-    config: Mapping
-    name: str
-    blocks: tuple[Block, ...] = ()
-
-    @property
-    def about(self) -> Mapping:
-        """Its part of the configuration."""
-        return self.config["tasks"][self.name]
-
-    @property
-    def kind(self) -> "Kind":
-        return kind_of(self.about["kind"])
-
-    @property
-    def module(self) -> str:
-        """The full name of the module that trains and asks."""
-        return module_of(TASKS[self.about["kind"]])
-
-    @property
-    def cuts(self) -> str:
-        """The full name of the module that cuts its data for probes of gender."""
-        return cuts_module(self.about["kind"])
-
-    def file(self, name: str) -> str:
-        """A file of its data."""
-        return Paths(self.config["run"]).data(f"{self.name}/{name}")
-
-    def files(self, names: Mapping[str, str]) -> dict[str, str]:
-        return {role: self.file(name) for role, name in names.items()}
-
-    def tokens(self, encoder: str, text: str | None) -> Files:
-        """The file of a text's tokens for an encoder, by its role; none where no job of its own makes it."""
-        if self.kind.tokenised is None or text not in self.kind.tokenised.names(self):
-            return {}
-        return {"tokens": (self.file(f"tokens/{encoder}/{text}.safetensors"),)}
-
-
-@dataclass(frozen=True)
-class Step:
-    """A rule that makes data of a task, by `prepare(sources, outputs, **options)` of a module: it is given files by
-    role, fills the outputs by role, and returns what provenance should say (a dictionary).
-
-    rule: its name; module: in the package; outputs: role -> file in the folder of the task's data; sources: role ->
-    paths, of which those of the catalogue are downloaded; memory in MB, runtime in minutes; priority: of two
-    jobs that could start, the higher one does; absent: why the sources cannot be had, by what lies on disk, or None."""
-
-    rule: str
-    module: str
-    outputs: Mapping[str, str]
-    sources: Callable[[TaskPlan, Catalogue], Mapping[str, Sequence[str]]]
-    options: Callable[[TaskPlan], Options]
-    memory: int = 2000
-    runtime: int = 20
-    priority: int = 0
-    absent: Callable[[TaskPlan], str | None] = lambda task: None
-
-
-@dataclass(frozen=True)
-class Gendered:
-    """What methods are fitted to that are fitted to the task: `gendered_vectors(model, tokenizer, data, **options)` of
-    a module. data: role -> file of the task's data; options: by the seed of a split."""
-
-    module: str
-    data: Mapping[str, str]
-    options: Callable[[TaskPlan, int], Options]
-
-
-@dataclass(frozen=True)
-class Tokenised:
-    """Texts that many jobs read, so that they are tokenised once for every encoder. module: its `texts(data, name)`, of
-    what trainings are given, returns them; names: of the texts, by the task."""
-
-    module: str
-    names: Callable[[TaskPlan], Sequence[str]]
-
-
-def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
-    """The options of a training that is told by the key `finetuning`."""
-    return {"recipe": task.about["finetuning"]}
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of task. steps: who makes its data; checks: files of the data that are made to see whether they fit what
-    is asked of them; trained_on: role -> file of the data that a training is given; tokenised: texts in them that are
-    tokenised by jobs of their own; training: keyword arguments of train() for a strategy, beside strategy, seed, method
-    and device (`text` names what it reads of those); datasets: what metrics read, by the names of
-    registry.Metric.datasets; head: the one that a trained model is opened with (encoders.load), so that methods can be
-    fitted to it; gendered: what else these can be fitted to; printed: item of papers -> file of the data; captioned:
-    keys of the configuration that captions say; check: BiasflowError, naming the key, for what the schema cannot
-    refuse."""
-
-    steps: tuple[Step, ...]
-    trained_on: Mapping[str, str]
-    datasets: Mapping[str, Callable[["Asked"], list[Dataset]]]
-    checks: tuple[str, ...] = ()
-    tokenised: Tokenised | None = None
-    training: Callable[[TaskPlan, str], Options] = recipe
-    head: str = "none"
-    gendered: Gendered | None = None
-    printed: Mapping[str, str] = field(default_factory=dict)
-    captioned: tuple[str, ...] = ()
-    check: Callable[[TaskPlan], None] = lambda task: None
-
-
-@dataclass(frozen=True)
-class Asked:
-    """For whom datasets are looked up: a model, and the task whose data it is read on; seeds, strategies: a block's.
-
-    pooling: what stands for a sentence in the encoder, by its folder; None for a paper, which says it itself."""
-
-    config: Mapping
-    model: Model
-    task: TaskPlan | None = None
-    seeds: Sequence[int] = ()
-    strategies: Sequence[str] = ()
-    pooling: str | None = None
-
-    @property
-    def encoder(self) -> str:
-        return self.model.encoder
-
-    @property
-    def split_seeds(self) -> list[int]:
-        """The splits that the model is read on: that of its seed, or all of the block if it has none."""
-        return self.model.split_seeds(self.seeds)
-
-    @property
-    def paths(self) -> Paths:
-        return Paths(self.config["run"])
-
-    @property
-    def options(self) -> Mapping:
-        return self.config["metrics"]
-
-    def chosen(self, value: Sequence[str] | None, planted: Sequence[str], real: Sequence[str]) -> Sequence[str]:
-        """What the configuration names, or what fits the encoder."""
-        return value if value is not None else planted if is_planted(self.config, self.encoder) else real
+def task_of(config: Mapping, name: str, blocks: tuple[Block, ...] = ()) -> TaskPlan:
+    """A task of the configuration, by its name. blocks: those of the run, for data that depend on what is asked for."""
+    return TaskPlan(config, name, kind_of(config["tasks"][name]["kind"]), blocks)
 
 
 def kind_of(name: str) -> Kind:
+    """A kind of task, as its package says it."""
     return importlib.import_module(plan_module(name)).KIND
 
 
 def plan_module(kind: str) -> str:
     """The full name of the module that plans a kind of task."""
     return f"{PACKAGE}.{TASKS[kind].folder}.plan"
-
-
-def cuts_module(kind: str) -> str:
-    """The full name of the module that cuts the data of a kind of task for probes (tasks.cuts), if it is probed."""
-    return f"{PACKAGE}.{TASKS[kind].folder}.cuts"
-
-
-def corpus_files(task: TaskPlan, names: Sequence[str], catalogue: Catalogue) -> list[str]:
-    """Files of the catalogue by their names, and the user's own by their paths."""
-    return [corpus_file(task.config, name) if name in catalogue.files else name for name in names]

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from biasflow.plan.blocks import RANDOM
+from biasflow.asking.matrix import NA, PRETRAINED, RANDOM, Files, Model
+from biasflow.asking.tasks import TaskPlan
 from biasflow.plan.datasets import fitting_contexts, fitting_files, fitting_words
 from biasflow.plan.encoders import Encoders
-from biasflow.plan.jobs import NA, Files, Model, Plan, Reading
+from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.methods import erasers, needs_origin, resolved, sources
-from biasflow.plan.paths import PRETRAINED
-from biasflow.plan.tasks import TaskPlan
+from biasflow.plan.tasks import task_of
 from biasflow.registry import STRATEGIES, module_of
 
 Named = dict[str, object]
@@ -23,7 +23,7 @@ class Trainings:
     def inputs(self, wildcards) -> Named:
         model = self._model(wildcards)
         found: Named = {"encoder": self.encoders.files(model.encoder)}
-        task = TaskPlan(self.config, model.task)
+        task = task_of(self.config, model.task)
         found |= task.files(task.kind.trained_on)
         return found | (fitting_inputs(self.config, model.encoder, [model.carried], None) if model.carried else {})
 
@@ -33,19 +33,19 @@ class Trainings:
 
     def tokenising(self, wildcards) -> Named:
         """For the rule of such a file: the module that knows the texts, the roles of its data, the longest text."""
-        task = TaskPlan(self.config, wildcards.task)
+        task = task_of(self.config, wildcards.task)
         roles, max_length = list(task.kind.trained_on), task.about["finetuning"]["max_length"]
         return {"module": module_of(task.kind.tokenised), "roles": roles, "max_length": max_length}
 
     def tokenised_files(self, wildcards) -> Named:
         """What such a file is made of."""
-        task = TaskPlan(self.config, wildcards.task)
+        task = task_of(self.config, wildcards.task)
         return {"encoder": self.encoders.files(wildcards.encoder), **task.files(task.kind.trained_on)}
 
     def params(self, wildcards) -> Named:
         """The module that trains, the roles of its data, and its keyword arguments."""
         model = self._model(wildcards)
-        task = TaskPlan(self.config, model.task)
+        task = task_of(self.config, model.task)
         options = {"strategy": model.strategy, "seed": int(model.seed), **task.kind.training(task, model.strategy)}
         return {
             "module": task.module,
@@ -57,13 +57,13 @@ class Trainings:
     def modules(self, wildcards) -> list[str]:
         """Those that a training imports by name: the task's, and those of its strategy and its erasers."""
         model = self._model(wildcards)
-        own = [TaskPlan(self.config, model.task).module]
+        own = [task_of(self.config, model.task).module]
         own += [module_of(STRATEGIES[model.strategy])] if model.strategy in STRATEGIES else []
         carried = self.config["methods"][model.carried] if model.carried else []
         return sorted({*own, *(module for _, module in erasers(carried))})
 
     def _tokens(self, model: Model) -> Files:
-        task = TaskPlan(self.config, model.task)
+        task = task_of(self.config, model.task)
         return task.tokens(model.encoder, task.kind.training(task, model.strategy).get("text"))
 
     def _model(self, wildcards) -> Model:
@@ -106,7 +106,7 @@ class Fits:
         """The model, the methods that are fitted to it, and the task whose data it is read on."""
         names = self.plan.fits[wildcards.encoder, wildcards.training, wildcards.group]
         task = self._readings(wildcards)[0].block.task
-        return model_of(self.plan, wildcards), list(names), TaskPlan(self.config, task) if task else None
+        return model_of(self.plan, wildcards), list(names), task_of(self.config, task) if task else None
 
     def _readings(self, wildcards) -> list[Reading]:
         place = (wildcards.encoder, wildcards.training, wildcards.group)

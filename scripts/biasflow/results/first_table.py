@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from biasflow.asking.matrix import RANDOM
 from biasflow.base.sample import limit_of
-from biasflow.plan.blocks import RANDOM
 from biasflow.results.matrix import UNTRAINED, criticisms, limited
 from biasflow.results.scores import NA
 

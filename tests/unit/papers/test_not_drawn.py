@@ -2,11 +2,11 @@
 
 import pytest
 
+from biasflow.asking.matrix import Cell, Model
 from biasflow.papers.paper import PaperText, Target, load
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import Facts
-from biasflow.plan.jobs import Cell, Model
 from biasflow.registry import METRICS, PAPERS
 from tests.unit.plan.configs import SCHEMA, of_file
 

@@ -6,14 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from biasflow.asking.matrix import NOT_RUN, Model
+from biasflow.asking.tasks import Asked
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
-from biasflow.plan.cells import NOT_RUN, Model, Plan, plan
+from biasflow.plan.cells import Plan, plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.datasets import DATASETS
 from biasflow.plan.facts import Facts, gather
 from biasflow.plan.methods import control_of
-from biasflow.plan.tasks import Asked, TaskPlan, kind_of
+from biasflow.plan.tasks import kind_of, task_of
 from biasflow.registry import METRICS, PAPERS, TRAINING, rule_of
 from tests.unit.plan.configs import RUNS, SCHEMA, asking, changed, facts_of, of_file, planned
 
@@ -442,7 +444,7 @@ def test_documents_of_a_folder(tmp_path):
     data = ("tasks.coref.data", FILES | {"folder": str(tmp_path)})
     config = resolve(asking(COREFERENCE, data), SCHEMA)
     assert gather({**config, "encoders": {}}).absent == {}
-    task = TaskPlan(config, "coref")
+    task = task_of(config, "coref")
     sources = task.kind.steps[0].sources(task, read_catalogue())
     assert sources == {
         "train": sorted(str(tmp_path / name) for name in names[:2]),
@@ -469,7 +471,7 @@ def test_clusters_are_read_once_for_both_of_their_metrics():
 
 def test_pairs_fit_the_documents_unless_they_are_named():
     def sources(*changes) -> list[str]:
-        task = TaskPlan(resolve(asking(COREFERENCE, *changes), SCHEMA), "coref")
+        task = task_of(resolve(asking(COREFERENCE, *changes), SCHEMA), "coref")
         return [*task.kind.steps[1].sources(task, read_catalogue())]
 
     files = ("tasks.coref.data", {part: ["mine.conll"] for part in ("train", "validation", "test")})
@@ -485,6 +487,6 @@ def test_what_a_strategy_of_another_kind_is_not_for_is_named():
 def test_only_a_debiased_training_is_given_what_debiases_it():
     config = resolve(asking(COREFERENCE), SCHEMA)
     training = kind_of("coreference").training
-    options = {name: set(training(TaskPlan(config, "coref"), name)) for name in ("plain", "with-leace", "anon+ca")}
+    options = {name: set(training(task_of(config, "coref"), name)) for name in ("plain", "with-leace", "anon+ca")}
     assert options["plain"] == options["with-leace"] == {"recipe"}
     assert options["anon+ca"] == {"recipe", "strategy_module", "names"}

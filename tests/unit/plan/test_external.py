@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from biasflow.asking.sources import is_planted, origin
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.cells import plan
@@ -12,7 +13,6 @@ from biasflow.plan.encoders import Encoders
 from biasflow.plan.facts import depth, gather, has_head
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.listing import encoder_attributes
-from biasflow.plan.sources import is_planted, origin
 from biasflow.registry import METRICS, READOUTS
 from tests.unit.plan.configs import SCHEMA, asking, changed, facts_of, planned
 from tests.unit.plan.test_cells import reasons

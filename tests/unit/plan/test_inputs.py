@@ -10,6 +10,9 @@ from types import SimpleNamespace
 import pytest
 from safetensors.numpy import save_file
 
+from biasflow.asking.matrix import Model
+from biasflow.asking.paths import CORPORA
+from biasflow.asking.tasks import Asked
 from biasflow.base.code import module_file
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
@@ -22,10 +25,8 @@ from biasflow.plan.external import external_files, files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.items import items_of
-from biasflow.plan.jobs import Model
-from biasflow.plan.paths import CORPORA
 from biasflow.plan.readings import reading_output, reading_path
-from biasflow.plan.tasks import Asked, TaskPlan, kind_of
+from biasflow.plan.tasks import kind_of, task_of
 from biasflow.registry import PAPERS, READOUTS, TASKS, TRAINING, module_of
 from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, changed, facts_of, of_file
 from tests.unit.plan.test_cells import ALL
@@ -76,7 +77,7 @@ def made(find: Inputs) -> set[str]:
         files |= {f"{paths.model(encoder, training)}/{name}" for name in names}
     files |= {path(*key) for key in find.plan.fits for path in (paths.methods, paths.about_methods)}
     files |= {reading_output(paths, key) for key in find.plan.readings}
-    for task in (TaskPlan(find.config, name) for name in find.config["tasks"]):
+    for task in (task_of(find.config, name) for name in find.config["tasks"]):
         files |= {task.file(name) for step in task.kind.steps for name in step.outputs.values()}
     return files | {paths.scores(*key) for key in find.plan.scored}
 
@@ -115,7 +116,7 @@ def jobs(find: Inputs):
             yield ("tokenise", encoder, path), find.trainings.tokenised_files(wildcards)
     for name, about in find.config["tasks"].items():
         for step in kind_of(about["kind"]).steps:
-            if TaskPlan(find.config, name).file(next(iter(step.outputs.values()))) in find.facts.absent:
+            if task_of(find.config, name).file(next(iter(step.outputs.values()))) in find.facts.absent:
                 continue
             yield ("prepare", name, step.rule), find.step_inputs(step)(SimpleNamespace(task=name))
     for encoder, training, group in find.plan.fits:
@@ -190,7 +191,7 @@ def test_the_parameters_of_jobs_are_plain_values(find):
     """They go into provenance and decide whether a job is run again."""
     for (encoder, _), model in find.plan.trained.items():
         wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
-        params, task = find.trainings.params(wildcards), TaskPlan(find.config, model.task)
+        params, task = find.trainings.params(wildcards), task_of(find.config, model.task)
         assert json.loads(json.dumps(params)) == params
         assert (params["fit"] is None) == (model.carried is None)
         tokens = {"tokens"} & set(params["roles"])
@@ -250,7 +251,7 @@ def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find
     paths = set()
     for (encoder, _), model in find.plan.trained.items():
         wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
-        task, text = TaskPlan(find.config, model.task), find.trainings.params(wildcards)["options"].get("text")
+        task, text = task_of(find.config, model.task), find.trainings.params(wildcards)["options"].get("text")
         real = text is not None and task.about["data"] != "planted"
         own = [task.file(f"tokens/{encoder}/{text}.safetensors")] if real else []
         assert find.trainings.tokens(wildcards) == own
@@ -261,7 +262,7 @@ def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find
         assert not set(spares) & set(flat(find.readings.inputs(key[3])(of_reading(key))))
         of_texts = [reading for reading in readings if reading.readout == "first_token"]
         for reading in of_texts:
-            task = TaskPlan(find.config, reading.dataset.name.rpartition("-")[0])
+            task = task_of(find.config, reading.dataset.name.rpartition("-")[0])
             own = task.file(f"tokens/{key[0]}/{reading.dataset.options['text']}.safetensors")
             assert (own in spares) == (task.about["data"] != "planted")
         paths -= set(spares)

@@ -5,7 +5,7 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import limit_of
 from biasflow.plan.datasets import SAMPLED
-from biasflow.plan.tasks import TaskPlan, kind_of
+from biasflow.plan.tasks import kind_of, task_of
 from biasflow.registry import METRICS
 from tests.unit.plan.configs import SCHEMA, asking, changed, planned, resolve
 
@@ -25,7 +25,7 @@ def jobs(config) -> dict[tuple, tuple]:
     resolved = resolve(config, SCHEMA)
     found = planned(config)
     read = {key[:5]: (key[5], sorted(each.dataset.options.items(), key=str)) for key, each in found.readings.items()}
-    tasks = [TaskPlan(resolved, name, found.blocks) for name in resolved["tasks"]]
+    tasks = [task_of(resolved, name, found.blocks) for name in resolved["tasks"]]
     steps = {(task.name, step.rule): step.options(task) for task in tasks for step in kind_of(task.about["kind"]).steps}
     return read | steps
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from biasflow.asking.matrix import NOT_RUN
 from biasflow.base.tabular import read_text_csv, write_csv
-from biasflow.plan.cells import NOT_RUN, plan
+from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import Facts
 from biasflow.plan.listing import CELLS, NAMES, cells_table, names_table, not_measured

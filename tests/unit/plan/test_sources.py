@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from biasflow.asking import sources
 from biasflow.base.errors import BiasflowError
-from biasflow.plan import sources
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import depth, gather, has_head

@@ -4,10 +4,10 @@ known bias, untouched and, where both biases are largest, under methods. Imports
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
+from biasflow.asking.names import require
+from biasflow.asking.sources import calibration_name, calibration_task
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.planted.measures import ENCODER, FAMILIES, PROBED
-from biasflow.plan.names import require
-from biasflow.plan.sources import calibration_name, calibration_task
 
 
 def ends(options: Mapping) -> tuple[float, float]:

@@ -5,13 +5,13 @@ import numpy as np
 import pandas as pd
 from scipy.special import logit
 
+from biasflow.asking.sources import PLANTED, calibration_name
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.stereoset import ANTI, STEREOTYPE
 from biasflow.papers.frames import Run
 from biasflow.papers.planted.judge import permutation_p
 from biasflow.papers.planted.values import SEEN, measured
-from biasflow.plan.sources import PLANTED, calibration_name
 from biasflow.planted.stereoset import ideal_preference
 from biasflow.planted.world import load_world
 from biasflow.results.scores import NONE

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
+from biasflow.asking.sources import calibration_name, calibration_task
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import Run
 from biasflow.papers.planted.blocks import met
 from biasflow.papers.planted.measures import LAST_LAYER, Judged, judged
-from biasflow.plan.sources import calibration_name, calibration_task
 from biasflow.results.scores import NA, NONE
 
 PLAIN, OWN = "plain", "own"

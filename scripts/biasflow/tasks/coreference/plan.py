@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from biasflow.asking.matrix import Dataset
+from biasflow.asking.paths import package_file
+from biasflow.asking.sources import PLANTED, expanded, is_expanded
+from biasflow.asking.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
-from biasflow.plan.jobs import Dataset
-from biasflow.plan.paths import package_file
-from biasflow.plan.sources import PLANTED, expanded, is_expanded
-from biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
 from biasflow.registry import STRATEGIES, WORDS
 
 PARTS = ("train", "validation", "test")

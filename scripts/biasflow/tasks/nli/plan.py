@@ -3,13 +3,13 @@
 import contextlib
 from collections.abc import Iterator, Mapping
 
+from biasflow.asking.matrix import Dataset
+from biasflow.asking.names import require
+from biasflow.asking.paths import corpus_file
+from biasflow.asking.sources import PLANTED
+from biasflow.asking.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
-from biasflow.plan.jobs import Dataset
-from biasflow.plan.names import require
-from biasflow.plan.paths import corpus_file
-from biasflow.plan.sources import PLANTED
-from biasflow.plan.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
 from biasflow.planted.nli import occupation_pair_words
 from biasflow.registry import PACKAGE
 from biasflow.text.occupation_pairs import LISTS, check_words, select

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Collection, Mapping
 
+from biasflow.asking.matrix import NA, PRETRAINED, Dataset, Files
+from biasflow.asking.names import require
+from biasflow.asking.paths import package_file
+from biasflow.asking.sources import PLANTED
+from biasflow.asking.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, Tokenised, corpus_files, recipe
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.bios import PROFESSIONS
 from biasflow.corpora.catalogue import Catalogue
-from biasflow.plan.jobs import NA, Dataset, Files
-from biasflow.plan.names import require
-from biasflow.plan.paths import PRETRAINED, package_file
-from biasflow.plan.sources import PLANTED
-from biasflow.plan.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, Tokenised, corpus_files, recipe
 from biasflow.planted.bios import load_grammar
 from biasflow.planted.world import load_world
 from biasflow.registry import STRATEGIES, module_of

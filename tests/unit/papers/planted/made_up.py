@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
+from biasflow.asking.sources import calibration_name, calibration_task
 from biasflow.papers.frames import Run
 from biasflow.papers.planted.blocks import met
 from biasflow.papers.planted.measures import LAST_LAYER, Judged, judged
-from biasflow.plan.sources import calibration_name, calibration_task
 from biasflow.results.scores import tidy
 
 KINDS = {"jobs": "occupation", "who": "coreference", "pairs": "nli"}

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from biasflow.base.shipped import PACKAGE
 
 CORPORA = "results/corpora"  # external files: shared by all runs
-PRETRAINED = "pretrained"
 DATA_FOLDERS = ("texts", "stimuli", "contexts")  # beside those of tasks, which have their names
 
 

@@ -1,0 +1,124 @@
+"""The matrix that a configuration asks for: its blocks, their models and datasets, and its cells."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from biasflow.base.sample import marked
+from biasflow.registry import WITH
+
+NA = "-"
+FINETUNED, PRETRAINED, RANDOM = "finetuned", "pretrained", "random"
+PART = "+"  # between the name of a block and the number of what was added to it: no name has it
+RUN, NOT_RUN = "run", "not run"
+Files = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A named part of the matrix: encoders (fine-tuned on a task, if one is named) x methods x metrics.
+
+    items: readouts that a paper prints item by item, each with its datasets (plan.datasets); under all methods of the
+    block, whichever other block scores them. group: blocks whose methods are fitted by one job: those
+    of a paper. key: where it stands in the configuration, for errors. limit: of the items that are read (plan.datasets
+    says of which)."""
+
+    name: str
+    key: str
+    encoders: tuple[str, ...]
+    task: str | None
+    trainings: tuple[str, ...]
+    strategies: tuple[str, ...]
+    seeds: tuple[int, ...]
+    methods: tuple[str, ...]
+    metrics: tuple[str, ...]
+    items: tuple[tuple[str, str], ...] = ()
+    group: str = ""
+    limit: int | None = None
+
+    @property
+    def asked(self) -> str:
+        """Its name in the configuration, also of what was added to it (plan.asked)."""
+        return self.name.partition(PART)[0]
+
+    @property
+    def is_of_paper(self) -> bool:
+        return self.key.startswith("papers.")
+
+
+@dataclass(frozen=True)
+class Model:
+    """Encoder and training. seed: of the fine-tuning, or of the weights of a random encoder."""
+
+    encoder: str
+    task: str = NA
+    strategy: str = NA
+    seed: str = NA
+
+    @property
+    def training(self) -> str:
+        if self.strategy == RANDOM:
+            return f"{RANDOM}/seed{self.seed}"
+        return PRETRAINED if self.task == NA else f"{self.task}/{self.strategy}/seed{self.seed}"
+
+    def split_seeds(self, seeds: Sequence[int]) -> list[int]:
+        """The splits that it is read on: that of its seed, or all of a block's if it has none."""
+        return list(seeds) if self.seed == NA else [int(self.seed)]
+
+    @property
+    def carried(self) -> str | None:
+        """The method that was active in its training, and is in everything that is read from it."""
+        return self.strategy.removeprefix(WITH) if self.strategy.startswith(WITH) else None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """files: role -> paths, inputs of the readout; options: of its read(); modules: those that its read() imports by
+    name; made_from: role -> readout and dataset of the same model and block that it is made from; scoring: options of
+    the metric's score(); scored_with: role -> paths that the score needs as well; spares: further inputs of the
+    readout that spare it work and change nothing, so that their age does not matter; part_of: the name of the file in
+    which several datasets are read together, by the same files and options; sees: as registry.Metric.sees, where it
+    differs from its metric's; suffix: what its name has at the end in files and tables; limits: those of `limit` that
+    it was sampled by, of the model's task before that of the block."""
+
+    name: str
+    files: Files = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+    scoring: Mapping[str, object] = field(default_factory=dict)
+    scored_with: Files = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
+    made_from: Mapping[str, tuple[str, "Dataset"]] = field(default_factory=dict)
+    spares: Files = field(default_factory=dict)
+    part_of: str = ""
+    sees: str = ""
+    suffix: str = ""
+    limits: tuple[int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Its name in tables: a limited one is never called as the full one is."""
+        return marked(self.name + self.suffix, self.limits)
+
+    @property
+    def read_as(self) -> str:
+        """The name that its read() is told."""
+        return self.part_of or self.name
+
+    @property
+    def file(self) -> str:
+        """The name of the file that it is read into."""
+        return marked(self.read_as + self.suffix, self.limits)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: a model under a method, measured by a metric on a dataset; status, and why it does not run; note: what
+    its score does not say by itself."""
+
+    block: str
+    model: Model
+    method: str
+    metric: str
+    dataset: str
+    status: str = RUN
+    reason: str = ""
+    note: str = ""
