@@ -17,13 +17,13 @@ from biasflow.asking.sources import is_external
 from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.files import check_remembered, check_writable
+from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.papers.paper import load as load_paper
 from biasflow.base.planned import planned_jobs, start
 from biasflow.base.provenance import start_facts
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
 from biasflow.plan.datasets import (
-    AUTHORS_STIMULI,
     CHINESE_ARTICLES,
     CHINESE_TEXT,
     ceat_tests,

@@ -8,12 +8,12 @@ from _rule import rule
 def main(smk) -> None:
     with rule(smk) as facts:
         from biasflow.base.tabular import write_csv, write_parquet
-        from biasflow.corpora.ceat_sets import ceat_tests, words_of
         from biasflow.corpora.plain_text import read_texts
         from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA, read_paragraphs
         from biasflow.encoders.batches import longest_input
         from biasflow.encoders.load import load_encoder
         from biasflow.readouts.word_contexts import find_word_contexts
+        from biasflow.stimuli.ceat_sets import ceat_tests, words_of
 
         read = read_paragraphs if smk.params.text == ENGLISH_WIKIPEDIA else read_texts
         model, tokenizer = load_encoder(Path(smk.input.encoder[0]).parent, head="none")

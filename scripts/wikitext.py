@@ -5,7 +5,7 @@ from biasflow.base.files import whole_file
 from biasflow.base.tabular import write_csv
 from biasflow.corpora.documents import write_documents
 from biasflow.corpora.wikitext import contents, read_articles, running_text, sentences_of
-from biasflow.text.gendered_words import FAMILY, read_gendered_words
+from biasflow.stimuli.gendered_words import FAMILY, read_gendered_words
 
 
 def main(smk) -> None:

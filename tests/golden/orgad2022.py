@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.corpora.ceat_sets import WORDS
 from biasflow.papers.frames import Run
 from biasflow.papers.orgad2022.targets import TABLES as FUNCTIONS
 from biasflow.papers.published import read_published
 from biasflow.results.scores import NA, tidy
+from biasflow.stimuli.ceat_sets import WORDS
 from tests.golden.keys import new_keys, read_old
 
 HERE = Path(__file__).parent

@@ -12,7 +12,8 @@ from biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.tasks.occupation.data import check_balanceable, rows_of, shares_of_women, split
 from biasflow.tasks.occupation.gender_classifier import ALL, gender_accuracy
-from biasflow.text.scrub import TERMS, gendered_nouns, scrubbed_texts
+from biasflow.tasks.occupation.versions import scrubbed_texts
+from biasflow.text.scrub import TERMS, gendered_nouns
 from tests.unit.synthetic_bios import STRATEGIES
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from transformers import BertTokenizer, RobertaTokenizer
 
-from biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, words_of
 from biasflow.corpora.plain_text import read_texts
 from biasflow.corpora.wikipedia import read_paragraphs
 from biasflow.encoders.load import load_encoder
@@ -18,6 +17,7 @@ from biasflow.metrics.association import ceat
 from biasflow.metrics.combined_effect import ceat_rows, draw_effects
 from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.word_contexts import find_word_contexts
+from biasflow.stimuli.ceat_sets import ceat_tests, sets_of_vectors, words_of
 from biasflow.tasks.occupation.gender_classifier import top_words
 from tests.real.wikitext import read_wikitext
 from tests.unit.reference_ceat import word_vectors

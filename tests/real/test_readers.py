@@ -11,7 +11,7 @@ from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.download import fetch
 from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
 from biasflow.corpora.wikitext import contents, read_articles, running_text
-from biasflow.text.gendered_words import read_gendered_words
+from biasflow.stimuli.gendered_words import read_gendered_words
 from tests.real.wikitext import read_wikitext
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")

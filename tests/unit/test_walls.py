@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,10 @@ DEAR_MODULES += [cuts_module(name) for name in TASKS if "probed_texts" in kind_o
 DEAR_MODULES += [module_of(kind_of(name).tokenised) for name in TASKS if kind_of(name).tokenised]
 PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
 PREPARING += [external_module(entry) for entry in READOUTS.values() if entry.external]
+# The parts of the package, lowest first: a module imports those of its own part and of the parts before it alone.
+LAYERS = ("base", "registry", "erasers", "text", "corpora", "planted", "stimuli", "encoders", "methods", "strategies")
+LAYERS += ("asking", "tasks", "readouts", "results", "metrics", "papers", "plan", "overview", "crate", "library")
+LAYERS += ("cli", "__init__", "__main__")
 PLANS = [str(module_file(plan_module(name), ROOT).relative_to(ROOT)) for name in TASKS]
 
 
@@ -85,6 +90,34 @@ def test_papers_do_not_reach_each_other(paper):
     others = [f"papers/{name}" for name in PAPERS if name != paper]
     for path in (PACKAGE / "papers" / paper).rglob("*.py"):
         assert inside(closure(path), *others) == [], path.name
+
+
+def imports() -> dict[Path, set[Path]]:
+    """Module of the package -> those that it imports anywhere in its body, or that the plan imports by name."""
+    found = {path: set() for path in PACKAGE.rglob("*.py")}
+    for path, reached in found.items():
+        modules = (name for name in names(list(ast.walk(ast.parse(path.read_text())))) if name.startswith("biasflow."))
+        reached |= {file for name in modules if (file := module_file(name, ROOT)).is_file()} - {path}
+    found[PACKAGE / "plan/tasks.py"] |= {module_file(plan_module(name), ROOT) for name in TASKS}
+    found[PACKAGE / "plan/blocks.py"] |= {PACKAGE / f"papers/{paper}/blocks.py" for paper in PAPERS}
+    return found
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def test_no_part_of_the_package_imports_one_above_it():
+    assert {part_of(path) for path in imports()} == set(LAYERS)
+    arrows = [(path, file) for path, files in imports().items() for file in files]
+    above = [
+        f"{path} imports {file}" for path, file in arrows if LAYERS.index(part_of(file)) > LAYERS.index(part_of(path))
+    ]
+    assert len(arrows) > 1000 and above == []
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    TopologicalSorter(imports()).prepare()
 
 
 def said(code: str) -> list[str]:

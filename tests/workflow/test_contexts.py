@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from transformers import BertConfig, BertModel
 
-from biasflow.corpora.ceat_sets import ceat_tests, words_of
+from biasflow.stimuli.ceat_sets import ceat_tests, words_of
 from tests.loopback import serving
 from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import word_tokenizer

@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 GENDERS = ("F", "M")
 BLANK = "BLANK"
+# The stimuli that are a file of the authors (Dawkins et al. 2024) as it is, and its name in the catalogue.
+AUTHORS_STIMULI = {"stereoset-authors": "gender-swapped-dev", "stereoset-authors-test": "gender-swapped-test"}
 ENDING = re.compile(r"\w*")  # of a word whose beginning is the BLANK
 # The CSV's columns and ours. Upstream's test.csv spells one of them `gender_swapped_conext`.
 COLUMNS = {

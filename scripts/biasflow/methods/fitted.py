@@ -4,16 +4,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.erasers.eraser import Eraser, load_erasers, load_metadata, save_erasers
 from biasflow.methods.grid import Setting, Subspaces, edits_of, name_of_setting, setting_named
-
-if TYPE_CHECKING:  # readouts stand on methods, not these on them
-    from biasflow.readouts.source import Source
 
 CARRIED = "methods.safetensors"  # in the folder of a model that was trained with a method active
 NONE, NO_SETTING = "none", "-"  # the method that leaves a model as it is; the setting of a method that has but one
@@ -121,23 +117,6 @@ def carried(folder: str | Path) -> Fitted | None:
     """The method that was active when the model in `folder` was trained, None if none was."""
     path = Path(folder) / CARRIED
     return load(path) if path.is_file() else None
-
-
-def load_for(source: "Source") -> Fitted:
-    """The methods that a readout's model is read under (readouts.source): those asked for, or the one that it carries.
-
-    BiasflowError for any other method on a model that was trained with one: it is never read without it."""
-    found = carried(source.model_folder)
-    if found is None:
-        return load(source.methods_file, source.methods)
-    (name,) = found.methods
-    others = [each for each in source.methods if each != name]
-    if others or not source.methods:
-        raise BiasflowError(
-            f"{source.model_folder}: the model was trained with method {name} active and is read with it alone, "
-            f"not with {others[0] if others else 'no method'}; ask for {name}."
-        )
-    return found
 
 
 def _key(method: str, number: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from biasflow.corpora.documents import read_sentences
-from biasflow.text.gendered_words import read_gendered_words
+from biasflow.stimuli.gendered_words import read_gendered_words
 from biasflow.text.sentence_pairs import load_sentence_pairs
 
 Files = Mapping[str, Sequence[str | Path]]

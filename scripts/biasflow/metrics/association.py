@@ -18,9 +18,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError, check_choice
-from biasflow.metrics.bootstrap import interval, weighted_mean
 from biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
 from biasflow.readouts.files import METHOD, Axis, load_arrays
+from biasflow.results.bootstrap import interval, weighted_mean
 
 OTHER = "other-pooling"  # part of the rows of a pooling that is not the encoder's own
 ALTERNATIVES = ("greater", "less", "two-sided")

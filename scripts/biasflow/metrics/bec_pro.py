@@ -15,8 +15,8 @@ import scipy  # whose scipy.stats takes a second to load, and does so where it i
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.bec_pro import BOTH, FEMALE, MALE, PERSON
 from biasflow.corpora.bec_pro import PROFESSION_GENDERS as GROUPS
-from biasflow.metrics.bootstrap import interval
 from biasflow.metrics.items import SUMMARY, score_items
+from biasflow.results.bootstrap import interval
 
 SENTENCE = ["template", "pair", "profession", "profession_gender", "gender"]
 ITEM = [*SENTENCE, "masked", "log_p"]

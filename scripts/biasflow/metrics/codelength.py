@@ -19,8 +19,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError, check_choice
-from biasflow.metrics.bootstrap import share_interval
 from biasflow.readouts.files import METHOD, load_table
+from biasflow.results.bootstrap import share_interval
 
 if TYPE_CHECKING:
     import torch

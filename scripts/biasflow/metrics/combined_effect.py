@@ -33,9 +33,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr  # scipy.stats would take a second to load
 
 from biasflow.base.errors import BiasflowError, check_choice
-from biasflow.metrics.bootstrap import interval
 from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.files import METHOD, by_method
+from biasflow.results.bootstrap import interval
 
 ORDERS = ("concepts", "genders")
 VARIANCES = ("spread", "sampling")

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.conll import Clusters, Document, read_conll, without_singletons
-from biasflow.metrics.bootstrap import RESAMPLES, SEED, interval
 from biasflow.readouts.predicted_clusters import TEST, load_clusters
+from biasflow.results.bootstrap import RESAMPLES, SEED, interval
 from biasflow.tasks.coreference.f1 import METRICS as METRICS
 from biasflow.tasks.coreference.f1 import agreement as agreement
 from biasflow.tasks.coreference.f1 import conll_average

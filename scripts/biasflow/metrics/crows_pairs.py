@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.crows_pairs import DIRECTIONS
-from biasflow.metrics.bootstrap import interval
 from biasflow.metrics.items import SUMMARY, score_items
+from biasflow.results.bootstrap import interval
 
 Reading = Literal["exact", "released", "aul"]
 MASKINGS = {"exact": "shared", "released": "shared", "aul": "nothing"}  # reading -> what is masked for it

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.corpora.gest import STEREOTYPES
-from biasflow.metrics.bootstrap import interval, weighted_mean
 from biasflow.metrics.items import SUMMARY, score_items
+from biasflow.results.bootstrap import interval, weighted_mean
 
 FEMININE, MASCULINE = slice(0, 7), slice(7, 16)  # stereotypes 1 to 7 are about women, 8 to 16 about men
 BASES = {"base10": 10.0, "released": np.e}

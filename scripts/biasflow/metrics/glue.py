@@ -8,10 +8,10 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.glue import glue_task
-from biasflow.metrics.bootstrap import RESAMPLES, SEED, drawn_tables, ends, share_interval
 from biasflow.metrics.labels import numbered, numbers_of
 from biasflow.metrics.truncated import truncated_of_heads
 from biasflow.readouts.files import load_arrays
+from biasflow.results.bootstrap import RESAMPLES, SEED, drawn_tables, ends, share_interval
 from biasflow.results.statistics import row_correlations
 
 # The official metrics where accuracy is not the only one. The F1 of MRPC and QQP is that of their second class.

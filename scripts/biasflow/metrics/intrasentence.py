@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.stereoset import LABELS
-from biasflow.metrics.bootstrap import interval
 from biasflow.metrics.items import SUMMARY, score_items
+from biasflow.results.bootstrap import interval
 
 ITEM = ["item", "target", "label", "filling", "log_p"]
 NAMES = ("intrasentence_stereotype_score", "intrasentence_language_model_score", "intrasentence_icat")

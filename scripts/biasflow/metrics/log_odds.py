@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.bootstrap import interval, weighted_mean
 from biasflow.metrics.occtmp import pronouns
 from biasflow.planted.world import load_world
 from biasflow.readouts.files import METHOD
+from biasflow.results.bootstrap import interval, weighted_mean
 
 
 @dataclass(frozen=True)

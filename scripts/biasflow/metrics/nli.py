@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.corpora.nli import LABELS as CLASSES
-from biasflow.metrics.bootstrap import interval, weighted_mean
 from biasflow.metrics.labels import numbered, numbers_of
 from biasflow.metrics.truncated import truncated_of_heads
 from biasflow.readouts.files import load_arrays
+from biasflow.results.bootstrap import interval, weighted_mean
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES
 GENDERS = ("masculine", "feminine")

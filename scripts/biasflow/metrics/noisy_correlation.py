@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chndtr, chndtrinc, ndtri
 
-from biasflow.metrics.bootstrap import percentiles
+from biasflow.results.bootstrap import percentiles
 
 QUANTILES = 201  # of either distribution; so many squared are combined
 FEWEST = 3  # points: two always lie on a line

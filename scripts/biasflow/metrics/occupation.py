@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_text_csv
 from biasflow.metrics import fairness
-from biasflow.metrics.bootstrap import SEED, drawn_tables, ends, percentiles, share_interval
 from biasflow.metrics.noisy_correlation import correlation_interval
 from biasflow.readouts.files import METHOD, load_table
+from biasflow.results.bootstrap import SEED, drawn_tables, ends, percentiles, share_interval
 
 # Where the share of women in a profession is taken from: the training split (what the paper says), the test split
 # (what its code does), or US labour statistics (its figure 7).

@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.bootstrap import interval
 from biasflow.readouts.files import METHOD, load_table
+from biasflow.results.bootstrap import interval
 
 RELEASED_BATCH = 4  # blocks whose mean loss counts as one in the released form, whatever batch the model runs with
 

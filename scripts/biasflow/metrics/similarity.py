@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.bootstrap import interval, weighted_mean
 from biasflow.readouts.files import METHOD, load_arrays
+from biasflow.results.bootstrap import interval, weighted_mean
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import row_correlations
 

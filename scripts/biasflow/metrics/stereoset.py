@@ -15,9 +15,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.bootstrap import ENDS, SEED, interval, share_interval, weighted_mean
 from biasflow.metrics.truncated import truncated_rows
 from biasflow.readouts.files import METHOD, TRUNCATED, load_table
+from biasflow.results.bootstrap import ENDS, SEED, interval, share_interval, weighted_mean
 
 STEREOTYPE, ANTI, UNRELATED = LABELS = ("stereotype", "anti-stereotype", "unrelated")
 SENTENCE = ["triple", "label", "swapped"]

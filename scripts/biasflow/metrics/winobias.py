@@ -20,10 +20,10 @@ from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.conll import Clusters, Span
 from biasflow.corpora.winobias import PRONOUNS, Sentence, professions, professions_in, read_pairs
 from biasflow.metrics import fairness
-from biasflow.metrics.bootstrap import share_interval
 from biasflow.metrics.coreference import document_counts, f1_difference, f1_scores
 from biasflow.metrics.occupation import LABOUR, NA, Tables, occupation_rows
 from biasflow.readouts.predicted_clusters import ANTI, PRO, load_clusters
+from biasflow.results.bootstrap import share_interval
 
 NONE = "None"
 READINGS = ("tokens", "released")

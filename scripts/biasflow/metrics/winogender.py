@@ -14,8 +14,8 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.winogender import GENDERS, PARTS, SHARES
-from biasflow.metrics.bootstrap import interval, weighted_mean
 from biasflow.metrics.items import SUMMARY, score_items
+from biasflow.results.bootstrap import interval, weighted_mean
 from biasflow.results.statistics import correlation
 
 ITEM = ["item", "occupation", "refers_to", "gender", *SHARES, "log_p"]

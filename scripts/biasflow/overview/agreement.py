@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from biasflow.asking.matrix import RANDOM
-from biasflow.metrics.bootstrap import LEAST
 from biasflow.overview.judgements import COST
 from biasflow.overview.maps import UNTOUCHED, name_of
+from biasflow.results.bootstrap import LEAST
 from biasflow.results.comparison import distances
 from biasflow.results.first_table import SETTINGS
 from biasflow.results.matrix import OWN, by_rows

@@ -13,13 +13,13 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
-from biasflow.corpora.densray_sets import OCCUPATIONS
 from biasflow.plan.datasets import TEXTS
 from biasflow.plan.limits import check_limits, spread_limit
 from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from biasflow.plan.tasks import task_of
 from biasflow.plan.validation import Validator, fault
 from biasflow.registry import PAPERS, TASKS
+from biasflow.stimuli.densray_sets import OCCUPATIONS
 
 MERGE = "tag:yaml.org,2002:merge"  # the key <<, which may stand more than once
 

@@ -13,20 +13,18 @@ from biasflow.asking.sources import PLANTED, is_planted, origin
 from biasflow.asking.tasks import Asked, TaskPlan
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
-from biasflow.corpora.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
 from biasflow.plan.pooling import FIRST_TOKEN, POOLINGS
 from biasflow.plan.tasks import kind_of
 from biasflow.registry import METRICS, PACKAGE, TASKS, TOKENS
+from biasflow.stimuli.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
 
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
 CHINESE_TEXT = "chinese-wikipedia"
 TEXTS = (WIKITEXT, f"{WIKITEXT}-test", WHOLE_SENTENCES, f"{WHOLE_SENTENCES}-test", CHINESE_TEXT)  # as files are named
 CHINESE_ARTICLES = (CHINESE_TEXT, f"{CHINESE_TEXT}-rest")  # files of the catalogue
 REAL_STIMULI = ("stereoset-authors",)
-# The stimuli that are a file of the authors (Dawkins et al. 2024) as it is, and its name in the catalogue.
-AUTHORS_STIMULI = {"stereoset-authors": "gender-swapped-dev", "stereoset-authors-test": "gender-swapped-test"}
 REAL_OCCUPATIONS = ("professions", "professions-article")
 WORD_TESTS = tuple(DENSRAY_TESTS)
 SENTENCE_TESTS = ("sent-weat6", "sent-weat6b", "sent-weat7", "sent-weat7b", "sent-weat8", "sent-weat8b")

@@ -12,10 +12,9 @@ from biasflow.asking.paths import corpus_file
 from biasflow.asking.sources import is_expanded
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import MANIFEST, Catalogue
-from biasflow.corpora.densray_sets import check_pronouns, read_occupation_set
+from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.datasets import (
-    AUTHORS_STIMULI,
     CHINESE_ARTICLES,
     CHINESE_TEXT,
     TEXTS,
@@ -27,6 +26,7 @@ from biasflow.plan.encoders import Encoders
 from biasflow.plan.facts import Facts, gather
 from biasflow.plan.tasks import task_of
 from biasflow.plan.validation import fault
+from biasflow.stimuli.densray_sets import check_pronouns, read_occupation_set
 from biasflow.text.sentence_pairs import load_sentence_pairs
 
 

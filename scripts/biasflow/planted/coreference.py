@@ -13,7 +13,6 @@ from biasflow.corpora.conll import Clusters, Document, Span, new_document, witho
 from biasflow.planted.corpus import held_out
 from biasflow.planted.frames import PRONOUNS, grammar_file, slots
 from biasflow.planted.world import FOLDER, World, check_bias, load_world
-from biasflow.tasks.coreference.f1 import conll_average, conll_f1
 
 GENDERS = ("F", "M")
 KINDS = ("name", "occupation", "two")
@@ -100,11 +99,9 @@ def coreference_pairs(*, bias: float, seed: int, n: int) -> tuple[Answered, Answ
     return tuple(_answered(side, f"pl/{name}") for side, name in zip(zip(*drafts, strict=True), SIDES, strict=True))
 
 
-def best_difference(*, bias: float) -> float:
-    """The F1 difference, pro less anti, in points (0 to 100), that the best predictor has on `coreference_pairs`.
-
-    Every frame, pair of occupations and meaning is counted with its probability, so there is no sampling error. 0 at
-    bias 0, where the frame alone decides; it grows in steps, when the gender outweighs one more frame."""
+def all_pairs(*, bias: float) -> tuple[list[tuple[Clusters, Clusters]], list[tuple[Clusters, Clusters]], list[float]]:
+    """All sentences that `coreference_pairs` draws from, and how probable each is: (gold, best) clusters of the pro-
+    and of the anti-stereotypical ones, row by row, where best is what the best predictor answers; probabilities."""
     check_bias(bias)
     world = load_world()
     grammar = load_grammar(world=world)
@@ -114,13 +111,10 @@ def best_difference(*, bias: float) -> float:
             for meant, probability in ((one, frame.one), (other, 1 - frame.one)):
                 drafts.append(_pro_and_anti(grammar, frame, one, other, meant, world, bias))
                 weights.append(probability / len(pairs))
-    f1 = []
-    for side in zip(*drafts, strict=True):
-        counts = conll_f1(
-            [_clusters(draft.gold) for draft in side], [_clusters(draft.best) for draft in side]
-        ).per_document
-        f1.append(float(conll_average(np.tensordot(weights, counts, axes=1))))
-    return 100 * (f1[0] - f1[1])
+    pro, anti = (
+        [(_clusters(draft.gold), _clusters(draft.best)) for draft in side] for side in zip(*drafts, strict=True)
+    )
+    return pro, anti, weights
 
 
 def load_grammar(path: str | Path = FOLDER / "coreference.yaml", *, world: World) -> Grammar:

@@ -12,18 +12,18 @@ import numpy as np
 
 from biasflow.base.files import explained, reserve
 from biasflow.base.sample import sampled
-from biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors, words_of
 from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.files import array_on_disk
 from biasflow.readouts.reader import open_reader
 from biasflow.readouts.source import Source
 from biasflow.readouts.word_contexts import by_word, read_word_contexts, word_batches
+from biasflow.stimuli.ceat_sets import ceat_tests, sets_of_vectors, words_of
 
 
 def read(source: Source, output: Path, *, draws: int, seed: int, missing: str, limit: int | None = None) -> dict:
     """Draw the contexts of the words of one test, and take the cosines of their vectors, under every method.
 
-    The dataset is the name of the test. Roles: `words`, the file of word sets (corpora.ceat_sets); `contexts`, where
+    The dataset is the name of the test. Roles: `words`, the file of word sets (stimuli.ceat_sets); `contexts`, where
     the words occur (a table of word_contexts.find_word_contexts, for the encoder's vocabulary). All methods see the
     same draws. A model of the training "random/seed<n>" is drawn anew, like the one in its folder. missing: as in
     ceat_sets.sets_of_vectors; limit: at most so many contexts, as many of every word as of any other that has them.

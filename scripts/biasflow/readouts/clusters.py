@@ -22,11 +22,11 @@ from biasflow.encoders.batches import batchwise
 from biasflow.encoders.checkpoints import claim
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.taps import layers, name_of
-from biasflow.methods.fitted import Fitted, load_for
+from biasflow.methods.fitted import Fitted
 from biasflow.readouts.files import METHOD, array_on_disk
 from biasflow.readouts.predicted_clusters import NA, OWN, RETRAINED, TEXTS, cluster_rows
 from biasflow.readouts.reader import Reader
-from biasflow.readouts.source import Source
+from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import LAYERS, VECTORS, States, to_be_stored
 from biasflow.tasks.coreference.heads import StoredVectors, save_heads, train_heads
 from biasflow.tasks.coreference.loop import DivergedError, Examples, Recipe, flushed_denormals, with_words

@@ -14,7 +14,7 @@ from biasflow.erasers import densray
 from biasflow.methods.states import WordStates, word_states
 from biasflow.readouts.reader import open_reader
 from biasflow.readouts.source import Source
-from biasflow.text.gendered_words import PLANTED, read_gendered_words
+from biasflow.stimuli.gendered_words import PLANTED, read_gendered_words
 
 
 def read(

@@ -21,10 +21,9 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_parquet, write_parquet
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.linear_head import load_head
-from biasflow.methods.fitted import load_for
 from biasflow.readouts.files import METHOD
 from biasflow.readouts.linear_heads import LinearHeads, save_linear_heads, train_heads
-from biasflow.readouts.source import Source
+from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import States
 from biasflow.strategies import Strategy
 from biasflow.tasks.occupation.data import (

@@ -12,12 +12,12 @@ from transformers import PreTrainedTokenizerBase
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
-from biasflow.corpora.densray_sets import read_occupation_set
 from biasflow.encoders.batches import require_offsets
 from biasflow.readouts.cloze import Cloze, check_known, encode_whole, items_of, log_probabilities_of, masked
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
+from biasflow.stimuli.densray_sets import read_occupation_set
 from biasflow.text.occupation_templates import MASK
 
 GENDERS = ("masculine", "feminine")

@@ -17,10 +17,9 @@ import pandas as pd
 
 from biasflow.base.tabular import write_parquet
 from biasflow.encoders.device import resolve_device
-from biasflow.methods.fitted import load_for
 from biasflow.readouts.files import METHOD, Axis
 from biasflow.readouts.probe import CHECKPOINTS, Code, Sent, send
-from biasflow.readouts.source import Source
+from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import States
 from biasflow.tasks.cuts import Cut
 

@@ -16,10 +16,10 @@ from biasflow.encoders.device import resolve_device
 from biasflow.encoders.load import Head, load_model
 from biasflow.encoders.taps import layers
 from biasflow.encoders.tokens import Tokens, tokenise
-from biasflow.methods.fitted import NONE, Active, Fitted, load, load_for
+from biasflow.methods.fitted import NONE, Active, Fitted, load
 from biasflow.methods.passes import Reports, add_report, passes
 from biasflow.methods.sweep import check_reports, sentence_vectors
-from biasflow.readouts.source import Source
+from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import all_reaching
 
 UNTOUCHED = load(None, [NONE])

@@ -10,12 +10,12 @@ import torch
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from biasflow.base.errors import AbsentError, BiasflowError, check_choice
-from biasflow.corpora.densray_sets import read_test
 from biasflow.corpora.seat import AssociationTest, examples_of, in_templates
 from biasflow.encoders.batches import encode
 from biasflow.readouts.files import save_arrays
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
+from biasflow.stimuli.densray_sets import read_test
 from biasflow.text.occupation_templates import MASK
 
 Pooling = Literal["cls", "mean", "first-piece", "target"]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtri, stdtr, stdtrit
 
 from biasflow.base.errors import BiasflowError, check_choice
-from biasflow.metrics.bootstrap import LEAST, ends
+from biasflow.results.bootstrap import LEAST, ends
 
 _TESTS = {"spearman": "spearmanr", "pearson": "pearsonr", "kendall": "kendalltau"}
 _FAR = {"two-sided": np.abs, "greater": np.positive}  # alternative -> how far out a sum of differences is

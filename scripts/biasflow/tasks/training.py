@@ -95,7 +95,7 @@ def save_training(
     folder: str | Path, model: Savable, tokenizer: PreTrainedTokenizerBase, facts: Mapping, carried: Carried
 ) -> dict:
     """Fill `folder`, whole or not at all: the model, its tokenizer, the method that was active in training, without
-    which the model is never read (methods.fitted.load_for), and training.json, which is returned.
+    which the model is never read (readouts.source.load_for), and training.json, which is returned.
 
     facts: validation_score (None where there is none) and validation_metric, what it is (see metrics.training); train,
     validation and cut (numbers of examples), majority_share (where classes are predicted), and what else the task has

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import pandas as pd
-
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_text_csv
-from biasflow.corpora.bios import name_parts
 from biasflow.text.gender_lexicon import WORD, default_lexicon
 
 Terms = Literal["released", "pronouns", "gendered"]
@@ -67,21 +64,6 @@ def scrub_all(
         scrubbed = [_without_words(text, nouns.any_case, str.lower) for text in scrubbed]
         scrubbed = [_without_words(text, nouns.lower_case, str) for text in scrubbed]
     return [nouns.titles.sub(BLANK, text) for text in scrubbed]
-
-
-def scrubbed_texts(bios: pd.DataFrame, *, terms: Terms = "pronouns") -> pd.Series:
-    """The scrubbed text of every biography (columns text, name, scrubbed of corpora.bios), outer blanks removed.
-
-    Where the source has a scrubbed text of its own, that is taken: "released" leaves it as it is, the other terms scrub
-    what it leaves; elsewhere the text is scrubbed of its name parts and of `terms`."""
-    own = bios["scrubbed"] != ""
-    if terms == "released" and own.all():
-        return bios["scrubbed"]
-    texts = bios["scrubbed"].where(own, bios["text"]).str.strip()
-    scrubbed = pd.Series(
-        scrub_all(list(texts), [name_parts(name) for name in bios["name"]], terms=terms), index=bios.index, dtype="str"
-    )
-    return bios["scrubbed"].where(own, scrubbed) if terms == "released" else scrubbed.rename("scrubbed")
 
 
 @functools.cache

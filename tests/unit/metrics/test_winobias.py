@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.winobias import Sentence, professions
-from biasflow.metrics import bootstrap, fairness, occupation
+from biasflow.metrics import fairness, occupation
 from biasflow.metrics.winobias import (
     KINDS,
     NONE,
@@ -22,6 +22,7 @@ from biasflow.metrics.winobias import (
     score,
 )
 from biasflow.readouts.predicted_clusters import cluster_rows
+from biasflow.results import bootstrap
 from biasflow.results.scores import tidy
 from tests.unit.synthetic_conll import conll_text, documents_of
 

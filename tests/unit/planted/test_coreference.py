@@ -15,7 +15,6 @@ from biasflow.corpora.winobias import professions, read_pairs
 from biasflow.metrics.coreference import conll_f1, f1_difference
 from biasflow.metrics.winobias import pronoun_kinds
 from biasflow.planted.coreference import (
-    best_difference,
     coreference_documents,
     coreference_pairs,
     load_grammar,
@@ -23,6 +22,7 @@ from biasflow.planted.coreference import (
 from biasflow.planted.corpus import discourses
 from biasflow.planted.frames import PRONOUNS
 from biasflow.planted.world import FOLDER, load_world
+from biasflow.tasks.coreference.pairs import best_difference
 from biasflow.tasks.coreference.rules import rule_clusters
 from biasflow.tasks.coreference.strategies import debias
 

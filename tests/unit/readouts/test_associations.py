@@ -7,13 +7,13 @@ import torch
 from transformers import BertConfig, BertModel
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.ceat_sets import ceat_tests, sets_of_vectors
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.combined_effect import ceat, score
 from biasflow.readouts import associations
 from biasflow.readouts.word_contexts import find_word_contexts
 from biasflow.results.scores import tidy
+from biasflow.stimuli.ceat_sets import ceat_tests, sets_of_vectors
 from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.reference_ceat import word_vectors

@@ -10,7 +10,7 @@ from biasflow.methods.fitted import Active, Fitted, save
 from biasflow.methods.states import word_states
 from biasflow.readouts.gender_shares import gender_places, gender_shares, read
 from biasflow.readouts.source import Source
-from biasflow.text.gendered_words import PLANTED, read_gendered_words
+from biasflow.stimuli.gendered_words import PLANTED, read_gendered_words
 from tests.unit.conftest import HEADS, HIDDEN, MODELS, random_eraser
 from tests.unit.fake_tokenizer import word_tokenizer
 

@@ -3,10 +3,10 @@
 import pandas as pd
 
 from biasflow.base.tabular import read_text_csv
+from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.papers.dawkins2024.rows import AUTHORS
 from biasflow.papers.frames import Run
 from biasflow.papers.make import NOTE
-from biasflow.plan.datasets import AUTHORS_STIMULI
 from biasflow.text.gender_lexicon import DEFAULT_FOLDER
 from biasflow.text.swap_agreement import DISAGREEMENT_COLUMNS, compare
 

@@ -6,7 +6,6 @@ from itertools import product
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.ceat_sets import ceat_tests, known_tests, words_of
 from biasflow.corpora.seat import ROLES, AssociationTest
 from biasflow.metrics.combined_effect import ORDERS, VARIANCES
 from biasflow.papers.frames import NOT_ASKED, Run, status
@@ -18,6 +17,7 @@ from biasflow.papers.orgad2022.runs import ceat_runs, of_all_models
 from biasflow.papers.orgad2022.selection import BASELINES, Selection, select
 from biasflow.results.statistics import holm
 from biasflow.results.tables import arranged
+from biasflow.stimuli.ceat_sets import ceat_tests, known_tests, words_of
 
 _READING = ["test", "order", "variance"]
 _KEY = ["encoder", *_READING, "model"]

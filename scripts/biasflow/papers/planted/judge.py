@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import stats
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.bootstrap import LEAST
+from biasflow.results.bootstrap import LEAST
 from biasflow.results.statistics import false_discovery_rates
 
 LEVEL = 0.05

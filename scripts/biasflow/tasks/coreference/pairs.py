@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from biasflow.base.tabular import write_csv
 from biasflow.corpora.conll import write_conll
 from biasflow.corpora.winobias import read_pairs
-from biasflow.planted.coreference import best_difference, coreference_pairs
+from biasflow.planted.coreference import all_pairs, coreference_pairs
 from biasflow.tasks.coreference.collect import BEST, Part, baselines
+from biasflow.tasks.coreference.f1 import conll_average, conll_f1
 
 SIDES = ("pro", "anti")
 PAIRS = ["pair", "type", "part", *SIDES]
@@ -38,6 +40,17 @@ def prepare(
         rows = pd.concat([rows, pd.DataFrame([difference | {"value": best_difference(bias=planted["bias"])}])])
     write_csv(rows, outputs["pairs_baseline"])
     return {"pairs": len(about)}
+
+
+def best_difference(*, bias: float) -> float:
+    """The F1 difference, pro less anti, in points (0 to 100), that the best predictor has on embedded pairs.
+
+    Every frame, pair of occupations and meaning is counted with its probability, so there is no sampling error. 0 at
+    bias 0, where the frame alone decides; it grows in steps, when the gender outweighs one more frame."""
+    *sides, weights = all_pairs(bias=bias)
+    counts = (conll_f1(*map(list, zip(*side, strict=True))).per_document for side in sides)
+    pro, anti = (float(conll_average(np.tensordot(weights, of_side, axes=1))) for of_side in counts)
+    return 100 * (pro - anti)
 
 
 def from_world(*, bias: float, seed: int, pairs: int) -> tuple[dict[str, Part], pd.DataFrame]:

@@ -13,7 +13,7 @@ from biasflow.corpora.labour import read_labour
 from biasflow.planted.bios import biographies as planted_biographies
 from biasflow.planted.world import load_world
 from biasflow.tasks.occupation.data import profession_table
-from biasflow.text.scrub import scrubbed_texts
+from biasflow.tasks.occupation.versions import scrubbed_texts
 
 
 def prepare(

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from biasflow.corpora.bios import name_parts
 from biasflow.strategies.balance import GENDERS
 from biasflow.tasks.occupation.data import RAW
-from biasflow.text.scrub import TERMS, scrubbed_texts
+from biasflow.text.scrub import TERMS, Terms, scrub_all
 
 LONGEST = 400  # characters of a biography that is shown
 
@@ -35,3 +36,18 @@ def examples(biographies: pd.DataFrame) -> pd.DataFrame:
             profession = biographies.loc[row, "profession"]
             found += [(gender, profession, version, text) for version, text in texts.loc[row].items()]
     return pd.DataFrame(found, columns=["gender", "profession", "version", "text"])
+
+
+def scrubbed_texts(bios: pd.DataFrame, *, terms: Terms = "pronouns") -> pd.Series:
+    """The scrubbed text of every biography (columns text, name, scrubbed of corpora.bios), outer blanks removed.
+
+    Where the source has a scrubbed text of its own, that is taken: "released" leaves it as it is, the other terms scrub
+    what it leaves; elsewhere the text is scrubbed of its name parts and of `terms`."""
+    own = bios["scrubbed"] != ""
+    if terms == "released" and own.all():
+        return bios["scrubbed"]
+    texts = bios["scrubbed"].where(own, bios["text"]).str.strip()
+    scrubbed = pd.Series(
+        scrub_all(list(texts), [name_parts(name) for name in bios["name"]], terms=terms), index=bios.index, dtype="str"
+    )
+    return bios["scrubbed"].where(own, scrubbed) if terms == "released" else scrubbed.rename("scrubbed")

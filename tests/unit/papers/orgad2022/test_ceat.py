@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.ceat_sets import WORDS, ceat_tests, words_of
 from biasflow.papers.orgad2022.ceat import ceat, contexts, dropped_words
 from biasflow.papers.orgad2022.overview import table1
 from biasflow.results.scores import NA, concatenate
 from biasflow.results.tables import write_table
+from biasflow.stimuli.ceat_sets import WORDS, ceat_tests, words_of
 from tests.unit.papers.orgad2022.made_up import MODELS as TUNED
 from tests.unit.papers.orgad2022.made_up import SIX, run, scores, with_diverged, with_value, without
 

@@ -6,11 +6,11 @@ import sys
 import pandas as pd
 import pytest
 
-from biasflow.corpora.ceat_sets import WORDS, ceat_tests, words_of
 from biasflow.papers.make import make_paper
 from biasflow.papers.orgad2022 import correlations
 from biasflow.papers.orgad2022.targets import FIGURES, PAGES, TABLES
 from biasflow.papers.paper import load
+from biasflow.stimuli.ceat_sets import WORDS, ceat_tests, words_of
 from tests.unit.papers.orgad2022.made_up import run, scores
 
 

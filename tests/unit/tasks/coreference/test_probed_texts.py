@@ -8,12 +8,12 @@ import torch
 from transformers import BertConfig, BertModel
 
 from biasflow.corpora.conll import write_conll
-from biasflow.corpora.densray_sets import planted_test
 from biasflow.corpora.seat import examples_of
 from biasflow.corpora.winobias import PROFESSIONS
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.codelength import score
 from biasflow.metrics.combined_effect import score as score_associations
+from biasflow.planted.association import planted_test
 from biasflow.planted.coreference import coreference_pairs
 from biasflow.readouts import associations, probes, professions, vectors
 from biasflow.readouts.files import load_arrays

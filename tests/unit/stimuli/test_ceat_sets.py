@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.ceat_sets import ceat_tests, read_ceat_sets, sets_of_vectors, words_of
 from biasflow.planted.association import planted_test
 from biasflow.planted.world import load_world
+from biasflow.stimuli.ceat_sets import ceat_tests, read_ceat_sets, sets_of_vectors, words_of
 
 HEADER = "test,role,set_name,word\n"
 ROWS = [f"T,{role},{role.lower()},{role.lower()}{i}" for role in "XYAB" for i in range(3)]

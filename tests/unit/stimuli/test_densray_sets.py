@@ -5,13 +5,13 @@ import json
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.densray_sets import (
+from biasflow.planted.world import load_world
+from biasflow.stimuli.densray_sets import (
     OccupationSet,
     read_occupation_set,
     read_test,
 )
-from biasflow.planted.world import load_world
-from biasflow.text.gendered_words import planted_pairs, read_gendered_words
+from biasflow.stimuli.gendered_words import planted_pairs, read_gendered_words
 
 
 def association_file(path):

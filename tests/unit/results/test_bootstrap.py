@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasflow.metrics.bootstrap import drawn_tables, ends, interval, percentiles, share_interval, weighted_mean
+from biasflow.results.bootstrap import drawn_tables, ends, interval, percentiles, share_interval, weighted_mean
 
 VALUES = np.random.default_rng(1).normal(size=200)
 
