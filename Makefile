@@ -2,7 +2,7 @@
 PYTHON ?= python3
 CORES ?= 2
 BIN := .venv/bin
-# config/mine.yaml waits for a path
+# config/mine.yaml waits for an encoder's folder
 CONFIGS := config/config.yaml config/small.yaml config/paper.yaml config/planted.yaml config/matrix.yaml
 export HF_HUB_OFFLINE ?= 1
 

@@ -160,6 +160,7 @@ def examples() -> list[tuple[str, dict]]:
 def test_configurations_that_are_shown_plan(shown):
     """Each laid over config/mine.yaml, as its reader would."""
     config = yaml.safe_load((ROOT / "config/mine.yaml").read_text(encoding="utf-8"))
+    config["encoders"]["mine"]["path"] = "FOLDER"
     for key, value in shown.items():
         config[key] = {**config[key], **value} if isinstance(config.get(key), dict) else value
     resolved = resolve(config, SCHEMA)

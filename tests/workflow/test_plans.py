@@ -10,6 +10,7 @@ from biasflow.base.tabular import read_text_csv
 from biasflow.papers.paper import load
 from biasflow.registry import JOBS_OF_READOUTS, rule_of
 from tests.workflow.conftest import ROOT, TINY
+from tests.workflow.test_documented import save_encoder
 
 CONFIGS = sorted(path.name for path in (ROOT / "config").glob("*.yaml") if "run:" in path.read_text())
 
@@ -22,10 +23,12 @@ def test_every_configuration_plans_without_a_network(project, name):
     assert jobs.get("paper_ledger", 0) == any(load(paper).encoders for paper in papers)
 
 
-def test_an_encoder_of_ones_own_needs_one_path(project):
+def test_an_encoder_of_ones_own_is_named_in_the_command(project):
+    save_encoder(project.folder / "my encoder")
+    assert project.jobs("--config", "encoder=my encoder", config="config/mine.yaml")["fit_methods"] == 1
     done = project.snakemake("-n", config="config/mine.yaml")
     assert done.returncode != 0
-    assert done.stderr.strip().splitlines()[-1].startswith("biasflow: config: key 'encoders.mine.path'")
+    assert done.stderr.strip().splitlines()[-1].startswith("biasflow: config: key 'encoder'")
 
 
 def test_the_paper_run(project):

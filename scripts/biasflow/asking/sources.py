@@ -9,6 +9,26 @@ from biasflow.encoders.stored import SUFFIXES
 
 PLANTED = "planted"
 EXTERNAL = "external"
+ENCODER = "{encoder}"  # in a path: the folder that the key `encoder` names
+
+
+def name_folders(config: Mapping) -> None:
+    """Put the folder that the key `encoder` names into the paths of local encoders that ask for it. BiasflowError where
+    one asks and no folder is named, and where one is named that none asks for."""
+    folder = config["encoder"]
+    local = {name: about for name, about in config["encoders"].items() if about["source"] == "local"}
+    for name, about in local.items():
+        if ENCODER in about["path"] and folder is None:
+            raise BiasflowError(
+                f"config: key 'encoder': the folder of encoders.{name} is not given; add --config encoder=FOLDER to "
+                f"the command, or write the folder into encoders.{name}.path"
+            )
+        about["path"] = about["path"].replace(ENCODER, str(folder))
+    if folder is not None and not any(folder in about["path"] for about in local.values()):
+        raise BiasflowError(
+            "config: key 'encoder': no encoder of this configuration takes its folder from here; give one the path "
+            f"'{ENCODER}' (source: local), or use config/mine.yaml"
+        )
 
 
 def local_folder(encoder: Mapping, mirror: str | None) -> Path | None:

@@ -8,7 +8,15 @@ import yaml
 
 from biasflow.asking.names import require
 from biasflow.asking.paths import DATA_FOLDERS
-from biasflow.asking.sources import PLANTED, corpora, derived_encoders, derived_tasks, is_external, is_planted
+from biasflow.asking.sources import (
+    PLANTED,
+    corpora,
+    derived_encoders,
+    derived_tasks,
+    is_external,
+    is_planted,
+    name_folders,
+)
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.base.shipped import PACKAGE as FOLDER
@@ -83,6 +91,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     _fill(resolved, schema, schema)
     if found := fault(resolved, schema):
         raise BiasflowError(f"config: {found}")
+    name_folders(resolved)
     check_limits(resolved)
     spread_limit(resolved)
     for part, derived in (("encoders", derived_encoders(resolved)), ("tasks", derived_tasks(resolved))):

@@ -74,6 +74,27 @@ def test_resolving_twice_changes_nothing(config):
     assert resolve(once, SCHEMA) == once
 
 
+ASKING = ("encoders.real.path", "{encoder}")
+
+
+def test_the_folder_of_an_encoder_may_be_named_by_a_key_of_its_own():
+    found = resolve(changed(ASKING, ("encoder", "my/bert")), SCHEMA)
+    assert found["encoders"]["real"]["path"] == "my/bert"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ([ASKING], "encoders.real is not given; add --config encoder=FOLDER"),
+        ([("encoder", "my/bert")], "no encoder of this configuration takes its folder"),
+        ([ASKING, ("encoder", 12)], "'string'"),
+    ],
+)
+def test_a_folder_that_nobody_asks_for_or_that_nobody_gives(changes, why):
+    with pytest.raises(BiasflowError, match=f"config: key 'encoder': .*{why}"):
+        resolve(changed(*changes), SCHEMA)
+
+
 def test_every_key_is_described():
     def keys(schema, path):
         for name, below in schema.get("properties", {}).items():
