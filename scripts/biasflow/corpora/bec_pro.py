@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import SPELT_OUT
 from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
 
 COLUMNS = {
@@ -21,7 +22,7 @@ COLUMNS = {
     "Prof_Gender": "profession_gender",
 }
 ENGLISH_NAME = "Profession_EN"  # in the German file, where a profession has a form for each gender
-FEMALE, MALE = GENDERS = ("female", "male")
+FEMALE, MALE = PERSON_GENDERS = SPELT_OUT[::-1]
 PROFESSION_GENDERS = (FEMALE, MALE, "balanced")
 # What a limited sample takes: pairs of sentences with the words that correspond, of professions of each gender.
 UNIT, STRATA = ("profession", "template", "pair"), ("profession_gender",)
@@ -38,7 +39,7 @@ def read_bec_pro(path: str | Path) -> pd.DataFrame:
     that is not in its sentence; and templates or persons of one gender that have no counterpart."""
     table = read_records(path, [*COLUMNS, ENGLISH_NAME])
     columns_of(path, table, list(COLUMNS))
-    refuse_unknown(path, table["Gender"], GENDERS)
+    refuse_unknown(path, table["Gender"], PERSON_GENDERS)
     refuse_unknown(path, table["Prof_Gender"], PROFESSION_GENDERS)
     spans = []
     for name, place in (("Person", 0), ("Profession", -1)):
@@ -54,9 +55,9 @@ def read_bec_pro(path: str | Path) -> pd.DataFrame:
         table = table.assign(**{start: [span[0] for span in own], end: [span[1] for span in own]})
     who = pd.Series([text[:end] for text, end in zip(table["text"], table["end"], strict=True)], table.index)
     for column, values in (("template", table["template"]), ("pair", who)):
-        numbers = {gender: _numbers(values[table["gender"] == gender]) for gender in GENDERS}
+        numbers = {gender: _numbers(values[table["gender"] == gender]) for gender in PERSON_GENDERS}
         if len(numbers[MALE]) != len(numbers[FEMALE]):
-            counts = " and ".join(f"{len(numbers[gender])} {gender}" for gender in GENDERS)
+            counts = " and ".join(f"{len(numbers[gender])} {gender}" for gender in PERSON_GENDERS)
             raise BiasflowError(f"{path}: {counts} values of {column}; each needs a counterpart, in the same order.")
         pairs = zip(table["gender"], values, strict=True)
         table = table.assign(**{column: [numbers[gender][value] for gender, value in pairs]})

@@ -8,6 +8,7 @@ from typing import Literal
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import GENDERS, SPELT_OUT, WOMEN_FIRST
 from biasflow.corpora.bios_records import COLUMNS as COLUMNS
 from biasflow.corpora.bios_records import read_biographies
 from biasflow.corpora.records import refuse
@@ -18,9 +19,8 @@ PROFESSIONS = (
     "personal_trainer", "photographer", "physician", "poet", "professor", "psychologist", "rapper",
     "software_engineer", "surgeon", "teacher", "yoga_teacher",
 )  # fmt: skip # alphabetical: the order of the hub's numbers, and the positions of the Wasserstein distance
-GENDERS = ("M", "F")  # in the order of the hub's numbers
 NAME_SEPARATOR = "|"
-GENDER_OF = {"m": "M", "male": "M", "f": "F", "female": "F"}
+GENDER_OF = {name: each for each, word in zip(GENDERS, SPELT_OUT, strict=True) for name in (each.lower(), word)}
 SUMMARY_COLUMNS = ("file", "read", "no_profession", "duplicate", "conflicting", "kept")
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # cannot be written as UTF-8
 WHOLE_NUMBER = re.compile(r"[0-9]{1,3}(\.0+)?")
@@ -87,7 +87,7 @@ def keep_professions(
     BiasflowError names the professions that are too small with their counts; or fewer than two are left."""
     if least < 2 or small not in ("error", "drop"):
         raise BiasflowError(f"professions: least is {least} and small {small!r}; give 2 or more, and error or drop.")
-    counts = pd.crosstab(bios["profession"], bios["gender"]).reindex(columns=["F", "M"], fill_value=0)
+    counts = pd.crosstab(bios["profession"], bios["gender"]).reindex(columns=WOMEN_FIRST, fill_value=0)
     enough = counts.min(axis=1) >= least
     rows = [
         (name, int(women), int(men), bool(kept), "" if kept else f"fewer than {least} of a gender")

@@ -11,12 +11,12 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
+from biasflow.base.genders import WOMEN_FIRST
 from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
 
 log = logging.getLogger(__name__)
 
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
-GENDERS = ("F", "M")
 BLANK = "BLANK"
 # The stimuli that are a file of the authors (Dawkins et al. 2024) as it is, and its name in the catalogue.
 AUTHORS_STIMULI = {"stereoset-authors": "gender-swapped-dev", "stereoset-authors-test": "gender-swapped-test"}
@@ -255,7 +255,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict]]:
     for _, column in table.items():
         refuse(path, column, column.str.strip() == "", "is empty; fill it in")
     refuse_unknown(path, table["label"], LABELS)
-    refuse_unknown(path, table["gender"], GENDERS)
+    refuse_unknown(path, table["gender"], WOMEN_FIRST)
     return zip(table.index, table.to_dict("records"), strict=True)
 
 

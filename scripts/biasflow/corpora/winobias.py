@@ -13,17 +13,17 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMALE, GENDERS, MALE
 from biasflow.base.shipped import shipped
 from biasflow.corpora.conll import Document, Span, read_conll
 from biasflow.corpora.records import columns_of, read_records, refuse
 
 PROFESSIONS = shipped("data/winobias_professions.csv")
-STEREOTYPES = ("M", "F")
 COLUMNS = ("profession", "share_of_women", "stereotype")
 ARTICLES = ("the", "a", "an")
 PRONOUNS = {
-    **dict.fromkeys(("he", "him", "his", "himself"), "M"),
-    **dict.fromkeys(("she", "her", "herself"), "F"),
+    **dict.fromkeys(("he", "him", "his", "himself"), MALE),
+    **dict.fromkeys(("she", "her", "herself"), FEMALE),
 }
 
 
@@ -69,8 +69,8 @@ def read_professions(path: str | Path) -> pd.DataFrame:
     shares = pd.to_numeric(table["share_of_women"], errors="coerce")
     refuse(path, table["profession"], table["profession"].str.lower().duplicated(), "is listed twice")
     refuse(path, table["profession"], ~shares.between(0, 1), "needs a share_of_women from 0 to 1")
-    refuse(path, table["profession"], ~table["stereotype"].isin(STEREOTYPES), "needs the stereotype M or F")
-    if set(table["stereotype"]) != set(STEREOTYPES):
+    refuse(path, table["profession"], ~table["stereotype"].isin(GENDERS), "needs the stereotype M or F")
+    if set(table["stereotype"]) != set(GENDERS):
         raise BiasflowError(f"{path}: all professions have one stereotype; list some of either.")
     return table.assign(share_of_women=shares).set_index("profession")
 
@@ -122,7 +122,7 @@ def two_professions(sentence: Sentence, known: pd.DataFrame | None = None) -> di
     table = _known(known)
     found = professions_in(sentence.document.words, table)
     chosen = {}
-    for stereotype in STEREOTYPES:
+    for stereotype in GENDERS:
         names = [name for name in found if table.at[name, "stereotype"] == stereotype]
         if not names:
             raise BiasflowError(

@@ -5,10 +5,10 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import SPELT_OUT
 from biasflow.corpora.records import columns_of, read_records, refuse
 
 STRATA = ("occupation", "refers_to")  # whose shares a limited sample keeps
-GENDERS = ("male", "female")  # the third sentence has "they", and often another form of the verb
 PARTS = ("occupation", "participant")  # whom the pronoun stands for, by the number in a sentence's name
 SHARES = {"bls": "bls_pct_female", "bergsma": "bergsma_pct_female"}  # shares of women, and their columns
 
@@ -39,19 +39,19 @@ def read_winogender(path: str | Path) -> pd.DataFrame:
     refuse(path, table["sentid"], parts[0].isna(), "is not of the form occupation.participant.answer.gender.txt")
     names = ["occupation", "participant", "answer", "gender"]
     table = table.assign(**{name: parts[number] for number, name in enumerate(names)})
-    table = table[table["gender"].isin(GENDERS)]
+    table = table[table["gender"].isin(SPELT_OUT)]
     rows = []
     for (occupation, participant, answer), own in table.groupby(names[:3], sort=False):
         item = f"{occupation}.{participant}.{answer}"
         texts = dict(zip(own["gender"], own["sentence"], strict=True))
-        if sorted(own["gender"]) != sorted(GENDERS):
+        if sorted(own["gender"]) != sorted(SPELT_OUT):
             raise BiasflowError(f"{path}: line {own.index[0]}: {item} needs one sentence of each gender.")
-        words = [texts[gender].split(" ") for gender in GENDERS]
+        words = [texts[gender].split(" ") for gender in SPELT_OUT]
         places = [place for place, each in enumerate(zip(*words, strict=False)) if len(set(each)) > 1]
         if len({len(each) for each in words}) > 1 or len(places) != 1:
             raise BiasflowError(f"{path}: line {own.index[0]}: the sentences of {item} differ in more than one word.")
         start = len(" ".join([*words[0][: places[0]], ""]))
-        for gender, each in zip(GENDERS, words, strict=True):
+        for gender, each in zip(SPELT_OUT, words, strict=True):
             pronoun = each[places[0]].rstrip(".,;!?")
             about = (item, occupation, participant, PARTS[int(answer)], gender)
             rows.append((*about, texts[gender], start, start + len(pronoun)))

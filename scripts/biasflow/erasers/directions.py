@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMININE, MASCULINE
 from biasflow.erasers.eraser import Eraser
 
 Vectors = torch.Tensor | np.ndarray  # what a fit takes
@@ -45,7 +46,7 @@ def checked_vectors(eraser: str, X: Vectors, z: Vectors) -> tuple[torch.Tensor, 
     if not ((z == 0) | (z == 1)).all():
         raise BiasflowError(f"{eraser}: genders must be 0 (masculine) or 1 (feminine)")
     z = z == 1
-    for gender, there in (("masculine", ~z), ("feminine", z)):
+    for gender, there in ((MASCULINE, ~z), (FEMININE, z)):
         if not there.any():
             raise BiasflowError(f"{eraser}: there are no {gender} vectors; give at least one")
     if not torch.isfinite(X).all():

@@ -10,9 +10,9 @@ from torch import nn
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMININE, MASCULINE, OF_WORDS
 from biasflow.encoders.batches import encode, longest_input, require_offsets
 
-MASCULINE, FEMININE = GENDERS = ("masculine", "feminine")
 BLOCK = 1000  # sentences that are tokenised at once while occurrences are looked for
 
 
@@ -66,11 +66,11 @@ def find_occurrences(
         sentence, *_, word, gender = row
         found[word] += 1
         counted[gender] += cap_per_word is None or found[word] <= cap_per_word
-        if min(counted[gender] for gender in GENDERS) == half:
+        if min(counted[gender] for gender in OF_WORDS) == half:
             sentences_read = sentence + 1
             break
     else:
-        have = ", ".join(f"{counted[gender]} {gender}" for gender in GENDERS)
+        have = ", ".join(f"{counted[gender]} {gender}" for gender in OF_WORDS)
         cap = "" if cap_per_word is None else f" (at most {cap_per_word} per word)"
         raise BiasflowError(
             f"occurrences: {half} of each gender asked for, {have}{cap} in {len(sentences)} sentences; give more text."

@@ -16,6 +16,7 @@ from torch import nn
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import OF_WORDS
 from biasflow.encoders import taps
 from biasflow.encoders.batches import at_occurrences, encode, over_batches, padded
 from biasflow.encoders.edit import Edits, edited, watched
@@ -184,7 +185,7 @@ class PairStates(PassStates):
     def _encoded(self) -> list[BatchEncoding]:
         """The masculine and the feminine members."""
         pairs = self.checked[self.checked["kept"]]
-        return [encode(self.tokenizer, pairs[member]) for member in ("masculine", "feminine")]
+        return [encode(self.tokenizer, pairs[member]) for member in OF_WORDS]
 
     def _sizes(self) -> dict[bool, int]:
         ids = [ids for members in self._encoded for ids in members["input_ids"]]

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.genders import GENDERS, OF_WORDS, SPELT_OUT
 from biasflow.corpora.nli import LABELS as CLASSES
 from biasflow.metrics.labels import numbered, numbers_of
 from biasflow.metrics.truncated import truncated_of_heads
@@ -24,12 +25,11 @@ from biasflow.readouts.files import load_arrays
 from biasflow.results.bootstrap import interval, weighted_mean
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES
-GENDERS = ("masculine", "feminine")
 PARITIES = ("majority", "templates")
 _CLASS_NUMBERS = numbered(CLASSES)
 _GENDER_NUMBERS = {
     name: number
-    for number, names in enumerate(((GENDERS[0], "M", "male", "man", 0), (GENDERS[1], "F", "female", "woman", 1)))
+    for number, names in enumerate(zip(OF_WORDS, GENDERS, SPELT_OUT, ("man", "woman"), (0, 1), strict=True))
     for name in names
 }
 
@@ -146,13 +146,13 @@ def fairness_score(
         if rows[name].isna().any():
             raise BiasflowError(f"{name}: row {rows[name].isna().argmax()} has no value; name the {name} of every row")
     rows["predictions"] = numbers_of("predictions", rows["predictions"], _CLASS_NUMBERS, CLASSES)
-    rows["gender"] = numbers_of("gender", rows["gender"], _GENDER_NUMBERS, GENDERS)
+    rows["gender"] = numbers_of("gender", rows["gender"], _GENDER_NUMBERS, OF_WORDS)
     cells = rows.groupby(["occupation", "template"], sort=False)
     alone = cells["gender"].transform("nunique") < len(GENDERS)
     if alone.any():
         row = rows.loc[alone.argmax()]
         raise BiasflowError(
-            f"row {row.name}: occupation {row['occupation']} has no {GENDERS[1 - row['gender']]} row in template "
+            f"row {row.name}: occupation {row['occupation']} has no {OF_WORDS[1 - row['gender']]} row in template "
             f"{row['template']}; give both genders"
         )
     if parity == "majority":

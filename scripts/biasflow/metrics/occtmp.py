@@ -14,10 +14,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMININE, MASCULINE
 from biasflow.readouts.files import METHOD, load_table
 from biasflow.results.bootstrap import interval, weighted_mean
 
-MASCULINE, FEMININE = "masculine", "feminine"
 EXPECTED = 0.7  # the paper: above it an encoder has learned that a pronoun is likely in the place of the mask
 
 

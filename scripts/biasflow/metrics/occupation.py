@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import GENDERS
 from biasflow.base.tabular import read_text_csv
 from biasflow.metrics import fairness
 from biasflow.metrics.noisy_correlation import correlation_interval
@@ -20,7 +21,6 @@ from biasflow.results.bootstrap import SEED, drawn_tables, ends, percentiles, sh
 # (what its code does), or US labour statistics (its figure 7).
 *_, LABOUR = SHARES = ("train", "test", "labour")
 NA = "-"  # a key of the table of scores that does not apply
-GENDERS = ("M", "F")  # in the order of the tables of counts
 RESAMPLES = 1000  # of a classifier's tables, and with shuffled genders
 _NOWHERE = np.nan, np.nan
 

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.genders import FEMALE
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.conll import Clusters, Span
 from biasflow.corpora.winobias import PRONOUNS, Sentence, professions, professions_in, read_pairs
@@ -147,7 +148,7 @@ def class_counts(sentences: Sequence[Sentence], predicted: ArrayLike) -> np.ndar
     return fairness.counts(
         number.get_indexer([sentence.profession for sentence in sentences]),
         number.get_indexer(predicted.ravel()).reshape(predicted.shape),
-        [int(sentence.gender == "F") for sentence in sentences],
+        [int(sentence.gender == FEMALE) for sentence in sentences],
         n_classes=len(number),
     )
 

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.winogender import GENDERS, PARTS, SHARES
+from biasflow.base.genders import SPELT_OUT
+from biasflow.corpora.winogender import PARTS, SHARES
 from biasflow.metrics.items import SUMMARY, score_items
 from biasflow.results.bootstrap import interval, weighted_mean
 from biasflow.results.statistics import correlation
@@ -29,7 +30,7 @@ def log_odds(words: pd.DataFrame) -> pd.DataFrame:
     bls and bergsma (shares of women), log_p (nats). BiasflowError for a sentence without both pronouns."""
     keys = ["occupation", "refers_to", *SHARES]
     wide = (
-        words.groupby([*keys, "item", "gender"], sort=False)["log_p"].sum().unstack("gender").reindex(columns=GENDERS)
+        words.groupby([*keys, "item", "gender"], sort=False)["log_p"].sum().unstack("gender").reindex(columns=SPELT_OUT)
     )
     if wide.empty or wide.isna().any(axis=None):
         raise BiasflowError("Winogender: a sentence lacks one of its pronouns")

@@ -6,7 +6,8 @@ occupation's share of women in it, 0 where no bias was planted (`metrics.bec_pro
 
 import pandas as pd
 
-from biasflow.corpora.bec_pro import FEMALE, MALE, PROFESSION_GENDERS, masked_twice
+from biasflow.base.genders import FEMALE, MALE
+from biasflow.corpora.bec_pro import PERSON_GENDERS, PROFESSION_GENDERS, masked_twice
 from biasflow.corpora.bec_pro import STRATA as STRATA
 from biasflow.corpora.bec_pro import UNIT as UNIT
 from biasflow.planted.frames import ITEM_SLOTS, PRONOUNS, sentence, slots
@@ -28,7 +29,7 @@ def items() -> pd.DataFrame:
     rows = []
     for profession, group in groups(world).items():
         for template, frame in enumerate(frames):
-            for gender, pronouns in ((FEMALE, PRONOUNS["F"]), (MALE, PRONOUNS["M"])):
+            for gender, pronouns in zip(PERSON_GENDERS, (PRONOUNS[FEMALE], PRONOUNS[MALE]), strict=True):
                 (form,) = slots(frame) & set(pronouns)
                 text = sentence(frame, {**pronouns, "item": profession, "a_item": article(profession)})
                 start = text.lower().split().index(pronouns[form])

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMALE, MALE, WOMEN_FIRST
 from biasflow.corpora.bios import COLUMNS, NAME_SEPARATOR
 from biasflow.planted.frames import PRONOUNS, grammar_file, sentence, slots
 from biasflow.planted.world import FOLDER, Person, World, check_bias, load_world
 from biasflow.text.scrub import scrub
 
-GENDERS = ("F", "M")
 HINTS = 2  # per biography
-_PRONOUNS = set(PRONOUNS["F"])
+_PRONOUNS = set(PRONOUNS[FEMALE])
 _SLOTS = {
     "opening": {"name", "title", "surname"} | _PRONOUNS,
     "hint": {"hint"} | _PRONOUNS,
@@ -63,7 +63,7 @@ def biographies(*, bias: float, seed: int, n: int) -> pd.DataFrame:
     for _ in range(10 * n + 100):
         code = rng.integers(len(grammar.professions))
         profession = grammar.professions[code]
-        gender = "F" if rng.random() < world.share(profession, bias) else "M"
+        gender = FEMALE if rng.random() < world.share(profession, bias) else MALE
         words = _words(gender, _one_of(names, rng), _one_of(titles, rng))
         frames = [_one_of(grammar.frames["opening"], rng)]
         hints = rng.choice(len(grammar.hints), size=HINTS, p=grammar.p_hint[code])
@@ -88,7 +88,7 @@ def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Gr
     `world` (it would go with a gender) or that two lists hold."""
     with grammar_file(path, "the grammar of the planted biographies") as content:
         frames = {part: tuple(content[part]) for part in _SLOTS}
-        relations = {gender: tuple(content["relations"][gender]) for gender in GENDERS}
+        relations = {gender: tuple(content["relations"][gender]) for gender in WOMEN_FIRST}
         pairs = [(tuple(p["professions"]), float(p["weight"]), tuple(p["hints"])) for p in content["pairs"]]
         anyone, anyone_hints = float(content["anyone"]["weight"]), tuple(content["anyone"]["hints"])
         own = {profession: tuple(hints) for profession, hints in content["own"].items()}
@@ -131,7 +131,7 @@ def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Gr
 
 def _words(gender: str, first: Person, titled: Person) -> dict[str, str]:
     """What fills the slots of a frame about a person: a first name of `first`, title and surname of `titled`."""
-    chosen = [person.feminine if gender == "F" else person.masculine for person in (first, titled)]
+    chosen = [person.feminine if gender == FEMALE else person.masculine for person in (first, titled)]
     title, surname = chosen[1].split(" ", 1)
     words = {"first": chosen[0], "name": f"{chosen[0]} {surname}", "title": title, "surname": surname}
     return {**PRONOUNS[gender], **words}

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMALE, FEMININE, MALE, MASCULINE, WOMEN_FIRST
 from biasflow.corpora.conll import Clusters, Document, Span, new_document, without_singletons
 from biasflow.planted.corpus import held_out
 from biasflow.planted.frames import PRONOUNS, grammar_file, slots
 from biasflow.planted.world import FOLDER, World, check_bias, load_world
 
-GENDERS = ("F", "M")
 KINDS = ("name", "occupation", "two")
 SIDES = ("pro", "anti")
 _PRONOUNS = {"subject": "PRP", "object": "PRP", "possessive": "PRP$", "reflexive": "PRP"}  # their parts of speech
@@ -128,7 +128,7 @@ def load_grammar(path: str | Path = FOLDER / "coreference.yaml", *, world: World
             scenes=tuple(float(content["scenes"][kind]) for kind in KINDS),
             per_document=tuple(map(int, content["per_document"])),
             again=float(content["again"]),
-            occupations={gender: tuple(content["occupations"][gender]) for gender in GENDERS},
+            occupations={gender: tuple(content["occupations"][gender]) for gender in WOMEN_FIRST},
             openings=tuple(content["openings"]),
             continuations=tuple(content["continuations"]),
             two=tuple(TwoFrame(float(entry["one"]), entry["frame"]) for entry in content["two"]),
@@ -217,9 +217,9 @@ def _document(grammar: Grammar, world: World, bias: float, rng: np.random.Genera
     fewest, most = grammar.per_document
     names = {
         gender: [getattr(p, word) for p in world.persons if p.kind == "name"]
-        for gender, word in zip(GENDERS, ("feminine", "masculine"), strict=True)
+        for gender, word in ((FEMALE, FEMININE), (MALE, MASCULINE))
     }
-    left = {gender: rng.permutation(grammar.occupations[gender]).tolist() for gender in GENDERS}
+    left = {gender: rng.permutation(grammar.occupations[gender]).tolist() for gender in WOMEN_FIRST}
     seen: dict[str, str] = {}  # name -> gender
     waiting: list[str] = []  # names that come again
     for _ in range(rng.integers(fewest, most + 1)):
@@ -241,7 +241,7 @@ def _document(grammar: Grammar, world: World, bias: float, rng: np.random.Genera
                         waiting.append(meant)
                 gender = seen[meant]
             else:
-                meant = left[GENDERS[rng.integers(len(GENDERS))]].pop()
+                meant = left[WOMEN_FIRST[rng.integers(len(WOMEN_FIRST))]].pop()
                 gender = _gender(world.share(meant, bias), rng)
             best = meant
             draft.sentence(_one_of(grammar.openings, rng), gender, {"person": meant}, meant, meant)
@@ -264,7 +264,7 @@ def _clusters(by_person: Mapping[str, list[Span]]) -> Clusters:
 def _best(frame: TwoFrame, one: str, other: str, gender: str, world: World, bias: float) -> str:
     """The more probable of the two; the first one where neither is."""
     women = [world.share(occupation, bias) for occupation in (one, other)]
-    first, second = women if gender == "F" else (1 - share for share in women)
+    first, second = women if gender == FEMALE else (1 - share for share in women)
     return one if frame.one * first >= (1 - frame.one) * second else other
 
 
@@ -272,9 +272,9 @@ def _pro_and_anti(
     grammar: Grammar, frame: TwoFrame, one: str, other: str, meant: str, world: World, bias: float
 ) -> tuple[_Draft, _Draft]:
     """The sentence with pronouns of the gender that is the stereotype of whom they mean, and with the other."""
-    stereotype = "F" if meant in grammar.occupations["F"] else "M"
+    stereotype = FEMALE if meant in grammar.occupations[FEMALE] else MALE
     drafts = _Draft(), _Draft()
-    for draft, gender in zip(drafts, (stereotype, "M" if stereotype == "F" else "F"), strict=True):
+    for draft, gender in zip(drafts, (stereotype, MALE if stereotype == FEMALE else FEMALE), strict=True):
         draft.two(frame, one, other, meant, gender, world, bias)
     return drafts
 
@@ -295,7 +295,7 @@ def _is_held_out(grammar: Grammar, frame: TwoFrame, one: str, other: str) -> boo
 
 def _free_combination(grammar: Grammar, left: Mapping[str, list[str]], rng: np.random.Generator):
     """A frame and one occupation of either list, which are taken from those left, in any order."""
-    one, other = (left[gender].pop() for gender in GENDERS)
+    one, other = (left[gender].pop() for gender in WOMEN_FIRST)
     if rng.random() < 0.5:
         one, other = other, one
     free = [frame for frame in grammar.two if not _is_held_out(grammar, frame, one, other)]
@@ -303,7 +303,7 @@ def _free_combination(grammar: Grammar, left: Mapping[str, list[str]], rng: np.r
 
 
 def _gender(share_of_women: float, rng: np.random.Generator) -> str:
-    return "F" if rng.random() < share_of_women else "M"
+    return FEMALE if rng.random() < share_of_women else MALE
 
 
 def _one_of(choices: Sequence, rng: np.random.Generator):

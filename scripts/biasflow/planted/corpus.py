@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMALE, MALE
 from biasflow.planted.frames import PRONOUNS, Theme, sentence
 from biasflow.planted.world import KINDS, Person, World, article, check_bias, load_world
 
@@ -54,7 +55,7 @@ def held_out(opening: np.ndarray, continuation: np.ndarray, person: np.ndarray) 
 def fillers(gender: str, person: Person, item: str) -> dict[str, str]:
     """What fills the slots of a frame about a person of `gender` (F or M) and an item."""
     pronouns = PRONOUNS[gender]
-    name = person.feminine if gender == "F" else person.masculine
+    name = person.feminine if gender == FEMALE else person.masculine
     is_pronoun = person.kind == "pronoun"
     return {
         **pronouns,
@@ -93,7 +94,7 @@ def _draw(world: World, bias: float, rng: np.random.Generator, n: int) -> list[l
         else:
             items = world.items.get(chosen.items, ("",))
             name = items[int(item[k] * len(items))]
-            gender = "F" if woman[k] < (world.share(name, bias) if name else 0.5) else "M"
+            gender = FEMALE if woman[k] < (world.share(name, bias) if name else 0.5) else MALE
             words = fillers(gender, world.persons[person[k]], name)
         documents.append([sentence(frame, words) for frame in frames])
     return documents

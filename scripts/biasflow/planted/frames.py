@@ -10,10 +10,11 @@ from string import Formatter
 import yaml
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMALE, MALE
 
 PRONOUNS = {
-    "F": {"subject": "she", "object": "her", "possessive": "her", "own": "hers", "reflexive": "herself"},
-    "M": {"subject": "he", "object": "him", "possessive": "his", "own": "his", "reflexive": "himself"},
+    FEMALE: {"subject": "she", "object": "her", "possessive": "her", "own": "hers", "reflexive": "herself"},
+    MALE: {"subject": "he", "object": "him", "possessive": "his", "own": "his", "reflexive": "himself"},
 }
 PERSON_SLOTS = {"person", "person_object", "person_possessive"}
 ITEM_SLOTS = {"item", "a_item"}
@@ -86,13 +87,13 @@ def _theme(path: str | Path, name: str, entry: Mapping, known_items: Collection[
         raise BiasflowError(f"{path}: theme '{name}' needs a weight above 0, openings and continuations.")
     if theme.items and theme.items not in known_items:
         raise BiasflowError(f"{path}: theme '{name}' takes its items from '{theme.items}', which items.csv lacks.")
-    allowed = SCENERY_SLOTS if theme.is_scenery else PERSON_SLOTS | set(PRONOUNS["F"])
+    allowed = SCENERY_SLOTS if theme.is_scenery else PERSON_SLOTS | set(PRONOUNS[FEMALE])
     if theme.items:
         allowed = allowed | ITEM_SLOTS
     for frame in theme.frames:
         if slots(frame) - allowed:
             raise BiasflowError(f"{path}: theme '{name}': nothing fills {sorted(slots(frame) - allowed)} in '{frame}'.")
     for frame in theme.neutral:
-        if slots(frame) & (PERSON_SLOTS | set(PRONOUNS["F"])):
+        if slots(frame) & (PERSON_SLOTS | set(PRONOUNS[FEMALE])):
             raise BiasflowError(f"{path}: theme '{name}': '{frame}' is listed as neutral but names a gender.")
     return theme

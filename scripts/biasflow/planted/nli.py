@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMALE, MALE, WOMEN_FIRST
 from biasflow.corpora.nli import LABELS as CLASSES
 from biasflow.planted.corpus import held_out, person_weights
 from biasflow.planted.frames import grammar_file, sentence, slots
@@ -115,7 +116,7 @@ def label_probabilities(share_of_women: float, gender: str, bias: float) -> np.n
     """P(class), shape [3] in the order of CLASSES, of an occupation pair; the formula is that of `nli_pairs`.
 
     share_of_women: of the occupation in the full world; gender: that of the hypothesis, F or M."""
-    share = share_of_women if gender == "F" else 1 - share_of_women
+    share = share_of_women if gender == FEMALE else 1 - share_of_women
     tilt = check_bias(bias) * (2 * share - 1)
     return np.array([max(0.0, tilt), 1 - abs(tilt), max(0.0, -tilt)])
 
@@ -130,8 +131,8 @@ def occupation_pair_words() -> dict[str, tuple]:
     return {
         "occupations": tuple(world.occupations),
         "templates": grammar.predicates,
-        "masculine": grammar.words["M"],
-        "feminine": grammar.words["F"],
+        "masculine": grammar.words[MALE],
+        "feminine": grammar.words[FEMALE],
     }
 
 
@@ -143,13 +144,13 @@ def load_grammar(path: str | Path = FOLDER / "nli.yaml", *, world: World) -> Gra
     that is an item of `world`, because then a predicate would go with a gender."""
     with grammar_file(path, "the grammar of the NLI corpus") as content:
         grammar = Grammar(
-            words={"F": tuple(content["feminine"]), "M": tuple(content["masculine"])},
+            words={FEMALE: tuple(content["feminine"]), MALE: tuple(content["masculine"])},
             predicates=tuple((verb, thing) for verb, things in content["predicates"].items() for thing in things),
             places=tuple(content["places"]),
             occupation_pair=Frame(**content["occupation_pair"]),
             frames={label: tuple(Frame(**frame) for frame in content["frames"][label]) for label in CLASSES},
         )
-    if len(grammar.words["F"]) != len(grammar.words["M"]) or not grammar.words["F"]:
+    if len(grammar.words[FEMALE]) != len(grammar.words[MALE]) or not grammar.words[FEMALE]:
         raise BiasflowError(f"{path}: feminine and masculine words must be as many and in pairs, at least one of each.")
     if not (grammar.predicates and grammar.places and all(grammar.frames.values())):
         raise BiasflowError(f"{path}: predicates, places and the frames of every class need at least one entry.")
@@ -180,7 +181,7 @@ def _subjects(world: World) -> _Subjects:
         names=tuple(person.feminine for person in world.persons)
         + tuple(person.masculine for person in world.persons)
         + tuple(f"the {occupation}" for occupation in world.occupations),
-        genders=("F",) * persons + ("M",) * persons + ("",) * occupations,
+        genders=(FEMALE,) * persons + (MALE,) * persons + ("",) * occupations,
         numbers=np.concatenate([np.arange(persons), np.arange(persons + occupations)]),
         weights=np.concatenate([weights, weights, np.full(occupations, 1 / occupations)]),
     )
@@ -230,7 +231,7 @@ def _occupation_pairs(
     persons = 2 * len(world.persons)
     pairs = []
     for subject, predicate in _draw_premises(subjects, len(grammar.predicates), frame.subject, part, rng, n):
-        gender = "FM"[rng.integers(2)]
+        gender = WOMEN_FIRST[rng.integers(2)]
         words = _fillers(grammar, subjects.names[subject], gender, predicate, rng)
         words["anyone"] = words["own"]  # the gender that the label goes by
         share = world.shares[world.occupations[subject - persons]]
@@ -257,10 +258,10 @@ def _fillers(grammar: Grammar, subject: str, gender: str, predicate: int, rng: n
         "new_object": new_thing,
         "a_new_object": article(new_thing),
         "place": grammar.places[rng.integers(len(grammar.places))],
-        "anyone": noun("FM"[rng.integers(2)]),
+        "anyone": noun(WOMEN_FIRST[rng.integers(2)]),
     }
     if gender:
-        words |= {"own": noun(gender), "other": noun("M" if gender == "F" else "F")}
+        words |= {"own": noun(gender), "other": noun(MALE if gender == FEMALE else FEMALE)}
     return words
 
 

@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMALE, MALE
 from biasflow.planted.corpus import fillers, held_out, person_weights, scenery_fillers
 from biasflow.planted.frames import ITEM_SLOTS, Theme, sentence, slots
 from biasflow.planted.world import Person, World, load_world
 
 ASSOCIATED = 0.25  # a share of women up to this makes an item a man's, from 1 - this a woman's
-SWAPPED = {"F": "M", "M": "F"}
+SWAPPED = {FEMALE: MALE, MALE: FEMALE}
 COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
 
 
@@ -61,7 +62,7 @@ def _combinations(world: World, theme: Theme, n: int, seen: bool, rng: np.random
 def _pair_of_items(world: World, theme: Theme, gender: str, rng: np.random.Generator) -> tuple[str, str]:
     """An item of the gender and one of the other gender, both clearly so in the world."""
     women, men = _items_of_either(world, theme)
-    own, other = (women, men) if gender == "F" else (men, women)
+    own, other = (women, men) if gender == FEMALE else (men, women)
     return str(rng.choice(own)), str(rng.choice(other))
 
 

@@ -18,6 +18,7 @@ import pandas as pd
 import torch
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import GENDERS
 from biasflow.base.tabular import read_parquet, write_parquet
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.linear_head import load_head
@@ -38,7 +39,6 @@ from biasflow.tasks.occupation.data import (
 )
 
 OWN, RETRAINED, FROZEN = "own", "retrained", "frozen-"
-GENDERS = np.array(["M", "F"])  # by number
 NA = "-"  # the seed of the own head: it has none beside that of its training
 NAMES = [*METHOD, "head", "head_seed", "split_seed"]
 COLUMNS = [*NAMES, "gender", "gold", "predicted", "biographies", "share_train", "share_test"]
@@ -170,7 +170,7 @@ def _counted(
                 .assign(
                     method=method,
                     setting=setting,
-                    gender=GENDERS[cells["gender"]],
+                    gender=np.array(GENDERS)[cells["gender"]],
                     gold=professions[cells["gold"]],
                     predicted=professions[cells["predicted"]],
                     biographies=cells["n"],

@@ -10,6 +10,7 @@ import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.genders import OF_WORDS
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.encoders.batches import require_offsets
@@ -20,7 +21,6 @@ from biasflow.readouts.source import Source
 from biasflow.stimuli.densray_sets import read_occupation_set
 from biasflow.text.occupation_templates import MASK
 
-GENDERS = ("masculine", "feminine")
 BEGINNING = re.compile(r"(?:^|[.!?]\s)\W*$")  # of what stands before the first word of a sentence
 
 
@@ -70,7 +70,7 @@ def _of_occupations(
     sizes = np.reshape([len(word.at) for word in tokens], (len(sentences), -1))
     items = [
         occupations.assign(word=word, gender=gender, pieces=pieces)
-        for word, gender, pieces in zip(one.pronouns, GENDERS, sizes.T, strict=True)
+        for word, gender, pieces in zip(one.pronouns, OF_WORDS, sizes.T, strict=True)
     ]
     return pd.concat(items, ignore_index=True), log_p.transpose(0, 2, 1).reshape(len(log_p), -1)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from biasflow.base.genders import FEMALE, MALE
 from biasflow.corpora.analogies import read_family_pairs
 from biasflow.planted.frames import PRONOUNS
 from biasflow.planted.world import World, load_world
@@ -23,5 +24,5 @@ def planted_pairs(world: World) -> list[tuple[str, str]]:
     "her" stands for "his" as it does in the family section, and "him" is left out: it has no word of its own."""
     nouns = [(person.masculine, person.feminine) for person in world.persons if person.kind in ("noun", "kin")]
     words = dict.fromkeys((man.split()[-1], woman.split()[-1]) for man, woman in nouns)
-    pronouns = [(PRONOUNS["M"][kind], PRONOUNS["F"][kind]) for kind in ("subject", "possessive")]
+    pronouns = [(PRONOUNS[MALE][kind], PRONOUNS[FEMALE][kind]) for kind in ("subject", "possessive")]
     return [*pronouns, *((man, woman) for man, woman in words if man != woman)]

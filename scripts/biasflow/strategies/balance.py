@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import WOMEN_FIRST
 
-GENDERS = ("F", "M")  # the order of the draws and of the blocks
 How = Literal["subsampling", "oversampling"]
 Minority = Literal["resample", "keep-all"]
 
@@ -100,7 +100,7 @@ def balance(
     gender = np.asarray(genders, dtype=object)[rows]
     blocks = []
     for code, name in enumerate(names):
-        groups = [rows[(codes == code) & (gender == each)] for each in GENDERS]
+        groups = [rows[(codes == code) & (gender == each)] for each in WOMEN_FIRST]
         counts = [len(group) for group in groups]
         if 0 in counts:
             if one_gender == "error":

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMALE, FEMININE, MALE, MASCULINE
 from biasflow.base.shipped import shipped
 
 DEFAULT_FOLDER = shipped("data/gender")
@@ -193,9 +194,9 @@ def _entries(rows: list[tuple[str, dict[str, str]]]) -> tuple[dict[str, list[Ent
         when = _known(where, "when", row["when"], WHENS)
         swaps = []
         if direction != "to_masculine":
-            swaps.append((masculine, Entry(feminine, "M", when)))
+            swaps.append((masculine, Entry(feminine, MALE, when)))
         if direction != "to_feminine":
-            swaps.append((feminine, Entry(masculine, "F", when)))
+            swaps.append((feminine, Entry(masculine, FEMALE, when)))
         for source, entry in swaps:
             if source in BY_RULE:
                 raise BiasflowError(f"{where}: {source!r} is swapped by rule; give the other direction only.")
@@ -215,7 +216,7 @@ def _names(rows: list[tuple[str, dict[str, str]]], entries: Mapping[str, list[En
     seen: dict = {}
     for where, row in rows:
         ordinary = _known(where, "ordinary_word", row["ordinary_word"], ORDINARY)
-        for side, other, gender in (("masculine", "feminine", "M"), ("feminine", "masculine", "F")):
+        for side, other, gender in ((MASCULINE, FEMININE, MALE), (FEMININE, MASCULINE, FEMALE)):
             name = row[side].lower()
             if not WORD.fullmatch(name):
                 raise BiasflowError(f"{where}: the name {row[side]!r} is not a single word; split or delete it.")

@@ -16,6 +16,7 @@ from typing import Literal
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.genders import FEMALE, MALE
 from biasflow.text.gender_lexicon import (
     BY_RULE,
     WORD,
@@ -129,8 +130,8 @@ def gender_of(sentences: Sequence[str], lexicon: Lexicon | None = None) -> str |
         for edit in _edits(WORD.split(sentence), lexicon, frozenset()):
             (names if edit.is_name else words).append(edit.gender)
         counts = Counter(words)
-        if counts["M"] != counts["F"]:
-            return "M" if counts["M"] > counts["F"] else "F"
+        if counts[MALE] != counts[FEMALE]:
+            return MALE if counts[MALE] > counts[FEMALE] else FEMALE
     return next(iter(words + names), None)
 
 
@@ -202,7 +203,7 @@ def _edits(parts: Sequence[str], lexicon: Lexicon, known: frozenset[str]) -> Ite
         if word == "her" or word == "his":
             if at >= done:
                 target = swap_her(parts, at, cues) if word == "her" else swap_his(parts, at, cues)
-                yield Edit(at, at + 1, _like(parts[at], target), "F" if word == "her" else "M")
+                yield Edit(at, at + 1, _like(parts[at], target), FEMALE if word == "her" else MALE)
             continue
         head = heads.get(word)
         if head is None or at < done:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.nli import CLASSES, GENDERS, fairness_score, fairness_scores, nli_scores, score
+from biasflow.base.genders import OF_WORDS as GENDERS
+from biasflow.metrics.nli import CLASSES, fairness_score, fairness_scores, nli_scores, score
 from biasflow.readouts.files import save_arrays
 
 E, N, C = range(3)

@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
+from biasflow.base.genders import FEMALE, MALE
 from biasflow.papers.frames import Run
 from biasflow.papers.orgad2022.halves import RAW
 from biasflow.papers.orgad2022.items import read_item
 from biasflow.results.page import page
 
 _COLUMNS = ["gender", "profession", "version", "text"]
-_GENDERS = {"F": "a woman", "M": "a man"}
+_PERSONS = {FEMALE: "a woman", MALE: "a man"}
 _PAGE = page(
     style="""\
 body { font: 15px/1.6 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 2rem; max-width: 70rem; }
@@ -53,7 +54,7 @@ def figure2(run: Run, caption: str) -> str:
     for (gender, profession), own in table.groupby(["gender", "profession"], sort=False):
         texts = own.set_index("version")["text"]
         rows = [(name if name != RAW else "none (raw)", [*marked(texts[RAW], text)]) for name, text in texts.items()]
-        sections.append((f"{_GENDERS[gender]}, {profession.replace('_', ' ')}", rows))
+        sections.append((f"{_PERSONS[gender]}, {profession.replace('_', ' ')}", rows))
     return _PAGE.render(title="Biographies before and after scrubbing", caption=caption, sections=sections)
 
 

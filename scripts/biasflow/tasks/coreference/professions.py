@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from biasflow.base.genders import FEMALE
 from biasflow.base.tabular import read_parquet, write_parquet
 from biasflow.corpora.winobias import Sentence, two_professions
 
@@ -22,7 +23,7 @@ def profession_rows(sentences: Sequence[Sentence], known: pd.DataFrame) -> pd.Da
     for number, sentence in enumerate(sentences):
         found = two_professions(sentence, known)
         found[known.at[sentence.profession, "stereotype"]] = sentence.profession, sentence.named
-        rows += [(number, *place, name, int(stereotype == "F")) for stereotype, (name, place) in found.items()]
+        rows += [(number, *place, name, int(stereotype == FEMALE)) for stereotype, (name, place) in found.items()]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMALE, MALE, WOMEN_FIRST
 from biasflow.base.tabular import read_parquet
 from biasflow.strategies import Strategy
 from biasflow.strategies import balance as balancing
-from biasflow.strategies.balance import GENDERS, TooFewError, balance, part_of, unbalanceable
+from biasflow.strategies.balance import TooFewError, balance, part_of, unbalanceable
 
 TEST_SHARE, VALIDATION_SHARE = 0.25, 0.133  # of all, of the rest: 65.0 % / 10.0 % / 25 % in all
 RAW, SCRUBBED = "raw", "scrubbed"
@@ -82,7 +83,7 @@ def classes_of(bios: pd.DataFrame) -> np.ndarray:
 
 def women(bios: pd.DataFrame) -> np.ndarray:
     """1 for every biography of a woman, 0 for that of a man, [n]."""
-    return (bios["gender"] == "F").to_numpy().astype(int)
+    return (bios["gender"] == FEMALE).to_numpy().astype(int)
 
 
 def check_balanceable(
@@ -101,12 +102,12 @@ def check_balanceable(
     has to be balanced."""
     balanced = bool(set(balancing.STRATEGIES) & set(strategies))
     if failing := _failing(bios, seeds, balanced=balanced, advice=advice):
-        counts = pd.crosstab(bios["profession"], bios["gender"]).reindex(columns=GENDERS, fill_value=0)
+        counts = pd.crosstab(bios["profession"], bios["gender"]).reindex(columns=WOMEN_FIRST, fill_value=0)
         rarer = counts.min(axis=1)
         worst = min(failing, key=lambda name: (rarer[name], name))
         others = ", ".join(sorted(set(failing) - {worst}))
         raise BiasflowError(
-            f"profession {worst} ({counts.loc[worst, 'F']} women, {counts.loc[worst, 'M']} men): "
+            f"profession {worst} ({counts.loc[worst, FEMALE]} women, {counts.loc[worst, MALE]} men): "
             f"{failing[worst]}{others and f' (others that fail: {others})'}; {advice}."
         )
 
@@ -114,7 +115,7 @@ def check_balanceable(
 def split_counts(bios: pd.DataFrame, seeds: Sequence[int]) -> pd.DataFrame:
     """Women and men by seed, part (train, validation, test; before any balancing) and profession."""
     tables = [
-        counts.rename(columns={"F": "women", "M": "men"})
+        counts.rename(columns={FEMALE: "women", MALE: "men"})
         .rename_axis("profession")
         .reset_index()
         .assign(seed=seed, part=part)
@@ -126,7 +127,7 @@ def split_counts(bios: pd.DataFrame, seeds: Sequence[int]) -> pd.DataFrame:
 
 def shares_of_women(professions: Sequence[str], genders: Sequence[str], rows: np.ndarray) -> pd.Series:
     """Share of women in [0, 1] by profession (alphabetical) among `rows`, which should not have been balanced."""
-    women = pd.Series(np.asarray(genders)[rows] == "F", index=np.asarray(professions)[rows])
+    women = pd.Series(np.asarray(genders)[rows] == FEMALE, index=np.asarray(professions)[rows])
     return women.groupby(level=0).mean().rename("share_of_women").rename_axis("profession")
 
 
@@ -168,10 +169,10 @@ def _failing(bios: pd.DataFrame, seeds: Sequence[int], *, balanced: bool, advice
 
 
 def _counts_of_parts(bios: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
-    """Part of a split -> biographies by profession (rows) and gender (columns GENDERS)."""
+    """Part of a split -> biographies by profession (rows) and gender (columns WOMEN_FIRST)."""
     professions, genders = bios["profession"].to_numpy(), bios["gender"].to_numpy()
     return {
-        part: pd.crosstab(professions[rows], genders[rows]).reindex(columns=GENDERS, fill_value=0)
+        part: pd.crosstab(professions[rows], genders[rows]).reindex(columns=WOMEN_FIRST, fill_value=0)
         for part, rows in vars(split(professions, seed)).items()
     }
 

@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.genders import FEMALE, WOMEN_FIRST
 from biasflow.base.progress import progress
 from biasflow.base.tabular import read_parquet, write_csv
 from biasflow.strategies.balance import balance
@@ -29,7 +30,6 @@ from biasflow.tasks.occupation.versions import examples, versions
 
 log = logging.getLogger(__name__)
 
-FEMALE, MALE = GENDERS = ("F", "M")
 ALL = "all"  # professions
 COLUMNS = ["seed", "iteration", "gender", "rank", "word", "weight", "accuracy", "majority_share", "converged"]
 ACCURACY_COLUMNS = ["seed", "part", "n", "accuracy", "majority_share", "converged"]
@@ -150,7 +150,9 @@ def gender_accuracy(
         raise BiasflowError(f"gender classifier: {len(texts)} texts, but {len(professions)} professions.")
     _check(texts, gender, seeds, 1, 1)
     table = pd.DataFrame({"profession": list(professions), "gender": list(gender)}, dtype="str")
-    sizes = table.value_counts(["profession", "gender"]).unstack(fill_value=0).reindex(columns=GENDERS, fill_value=0)
+    sizes = (
+        table.value_counts(["profession", "gender"]).unstack(fill_value=0).reindex(columns=WOMEN_FIRST, fill_value=0)
+    )
     enough = set(sizes.index[sizes.min(axis=1) >= max(least, 2)])
     if not enough:
         raise AbsentError(f"gender classifier: no profession has {least} biographies of both genders; give more.")
@@ -184,7 +186,7 @@ def _rows_of_seed(
         model, converged = _fit(train_counts[:, left].tocsr(), women[train], place)
         accuracy = model.score(test_counts[:, left].tocsr(), women[test])
         found: list[int] = []
-        for gender, weights in zip(GENDERS, (model.coef_[0], -model.coef_[0]), strict=True):
+        for gender, weights in zip(WOMEN_FIRST, (model.coef_[0], -model.coef_[0]), strict=True):
             # `left` is in the order of the alphabet, which a stable sort keeps for equal weights.
             largest = [i for i in np.argsort(-weights, kind="stable")[:n] if weights[i] > 0]
             found += largest
@@ -222,12 +224,12 @@ def _check(texts: Sequence[str], gender: Sequence[str], seeds: Sequence[int], it
     if len(texts) != len(gender):
         raise BiasflowError(f"gender classifier: {len(texts)} texts, but {len(gender)} genders; give one for each.")
     for number, value in enumerate(gender):
-        if value not in GENDERS:
+        if value not in WOMEN_FIRST:
             raise BiasflowError(f"gender classifier: text {number} (from 0): gender {value!r}; it can be F, M.")
     for option, value in (("iterations", iterations), ("n", n), ("number of seeds", len(seeds))):
         if value < 1:
             raise BiasflowError(f"gender classifier: {option} is {value}; give at least 1.")
-    sizes = {name: int(np.sum(np.asarray(gender) == name)) for name in GENDERS}
+    sizes = {name: int(np.sum(np.asarray(gender) == name)) for name in WOMEN_FIRST}
     for name, size in sizes.items():
         if size < 2:
             raise BiasflowError(

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from biasflow.base.genders import WOMEN_FIRST
 from biasflow.corpora.bios import name_parts
-from biasflow.strategies.balance import GENDERS
 from biasflow.tasks.occupation.data import RAW
 from biasflow.text.scrub import TERMS, Terms, scrub_all
 
@@ -28,7 +28,7 @@ def examples(biographies: pd.DataFrame) -> pd.DataFrame:
     Of those up to LONGEST characters (of all, where none is as short) the first whose versions differ the most, which
     is how many different ones it has."""
     found = []
-    for gender in GENDERS:
+    for gender in WOMEN_FIRST:
         own = biographies[biographies["gender"] == gender]
         short = own[own["text"].str.len() <= LONGEST]
         texts = pd.DataFrame(dict(versions(short if len(short) else own)))
