@@ -140,12 +140,22 @@ def check_remembered(folder: str | Path, records: str | Path) -> None:
         )
 
 
-def read_text(path: str | Path) -> str:
-    """A text file in UTF-8 (a byte-order mark is left out); BiasflowError that names the file if it is none."""
+def read_text(path: str | Path, *, exact: bool = False) -> str:
+    """A text file in UTF-8, without a byte-order mark and with line feeds as line ends, or `exact`: as it is.
+    BiasflowError that names the file if it is none."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        return Path(path).read_bytes().decode() if exact else Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise BiasflowError(f"{path}: byte {error.start + 1}: not UTF-8 text; check the file.") from error
+    except OSError as error:
+        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Whether the file begins as Parquet does; BiasflowError that names one that cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(4) == b"PAR1"
     except OSError as error:
         raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from biasflow.base.errors import BiasflowError, check_choice
-from biasflow.base.files import whole_file
+from biasflow.base.files import read_text, whole_file
 
 Span = tuple[int, int]  # numbers of its first and of its last word in the document, from 0
 Clusters = tuple[tuple[Span, ...], ...]
@@ -238,14 +238,8 @@ def _read(path: Path, broken: str, *, bare: bool = False) -> tuple[list[Document
 
 def _parts(path: Path) -> Iterator[_Lines | str]:
     """The lines of each document; last, the text after all of them."""
-    try:
-        text = path.read_bytes().decode("utf-8")  # read_text would lose "\r" and a byte-order mark
-    except UnicodeDecodeError as error:
-        raise BiasflowError(f"{path}: byte {error.start + 1}: not UTF-8 text; check the file.") from error
-    except OSError as error:
-        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
     before, current = "", None
-    for number, line in enumerate(LINE.findall(text), start=1):
+    for number, line in enumerate(LINE.findall(read_text(path, exact=True)), start=1):
         content = line.lstrip("\ufeff")
         if content.startswith("#begin document"):
             begin = BEGIN.fullmatch(content)

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import is_parquet
 
 _PAGES = (b"<!doctype html", b"<html")
 PAGE = "an HTML page came instead of the file: a login page, or the message of a proxy"
@@ -22,9 +23,7 @@ def check_form(path: str | Path, *, parquet: bool, columns: Collection[str], row
     lines, whole), has these columns and, where that is known, so many rows. Other contents of that form pass."""
     from biasflow.corpora.records import read_records  # slow to load, and most files have a sha256
 
-    with open(path, "rb") as stream:
-        magic = stream.read(4)
-    if parquet and magic != b"PAR1":
+    if parquet and not is_parquet(path):
         raise BiasflowError(f"{path}: not a Parquet file.")
     found = read_records(path, wanted=())
     lacking = [name for name in columns if name not in found.attrs["columns"]]

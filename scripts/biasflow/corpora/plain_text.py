@@ -7,7 +7,7 @@ import json
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
@@ -132,8 +132,8 @@ def _text_column(path: Path, header: list[str]) -> int:
     raise BiasflowError(f"{path}: the first line names {several if found else none}. Its columns: {columns}.")
 
 
-def parquet_texts(path: str | Path) -> Iterator[str]:
-    """The texts of a Parquet file's column `body` or `text` in its order, "" where there is none.
+def parquet_texts(path: str | Path, names: Sequence[str] = FIELDS) -> Iterator[str]:
+    """The texts of a Parquet file's first column of these names in its order, "" where there is none.
 
     No more than ROWS of them are in memory at once, and the packed bytes of a row group. BiasflowError names a file
     that is not Parquet, is damaged or has no such column of text."""
@@ -142,9 +142,9 @@ def parquet_texts(path: str | Path) -> Iterator[str]:
 
     try:
         with closing(ParquetFile(path)) as file:
-            columns = [field for field in FIELDS if field in file.schema_arrow.names]
+            columns = [name for name in names if name in file.schema_arrow.names]
             if not columns:
-                raise BiasflowError(f"{path}: has no column {' or '.join(FIELDS)}.")
+                raise BiasflowError(f"{path}: has no column {' or '.join(names)}.")
             for batch in file.iter_batches(ROWS, columns=columns[:1]):
                 for text in batch.column(0).to_pylist():
                     if text is not None and not isinstance(text, str):

@@ -11,6 +11,7 @@ from typing import TextIO
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import is_parquet
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 60  # characters of a value in a message
@@ -33,10 +34,9 @@ def read_records(
     long as the header, or whose quotes do not match; a line of JSON that is no object; a column or field that is there
     twice; a file that cannot be read, or is neither Parquet nor UTF-8."""
     path = Path(path)
+    if is_parquet(path):
+        return _parquet(path, wanted)
     try:
-        with open(path, "rb") as stream:
-            if stream.read(4) == b"PAR1":
-                return _parquet(path, wanted)
         with open(path, encoding="utf-8-sig", newline="") as stream:
             start = stream.read(1)
             while start.isspace():

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_text
+from biasflow.base.files import is_parquet, read_text
 from biasflow.corpora.plain_text import parquet_texts
 
 ENGLISH_WIKIPEDIA = "english-wikipedia"  # a sharded data set of the catalogue
@@ -60,12 +60,7 @@ def read_paragraphs(path: str | Path) -> Iterator[str]:
 
 def _articles(path: Path) -> Iterator[tuple[str, str]]:
     """Id and text of the articles, one at a time."""
-    try:
-        with open(path, "rb") as stream:
-            parquet = stream.read(4) == b"PAR1"
-    except OSError as error:
-        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
-    if parquet:
+    if is_parquet(path):
         yield from _of_parquet(path)
         return
     for identity, title, text in ARTICLE.findall(read_text(path)):

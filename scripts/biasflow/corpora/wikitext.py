@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import is_parquet, read_text
+from biasflow.corpora.plain_text import parquet_texts
 
 TITLE = re.compile(r"= (?!=).*(?<!=) =")
 UNKNOWN = "<unk>"
@@ -126,29 +128,10 @@ def _between_digits(tokens: list[str], position: int) -> bool:
 
 def _rows(path: Path) -> Iterator[str]:
     """The lines of a file with their ends."""
-    try:
-        with open(path, "rb") as stream:
-            parquet = stream.read(4) == b"PAR1"
-            stream.seek(0)
-            text = "" if parquet else stream.read().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BiasflowError(f"{path}: byte {error.start + 1}: neither UTF-8 text nor Parquet.") from error
-    except OSError as error:
-        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
-    if parquet:
-        return (row or BLANK for row in _parquet_text(path))
+    if is_parquet(path):
+        return (row or BLANK for row in parquet_texts(path, ["text"]))
     # Not splitlines: the articles hold other characters that it takes for line ends.
-    return io.StringIO(text, newline="\n")
-
-
-def _parquet_text(path: Path) -> list[str | None]:
-    from pyarrow import ArrowException  # slow to load, and needed for files from the hub only
-    from pyarrow.parquet import read_table
-
-    try:
-        return read_table(path, columns=["text"])["text"].to_pylist()
-    except (ArrowException, KeyError, OSError) as error:
-        raise BiasflowError(f"{path}: column text cannot be read as Parquet: {' '.join(str(error).split())}") from error
+    return io.StringIO(read_text(path, exact=True), newline="\n")
 
 
 def _articles(path: Path, lines: list[str]) -> list[list[Piece]]:

@@ -32,6 +32,7 @@ from transformers import (
 from transformers.masking_utils import create_bidirectional_mask
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_text
 from biasflow.corpora.documents import check_documents
 from biasflow.encoders.checkpoints import FromTimeToTime, claim, computed_by, last_checkpoint
 from biasflow.encoders.device import resolve_device
@@ -275,10 +276,7 @@ def train_vocabulary(sentences: Sequence[str], vocab_size: int) -> dict[str, int
 
 def _read_vocabulary(path: str | Path) -> dict[str, int]:
     """The pieces of a vocab.txt with their line numbers."""
-    try:
-        pieces = Path(path).read_text(encoding="utf-8").rstrip("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BiasflowError(f"{path}: the vocabulary cannot be read ({error}).") from error
+    pieces = read_text(path).rstrip("\n").split("\n")
     missing = set(SPECIAL_TOKENS) - set(pieces)
     if missing or len(set(pieces)) != len(pieces):
         fault = f"lacks {', '.join(sorted(missing))}" if missing else "repeats a piece"

@@ -106,7 +106,7 @@ def test_characters_that_only_python_takes_for_line_ends_split_nothing(tmp_path)
     [
         (b"Some other text .\n", "line 1"),
         (b"\xff\xfe", "UTF-8"),
-        (b"PAR1 but not really", "column text"),
+        (b"PAR1 but not really", "read as Parquet"),
         (b" = Title = \n", "no sentence"),
         (b"\n = = Section = = \n\n", "line 2"),
         (b"", "no sentence"),
