@@ -9,7 +9,6 @@ from functools import cached_property
 
 from biasflow.papers.orgad2022.measures import (
     COMPRESSION_VALUE,
-    CONTROL_VALUE,
     READINGS,
     RELEASED,
     UNDEFINED,
@@ -37,8 +36,6 @@ class Half:
     extrinsic        measures of bias on the task itself, as printed; `variants`: other readings
     extrinsic_by     the metric of the registry that gives them
     probe_data       whose labels the probe codes; the printed values stand beside the first
-    in_overview      those of `extrinsic` that the paper's table 1 has
-    panels           those of `extrinsic` that the figure of all measures has, row by row
     printed_in       stage -> the paper's table
     readings         of the predictions, which variants begin with"""
 
@@ -53,20 +50,20 @@ class Half:
     variants: Sequence[Measure]
     extrinsic_by: str
     probe_data: Sequence[str]
-    in_overview: Sequence[Measure]
-    panels: Sequence[Sequence[Measure]]
     printed_in: Mapping[str, str]
     readings: Sequence[str] = ()
 
-    @property
-    def unnamed(self) -> str:
-        """Why nothing of it was run where no task is named."""
-        return f"papers.orgad2022.{self.task} names no task"
+    @cached_property
+    def in_overview(self) -> list[Measure]:
+        """The measures of bias that the paper's table 1 has."""
+        return [self.extrinsic[0], *(measure for measure in self.extrinsic if measure.label in _OVERVIEW)]
 
-    @property
-    def unlisted(self) -> str:
-        """Why nothing of it was run with an encoder that is not named."""
-        return f"it is not in papers.orgad2022.{self.encoders}"
+    @cached_property
+    def panels(self) -> list[list[Measure]]:
+        """The measures of the figure of all of them: rows of correlations, of sums, of information measures, and before
+        them one of what is none of these."""
+        rows = [[measure for measure in self.extrinsic if _row(measure) == row] for row in range(4)]
+        return [row for row in rows if row]
 
     @cached_property
     def bias(self) -> list[Measure]:
@@ -86,11 +83,6 @@ class Half:
         return [next(iter(self.performance.values()))[0], *self.extrinsic]
 
     @cached_property
-    def required(self) -> frozenset[tuple[str, str]]:
-        """The keys of the printed measures, which every run has that has others of the same metric."""
-        return frozenset(measure.key for measure in self.printed)
-
-    @cached_property
     def measures(self) -> list[Measure]:
         """All of them, in the order of the tables."""
         coded = [compression(self.probe_data, reading) for reading in READINGS]
@@ -107,11 +99,6 @@ class Half:
     def inputs(self) -> list[str]:
         """The texts that models are tested and probed on; tables name them where there are several."""
         return [*dict.fromkeys(self.texts.values())]
-
-    @cached_property
-    def of_texts(self) -> frozenset[str]:
-        """The metrics, as in the table of scores, whose datasets are texts of the task."""
-        return frozenset({measure.metric for measure in self.measures} | {CONTROL_VALUE, UNDEFINED})
 
     def metric_of(self, key: tuple[str, str]) -> str:
         """The metric of the registry that gives the measure with this key."""
@@ -160,19 +147,13 @@ def _other_distances(reading: str = "") -> list[Measure]:
     ]
 
 
-def _labelled(measures: Sequence[Measure], *labels: str) -> list[Measure]:
-    found = {measure.label: measure for measure in measures}
-    return [found[label] for label in labels]
+def _row(measure: Measure) -> int:
+    """The row of `Half.panels` that a measure is in."""
+    kinds = ("_gap_pearson",), ("_gap_sum",), ("independence", "separation", "sufficiency")
+    return next((row for row, ends in enumerate(kinds, 1) if measure.metric.endswith(ends)), 0)
 
 
-def _in_rows(gaps: Sequence[Measure]) -> list[list[Measure]]:
-    """A row of correlations, a row of sums, a row of information measures."""
-    rows = [[f"{rate} gap ({kind})" for rate in ("TPR", "FPR", "Precision")] for kind in "PS"]
-    rows += [[f"{name} gap (S)" for name in ("Independence", "Separation", "Sufficiency")]]
-    return [_labelled(gaps, *row) for row in rows]
-
-
-_OVERVIEW = ("FPR gap (S)", "Separation gap (S)", "Sufficiency gap (S)")
+_OVERVIEW = ("FPR gap (S)", "Separation gap (S)", "Sufficiency gap (S)")  # and the first
 _BIOS = _gaps(shares="train")
 TPR_GAP, *_ = _BIOS
 PEARSON = [measure for measure in _BIOS if measure.variant == "train"]
@@ -191,14 +172,11 @@ OCCUPATION = Half(
     ],
     extrinsic_by=FAIRNESS,
     probe_data=(RELEASED, "same-seed", "paper"),
-    in_overview=[TPR_GAP, *_labelled(_BIOS, *_OVERVIEW)],
-    panels=_in_rows(_BIOS),
     printed_in={BEFORE: "3", AFTER: "4", FROZEN: "5"},
 )
 
 _F1S = {"muc_f1": "MUC", "b_cubed_f1": "B-cubed", "ceafe_f1": "CEAFe", "lea_f1": "LEA"}
 F1_DIFFERENCE = Measure("F1 diff (pro - anti)", "f1_difference", "all")
-_PRONOUNS = _gaps(RELEASED, shares=RELEASED)
 _SIDES, _WHOM = ("pro", "anti"), ("right", "other", "both", "none")  # whom the pronoun is with
 _TOKENS = "tokens"  # the other reading of who stands with the pronoun
 COREFERENCE = Half(
@@ -215,7 +193,7 @@ COREFERENCE = Half(
             *(Measure("Pronoun with", "pronoun_accuracy", f"{side} {whom}") for side in _SIDES for whom in _WHOM),
         ],
     },
-    extrinsic=[F1_DIFFERENCE, *_PRONOUNS],
+    extrinsic=[F1_DIFFERENCE, *_gaps(RELEASED, shares=RELEASED)],
     variants=[
         *(F1_DIFFERENCE._replace(variant=kind) for kind in ("type1", "type2")),
         *_gaps(_TOKENS, shares=_TOKENS),
@@ -224,8 +202,6 @@ COREFERENCE = Half(
     ],
     extrinsic_by=WINOBIAS,
     probe_data=(RELEASED, "paper"),
-    in_overview=[F1_DIFFERENCE, *_labelled(_PRONOUNS, *_OVERVIEW)],
-    panels=[[F1_DIFFERENCE], *_in_rows(_PRONOUNS)],
     printed_in={BEFORE: "7", AFTER: "8"},
     readings=(RELEASED, _TOKENS),
 )

@@ -30,15 +30,16 @@ def extrinsic_runs(chosen: Selection, stage: str) -> pd.DataFrame:
     """The scores of the task itself at a stage, "before", "after" or "frozen", with `undefined_cells`.
 
     Columns: encoder, CELL, seed, head_seed, MEASURE, value and n; values of diverged encoders are NaN. BiasflowError
-    naming encoder, model and seed for a score that is missing: the printed measures (`Half.required`) must be there
+    naming encoder, model and seed for a score that is missing: the printed measures must be there
     wherever there are others of the same metric, those others in all runs of an encoder or in none."""
     half, keys = chosen.half, pd.MultiIndex.from_frame(chosen.rows[MEASURE])
+    printed = {measure.key for measure in half.printed}
     found = []
     for metric, measures in half.scored_by.items():
         own = {measure.key for measure in measures}
         cells = {half.undefined(measure) for measure in half.bias} if metric == half.extrinsic_by else set()
         rows = chosen.rows[keys.isin(own | cells)]
-        found.append(_whole(rows, chosen, stage, [*own & half.required], f"{half.label}, {stage}"))
+        found.append(_whole(rows, chosen, stage, [*own & printed], f"{half.label}, {stage}"))
     return pd.concat(found, ignore_index=True)
 
 

@@ -30,6 +30,8 @@ from biasflow.papers.orgad2022.measures import (
     CEAT_EFFECT,
     CEAT_PRINTED,
     COMPRESSION_VALUE,
+    CONTROL_VALUE,
+    UNDEFINED,
     data_of,
 )
 from biasflow.registry import STRATEGIES, WITH
@@ -101,9 +103,9 @@ class Selection:
         An encoder without any score lacks them all for one reason, the first of the plan."""
         options, task = self.run.options, self.run.options.get(self.half.task)
         if task is None:
-            return self.half.unnamed
+            return f"papers.orgad2022.{self.half.task} names no task"
         if encoder not in named_encoders(options, self.half.encoders):
-            return self.half.unlisted
+            return f"it is not in papers.orgad2022.{self.half.encoders}"
         if model and model not in (*BASELINES, *self.models):
             return NOT_ASKED
         names, seeds = options[self.half.strategies], options["seeds"]
@@ -144,7 +146,8 @@ def select(run: Run, half: Half) -> Selection:
     listed = listed.where(rows["stage"] != RANDOM, seed.isin(map(str, random_seeds(options))))
     listed |= rows["stage"] == FROZEN  # the task has seeds of their own for them
     text = rows["dataset"].map({f"{task}-{end}": text for end, text in half.texts.items()})
-    listed &= text.notna() | ~rows["metric"].isin(half.of_texts)  # an encoder before fine-tuning reads those of all
+    of_texts = {measure.metric for measure in half.measures} | {CONTROL_VALUE, UNDEFINED}
+    listed &= text.notna() | ~rows["metric"].isin(of_texts)  # an encoder before fine-tuning reads those of all
     reading = rows[["variant", "part"]].replace(NA, "")
     rows = rows.assign(
         seed=seed,
