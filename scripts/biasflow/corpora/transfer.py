@@ -1,4 +1,7 @@
-"""Stream one file from its address: resumed between attempts, and within limits of size, speed and time."""
+"""Stream one file from its address: resumed between attempts, and within limits of size, speed and time.
+
+Libraries that fetch files (pooch) begin again after a connection that drops, do not wait as long as a server asks, have
+no limits, and do not know the sha256 that the hub states."""
 
 import logging
 import re
