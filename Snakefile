@@ -8,6 +8,9 @@ if not workflow.overwrite_configfiles:  # a --configfile replaces the default ru
     configfile: "config/config.yaml"
 
 
+report: "rules/report/workflow.rst"
+
+
 container: "biasflow.sif"  # of envs/biasflow.def, with --sdm apptainer alone
 
 

@@ -1,6 +1,7 @@
 # Every number that papers print, beside ours: of those whose encoders are known.
 LEDGER_OF = [name for name in config["papers"] if load_paper(name).encoders]
 LEDGER = ["ledger", "ledger_summary", "released_errors"]
+LEDGER_TEXT = load_tables(Path(package_file("papers/ledger.yaml")))
 if LEDGER_OF:
     PAPER_TARGETS["ledger"] = [f"{RESULTS}/tables/{name}.csv" for name in LEDGER]
 
@@ -15,8 +16,7 @@ if LEDGER_OF:
                 report(
                     f"{RESULTS}/tables/{name}.html",
                     category="Ledger",
-                    labels={"name": name},
-                    caption="report/tables.rst",
+                    labels=shown_in_report(name, LEDGER_TEXT[name].caption),
                 )
                 for name in LEDGER
             ],

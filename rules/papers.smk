@@ -14,8 +14,10 @@ def outputs_of(text, audit):
     """The files of these targets; what can be looked at goes into the report."""
     found = {}
     for kind, name in targets_of(text, audit):
+        about = {"category": text.title, "labels": shown_in_report(name, text.captions(kind)[name])}
+        if kind == "figures":
+            about["caption"] = "report/figures.rst"
         for file in text.files(kind, name):
-            about = {"category": text.title, "labels": {"name": name}, "caption": f"report/{kind}.rst"}
             path = update(f"{RESULTS}/{file}")
             key = re.sub(r"\W", "_", file)
             found[key] = report(path, **about) if file.endswith((".html", ".svg")) else path

@@ -3,8 +3,13 @@
 FIRST_TABLES = {
     f"matrix_{task}".removesuffix("_-"): task for task in dict.fromkeys(cell.model.task for cell in PLAN.cells)
 }
-# What is made of all scores beside them: the seeds that a difference needs, and how far the measures agree.
-OWN_TABLES = [*FIRST_TABLES, "power", "agreement"]
+OWN_TABLES = {
+    name: f"Every measure under every method ({task or 'pretrained'})." for name, task in FIRST_TABLES.items()
+}
+OWN_TABLES |= {
+    "power": "How many seeds a difference between two methods needs to be seen.",
+    "agreement": "How far the measures agree on which model is more biased.",
+}
 
 # Paper -> its figures that have nothing to draw, with the reason: no rule makes them, and the page lists them.
 NOT_DRAWN = {name: load_paper(name).not_drawn(config["papers"][name], PLAN.cells) for name in config["papers"]}
@@ -118,12 +123,11 @@ rule matrix:
             report(
                 f"{RESULTS}/tables/{name}.html",
                 category="Matrix",
-                labels={"name": name},
-                caption="report/matrix.rst",
+                labels=shown_in_report(name, shows),
             )
-            for name in OWN_TABLES
+            for name, shows in OWN_TABLES.items()
         ],
-        page=report(f"{RESULTS}/index.html", category="Overview", caption="report/overview.rst"),
+        page=report(f"{RESULTS}/index.html", category="Overview"),
         summary=SUMMARY,
     log:
         f"{RESULTS}/logs/matrix.log",

@@ -263,6 +263,7 @@ def test_the_report_builds(run):
     assert done.returncode == 0, done.stdout + done.stderr
     page = (run.folder / "report.html").read_text()
     assert "dawkins2024_table7" in page
+    assert "show(file('index.html'))" in page and "postMessage" in (run.folder / RESULTS / "index.html").read_text()
 
 
 def test_what_only_a_job_can_know_ends_as_a_reason(run):

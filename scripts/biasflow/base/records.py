@@ -1,8 +1,9 @@
 """The records of results: results/<run>/provenance/<path of a result in its run>.json says what made it, of what, and
 what it holds. A result that is moved or copied does not take its record along.
 
-What many records share is written once: long lists of inputs or parameters in provenance/shared/, each in a file named
-by its content; configuration, versions and commit of a start of the run in provenance/run.json (base.planned)."""
+What many records share is written once: lists of inputs, parameters and what else is long in provenance/shared/, in a
+file named by its content; configuration, versions and commit of a start of the run in provenance/run.json
+(base.planned)."""
 
 import hashlib
 import json
@@ -16,9 +17,9 @@ RESULTS = "results"
 PROVENANCE = "provenance"
 RUN_FILE = "run.json"
 SHARED = "shared"
-LONG = 600  # characters: longer inputs and parameters are shared
+LONG = 1000  # characters: what is longer is shared
 SEAL = "seal"  # the sha256 of all else in a record, so that an edited one is seen
-KEYS = {"output", "sha256", "inputs", "aside", "rule", "params", SEAL}  # what every record has
+KEYS = {"output", "sha256", "inputs", "aside", "rule", "params"}  # what every record has
 
 
 def record_file(path: str | Path) -> Path | None:
@@ -49,7 +50,11 @@ def write_record(about: Mapping) -> None:
     file = record_file(about["output"])
     if file is None:
         raise ValueError(f"{about['output']} does not lie in {RESULTS}/<run>")
-    plain |= {key: _share(file, plain[key]) for key in ("inputs", "params")}
+    lists = {key: value for key, value in plain.items() if isinstance(value, dict | list) and key != "sha256"}
+    if len(json.dumps(lists)) > LONG:  # all outputs of a job have the same
+        plain = {key: value for key, value in plain.items() if key not in lists} | {SHARED: _share(file, lists)}
+    if len(json.dumps(plain["sha256"])) > LONG:
+        plain["sha256"] = _share(file, plain["sha256"])
     _write(file, {**plain, SEAL: _sha256(plain)})
 
 
@@ -62,32 +67,37 @@ def read_record(path: str | Path) -> dict | None:
     advice = f"delete {path} and run again"
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
-        if missing := KEYS - set(record):
+        seal = record.pop(SEAL)
+        if missing := set() if SHARED in record else KEYS - set(record):
             raise KeyError(*missing)
     except (ValueError, KeyError, TypeError) as error:
         raise BiasflowError(f"{file} does not say what {path} holds; {advice}") from error
-    if record.pop(SEAL) != _sha256(record):
+    if seal != _sha256(record):
         raise BiasflowError(f"{file} is not as its job wrote it; {advice}")
     if record["output"] != str(path):
         raise BiasflowError(f"{file} is the record of {record['output']}, not of {path}; {advice}")
-    for key in ("inputs", "params"):
-        if isinstance(record[key], str):
-            shared = _shared_file(file, record[key])
-            record[key] = read_json(shared) if shared.is_file() else None
-            if _sha256(record[key]) != shared.stem:
-                raise BiasflowError(f"{shared} is not as a job wrote it; {advice}")
+    if SHARED in record:
+        record |= _shared(file, record.pop(SHARED), advice)
+    if isinstance(record["sha256"], str):
+        record["sha256"] = _shared(file, record["sha256"], advice)
     return record
 
 
-def _share(record: Path, value: Mapping) -> Mapping | str:
-    """A short value itself; of a long one, the sha256 that names the file in which it lies."""
-    if len(json.dumps(value)) <= LONG:
-        return value
+def _share(record: Path, value: Mapping) -> str:
+    """Write a value where those lie that records share; the sha256 that names its file."""
     digest = _sha256(value)
     file = _shared_file(record, digest)
     if not file.is_file() or _sha256(read_json(file)) != digest:
         _write(file, value)
     return digest
+
+
+def _shared(record: Path, digest: str, advice: str) -> dict:
+    file = _shared_file(record, digest)
+    value = read_json(file) if file.is_file() else None
+    if _sha256(value) != digest:
+        raise BiasflowError(f"{file} is not as a job wrote it; {advice}")
+    return value
 
 
 def _shared_file(record: Path, digest: str) -> Path:

@@ -7,7 +7,7 @@ from scipy.special import chndtr, chndtrinc, ndtri
 from biasflow.results.bootstrap import percentiles
 
 QUANTILES = 201  # of either distribution; so many squared are combined
-FEWEST = 3  # points: two always lie on a line
+FEWEST = 6  # points: its coverage was simulated for many more, and a line through three is soon found
 
 
 def correlation_interval(x: ArrayLike, y: ArrayLike, variances: ArrayLike) -> tuple[float, float]:
@@ -26,7 +26,7 @@ def correlation_interval(x: ArrayLike, y: ArrayLike, variances: ArrayLike) -> tu
     truths, and the ends are the percentiles of the correlation under these (generalized confidence interval, Weerahandi
     1993), widened to hold the correlation of the data.
 
-    NaN for fewer than 3 points, equal x or equal y, and where no point has noise: then the noise is not known."""
+    NaN for fewer than 6 points, equal x or equal y, and where no point has noise: then the noise is not known."""
     x, y, variances = (np.asarray(each, dtype=float) for each in (x, y, variances))
     points = np.isfinite(x) & np.isfinite(y) & np.isfinite(variances)
     x, y, variances = x[points], y[points], variances[points]

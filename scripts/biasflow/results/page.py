@@ -23,6 +23,9 @@ _FRAME = """<!DOCTYPE html>
 {% block body %}
 {% endblock %}
 </main>
+<script>
+{% include "framed.js" %}
+</script>
 </body>
 </html>
 """
