@@ -27,10 +27,12 @@ bench: env
 
 env: .venv/installed
 
+# The package is installed as it lies here, for the command biasflow; not into the environment of another checkout.
 .venv/installed: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	test -L .venv || $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 # Not .snakemake: it remembers what made the results.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from hatchling.build import build_editable
 from transformers import BertConfig, BertModel
 
 import biasflow
@@ -104,3 +105,13 @@ def test_a_wheel_in_an_empty_folder_has_all_that_it_reads(tmp_path):
     assert found["from"].startswith(str(tmp_path / "packages"))
     assert found["swapped"] == "He lost his keys." and found["left"] < 1e-5
     assert found["files"] > 50 and found["keys"] > 5 and found["world"]
+
+
+def test_an_editable_install_shows_python_the_package_alone(tmp_path, monkeypatch):
+    """With the folder scripts on the path, the scripts of one checkout would be found in the place of another's."""
+    monkeypatch.chdir(ROOT)
+    with zipfile.ZipFile(tmp_path / build_editable(str(tmp_path))) as wheel:
+        content = {name.rpartition("/")[2]: wheel.read(name).decode() for name in wheel.namelist()}
+    assert "map_module('biasflow'" in content["_editable_impl_biasflow.py"]
+    assert content["_editable_impl_biasflow.pth"].strip() == "import _editable_impl_biasflow"
+    assert "biasflow = biasflow.cli:main" in content["entry_points.txt"]

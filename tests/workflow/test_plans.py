@@ -1,16 +1,29 @@
 """Dry runs: what would run, and how a wrong configuration ends. The plan itself is tested in tests/unit/plan."""
 
 import copy
+import os
 import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 import yaml
 
 from biasflow.base.tabular import read_text_csv
 from biasflow.papers.paper import load
+from biasflow.plan.explained import jobs_of
+from biasflow.plan.prepared import prepared
 from biasflow.registry import JOBS_OF_READOUTS, rule_of
 from tests.workflow.conftest import ROOT, TINY
 from tests.workflow.test_documented import save_encoder
+
+
+def environment() -> dict[str, str]:
+    """Of a process that imports the package from the folder in which it is started."""
+    return os.environ | {"PYTHONPATH": "scripts"}
+
 
 CONFIGS = sorted(path.name for path in (ROOT / "config").glob("*.yaml") if "run:" in path.read_text())
 
@@ -29,6 +42,27 @@ def test_an_encoder_of_ones_own_is_named_in_the_command(project):
     done = project.snakemake("-n", config="config/mine.yaml")
     assert done.returncode != 0
     assert done.stderr.strip().splitlines()[-1].startswith("biasflow: config: key 'encoder'")
+
+
+def test_what_init_writes_is_planned(project):
+    save_encoder(project.folder / "my encoder")
+    command = [sys.executable, "-m", "biasflow", "init", "my encoder", "-o", "first.yaml"]
+    done = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, check=False, env=environment())
+    assert done.returncode == 0 and "first.yaml is written" in done.stdout, done.stderr
+    jobs = project.jobs(config="first.yaml")
+    assert jobs["read_together"] == jobs["fit_methods"] == jobs["score"] == jobs["all"] == 1
+
+
+def test_the_jobs_that_explain_knows_are_those_of_snakemake(project, monkeypatch):
+    monkeypatch.chdir(project.folder)
+    known = Counter(job.rule for job in jobs_of(prepared(yaml.safe_load(Path("tiny.yaml").read_text()))))
+    planned = project.jobs()
+    of_papers = {name for name in known if name.startswith("paper_")}  # a job makes several tables
+    assert of_papers <= set(planned) and len(of_papers) >= 3
+    assert {name: count for name, count in known.items() if name not in of_papers} == {
+        name: planned.get(name, 0) for name in known if name not in of_papers
+    }
+    assert {rule_of(name) for name in JOBS_OF_READOUTS} & set(planned) <= set(known)
 
 
 def test_the_paper_run(project):

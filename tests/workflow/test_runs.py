@@ -140,7 +140,7 @@ def test_every_result_has_its_provenance_and_every_job_its_log(finished):
 
 
 def test_a_run_is_a_crate_with_an_action_for_every_job(run):
-    command = [sys.executable, "-m", "biasflow.crate", RESULTS]
+    command = [sys.executable, "-m", "biasflow", "crate", RESULTS]
     environment = {**os.environ, "PYTHONPATH": "scripts"}
     done = subprocess.run(command, cwd=run.folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,6 @@
 """The exceptions that users see."""
 
+import difflib
 from collections.abc import Collection
 
 
@@ -24,3 +25,10 @@ def check_choice(what: str, value: object, known: Collection) -> None:
     """BiasflowError that names `what` and its choices unless the value is one of them."""
     if value not in known:
         raise BiasflowError(f"{what} is {value!r}; it can be {', '.join(map(str, known))}")
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """Which of the known names may have been meant, or which there are, as the end of a message; "" for none."""
+    if close := difflib.get_close_matches(name, known, n=1):
+        return f"did you mean {close[0]!r}?"
+    return f"there are: {', '.join(known)}" if known else ""

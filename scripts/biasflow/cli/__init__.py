@@ -1,39 +1,34 @@
 """The command `biasflow`: what is asked of runs beside making them. A command imports what it needs when it is called,
 so that help and short answers come at once."""
 
+import os
 import sys
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from biasflow.base.errors import BiasflowError, headline
+from biasflow.base.shipped import PACKAGE
+from biasflow.cli import check, compare, crate, explain, export, init, list, pack  # noqa: F401
+from biasflow.cli.app import app
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
-Run = Annotated[str, typer.Argument(help="the name of a run, or its folder, such as results/demo")]
-
-
-@app.callback()
-def biasflow() -> None:
-    """Ask something about the runs in this folder. Runs themselves are made with snakemake."""
-
-
-@app.command()
-def check(run: Run) -> None:
-    """Compare every result of a run with its record, with the plan, and with what it was made of.
-
-    Writes a line for each file that is wrong, and ends with 1 if there are any."""
-    from biasflow.cli.check import check_run
-
-    faults, summary = check_run(run)
-    for fault in faults:
-        typer.echo(fault)
-    typer.echo(summary, err=bool(faults))
-    raise typer.Exit(bool(faults))
+__all__ = ["app", "main"]
+HERE = Path("scripts")  # of a checkout, beside its Snakefile
 
 
 def main() -> None:
-    """Run the command; an error of ours ends it with one line and code 1."""
+    """Run the command, that of the checkout in this folder if there is one; an error of ours ends it with one line and
+    code 1."""
+    _use_this_checkout()
     try:
         app(prog_name="biasflow")
     except BiasflowError as error:
         sys.exit(f"biasflow: {headline(error)}")
+
+
+def _use_this_checkout() -> None:
+    """Several checkouts may share an environment, in which one of them is installed; Snakemake would run the one in
+    whose folder it is started, and so does the command."""
+    own = HERE / "biasflow"
+    elsewhere = Path("Snakefile").is_file() and own.is_dir() and not own.samefile(PACKAGE)
+    if elsewhere and str(HERE.resolve()) not in sys.path:
+        path = os.pathsep.join(filter(None, [str(HERE.resolve()), os.environ.get("PYTHONPATH")]))
+        os.execve(sys.executable, [sys.executable, "-m", "biasflow", *sys.argv[1:]], os.environ | {"PYTHONPATH": path})

@@ -4,13 +4,28 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+import typer
+
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.base.planned import check_as_planned, planned, run_file
-from biasflow.base.records import RESULTS, read_record, record_file, record_files, record_with, result_of
+from biasflow.base.records import read_record, record_file, record_files, record_with, result_of
+from biasflow.cli.app import Run, app, folder_of
 from biasflow.crate.records import results_in
 
 Digest = Callable[[str], str]
+
+
+@app.command()
+def check(run: Run) -> None:
+    """Compare every result of a run with its record, with the plan, and with what it was made of.
+
+    Writes a line for each file that is wrong, and ends with 1 if there are any."""
+    faults, summary = check_run(run)
+    for fault in faults:
+        typer.echo(fault)
+    typer.echo(summary, err=bool(faults))
+    raise typer.Exit(bool(faults))
 
 
 def check_run(run: str) -> tuple[list[str], str]:
@@ -20,11 +35,9 @@ def check_run(run: str) -> tuple[list[str], str]:
     Wrong is a result that is not as its job wrote it; whose record is gone, damaged, edited or that of another path;
     that was made with other parameters than the run plans; or that was made of other bytes than lie there now. Results
     that were deleted, and inputs, are counted: tables that were made of them stay right."""
-    name = Path(run).name
-    folder = Path(RESULTS, name)
+    folder = folder_of(run)
+    name = folder.name
     outputs = [result_of(path) for path in record_files(folder)]
-    if not outputs:
-        raise BiasflowError(f"{folder} has no results of the workflow; name a run, where snakemake was started")
     digests, faults, recorded = planned(name), [], {}
     if not digests:
         faults.append(f"{run_file(name)} is gone, so that parameters cannot be compared; run snakemake again")

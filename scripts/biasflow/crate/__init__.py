@@ -1,1 +1,1 @@
-"""A run as a Workflow Run RO-Crate, made of the records beside its results: `python -m biasflow.crate results/demo`."""
+"""A run as a Workflow Run RO-Crate, made of the records beside its results: `biasflow crate RUN`."""

@@ -204,8 +204,13 @@ def _no_head(config: Mapping, facts: Facts, model: Model, readout: str) -> str |
     """That the encoder lacks the pre-training head that a readout takes; None where it has it, or none is taken."""
     head = READOUTS[readout].head
     if head in ("next_sentence", "masked_lm") and not has_head(config, facts, model.encoder, head):
-        return f"encoders.{model.encoder} has no {head.replace('_', '-').replace('lm', 'LM')} head"
+        return f"encoders.{model.encoder} has no {name_of_head(head)} head"
     return None
+
+
+def name_of_head(head: str) -> str:
+    """A head of registry.Readout in words."""
+    return head.replace("_", "-").replace("lm", "LM")
 
 
 def _no_data(facts: Facts, model: Model, dataset: Dataset, task: TaskPlan | None) -> str | None:

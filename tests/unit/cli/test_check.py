@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from biasflow.base.provenance import start_facts, write_provenance
 from biasflow.base.records import checked, read_record, record_file, record_files, write_record
 from biasflow.cli import app
 
-ROOT = Path(__file__).parents[3]
 RUN = "results/own"
 MODELS = f"{RUN}/models/bert/bios"
 PLAIN, SCRUBBING = f"{MODELS}/plain/seed0/config.json", f"{MODELS}/scrubbing/seed0/config.json"
@@ -219,13 +216,3 @@ def test_a_job_with_other_versions_than_its_run_began_with_says_so_itself(run):
     assert "start" not in record and job_facts(record)["config"]["device"] == "cuda"
     run_file("own").unlink()
     assert job_facts(read_record(SCORES)) == {}
-
-
-def test_the_command_starts_without_what_it_does_not_need(tmp_path):
-    code = "import sys, biasflow.cli; print(*sys.modules)"
-    environment = {"PYTHONPATH": str(ROOT / "scripts")}
-    loaded = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert not {"numpy", "pandas", "torch", "snakemake"} & set(loaded.stdout.split())
-    command = [sys.executable, "-m", "biasflow", "check", "none"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and done.stderr.startswith("biasflow: results/none has no results")

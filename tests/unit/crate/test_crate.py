@@ -16,8 +16,8 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.base.provenance import write_provenance
 from biasflow.base.records import checked, record_file
-from biasflow.crate.__main__ import METADATA, write_crate
-from biasflow.crate.records import read_jobs
+from biasflow.crate.records import METADATA, read_jobs
+from biasflow.crate.write import write_crate
 
 HERE = Path(__file__).parent
 RUN = "results/own"

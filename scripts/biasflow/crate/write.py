@@ -3,10 +3,8 @@
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file, whole_folder
 from biasflow.base.provenance import git_commit
 from biasflow.base.shipped import ROOT
@@ -36,12 +34,3 @@ def write_crate(folder: str) -> str:
     if commits != [commit]:
         said.append(f"{folder}/{WORKFLOW} is the code of {commit}, but jobs ran with that of {', '.join(commits)}")
     return "\n".join(said)
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: PYTHONPATH=scripts python -m biasflow.crate results/<run>")
-    try:
-        print(write_crate(sys.argv[1]))
-    except BiasflowError as error:
-        sys.exit(f"biasflow: {error}")

@@ -1,0 +1,39 @@
+"""The scores of two runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from biasflow.cli.app import Run, app, scores_file
+
+
+@app.command()
+def compare(
+    first: Run,
+    second: Run,
+    csv: Annotated[Path | None, typer.Option(help="write every difference into this CSV file")] = None,
+) -> None:
+    """Say which scores of two runs differ by more than their intervals, and which only one of them has.
+
+    A score without an interval differs if it is not the same. Ends with 0 if nothing differs, with 1 if something does,
+    and with 2 if a run cannot be read, as diff does."""
+    from biasflow.base.errors import BiasflowError
+    from biasflow.base.tabular import write_csv
+    from biasflow.results.differences import KINDS, differences, in_words
+    from biasflow.results.scores import read_scores
+
+    try:
+        tables = [read_scores(scores_file(run)) for run in (first, second)]
+    except BiasflowError as error:
+        typer.echo(f"biasflow: {error}", err=True)
+        raise typer.Exit(2) from error
+    found = differences(*tables)
+    for _, row in found.iterrows():
+        typer.echo(in_words(row))
+    if csv is not None:
+        write_csv(found, csv)
+    counts = found["what"].value_counts()
+    said = "; ".join(f"{counts[kind]} {kind}" for kind in KINDS if kind in counts) or "no difference"
+    typer.echo(f"{first} has {len(tables[0])} scores, {second} {len(tables[1])}: {said}", err=True)
+    raise typer.Exit(int(bool(len(found))))

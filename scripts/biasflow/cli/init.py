@@ -1,0 +1,28 @@
+"""A configuration to begin with."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from biasflow.base.errors import BiasflowError
+from biasflow.cli.app import app
+
+
+@app.command()
+def init(
+    folder: Annotated[str, typer.Argument(help="the folder of your encoder, as transformers saves it (safetensors)")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="the configuration")] = Path("biasflow.yaml"),
+) -> None:
+    """Write the smallest configuration for the encoder in a folder, and say what cannot be measured on it and why."""
+    from biasflow.base.files import whole_file
+    from biasflow.plan.first import first_configuration
+
+    if output.exists():
+        raise BiasflowError(f"{output} is there already, and is left as it is; name another file with -o")
+    first = first_configuration(folder, str(output))
+    with whole_file(output) as temporary:
+        temporary.write_text(first.text, encoding="utf-8")
+    for metric, reason in first.lacking.items():
+        typer.echo(f"cannot be measured: {metric}: {reason}")
+    typer.echo(f"{output} is written; start it with: snakemake --cores 2 --configfile {output}")

@@ -1,0 +1,35 @@
+"""What may be written in a configuration."""
+
+from typing import Annotated
+
+import typer
+
+from biasflow.base.errors import BiasflowError, nearest
+from biasflow.cli.app import Configfiles, Settings, app, configuration
+
+
+@app.command("list")
+def list_(
+    what: Annotated[str, typer.Argument(help="encoders, tasks, methods, metrics, measures, places, keys ...")],
+    of: Annotated[
+        str | None, typer.Option(help="the folder of an encoder: what it has, or can be measured on it, and why not")
+    ] = None,
+    configfile: Configfiles = None,
+    config: Settings = None,
+) -> None:
+    """List what may be written in a configuration, with a line each; with --configfile, what that one defines, too."""
+    from biasflow.plan import choices
+
+    known = choices.CHOICES if of is None else choices.OF_FOLDER
+    if what not in known:
+        where = "" if of is None else " of a folder"
+        raise BiasflowError(f"list{where}: {what!r} cannot be listed; {nearest(what, known)}")
+    if of is not None:
+        lines = known[what](*choices.with_folder(of))
+    else:
+        asked = configfile or config
+        lines = known[what](choices.checked(configuration(configfile, config)[0]) if asked else None)
+    lines = list(lines)
+    width = min(max((len(name) for name, _ in lines), default=0), 40)
+    for name, about in lines:
+        typer.echo(f"{name:{width}}  {about}".rstrip())

@@ -1,0 +1,222 @@
+"""What may be written in a configuration, by name and with a line each: from the registry, the schema and the catalogue
+of external files; of an encoder's folder also what can be measured on it, and why something cannot."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from biasflow.asking.matrix import NA, PRETRAINED
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.encoders.places import ALL, EACH, LAST, LAST_CLS, POOLED, resolve
+from biasflow.plan.cells import name_of_head, plan
+from biasflow.plan.configuration import load_schema
+from biasflow.plan.configuration import resolve as completed
+from biasflow.plan.facts import Facts, depth, gather
+from biasflow.plan.methods import DRAWS, OF_PRETRAINED, RANDOM, VARIANT
+from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, WITH
+
+Lines = Iterator[tuple[str, str]]
+MEANINGS = {  # of the places of a method
+    ALL: "the outputs of all layers, every token",
+    EACH: "the same, one layer at a time, each a setting of its own",
+    LAST: "the output of the last layer, every token",
+    LAST_CLS: "the output of the last layer, the first token alone",
+    POOLED: "the sentence vector that a classification or next-sentence head reads",
+    "layer[i]": "the output of layer i, every token",
+    "layer[i].cls": "the output of layer i, the first token alone",
+    "layer[i].attention.query": "the queries of the attention in layer i, split into heads",
+    "layer[i].attention.key": "its keys",
+    "layer[i].attention.value": "its values",
+}
+WITHOUT_ATTENTION = ("deberta",)  # families whose attention has no such parts (encoders.taps; a test compares)
+ENCODER = "encoder"  # what the encoder of a folder is called here
+
+
+def checked(config: Mapping) -> dict:
+    """A configuration with all defaults. BiasflowError as of a run."""
+    return completed(config, load_schema())
+
+
+def with_folder(folder: str) -> tuple[dict, Facts]:
+    """A configuration that asks for every metric of the encoder in a folder, as it is, and what the folder says.
+    BiasflowError for a folder that is no encoder, or one that biasflow does not know."""
+    if not Path(folder).is_dir():
+        raise BiasflowError(f"there is no folder {folder}; name one that transformers' save_pretrained has written")
+    block = {"encoders": [ENCODER], "metrics": list(METRICS)}
+    source = {"source": "local", "path": folder}
+    config = checked({"run": ENCODER, "encoders": {ENCODER: source}, "ask": {"all": block}})
+    try:
+        return config, gather(config)
+    except BiasflowError as error:
+        raise BiasflowError(str(error).removeprefix(f"config: key 'encoders.{ENCODER}.path': ")) from error
+
+
+def reasons(config: Mapping, facts: Facts) -> dict[str, str]:
+    """Metric -> why it cannot be measured on the encoder of `with_folder`, "" where it can.
+
+    A metric of fine-tuned models alone says which task it needs."""
+    found: dict[str, str] = {}
+    for cell in plan(config, facts).cells:
+        found[cell.metric] = cell.reason if found.get(cell.metric, cell.reason) else ""
+    return {metric: _of_one_encoder(reason) for metric, reason in found.items()}
+
+
+def _of_one_encoder(reason: str) -> str:
+    return re.sub(r"^ask\.\w+\.\w+: ", "", reason).replace(f"encoders.{ENCODER}", "the encoder")
+
+
+def encoders(config: Mapping | None) -> Lines:
+    """The encoders of a configuration; without one, the sources that an encoder can have."""
+    if config:
+        yield from ((name, _shortly(about)) for name, about in config["encoders"].items())
+        return
+    schema = load_schema()["$defs"]
+    for source in schema["encoder"]["properties"]["source"]["enum"]:
+        yield f"source: {source}", schema[source]["description"]
+
+
+def tasks(config: Mapping | None) -> Lines:
+    """The tasks of a configuration; without one, the kinds of task."""
+    if config:
+        yield from ((name, _shortly(about)) for name, about in config["tasks"].items())
+        return
+    yield from ((f"kind: {name}", entry.label) for name, entry in TASKS.items())
+
+
+def strategies(config: Mapping | None) -> Lines:
+    for name, entry in STRATEGIES.items():
+        kinds = f"kind {', '.join(entry.kinds)}" if entry.kinds else "any kind"
+        yield name, f"debiasing: {entry.label}; for tasks of {kinds}"
+    yield f"{WITH}<method>", "the method is active in every step of the training"
+
+
+def methods(config: Mapping | None) -> Lines:
+    """Those that every configuration has, and its own."""
+    smallest = {"run": ENCODER, "encoders": {ENCODER: {"source": "pretrain", "corpus": "planted"}}}
+    smallest |= {"ask": {"all": {"encoders": [ENCODER], "metrics": ["weat"]}}}
+    known = (config or completed(smallest, load_schema()))["methods"]
+    yield from ((name, _method(method)) for name, method in known.items() if not VARIANT.search(name))
+    yield f"<method>{OF_PRETRAINED}", "the same, fitted on the encoder before its fine-tuning"
+    yield f"<method>{RANDOM}0 to {RANDOM.strip('-')}{DRAWS - 1}", "its controls: as many random directions"
+
+
+def _method(method: object) -> str:
+    if isinstance(method, Mapping):
+        return f"grid {method['grid']}, fitted by {method['eraser']}"
+    steps = (f"{ERASERS[step['eraser']].label} at {step['places']}" for step in method)
+    return ", then ".join(steps) or "the untouched model"
+
+
+def erasers(config: Mapping | None) -> Lines:
+    for name, entry in ERASERS.items():
+        options = ", ".join(f"{key}: {schema.get('default', '...')}" for key, schema in entry.options.items())
+        yield name, f"{entry.label}; fitted to {', '.join(entry.fitted_to)}" + (f"; options {options}" * bool(options))
+
+
+def metrics(config: Mapping | None) -> Lines:
+    for name, entry in METRICS.items():
+        head = READOUTS[entry.readout].head if entry.readout in READOUTS else NA
+        models = [PRETRAINED] * entry.pretrained + ["fine-tuned"] * entry.finetuned
+        needs = "" if head in (NA, "none") else f"; needs a {name_of_head(head)} head"
+        yield name, f"{entry.label} ({' and '.join(models)} models{needs})"
+
+
+def measures(config: Mapping | None) -> Lines:
+    """The columns of the matrix: what they are measures of, and which direction is better."""
+    for metric, entry in METRICS.items():
+        for name, measure in entry.measures.items():
+            better = "nearer is better" if measure.better == "neutral" else f"{measure.better} is better"
+            yield name, f"{measure.label}: {measure.group}, neutral {measure.neutral:g}, {better}; metric {metric}"
+
+
+def papers(config: Mapping | None) -> Lines:
+    yield from ((name, entry.label) for name, entry in PAPERS.items())
+
+
+def places(config: Mapping | None) -> Lines:
+    yield from MEANINGS.items()
+
+
+def files(config: Mapping | None) -> Lines:
+    """The external files, which the key `files` may take from a path of the user's."""
+    yield from ((name, file.url or "") for name, file in read_catalogue().files.items())
+
+
+def keys(config: Mapping | None) -> Lines:
+    """Every key of a configuration with its default, as far as the schema says it; <name> stands for names of yours."""
+    schema = load_schema()
+    yield from _keys(schema, schema["$defs"], "")
+
+
+def _keys(schema: Mapping, definitions: Mapping, path: str) -> Lines:
+    for name, below in schema.get("properties", {}).items():
+        about = _described(below, definitions)
+        if "description" in about:
+            default = f" (default: {_short(below['default'])})" if below.get("default") not in (None, {}) else ""
+            yield f"{path}{name}", " ".join(about["description"].split()) + default
+        yield from _keys(about, definitions, f"{path}{name}.")
+    if isinstance(more := schema.get("additionalProperties"), Mapping):
+        yield from _keys(_described(more, definitions), definitions, f"{path}<name>.")
+    for branch in schema.get("allOf", ()):
+        kind = "/".join(str(value["const"]) for value in branch["if"]["properties"].values())
+        yield from _keys(_described(branch["then"], definitions), definitions, f"{path}({kind}) ")
+
+
+def _described(schema: Mapping, definitions: Mapping) -> dict:
+    """A schema with what it refers to; its own description counts more."""
+    return {**(definitions[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else {}), **schema}
+
+
+def _short(value: object) -> str:
+    return str(value) if len(str(value)) <= 40 else "..."
+
+
+def _shortly(about: Mapping) -> str:
+    plain = {key: value for key, value in about.items() if isinstance(value, str | int | float | list)}
+    return ", ".join(f"{key}: {_short(value)}" for key, value in plain.items())
+
+
+# What can be listed; all are given a resolved configuration, or None.
+CHOICES: Mapping[str, Callable[[Mapping | None], Lines]] = {
+    function.__name__: function
+    for function in (encoders, tasks, strategies, methods, erasers, metrics, measures, places, papers, files, keys)
+}
+
+
+def places_of(config: Mapping, facts: Facts) -> Lines:
+    """What the places mean in the encoder of `with_folder`, and those that it lacks."""
+    layers = depth(config, facts, ENCODER)
+    family = facts.architectures[ENCODER].get("model_type")
+    for place, meaning in MEANINGS.items():
+        if ".attention." in place and family in WITHOUT_ATTENTION:
+            yield place, f"no: {family} makes query, key and value in one matrix"
+        elif "[i]" in place:
+            yield place, f"{meaning}: i from 0 to {layers - 1}, or from -1 back to -{layers}"
+        else:
+            try:
+                yield place, f"{meaning}: {' '.join(resolve(place, layers))}"
+            except AbsentError as error:
+                yield place, f"no: {error}"
+
+
+def metrics_of(config: Mapping, facts: Facts) -> Lines:
+    """Which metrics can be measured on the encoder of `with_folder`, and why the others cannot."""
+    about = dict(metrics(None))
+    for name, reason in reasons(config, facts).items():
+        yield name, f"no: {reason}" if reason else f"yes: {about[name]}"
+
+
+def measures_of(config: Mapping, facts: Facts) -> Lines:
+    """The same of every measure."""
+    why = reasons(config, facts)
+    metrics_in_order = [metric for metric, entry in METRICS.items() for _ in entry.measures]
+    for metric, (name, about) in zip(metrics_in_order, measures(None), strict=True):
+        yield name, f"no: {why[metric]}" if why[metric] else f"yes: {about}"
+
+
+OF_FOLDER: Mapping[str, Callable[[Mapping, Facts], Lines]] = {
+    "metrics": metrics_of,
+    "measures": measures_of,
+    "places": places_of,
+}

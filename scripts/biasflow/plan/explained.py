@@ -1,0 +1,215 @@
+"""What a cell or a file of a run stands for: the cells that it is, the jobs that make it, in which order and of what,
+and why a cell is not run. From the plan alone, so that it answers before anything was run."""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+from biasflow.asking.matrix import NA, PART, PRETRAINED, RUN, Cell
+from biasflow.asking.sources import is_external
+from biasflow.base.errors import BiasflowError
+from biasflow.base.records import RESULTS
+from biasflow.papers.paper import load
+from biasflow.plan.prepared import Prepared
+from biasflow.registry import METRICS, rule_of
+
+RULES_OF_ENCODERS = {"hub": "download_encoder", "pretrain": "pretrain", "continued": "continue_encoder"}
+MOST_CELLS, MOST_FILES = 20, 4  # that are shown
+KINDS = ("tables", "figures", "pages")  # of a paper's targets
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of the plan. output: its file or folder (of several the first); inputs: the files that it waits for."""
+
+    rule: str
+    output: str
+    inputs: tuple[str, ...]
+
+
+def explained(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
+    """Lines about a file of the run (one word, a path) or about the cells that all words name: encoder, task, strategy,
+    seed, method, metric or measure, dataset, block. BiasflowError, with the nearest name, for what the plan lacks."""
+    if len(words) == 1 and words[0].startswith(f"{RESULTS}/"):
+        yield from _of_file(prepared, words[0].rstrip("/"))
+    else:
+        yield from _of_cells(prepared, words)
+
+
+def _of_cells(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
+    cells = prepared.plan.cells
+    for word in words:
+        if not any(word in _names(cell) for cell in cells):
+            known = sorted({name for cell in cells for name in _names(cell)} - {NA})
+            close = difflib.get_close_matches(word, known, n=1, cutoff=0)
+            raise BiasflowError(f"explain: no cell of the plan is named {word!r}; did you mean {close[0]!r}?")
+    found = [cell for cell in cells if set(words) <= _names(cell)]
+    if not found:
+        raise BiasflowError(f"explain: no cell of the plan is named {' and '.join(words)} at once; leave a word out")
+    yield from _listed(found)
+    places = dict.fromkeys(_place(prepared, cell) for cell in found if cell.status == RUN)
+    yield from _chain({job.output: job for job in jobs_of(prepared)}, filter(None, places))
+
+
+def _place(prepared: Prepared, cell: Cell) -> str:
+    """The scores of a cell; those of a block that was added to are in several files, of which it is in one."""
+    for place, scores in prepared.plan.scored.items():
+        if _is_of(cell, place) and any(cell.metric == s.metric and cell.method in s.methods for s in scores):
+            return prepared.find.paths.scores(*place)
+    return ""
+
+
+def _of_file(prepared: Prepared, path: str) -> Iterator[str]:
+    paths, jobs = prepared.find.paths, {job.output: job for job in jobs_of(prepared)}
+    output = _maker(jobs, path)
+    if output is None:
+        close = difflib.get_close_matches(path, jobs, n=1)
+        meant = f"did you mean {close[0]}? " if close else ""
+        raise BiasflowError(
+            f"explain: no job that trains, fits, reads, scores or prints makes {path}; {meant}`snakemake -n "
+            f"{path}` knows all other files"
+        )
+    scores = {paths.scores(*place): place for place in prepared.plan.scored}
+    needing = [place for file, place in scores.items() if output in _upstream(jobs, [file])]
+    yield from _listed([cell for cell in prepared.plan.cells if any(_is_of(cell, place) for place in needing)])
+    yield from _chain(jobs, [output])
+
+
+def _is_of(cell: Cell, place: tuple[str, str, str]) -> bool:
+    """Whether a cell is of this encoder, training and block, or of what was added to the block."""
+    encoder, training, block = place
+    return (cell.model.encoder, cell.model.training, cell.block) == (encoder, training, block.partition(PART)[0])
+
+
+def _listed(cells: Sequence[Cell]) -> Iterator[str]:
+    if not cells:
+        return
+    running = sum(cell.status == RUN for cell in cells)
+    yield f"{len(cells)} cells of the plan, of which {running} run"
+    for cell in sorted(cells, key=lambda cell: cell.status == RUN)[:MOST_CELLS]:
+        model = " ".join(part for part in (cell.model.encoder, cell.model.training) if part != PRETRAINED)
+        why = f"not run: {cell.reason}" if cell.reason else cell.status + (f" ({cell.note})" if cell.note else "")
+        yield f"  {cell.block}: {model}, {cell.method}, {cell.metric} on {cell.dataset}: {why}"
+    if len(cells) > MOST_CELLS:
+        yield f"  and {len(cells) - MOST_CELLS} more; results/<run>/plan.csv lists all"
+
+
+def _names(cell: Cell) -> set[str]:
+    """What a cell can be asked for by."""
+    model = cell.model
+    names = {cell.block, cell.method, cell.metric, cell.dataset, model.encoder, model.task, model.strategy, model.seed}
+    return names | {model.training} | set(METRICS[cell.metric].measures)
+
+
+def _chain(jobs: Mapping[str, Job], outputs: Iterable[str]) -> Iterator[str]:
+    """The jobs that make files, each after those that it waits for."""
+    for output in _upstream(jobs, outputs):
+        yield f"{jobs[output].rule}: {output} ({'is there' if Path(output).exists() else 'is not there yet'})"
+        shown = _by_folder(dict.fromkeys(_maker(jobs, file) or file for file in jobs[output].inputs))
+        yield from (f"  waits for {file}" for file in shown[:MOST_FILES])
+        if len(shown) > MOST_FILES:
+            yield f"  and for {len(shown) - MOST_FILES} more"
+
+
+def _by_folder(files: Iterable[str]) -> list[str]:
+    """Files, those of a folder that has three or more of them by its name."""
+    folders = Counter(str(Path(file).parent) for file in files)
+    names = {file: str(Path(file).parent) for file in files if folders[str(Path(file).parent)] > 2}
+    return list(
+        dict.fromkeys(f"{names[file]}/ ({folders[names[file]]} files)" if file in names else file for file in files)
+    )
+
+
+def _maker(jobs: Mapping[str, Job], file: str) -> str | None:
+    """The output that a file is, or lies in."""
+    return next((str(path) for path in (Path(file), *Path(file).parents) if str(path) in jobs), None)
+
+
+def _upstream(jobs: Mapping[str, Job], outputs: Iterable[str]) -> list[str]:
+    """Outputs, each after those of the jobs that its own waits for, directly or not."""
+    found: dict[str, None] = {}
+
+    def visit(output: str) -> None:
+        if output not in found:
+            for above in dict.fromkeys(filter(None, (_maker(jobs, file) for file in jobs[output].inputs))):
+                if above != output:
+                    visit(above)
+            found[output] = None
+
+    for output in outputs:
+        visit(output)
+    return list(found)
+
+
+def jobs_of(prepared: Prepared) -> list[Job]:
+    """The jobs of the plan that make, train, fit, read and score encoders, and those of papers; not those that prepare
+    texts and data."""
+    return [
+        *_of_encoders(prepared),
+        *_of_models(prepared),
+        *_of_readings(prepared),
+        *_of_scores(prepared),
+        *_of_papers(prepared),
+    ]
+
+
+def _of_encoders(prepared: Prepared) -> Iterator[Job]:
+    config, find = prepared.config, prepared.find
+    for name, about in config["encoders"].items():
+        if about["source"] in RULES_OF_ENCODERS:
+            inputs = find.encoders.continued_from(name) if about["source"] == "continued" else {}
+            texts = find.encoders.pretraining_texts(name)
+            yield Job(RULES_OF_ENCODERS[about["source"]], find.paths.encoder(name), _files([inputs, texts]))
+
+
+def _of_models(prepared: Prepared) -> Iterator[Job]:
+    config, find, plan = prepared.config, prepared.find, prepared.plan
+    for (encoder, training), model in plan.trained.items():
+        asked = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
+        rule = f"finetune_{config['tasks'][model.task]['kind']}"
+        yield Job(rule, find.paths.model(encoder, training), _files(find.trainings.inputs(asked)))
+    for encoder, training, group in plan.fits:
+        asked = SimpleNamespace(encoder=encoder, training=training, group=group)
+        yield Job("fit_methods", find.paths.methods(encoder, training, group), _files(find.fits.inputs(asked)))
+
+
+def _of_readings(prepared: Prepared) -> Iterator[Job]:
+    find = prepared.find
+    for encoder, training, block, name in dict.fromkeys(key[:4] for key in prepared.plan.readings):
+        asked = SimpleNamespace(encoder=encoder, training=training, block=block, readout=name)
+        external = is_external(prepared.config, encoder)
+        inputs = find.readings.given(asked) if external else find.readings.inputs(name)(asked)
+        rule = "external_readout" if external else rule_of(name)
+        yield Job(rule, find.paths.readout(encoder, training, block, name), _files(inputs))
+
+
+def _of_scores(prepared: Prepared) -> Iterator[Job]:
+    find = prepared.find
+    for encoder, training, block in prepared.plan.scored:
+        asked = SimpleNamespace(encoder=encoder, training=training, block=block)
+        yield Job("score", find.paths.scores(encoder, training, block), _files(find.scores.inputs(asked)))
+    scores = [find.paths.scores(*place) for place in prepared.plan.scored]
+    yield Job("scores", f"{find.paths.root}/scores.csv", tuple(scores))
+
+
+def _of_papers(prepared: Prepared) -> Iterator[Job]:
+    find = prepared.find
+    for name in prepared.config["papers"]:
+        text, inputs = load(name), _files(find.paper_inputs(name))
+        for kind in KINDS:
+            for target in text.targets(kind):
+                audit = target.removeprefix(f"{name}_") in text.audit
+                rule = f"paper_{name}" + "_audit" * audit
+                for file in text.files(kind, target):
+                    yield Job(rule, f"{find.paths.root}/{file}", () if audit else inputs)
+
+
+def _files(inputs: object) -> tuple[str, ...]:
+    """The files in what an input function returns: texts, in lists and mappings of any depth."""
+    if isinstance(inputs, str):
+        return (inputs,)
+    parts = inputs.values() if isinstance(inputs, Mapping) else inputs
+    return tuple(dict.fromkeys(file for part in parts for file in _files(part)))

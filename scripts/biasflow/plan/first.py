@@ -1,0 +1,69 @@
+"""The smallest configuration for the encoder in a folder: what `biasflow init` writes."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from biasflow.plan.choices import reasons, with_folder
+from biasflow.plan.datasets import DATASETS
+from biasflow.registry import METRICS
+
+METHODS = ("none", "leace", "leace-random0")
+SLOW = ("ceat",)  # reads words in thousands of contexts: a user may want to see the others first
+TEXT = """\
+# Measures gender bias in the encoder in {folder}; made by `biasflow init`. Start it with
+#   snakemake --cores 2 --configfile {file}
+# What else may be written here: biasflow list encoders|tasks|methods|metrics|keys
+run: {name}  # everything is written to results/{name}
+
+encoders:
+  {name}: {{source: local, path: {path}}}
+
+ask:
+  inside:
+    encoders: [{name}]
+    # none: the encoder as it is. leace-random0 is a control: random directions in place of those of leace.
+    methods: [{methods}]
+    metrics:
+{metrics}
+    # Slow, and therefore left out: {slow}
+{lacking}"""
+
+
+class First(NamedTuple):
+    """text: of the configuration; lacking: metric -> why it cannot be measured on this encoder."""
+
+    text: str
+    lacking: Mapping[str, str]
+
+
+def first_configuration(folder: str, file: str) -> First:
+    """The configuration for an encoder's folder that will lie in `file`. BiasflowError as choices.with_folder."""
+    why = {name: reason for name, reason in reasons(*with_folder(folder)).items() if _is_of_encoders(name)}
+    asked = [name for name, reason in why.items() if not reason and METRICS[name].measures]
+    lacking = {name: reason for name, reason in why.items() if reason}
+    width = max(len(name) for name in asked) + 1
+    text = TEXT.format(
+        folder=" ".join(folder.split()),
+        file=file,
+        name=_run_name(folder),
+        path=json.dumps(folder, ensure_ascii=False),
+        methods=", ".join(METHODS),
+        metrics="\n".join(f"      - {name:{width}}# {METRICS[name].label}" for name in asked if name not in SLOW),
+        slow=", ".join(name for name in asked if name in SLOW),
+        lacking="".join(f"    # Cannot be measured: {name}, because {reason}\n" for name, reason in lacking.items()),
+    )
+    return First(text, lacking)
+
+
+def _is_of_encoders(metric: str) -> bool:
+    """Whether a metric is measured on a pretrained encoder, without a task."""
+    return METRICS[metric].pretrained and METRICS[metric].datasets in DATASETS
+
+
+def _run_name(folder: str) -> str:
+    """A name for run and encoder, which is part of paths: small letters, digits and hyphens."""
+    name = re.sub(r"[^a-z0-9]+", "-", Path(folder).resolve().name.lower()).strip("-")[:50]
+    return name if name and name not in ("corpora", "null", "true", "false") and not name.isdigit() else "mine"

@@ -1,0 +1,118 @@
+"""The commands that ask and write: what they say, where they write, and how they end."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from biasflow.base.errors import BiasflowError
+from biasflow.base.records import PROVENANCE
+from biasflow.cli import app
+from biasflow.cli.app import configuration
+from biasflow.results.scores import tidy, write_scores
+from tests.unit.plan.test_choices import folder_of
+
+
+def result(*words: str):
+    return CliRunner().invoke(app, list(words))
+
+
+def said(*words: str) -> str:
+    done = result(*words)
+    assert done.exit_code == 0, done.exception
+    return done.output
+
+
+def fault(*words: str) -> str:
+    done = result(*words)
+    assert isinstance(done.exception, BiasflowError), done.output
+    return str(done.exception)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """Where the commands are started: two runs that have ended, and an encoder."""
+    monkeypatch.chdir(tmp_path)
+    for run, value in (("one", 0.1), ("two", 0.9)):
+        home = Path("results", run)
+        (home / PROVENANCE).mkdir(parents=True)
+        (home / PROVENANCE / "a.json").write_text("{}")
+        (home / "index.html").write_text("<p>page")
+        rows = [{"metric": "weat_effect_size", "value": value, "low": value - 0.1, "high": value + 0.1}]
+        write_scores(tidy(pd.DataFrame([*rows, {"metric": "same", "value": 1.0}]), encoder="bert"), home / "scores.csv")
+    folder_of(Path("bert"), "BertForMaskedLM")
+    return tmp_path
+
+
+def test_list(folder):
+    assert "leace            LEACE; fitted to" in said("list", "erasers")
+    assert "strength           no: the encoder has no next-sentence head" in said("list", "metrics", "--of", "bert")
+    assert fault("list", "metrcs") == "list: 'metrcs' cannot be listed; did you mean 'metrics'?"
+    assert "there are: metrics, measures, places" in fault("list", "keys", "--of", "bert")
+    Path("mine.yaml").write_text("run: a\nencoders: {mine: {source: local, path: '{encoder}'}}\nask: {}\n")
+    Path("more.yaml").write_text("ask: {b: {encoders: [mine], metrics: [weat]}}\n")
+    files = ("--configfile", "mine.yaml", "--configfile", "more.yaml")
+    assert "path: bert" in said("list", "encoders", *files, "--config", "encoder=bert")
+    assert "key 'encoder'" in fault("list", "encoders", *files)
+
+
+def test_a_configuration_is_read_as_snakemake_reads_it(folder):
+    Path("a.yaml").write_text("run: a\nfitting: {n: 10, words: family}\nask: {x: 1}\n")
+    Path("b.yaml").write_text("fitting: {n: 20}\nask: 3\n")
+    config, files = configuration(["a.yaml", "b.yaml"], ["limit=200", "mirror=a b"])
+    assert config == {
+        "run": "a",
+        "fitting": {"n": 20, "words": "family"},
+        "ask": 3,
+        "limit": 200,
+        "mirror": "a b",
+    }
+    assert files == ["a.yaml", "b.yaml"]
+    Path("c.yaml").write_text("a: [1\n")
+    for wrong, why in ((["c.yaml"], "c.yaml: not valid YAML"), (["d.yaml"], "d.yaml: cannot be read")):
+        with pytest.raises(BiasflowError, match=why):
+            configuration(wrong, [])
+    with pytest.raises(BiasflowError, match="KEY=VALUE"):
+        configuration(["a.yaml"], ["limit"])
+
+
+def test_init_then_explain(folder):
+    text = said("init", "bert", "-o", "first.yaml")
+    assert "cannot be measured: strength: the encoder has no next-sentence head\n" in text
+    assert yaml.safe_load(Path("first.yaml").read_text())["run"] == "bert"
+    assert fault("init", "bert", "-o", "first.yaml").startswith("first.yaml is there already")
+    assert "fit_methods: results/bert/methods/" in said("explain", "leace", "weat", "--configfile", "first.yaml")
+    assert "did you mean 'weat'" in fault("explain", "wheat", "--configfile", "first.yaml")
+
+
+def test_compare(folder):
+    assert result("compare", "one", "results/one").exit_code == 0
+    done = result("compare", "one", "two", "--csv", "differences.csv")
+    assert done.exit_code == 1
+    assert (
+        done.stdout == "differs: encoder=bert metric=weat_effect_size: 0.1 and 0.9, difference 0.8 [0.6586, 0.9414]\n"
+    )
+    assert done.stderr == "one has 2 scores, two 2: 1 differs\n"
+    assert len(pd.read_csv("differences.csv")) == 1
+    Path("results/two/scores.csv").unlink()
+    done = result("compare", "one", "two")
+    assert done.exit_code == 2 and "there is no results/two/scores.csv yet" in done.stderr
+
+
+def test_pack(folder):
+    Path("results/two", PROVENANCE, "index.html.json").write_text("{}")
+    assert fault("pack", "two").startswith("results/two/provenance/index.html.json does not say what")
+    assert said("pack", "one").startswith("one.zip: 2 files, 0.0 MB; unpack it and open one/index.html")
+    assert (
+        said("pack", "results/one", "-o", "other.zip")
+        and Path("other.zip").read_bytes() == Path("one.zip").read_bytes()
+    )
+
+
+def test_export(folder):
+    assert said("export", "one", "--format", "parquet") == "one-scores.parquet: 2 scores\n"
+    assert said("export", "one", "--format", "json", "--metric", "same", "-o", "a.json") == "a.json: 1 scores\n"
+    assert "did you mean 'json'" in fault("export", "one", "--format", "jsn")
+    assert "did you mean 'same'" in fault("export", "one", "--format", "json", "--metric", "sme")

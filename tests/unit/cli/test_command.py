@@ -1,0 +1,48 @@
+"""The command itself: what it costs to start, whose code it runs, and how it ends."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+MAIN = [sys.executable, "-c", "from biasflow.cli import main; main()"]  # as .venv/bin/biasflow does
+
+
+def command(*words: str, cwd: Path, start=(sys.executable, "-m", "biasflow")) -> subprocess.CompletedProcess:
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "scripts")}
+    return subprocess.run([*start, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_it_starts_without_what_it_does_not_need(tmp_path):
+    code = "import sys, biasflow.cli; print(*sys.modules)"
+    loaded = command(cwd=tmp_path, start=(sys.executable, "-c", code)).stdout.split()
+    assert "biasflow.cli.pack" in loaded
+    assert not {"numpy", "pandas", "torch", "snakemake", "yaml", "jsonschema"} & set(loaded)
+
+
+@pytest.mark.parametrize("name", ["check", "crate", "pack", "compare", "export"])
+def test_a_run_that_there_is_not_ends_it_with_one_line_and_the_nearest_name(tmp_path, name):
+    for run in ("demo", "mine", "corpora"):
+        (tmp_path / f"results/{run}/provenance").mkdir(parents=True)
+    words = {"compare": ["demo"], "export": ["--format", "json"]}.get(name, [])
+    done = command(name, "results/dmo", *words, cwd=tmp_path)
+    assert done.returncode == (2 if name == "compare" else 1)
+    assert done.stderr == "biasflow: results/dmo has no results of the workflow; did you mean 'demo'?\n"
+    assert command("check", "corpra", cwd=tmp_path).stderr.endswith("there are: demo, mine\n")
+
+
+def test_it_runs_the_code_of_the_checkout_in_whose_folder_it_is_started(tmp_path):
+    own = tmp_path / "scripts/biasflow"
+    own.mkdir(parents=True)
+    (own / "__init__.py").touch()
+    (own / "__main__.py").write_text("import sys\nprint('another checkout', sys.argv[1:])\n")
+    assert "Usage" in command("--help", cwd=tmp_path, start=MAIN).stdout  # a folder of that name alone is none
+    (tmp_path / "Snakefile").touch()
+    assert command("check", "a b", cwd=tmp_path, start=MAIN).stdout == "another checkout ['check', 'a b']\n"
+
+
+def test_in_its_own_checkout_it_runs_itself():
+    assert "Usage" in command("--help", cwd=ROOT, start=MAIN).stdout

@@ -1,0 +1,99 @@
+"""What may be written in a configuration: nothing is left out; of an encoder's folder it is what a run would say."""
+
+import json
+import re
+
+import pytest
+from safetensors.torch import save_file
+
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.taps import FAMILIES
+from biasflow.plan.choices import CHOICES, MEANINGS, OF_FOLDER, WITHOUT_ATTENTION, reasons, with_folder
+from biasflow.plan.methods import PLACE
+from biasflow.registry import ERASERS, METRICS, PAPERS, STRATEGIES
+from tests.unit.plan.configs import BERT, SCHEMA, of_file
+
+
+def folder_of(path, *architectures: str, **keys) -> str:
+    """The folder of an encoder, as far as a plan looks into it."""
+    path.mkdir(exist_ok=True)
+    (path / "config.json").write_text(json.dumps(BERT | {"architectures": list(architectures), **keys}))
+    (path / "vocab.txt").touch()
+    save_file({}, path / "model.safetensors")
+    return str(path)
+
+
+@pytest.mark.parametrize("what", CHOICES)
+@pytest.mark.parametrize("config", [None, of_file("config")], ids=["no configuration", "the demo"])
+def test_every_name_has_a_line_of_its_own(what, config):
+    lines = list(CHOICES[what](config))
+    assert len(set(lines)) == len(lines) > 0
+    assert all(name and "\n" not in name + about and (about or what == "files") for name, about in lines)
+
+
+@pytest.mark.parametrize(
+    ("what", "known"),
+    [
+        ("erasers", ERASERS),
+        ("metrics", METRICS),
+        ("papers", PAPERS),
+        ("strategies", STRATEGIES),
+        ("measures", [name for entry in METRICS.values() for name in entry.measures]),
+        ("methods", ["none", "dawkins2024", *(name.replace("_", "-") for name in ERASERS)]),
+        ("keys", [*SCHEMA["properties"], "metrics.ceat.shards", "tasks.<name>.(nli) finetuning.epochs"]),
+        ("encoders", [f"source: {name}" for name in SCHEMA["$defs"]["encoder"]["properties"]["source"]["enum"]]),
+    ],
+)
+def test_what_there_is_is_listed(what, known):
+    listed = [name for name, _ in CHOICES[what](None)]
+    assert [name for name in known if name not in listed] == []
+
+
+def test_a_configuration_has_names_of_its_own():
+    config = of_file("config")
+    assert dict(CHOICES["encoders"](config)).keys() == config["encoders"].keys()
+    assert dict(CHOICES["tasks"](config)).keys() == config["tasks"].keys()
+
+
+def test_places_are_those_that_methods_may_name():
+    assert all(PLACE.fullmatch(place.replace("[i]", "[0]")) for place in MEANINGS)
+    parts = re.findall(r"\w+", PLACE.pattern.replace("layer", "").replace("P<", "").replace("d+", ""))
+    assert [part for part in parts if part not in " ".join(MEANINGS)] == []
+
+
+def test_families_without_parts_of_attention_are_those_whose_models_lack_them():
+    assert set(WITHOUT_ATTENTION) == {name for name, family in FAMILIES.items() if family.query is None}
+
+
+def test_what_cannot_be_measured_on_an_encoder_is_said_with_the_reason(tmp_path):
+    masked = folder_of(tmp_path / "masked", "BertForMaskedLM")
+    why = reasons(*with_folder(masked))
+    assert list(why) == list(METRICS)
+    assert why["strength"] == "the encoder has no next-sentence head"
+    assert why["weat"] == why["perplexity"] == ""
+    assert why["nli_fairness"].startswith("nli_fairness is for natural language inference")
+    assert dict(OF_FOLDER["metrics"](*with_folder(masked)))["strength"] == f"no: {why['strength']}"
+    assert [about for name, about in OF_FOLDER["measures"](*with_folder(masked)) if name == "distance"] == [
+        f"no: {why['strength']}"
+    ]
+    bare = reasons(*with_folder(folder_of(tmp_path / "bare", "BertModel")))
+    assert bare["gest"] == "the encoder has no masked-LM head" and bare["similarity"] == ""
+    assert reasons(*with_folder(folder_of(tmp_path / "both", "BertForPreTraining")))["strength"] == ""
+
+
+def test_places_of_an_encoder(tmp_path):
+    found = dict(OF_FOLDER["places"](*with_folder(folder_of(tmp_path / "bert", "BertModel"))))
+    assert found["last"].endswith(": layer[3]") and found["layer[i].cls"].endswith(
+        "i from 0 to 3, or from -1 back to -4"
+    )
+    deberta = folder_of(tmp_path / "deberta", "DebertaForMaskedLM", model_type="deberta")
+    assert dict(OF_FOLDER["places"](*with_folder(deberta)))["layer[i].attention.key"].startswith("no: deberta makes")
+
+
+def test_a_folder_that_is_no_encoder_is_one_line(tmp_path):
+    with pytest.raises(BiasflowError, match=r"^there is no folder .*nowhere"):
+        with_folder(str(tmp_path / "nowhere"))
+    with pytest.raises(BiasflowError, match=r"^there is no encoder in .* \(no config\.json\)"):
+        with_folder(str(tmp_path))
+    with pytest.raises(BiasflowError, match=r"^model type 't5' is not known"):
+        with_folder(folder_of(tmp_path / "t5", "T5Model", model_type="t5"))

@@ -1,0 +1,70 @@
+"""What a cell or a file of a run stands for, by the plan alone."""
+
+import pytest
+import yaml
+
+from biasflow.base.errors import BiasflowError
+from biasflow.plan.explained import explained, jobs_of
+from biasflow.plan.prepared import Prepared, prepared
+from tests.unit.plan.configs import ROOT
+from tests.unit.plan.test_choices import folder_of
+
+
+@pytest.fixture(scope="module")
+def demo() -> Prepared:
+    return prepared(yaml.safe_load((ROOT / "config/config.yaml").read_text()))
+
+
+@pytest.fixture
+def masked(tmp_path) -> Prepared:
+    """Of an encoder without a next-sentence head."""
+    config = yaml.safe_load((ROOT / "config/mine.yaml").read_text())
+    return prepared(config | {"encoder": folder_of(tmp_path / "bert", "BertForMaskedLM")})
+
+
+def test_a_cell_has_the_jobs_that_make_it_in_their_order(demo):
+    lines = list(explained(demo, ["planted-bert", "pretrained", "strength", "dawkins2024"]))
+    assert lines[0] == "1 cells of the plan, of which 1 run"
+    assert lines[1].startswith("  dawkins2024-inside: planted-bert, dawkins2024, strength on planted: run")
+    rules = [line.partition(":")[0] for line in lines[2:] if not line.startswith(" ")]
+    assert rules == ["pretrain", "fit_methods", "read_together", "score"]
+    assert all(line.endswith("(is not there yet)") for line in lines[2:] if not line.startswith(" "))
+    assert "  waits for results/demo/data/texts/planted-bert.txt" in lines
+
+
+def test_what_is_not_run_says_why(masked):
+    lines = list(explained(masked, ["leace", "distance"]))  # a measure of the metric strength
+    assert lines == [
+        "1 cells of the plan, of which 0 run",
+        "  inside: mine, leace, strength on stereoset-authors: not run: encoders.mine has no next-sentence head",
+    ]
+
+
+def test_a_file_has_its_cells_and_jobs(masked, demo):
+    lines = list(explained(masked, ["results/mine/readouts/mine/pretrained/inside/together/vectors/C6.safetensors"]))
+    assert lines[0] == "160 cells of the plan, of which 152 run"
+    rules = [line.partition(":")[0] for line in lines if line.endswith("(is not there yet)")]
+    assert rules == ["fit_methods", "read_together"]
+    table = list(explained(demo, ["results/demo/tables/dawkins2024_table1.csv"]))
+    assert any(line.startswith("paper_dawkins2024: results/demo/tables/dawkins2024_table1.csv") for line in table)
+    audit = list(explained(demo, ["results/demo/tables/dawkins2024_audit.csv"]))
+    assert audit == ["paper_dawkins2024_audit: results/demo/tables/dawkins2024_audit.csv (is not there yet)"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["wheat"], "'wheat'; did you mean 'weat'"),
+        (["nli", "strength"], "nli and strength at once"),
+        (["results/demo/tables/dawkins2024_tabel1.csv"], r"did you mean results/demo/tables/dawkins2024_table1\.csv"),
+        (["results/demo/nothing"], "`snakemake -n results/demo/nothing` knows"),
+    ],
+)
+def test_what_the_plan_lacks_is_one_line(demo, words, why):
+    with pytest.raises(BiasflowError, match=why):
+        list(explained(demo, words))
+
+
+def test_no_two_jobs_make_one_file(demo):
+    outputs = [job.output for job in jobs_of(demo)]
+    assert len(set(outputs)) == len(outputs) > 100

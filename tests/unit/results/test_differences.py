@@ -1,0 +1,75 @@
+"""Which scores of two runs differ: by known intervals, and whatever the rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from biasflow.results.differences import (
+    COLUMNS,
+    DIFFERS,
+    ONLY_FIRST,
+    ONLY_SECOND,
+    UNTESTED,
+    differences,
+    in_words,
+)
+from biasflow.results.scores import tidy
+
+NAN = float("nan")
+
+
+def made(**scores: tuple[float, float, float]) -> pd.DataFrame:
+    rows = [{"metric": name, "value": value, "low": low, "high": high} for name, (value, low, high) in scores.items()]
+    return tidy(pd.DataFrame(rows, columns=["metric", "value", "low", "high"]), encoder="bert")
+
+
+def kinds(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, str]:
+    found = differences(first, second)
+    return dict(zip(found["metric"], found["what"], strict=True))
+
+
+def test_a_difference_counts_if_its_interval_leaves_out_zero():
+    first = made(far=(0, -1, 1), near=(0, -1, 1), sharp=(0, 0, 0))
+    # Half-widths of 1 and 1 make one of sqrt(2): 1.5 is beyond, 1.4 is not.
+    second = made(far=(1.5, 0.5, 2.5), near=(1.4, 0.4, 2.4), sharp=(0.1, 0.1, 0.1))
+    assert kinds(first, second) == {"far": DIFFERS, "sharp": DIFFERS}
+    (row,) = differences(first, second).query("metric == 'far'").to_dict("records")
+    assert row["difference"] == 1.5 and row["difference_low"] == pytest.approx(1.5 - np.sqrt(2))
+    assert list(differences(first, second)) == COLUMNS
+
+
+def test_what_has_no_interval_differs_where_it_is_not_the_same():
+    first = made(same=(1, NAN, NAN), rounded=(1, NAN, NAN), other=(1, NAN, NAN), none=(NAN, NAN, NAN), lost=(1, 0, 2))
+    second = made(
+        same=(1, NAN, NAN),
+        rounded=(1 + 1e-12, NAN, NAN),
+        other=(1.01, 0, 2),
+        none=(NAN, NAN, NAN),
+        lost=(NAN, NAN, NAN),
+    )
+    assert kinds(first, second) == {"other": UNTESTED, "lost": UNTESTED}
+
+
+def test_rows_that_only_one_has():
+    found = differences(made(a=(1, 0, 2), b=(1, 0, 2)), made(b=(1, 0, 2), c=(1, 0, 2)))
+    assert dict(zip(found["metric"], found["what"], strict=True)) == {"a": ONLY_FIRST, "c": ONLY_SECOND}
+    assert next(in_words(row) for _, row in found.iterrows()) == "only in the first: encoder=bert metric=a"
+    assert kinds(made(), made(a=(1, 0, 2))) == {"a": ONLY_SECOND}
+
+
+def test_a_line_has_both_values_and_the_interval():
+    ((_, row),) = differences(made(far=(0, -1, 1)), made(far=(3, 2, 4))).iterrows()
+    assert in_words(row) == "differs: encoder=bert metric=far: 0 and 3, difference 3 [1.586, 4.414]"
+
+
+SCORES = st.tuples(st.floats(-5, 5), st.floats(0, 2), st.floats(0, 2)).map(lambda s: (s[0], s[0] - s[1], s[0] + s[2]))
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), SCORES), st.dictionaries(st.sampled_from("abcd"), SCORES))
+def test_the_other_way_round_the_same_scores_differ(first, second):
+    there, back = (kinds(made(**one), made(**other)) for one, other in ((first, second), (second, first)))
+    swapped = {ONLY_FIRST: ONLY_SECOND, ONLY_SECOND: ONLY_FIRST}
+    assert there == {metric: swapped.get(what, what) for metric, what in back.items()}
+    assert kinds(made(**first), made(**first)) == {}
