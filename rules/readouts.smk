@@ -30,7 +30,7 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
             f"{RESULTS}/benchmarks/{NAME}/{{encoder}}/{{training}}/{{block}}.tsv"
         wildcard_constraints:
             encoder=one_of(
-                {key[0]: None for key in PLAN.readings if key[3] == NAME and not is_external(config, key[0])}
+                {job.encoder: None for job in FIND.readings.jobs(NAME) if not is_external(config, job.encoder)}
             ),
         conda:
             "../envs/torch.yaml"

@@ -42,8 +42,8 @@ rule score:
 
 rule scores:
     input:
-        scores=[PATHS.scores(*key) for key in PLAN.scored],
-        reasons=[PATHS.reasons(*key) for key in PLAN.scored],
+        scores=[PATHS.scores(*job) for job in PLAN.scored],
+        reasons=[PATHS.reasons(*job) for job in PLAN.scored],
     output:
         scores=f"{RESULTS}/scores.csv",
         reasons=f"{RESULTS}/reasons.csv",

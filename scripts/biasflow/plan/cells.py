@@ -14,7 +14,7 @@ from biasflow.plan.blocks import blocks_of
 from biasflow.plan.configuration import check_planted_texts
 from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of
 from biasflow.plan.facts import Facts, depth, has_head, is_narrow, pooling, positions, width
-from biasflow.plan.jobs import Plan, Reading, Score
+from biasflow.plan.jobs import FitJob, Plan, Reading, ReadingJob, ReadingKey, Score, ScoringJob
 from biasflow.plan.methods import NONE, largest_rank, missing_layer, note_of, sources, unseen_setting
 from biasflow.plan.tasks import kind_of, task_of
 from biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
@@ -34,8 +34,8 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     """The plan of a resolved configuration. BiasflowError, naming the key, for what no run can do."""
     blocks = in_parts(blocks_of(config), facts.asked)
     cells: list[Cell] = []
-    wanted: dict[tuple, tuple[Reading, list[str]]] = {}
-    scored: dict[tuple, dict[tuple, tuple[Dataset, list[str]]]] = {}
+    wanted: dict[ReadingKey, tuple[Reading, list[str]]] = {}
+    scored: dict[ScoringJob, dict[tuple, tuple[Dataset, list[str]]]] = {}
     trained: dict[tuple[str, str], Model] = {}
     seen: dict[tuple, Cell] = {}
     repeated: list[Cell] = []
@@ -58,15 +58,15 @@ def plan(config: Mapping, facts: Facts) -> Plan:
                         cells.append(seen[key])
                         if reason:
                             continue
-                        place = (model.encoder, model.training, block.name)
+                        job = ScoringJob(model.encoder, model.training, block.name)
                         if METRICS[metric].readout == TRAINING:
-                            read = (*place, TRAINING, TRAINING, TRAINING)
+                            read = ReadingKey(ReadingJob(*job, TRAINING), TRAINING, TRAINING)
                             trained[model.encoder, model.training] = model
                         else:
                             reading = Reading(block, model, METRICS[metric].readout, dataset, narrow[model.encoder])
                             wanted.setdefault(reading.key, (reading, []))[1].append(method)
                             read = reading.key
-                        own = scored.setdefault(place, {}).setdefault((metric, read, dataset.label), (dataset, []))
+                        own = scored.setdefault(job, {}).setdefault((metric, read, dataset.label), (dataset, []))
                         own[1].append(method)
             for readout, datasets in block.items:
                 if _no_head(config, facts, model, readout) or model.encoder in facts.missing:
@@ -83,8 +83,8 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     _check_lengths(config, facts, readings.values())
     check_planted_texts(config, _users_of_texts(config, readings, fits, trained))
     jobs = {
-        place: tuple(Score(metric, key, dataset, tuple(names)) for (metric, key, _), (dataset, names) in own.items())
-        for place, own in scored.items()
+        job: tuple(Score(metric, key, dataset, tuple(names)) for (metric, key, _), (dataset, names) in own.items())
+        for job, own in scored.items()
     }
     return Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks), facts.absent, tuple(repeated))
 
@@ -127,7 +127,7 @@ def _users_of_texts(config: Mapping, readings: Mapping, fits: Mapping, trained: 
     users = [
         (TEXTS[reading.readout], reading.model.encoder) for reading in readings.values() if reading.readout in TEXTS
     ]
-    fitted = [(encoder, names) for (encoder, *_), names in fits.items()]
+    fitted = [(job.encoder, names) for job, names in fits.items()]
     fitted += [(model.encoder, (model.carried,)) for model in trained.values() if model.carried]
     users += [
         ("fitting", encoder)
@@ -295,11 +295,11 @@ def _limited(config: Mapping, block: Block, model: Model, kind: str, dataset: Da
     return replace(dataset, options=options, limits=limits)
 
 
-def _with_underlying(readings: Mapping[tuple, Reading]) -> dict[tuple, Reading]:
+def _with_underlying(readings: Mapping[ReadingKey, Reading]) -> dict[ReadingKey, Reading]:
     """The readings, and those that they are made from before them, since one job may read both: under all methods that
     are asked for of any of them. What an earlier block has is not read again."""
-    below: dict[tuple, Reading] = {}
-    above: dict[tuple, Reading] = {}
+    below: dict[ReadingKey, Reading] = {}
+    above: dict[ReadingKey, Reading] = {}
     for key, reading in readings.items():
         made_from = {}
         for role, (readout, dataset) in reading.dataset.made_from.items():
@@ -318,13 +318,13 @@ def _serves(known: Reading, source: Reading, reading: Reading) -> bool:
     return same and known.block.name != source.block.name and set(reading.methods) <= set(known.methods)
 
 
-def _fits(readings: Mapping[tuple, Reading], config: Mapping) -> dict[tuple, tuple[str, ...]]:
+def _fits(readings: Mapping[ReadingKey, Reading], config: Mapping) -> dict[FitJob, tuple[str, ...]]:
     """Which methods are fitted to which model for which group of blocks, in the order of the configuration."""
-    found: dict[tuple, set[str]] = {}
+    found: dict[FitJob, set[str]] = {}
     for reading in readings.values():
         if reading.model.carried is None:
             named = (method for method in reading.methods if config["methods"][method])
             found.setdefault(reading.fit, set()).update(named)
     return {
-        key: tuple(name for name in config["methods"] if name in methods) for key, methods in found.items() if methods
+        job: tuple(name for name in config["methods"] if name in methods) for job, methods in found.items() if methods
     }

@@ -79,23 +79,23 @@ def estimate(
     jobs = list(_jobs(config, facts, plan, catalogue))
     left = [seconds for path, seconds in jobs if not is_made(path)]
     paths = Paths(config["run"])
-    scores = sum(not is_made(paths.scores(*key)) for key in plan.scored)
+    scores = sum(not is_made(paths.scores(*job)) for job in plan.scored)
     return Estimate(len(left), len(jobs), sum(left) + SCORE * scores)
 
 
 def _jobs(config: Mapping, facts: Facts, plan: Plan, catalogue: Catalogue) -> Iterator[tuple[str, float]]:
     """(what it makes, its seconds of processor time) of every job that pre-trains, trains, fits or reads."""
     paths, sizes = Paths(config["run"]), {name: _size(config, facts, name) for name in config["encoders"]}
-    used = {model.encoder for model in plan.trained.values()} | {key[0] for key in plan.readings}
+    used = {model.encoder for model in plan.trained.values()} | {key.job.encoder for key in plan.readings}
     for name in (name for name in config["encoders"] if name in used):
         if tokens := _pretraining_tokens(config["encoders"][name]):
             yield f"{paths.encoder(name)}/model.safetensors", START + 6 * tokens * sizes[name][0] / RATE
     for model in plan.trained.values():
         output = f"{paths.model(model.encoder, model.training)}/training.json"
         yield output, START + _training(config, catalogue, model, sizes)
-    for (encoder, training, group), methods in plan.fits.items():
+    for job, methods in plan.fits.items():
         texts = config["fitting"]["n"] * (1 + sum(_passes(config, [name]) - 1 for name in methods) / 4)
-        yield paths.methods(encoder, training, group), START + 2 * texts * 30 * sizes[encoder][0] / RATE
+        yield paths.methods(*job), START + 2 * texts * 30 * sizes[job.encoder][0] / RATE
     together: dict[str, float] = {}
     for key, reading in plan.readings.items():
         if not is_external(config, reading.model.encoder):

@@ -107,7 +107,7 @@ def files_read(config: Mapping, catalogue: Catalogue, facts: Facts, found: Plan)
     for encoder in {reading.model.encoder for reading in readings if reading.readout == "associations"}:
         files |= set(context_files(config, encoder, catalogue))
     carrying = {model.encoder for model in trained if model.carried}
-    for encoder in {*(encoder for encoder, *_ in found.fits), *carrying}:
+    for encoder in {*(job.encoder for job in found.fits), *carrying}:
         files |= {file for names in fitting_files(config, encoder).values() for file in names}
     for name in {reading.block.task for reading in readings if reading.block.task} | {model.task for model in trained}:
         task = task_of(config, name)

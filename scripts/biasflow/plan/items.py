@@ -38,14 +38,15 @@ def items_of(config: Mapping, plan: Plan, paper: str) -> Items:
     readings = [reading for reading in plan.readings.values() if reading.block.name in names]
     for reading in readings:
         _of_reading(paths, reading, found)
-    for (encoder, training, group), methods in plan.fits.items():
-        if group == paper and training == PRETRAINED and any(_is_grid(config, name) for name in methods):
-            folder = paths.about_methods(encoder, training, group)
+    for job, methods in plan.fits.items():
+        if job.group == paper and job.training == PRETRAINED and any(_is_grid(config, name) for name in methods):
+            folder = paths.about_methods(*job)
             for role in _OF_FITS:
-                found.add(role, encoder, f"{folder}/{role}.csv", folder)
-    for (encoder, training, block), scores in plan.scored.items():
-        if block in names and any(score.metric == TRAINING for score in scores):
-            found.add(TRAINING, f"{encoder}/{training}", f"{paths.model(encoder, training)}/{TRAINING}.json")
+                found.add(role, job.encoder, f"{folder}/{role}.csv", folder)
+    for job, scores in plan.scored.items():
+        if job.block in names and any(score.metric == TRAINING for score in scores):
+            model = job.encoder, job.training
+            found.add(TRAINING, "/".join(model), f"{paths.model(*model)}/{TRAINING}.json")
     for name in dict.fromkeys(reading.block.task for reading in readings if reading.block.task):
         task = task_of(config, name)
         for role, file in task.files(task.kind.printed).items():

@@ -2,9 +2,44 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from biasflow.asking.matrix import Block, Cell, Dataset, Model
 from biasflow.registry import READOUTS, TOGETHER
+
+
+class FitJob(NamedTuple):
+    """Fits the methods of a group of blocks to a model."""
+
+    encoder: str
+    training: str
+    group: str
+
+
+class ReadingJob(NamedTuple):
+    """Reads what a block asks for from a model: one readout, or those that are read together. name: of its rule's
+    folder (registry.JOBS_OF_READOUTS), or TRAINING where a fine-tuning wrote it."""
+
+    encoder: str
+    training: str
+    block: str
+    name: str
+
+
+class ScoringJob(NamedTuple):
+    """Scores what a block asks for of a model."""
+
+    encoder: str
+    training: str
+    block: str
+
+
+class ReadingKey(NamedTuple):
+    """What tells a reading from any other: its job, the readout, and the name of its file without suffix."""
+
+    job: ReadingJob
+    readout: str
+    file: str
 
 
 @dataclass(frozen=True)
@@ -18,18 +53,18 @@ class Reading:
     dataset: Dataset
     narrow: bool
     methods: tuple[str, ...] = ()
-    made_from: Mapping[str, tuple] = field(default_factory=dict)
+    made_from: Mapping[str, ReadingKey] = field(default_factory=dict)
 
     @property
-    def fit(self) -> tuple[str, str, str]:
-        """The key of the job that fits the methods."""
-        return self.model.encoder, self.model.training, self.block.group
+    def fit(self) -> FitJob:
+        """The job that fits the methods."""
+        return FitJob(self.model.encoder, self.model.training, self.block.group)
 
     @property
-    def key(self) -> tuple[str, str, str, str, str, str]:
-        """Encoder, training, block and name of its job, then the readout and its file."""
-        job = TOGETHER if self.narrow and not READOUTS[self.readout].alone else self.readout
-        return self.model.encoder, self.model.training, self.block.name, job, self.readout, self.dataset.file
+    def key(self) -> ReadingKey:
+        name = TOGETHER if self.narrow and not READOUTS[self.readout].alone else self.readout
+        job = ReadingJob(self.model.encoder, self.model.training, self.block.name, name)
+        return ReadingKey(job, self.readout, self.dataset.file)
 
 
 @dataclass(frozen=True)
@@ -37,21 +72,21 @@ class Score:
     """What a metric makes of a reading (by its key), of the methods that it is asked for."""
 
     metric: str
-    reading: tuple
+    reading: ReadingKey
     dataset: Dataset
     methods: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """cells: all that was asked for; readings: what is read, by its key; scored: (encoder, training, block) -> its
-    scores; fits: (encoder, training, group of blocks) -> methods to be fitted; trained: (encoder, training) -> model
-    that is fine-tuned; absent: as facts.Facts.absent; repeated: cells of a block that an earlier one has as well."""
+    """cells: all that was asked for; readings: what is read, by its key; scored: the scores that a job makes;
+    fits: the methods that a job fits; trained: (encoder, training) -> model that is fine-tuned; absent: as
+    facts.Facts.absent; repeated: cells of a block that an earlier one has as well."""
 
     cells: tuple[Cell, ...]
-    readings: Mapping[tuple, Reading]
-    scored: Mapping[tuple, tuple[Score, ...]]
-    fits: Mapping[tuple, tuple[str, ...]]
+    readings: Mapping[ReadingKey, Reading]
+    scored: Mapping[ScoringJob, tuple[Score, ...]]
+    fits: Mapping[FitJob, tuple[str, ...]]
     trained: Mapping[tuple[str, str], Model]
     blocks: tuple[Block, ...] = field(default=())
     absent: Mapping[str, str] = field(default_factory=dict)

@@ -9,28 +9,27 @@ from biasflow.asking.matrix import Files
 from biasflow.asking.paths import Paths
 from biasflow.asking.sources import given_files
 from biasflow.plan.encoders import Encoders
-from biasflow.plan.jobs import Plan, Reading, Score
+from biasflow.plan.jobs import Plan, Reading, ReadingJob, ReadingKey, Score, ScoringJob
 from biasflow.plan.trainings import model_of
 from biasflow.registry import METRICS, READOUTS, TOGETHER, TRAINING, external_module, module_of
 
 Named = dict[str, object]
 
 
-def reading_path(paths: Paths, key: tuple) -> str:
+def reading_path(paths: Paths, key: ReadingKey) -> str:
     """The file of a readout of one dataset; what a fine-tuning wrote of itself is scored as it is."""
-    *job, readout, dataset = key
-    if readout == TRAINING:
-        return f"{paths.model(*key[:2])}/{TRAINING}.json"
-    folder = f"{paths.readout(*job)}/{readout}" if job[3] == TOGETHER else paths.readout(*job)
-    return f"{folder}/{dataset}.{READOUTS[readout].suffix}"
+    if key.job.name == TRAINING:
+        return f"{paths.model(key.job.encoder, key.job.training)}/{TRAINING}.json"
+    folder = paths.readout(*key.job) + (f"/{key.readout}" if key.job.name == TOGETHER else "")
+    return f"{folder}/{key.file}.{READOUTS[key.readout].suffix}"
 
 
-def reading_output(paths: Paths, key: tuple) -> str:
+def reading_output(paths: Paths, key: ReadingKey) -> str:
     """What a rule writes, with the file of a readout in it."""
-    return reading_path(paths, key) if key[3] == TRAINING else paths.readout(*key[:4])
+    return reading_path(paths, key) if key.job.name == TRAINING else paths.readout(*key.job)
 
 
-def file_in_output(paths: Paths, key: tuple) -> str:
+def file_in_output(paths: Paths, key: ReadingKey) -> str:
     """The path of a readout's file in the folder that its rule writes; "" where the rule writes the file itself."""
     return reading_path(paths, key).removeprefix(reading_output(paths, key)).removeprefix("/")
 
@@ -54,13 +53,17 @@ class Readings:
 
     def __init__(self, encoders: Encoders, plan: Plan):
         self.encoders, self.plan, self.paths = encoders, plan, encoders.paths
-        self._jobs: dict[tuple, list[Reading]] = {}
+        self._jobs: dict[ReadingJob, list[Reading]] = {}
         for key, reading in plan.readings.items():
-            self._jobs.setdefault(key[:4], []).append(reading)
+            self._jobs.setdefault(key.job, []).append(reading)
+
+    def jobs(self, name: str) -> list[ReadingJob]:
+        """The jobs of a readout, or of those that are read together."""
+        return [job for job in self._jobs if job.name == name]
 
     def of(self, wildcards, name: str) -> list[Reading]:
         """What a job reads, one dataset after the other, each after those that it is made from."""
-        return self._jobs[wildcards.encoder, wildcards.training, wildcards.block, name]
+        return self._jobs[ReadingJob(wildcards.encoder, wildcards.training, wildcards.block, name)]
 
     def inputs(self, name: str) -> Callable[..., Named]:
         """Wildcards -> the model, the methods fitted to it, the data by role, and the `readouts` of other jobs that it
@@ -126,7 +129,7 @@ class Readings:
 
         return params
 
-    def _place(self, key: tuple, readings: list[Reading]) -> list[object]:
+    def _place(self, key: ReadingKey, readings: list[Reading]) -> list[object]:
         """Where the reading of a key is, for a job that starts from it."""
         output, outputs = reading_output(self.paths, key), self._underlying(readings)
         return [outputs.index(output) if output in outputs else None, file_in_output(self.paths, key)]
@@ -204,4 +207,4 @@ class Scores:
         return sorted({module_of(METRICS[score.metric]) for score in self._jobs(wildcards)})
 
     def _jobs(self, wildcards) -> tuple[Score, ...]:
-        return self.plan.scored[wildcards.encoder, wildcards.training, wildcards.block]
+        return self.plan.scored[ScoringJob(wildcards.encoder, wildcards.training, wildcards.block)]

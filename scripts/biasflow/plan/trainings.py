@@ -6,7 +6,7 @@ from biasflow.asking.matrix import NA, PRETRAINED, RANDOM, Files, Model
 from biasflow.asking.tasks import TaskPlan
 from biasflow.plan.datasets import fitting_contexts, fitting_files, fitting_words
 from biasflow.plan.encoders import Encoders
-from biasflow.plan.jobs import Plan, Reading
+from biasflow.plan.jobs import FitJob, Plan, Reading
 from biasflow.plan.methods import erasers, needs_origin, resolved, sources
 from biasflow.plan.tasks import task_of
 from biasflow.registry import STRATEGIES, module_of
@@ -104,13 +104,16 @@ class Fits:
 
     def _job(self, wildcards) -> tuple[Model, list[str], TaskPlan | None]:
         """The model, the methods that are fitted to it, and the task whose data it is read on."""
-        names = self.plan.fits[wildcards.encoder, wildcards.training, wildcards.group]
+        names = self.plan.fits[_fit_job(wildcards)]
         task = self._readings(wildcards)[0].block.task
         return model_of(self.plan, wildcards), list(names), task_of(self.config, task) if task else None
 
     def _readings(self, wildcards) -> list[Reading]:
-        place = (wildcards.encoder, wildcards.training, wildcards.group)
-        return [reading for reading in self.plan.readings.values() if reading.fit == place]
+        return [reading for reading in self.plan.readings.values() if reading.fit == _fit_job(wildcards)]
+
+
+def _fit_job(wildcards) -> FitJob:
+    return FitJob(wildcards.encoder, wildcards.training, wildcards.group)
 
 
 def model_of(plan: Plan, wildcards) -> Model:

@@ -55,15 +55,13 @@ def jobs(find: Inputs) -> dict[tuple, str]:
         w = SimpleNamespace(task=name)
         for step in kind_of(about["kind"]).steps:
             add(("data", name, step.rule), find.step_inputs(step)(w), find.step_params(step)(w))
-    for key in find.plan.fits:
-        w = SimpleNamespace(encoder=key[0], training=key[1], group=key[2])
-        add(("fit", *key), find.fits.inputs(w), find.fits.params(w), find.fits.modules(w))
-    for key in {key[:4] for key in find.plan.readings}:
-        w, its = SimpleNamespace(encoder=key[0], training=key[1], block=key[2]), find.readings
-        add(("read", *key), its.inputs(key[3])(w), its.params(key[3])(w), its.modules(key[3])(w), its.spares(key[3])(w))
-    for key in find.plan.scored:
-        w = SimpleNamespace(encoder=key[0], training=key[1], block=key[2])
-        add(("score", *key), find.scores.inputs(w), find.scores.params(w), find.scores.modules(w))
+    for job in find.plan.fits:
+        add(("fit", *job), find.fits.inputs(job), find.fits.params(job), find.fits.modules(job))
+    for job in {key.job for key in find.plan.readings}:
+        its = find.readings
+        add(("read", *job), *(of(job.name)(job) for of in (its.inputs, its.params, its.modules, its.spares)))
+    for job in find.plan.scored:
+        add(("score", *job), find.scores.inputs(job), find.scores.params(job), find.scores.modules(job))
     return found
 
 
@@ -141,7 +139,7 @@ def test_an_added_metric_takes_the_vectors_and_methods_that_are_there():
     then = inputs(BASE, first)
     probes = [reading for reading in then.plan.readings.values() if reading.readout == "probes"]
     assert probes and {reading.block.name for reading in probes} == {"bios+1"}
-    assert {key[2] for reading in probes for key in reading.made_from.values()} == {"bios"}
+    assert {key.job.block for reading in probes for key in reading.made_from.values()} == {"bios"}
     assert set(then.plan.fits) == set(first.plan.fits)
 
 

@@ -50,7 +50,7 @@ ALL = changed(("ask", EVERYTHING), *((f"papers.{paper}.encoders", ["own", "real"
 def jobs(found: Plan) -> dict[str, int]:
     """How many jobs of each rule of dear work, and of scoring, there are."""
     kinds = Counter(f"finetune_{model.task}" for model in found.trained.values())
-    readings = Counter(rule_of(job) for _, _, _, job in {key[:4] for key in found.readings})
+    readings = Counter(rule_of(job.name) for job in {key.job for key in found.readings})
     return dict(kinds + readings) | {"fit_methods": len(found.fits), "score": len(found.scored)}
 
 
@@ -147,13 +147,13 @@ def test_what_is_planned_is_used(config):
     scores = [score for own in found.scored.values() for score in own]
     scored = {score.reading for score in scores}
     for score in scores:
-        assert score.reading[3] == TRAINING or set(score.methods) <= set(found.readings[score.reading].methods)
+        assert score.reading.readout == TRAINING or set(score.methods) <= set(found.readings[score.reading].methods)
     made_from = {key for reading in found.readings.values() for key in reading.made_from.values()}
     items = {item for block in found.blocks for item, _ in block.items}
     for key, reading in found.readings.items():
         assert reading.methods and len(set(reading.methods)) == len(reading.methods)
         assert key in scored | made_from or reading.readout in items, key
-    assert made_from | {key for key in scored if key[3] != TRAINING} <= set(found.readings)
+    assert made_from | {key for key in scored if key.readout != TRAINING} <= set(found.readings)
     for place, methods in found.fits.items():
         wanted = {name for reading in found.readings.values() if reading.fit == place for name in reading.methods}
         assert set(methods) == wanted - {"none"} and methods
@@ -254,7 +254,7 @@ def test_a_block_that_is_added_leaves_the_jobs_of_the_others_as_they_were(name):
     for part in ("readings", "scored", "fits", "trained"):
         old, new = getattr(before, part), getattr(after, part)
         assert {key: new[key] for key in old} == old
-        assert all("added" in key for key in set(new) - set(old))
+        assert all("added" in getattr(key, "job", key) for key in set(new) - set(old))
     assert after.cells[: len(before.cells)] == before.cells
 
 
@@ -460,7 +460,7 @@ def test_documents_of_a_folder(tmp_path):
 def test_clusters_are_read_once_for_both_of_their_metrics():
     found = planned(asking(COREFERENCE | {"trainings": ["finetuned"], "metrics": ["coreference", "winobias"]}))
     (reading,) = found.readings.values()
-    assert reading.key[3:] == ("clusters", "clusters", "coref")
+    assert (reading.key.job.name, reading.key.readout, reading.key.file) == ("clusters", "clusters", "coref")
     (scores,) = found.scored.values()
     assert {score.metric: (score.dataset.name, [*score.dataset.scored_with]) for score in scores} == {
         "coreference": ("coref-test", ["test"]), "winobias": ("coref-winobias", ["pro", "anti", "pairs"]),

@@ -25,6 +25,7 @@ from biasflow.plan.external import external_files, files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.items import items_of
+from biasflow.plan.jobs import ReadingJob
 from biasflow.plan.readings import reading_output, reading_path
 from biasflow.plan.tasks import kind_of, task_of
 from biasflow.registry import PAPERS, READOUTS, TASKS, TRAINING, module_of
@@ -119,14 +120,12 @@ def jobs(find: Inputs):
             if task_of(find.config, name).file(next(iter(step.outputs.values()))) in find.facts.absent:
                 continue
             yield ("prepare", name, step.rule), find.step_inputs(step)(SimpleNamespace(task=name))
-    for encoder, training, group in find.plan.fits:
-        wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
-        yield ("fit", encoder, training, group), find.fits.inputs(wildcards)
-    for key in dict.fromkeys(key[:4] for key in find.plan.readings):
-        yield ("read", *key), find.readings.inputs(key[3])(of_reading(key))
-    for encoder, training, block in find.plan.scored:
-        wildcards = SimpleNamespace(encoder=encoder, training=training, block=block)
-        yield ("score", encoder, training, block), find.scores.inputs(wildcards)
+    for job in find.plan.fits:
+        yield ("fit", *job), find.fits.inputs(job)
+    for job in dict.fromkeys(key.job for key in find.plan.readings):
+        yield ("read", *job), find.readings.inputs(job.name)(job)
+    for job in find.plan.scored:
+        yield ("score", *job), find.scores.inputs(job)
     for paper in find.config["papers"]:
         yield ("paper", paper), find.paper_inputs(paper)
         items = items_of(find.config, find.plan, paper)
@@ -145,15 +144,11 @@ def test_a_kind_of_task_names_what_its_steps_make(kind):
     assert all(module_file(name, ROOT).is_file() for name in modules)
 
 
-def of_reading(key: tuple) -> SimpleNamespace:
-    return SimpleNamespace(encoder=key[0], training=key[1], block=key[2])
-
-
-def readings_of(find: Inputs) -> dict[tuple, list]:
-    """A job of a readout -> what it reads, one dataset after the other."""
-    found: dict[tuple, list] = {}
+def readings_of(find: Inputs) -> dict[ReadingJob, list]:
+    """A job of a readout (its parts are the wildcards of its rule) -> what it reads, one dataset after the other."""
+    found: dict[ReadingJob, list] = {}
     for key, reading in find.plan.readings.items():
-        found.setdefault(key[:4], []).append(reading)
+        found.setdefault(key.job, []).append(reading)
     return found
 
 
@@ -169,15 +164,15 @@ def test_every_input_is_some_rules_output_or_in_the_catalogue(find):
 
 
 def test_whoever_reads_under_methods_waits_for_their_fit(find):
-    for key, readings in readings_of(find).items():
-        inputs = find.readings.inputs(key[3])(of_reading(key))
+    for job, readings in readings_of(find).items():
+        inputs = find.readings.inputs(job.name)(job)
         methods = {name for reading in readings for name in reading.methods}
-        assert ("methods" in inputs) == bool(methods - {"none", readings[0].model.carried}), key
+        assert ("methods" in inputs) == bool(methods - {"none", readings[0].model.carried}), job
 
 
 def test_a_job_reads_every_dataset_of_its_readout_under_its_methods(find):
-    for key, readings in readings_of(find).items():
-        params = find.readings.params(key[3])(of_reading(key))
+    for job, readings in readings_of(find).items():
+        params = find.readings.params(job.name)(job)
         assert [(each["dataset"], each["methods"]) for each in params] == [
             (reading.dataset.file, list(reading.methods)) for reading in readings
         ]
@@ -198,11 +193,10 @@ def test_the_parameters_of_jobs_are_plain_values(find):
         assert set(task.kind.trained_on) | tokens == set(params["roles"])
         assert set(task.kind.trained_on) <= set(find.trainings.inputs(wildcards))
         assert bool(tokens) == bool(find.trainings.tokens(wildcards))
-    for encoder, training, group in find.plan.fits:
-        wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
-        params = find.fits.params(wildcards)
+    for job in find.plan.fits:
+        params = find.fits.params(job)
         assert json.loads(json.dumps(params)) == params
-        assert {*params["roles"], "model"} <= set(find.fits.inputs(wildcards))
+        assert {*params["roles"], "model"} <= set(find.fits.inputs(job))
 
 
 def paths_in(value: object) -> list[str]:
@@ -215,10 +209,9 @@ def paths_in(value: object) -> list[str]:
 
 def test_a_reading_is_told_its_files_by_role_and_position(find):
     """No path travels in a parameter: Snakemake may put the files of a job wherever its storage is."""
-    for key, readings in readings_of(find).items():
-        wildcards = of_reading(key)
-        params, inputs = (of(key[3])(wildcards) for of in (find.readings.params, find.readings.inputs))
-        spares, own = find.readings.spares(key[3])(wildcards), find.paths.readout(*key)
+    for job, readings in readings_of(find).items():
+        params, inputs = (of(job.name)(job) for of in (find.readings.params, find.readings.inputs))
+        spares, own = find.readings.spares(job.name)(job), find.paths.readout(*job)
         assert json.loads(json.dumps(params)) == params and not paths_in(params)
         made: set[str] = set()
         for each, reading in zip(params, readings, strict=True):
@@ -235,11 +228,10 @@ def test_a_reading_is_told_its_files_by_role_and_position(find):
 
 
 def test_a_score_is_told_its_files_by_role_and_position(find):
-    for encoder, training, block in find.plan.scored:
-        wildcards = SimpleNamespace(encoder=encoder, training=training, block=block)
-        params, inputs = find.scores.params(wildcards), find.scores.inputs(wildcards)
+    for job, scores in find.plan.scored.items():
+        params, inputs = find.scores.params(job), find.scores.inputs(job)
         assert json.loads(json.dumps(params)) == params and not paths_in(params)
-        for each, score in zip(params, find.plan.scored[encoder, training, block], strict=True):
+        for each, score in zip(params, scores, strict=True):
             path = Path(inputs["readouts"][each["readout"]], each["file"])
             assert str(path) == reading_path(find.paths, score.reading)
             for role, files in score.dataset.scored_with.items():
@@ -257,13 +249,13 @@ def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find
         assert find.trainings.tokens(wildcards) == own
         assert not set(own) & set(flat(find.trainings.inputs(wildcards)))
         paths |= set(own)
-    for key, readings in readings_of(find).items():
-        spares = find.readings.spares(key[3])(of_reading(key))
-        assert not set(spares) & set(flat(find.readings.inputs(key[3])(of_reading(key))))
+    for job, readings in readings_of(find).items():
+        spares = find.readings.spares(job.name)(job)
+        assert not set(spares) & set(flat(find.readings.inputs(job.name)(job)))
         of_texts = [reading for reading in readings if reading.readout == "first_token"]
         for reading in of_texts:
             task = task_of(find.config, reading.dataset.name.rpartition("-")[0])
-            own = task.file(f"tokens/{key[0]}/{reading.dataset.options['text']}.safetensors")
+            own = task.file(f"tokens/{job.encoder}/{reading.dataset.options['text']}.safetensors")
             assert (own in spares) == (task.about["data"] != "planted")
         paths -= set(spares)
         assert of_texts or spares == []
@@ -277,15 +269,15 @@ def test_modules_that_jobs_import_by_name_are_there(find):
         own = find.trainings.modules(wildcards)
         assert module_of(TASKS[find.config["tasks"][model.task]["kind"]]) in own
         modules |= set(own)
-    for encoder, training, group in find.plan.fits:
-        modules |= set(find.fits.modules(SimpleNamespace(encoder=encoder, training=training, group=group)))
-    for key, readings in readings_of(find).items():
-        own = find.readings.modules(key[3])(of_reading(key))
+    for job in find.plan.fits:
+        modules |= set(find.fits.modules(job))
+    for job, readings in readings_of(find).items():
+        own = find.readings.modules(job.name)(job)
         given = {module for reading in readings for module in reading.dataset.modules}
         assert {module_of(READOUTS[reading.readout]) for reading in readings} == set(own) - given
         modules |= set(own)
-    for encoder, training, block in find.plan.scored:
-        modules |= set(find.scores.modules(SimpleNamespace(encoder=encoder, training=training, block=block)))
+    for job in find.plan.scored:
+        modules |= set(find.scores.modules(job))
     assert all(module_file(name, ROOT).is_file() for name in modules)
 
 
@@ -302,11 +294,10 @@ def test_adding_a_block_changes_nothing_that_the_others_take(name, tmp_path):
     for job, inputs in jobs(before):
         if job[0] not in ("paper", "items"):
             assert later[job] == inputs
-    for key in readings_of(before):
-        assert after.readings.params(key[3])(of_reading(key)) == before.readings.params(key[3])(of_reading(key))
-    for encoder, training, group in before.plan.fits:
-        wildcards = SimpleNamespace(encoder=encoder, training=training, group=group)
-        assert after.fits.params(wildcards) == before.fits.params(wildcards)
+    for job in readings_of(before):
+        assert after.readings.params(job.name)(job) == before.readings.params(job.name)(job)
+    for job in before.plan.fits:
+        assert after.fits.params(job) == before.fits.params(job)
 
 
 def test_what_is_fitted_before_training_takes_the_encoder_before_training(tmp_path):

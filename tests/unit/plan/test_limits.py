@@ -24,7 +24,10 @@ def jobs(config) -> dict[tuple, tuple]:
     """The key of every reading -> what its job is told, and of every step of tasks' data -> its options."""
     resolved = resolve(config, SCHEMA)
     found = planned(config)
-    read = {key[:5]: (key[5], sorted(each.dataset.options.items(), key=str)) for key, each in found.readings.items()}
+    read = {
+        (key.job, key.readout): (key.file, sorted(reading.dataset.options.items(), key=str))
+        for key, reading in found.readings.items()
+    }
     tasks = [task_of(resolved, name, found.blocks) for name in resolved["tasks"]]
     steps = {(task.name, step.rule): step.options(task) for task in tasks for step in kind_of(task.about["kind"]).steps}
     return read | steps
