@@ -10,6 +10,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
+from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
 from biasflow.planted.frames import Theme, load_themes
 from biasflow.text.articles import article as article  # by spelling: the word data holds no exception
 
@@ -70,26 +71,16 @@ def load_world(folder: str | Path = FOLDER) -> World:
     return World(dict(zip(items["item"], items["share_of_women"], strict=True)), by_theme, persons, themes)
 
 
-def _read_csv(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(path, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise BiasflowError(f"{path}: cannot be read as CSV ({error}).") from error
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        raise BiasflowError(f"{path}: has no column {', '.join(missing)}; it needs {', '.join(columns)}.")
-    return table
+def _read_csv(path: Path, *columns: str) -> pd.DataFrame:
+    table = read_records(path, columns).astype("str")
+    return table[[*columns_of(path, table, columns)]]
 
 
 def _read_items(path: Path) -> pd.DataFrame:
-    items = _read_csv(path, ["theme", "item", "share_of_women"])
-    repeated = items["item"][items["item"].duplicated()]
-    if len(repeated):
-        raise BiasflowError(f"{path}: item '{repeated.iloc[0]}' occurs twice; every item has one theme and one share.")
+    items = _read_csv(path, "theme", "item", "share_of_women")
+    refuse(path, items["item"], items["item"].duplicated(), "occurs twice; every item has one theme and one share")
     shares = pd.to_numeric(items["share_of_women"], errors="coerce")
-    wrong = items["item"][~shares.between(0, 1)]
-    if len(wrong):
-        raise BiasflowError(f"{path}: share_of_women of '{wrong.iloc[0]}' is not a number from 0 to 1.")
+    refuse(path, items["share_of_women"], ~shares.between(0, 1), "is not a number from 0 to 1")
     items["share_of_women"] = shares
     for theme, mean in items.groupby("theme")["share_of_women"].mean().items():
         if abs(mean - 0.5) > BALANCE:
@@ -98,11 +89,9 @@ def _read_items(path: Path) -> pd.DataFrame:
 
 
 def _read_persons(folder: Path) -> tuple[Person, ...]:
-    people = _read_csv(folder / "people.csv", ["feminine", "masculine", "kind"])
-    unknown = set(people["kind"]) - set(KINDS)
-    if unknown:
-        raise BiasflowError(f"{folder / 'people.csv'}: kind '{min(unknown)}' is none of {', '.join(sorted(KINDS))}.")
-    names = _read_csv(folder / "names.csv", ["name", "kind"])
+    people = _read_csv(folder / "people.csv", "feminine", "masculine", "kind")
+    refuse_unknown(folder / "people.csv", people["kind"], KINDS)
+    names = _read_csv(folder / "names.csv", "name", "kind")
     of_kind = {kind: list(rows["name"]) for kind, rows in names.groupby("kind")}
     if len(of_kind.get("feminine", [])) != len(of_kind.get("masculine", [])) or not of_kind.get("surname"):
         raise BiasflowError(
