@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -106,8 +107,16 @@ def _tested(scores: pd.DataFrame) -> list[float]:
     return list(own["n"].dropna())
 
 
-def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], str]:
-    """(encoder, task, measure, dataset) -> what the permutation test of WEAT or SEAT says of the untouched model.
+class PermutationTest(NamedTuple):
+    """What the permutation test of an untouched model says. corrected: its p by Holm, an upper bound where no partition
+    counted; NaN where there is a test for each of several seeds."""
+
+    text: str
+    corrected: float
+
+
+def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], PermutationTest]:
+    """(encoder, task, measure, dataset) -> the permutation test of WEAT or SEAT of the untouched model.
 
     One-sided p, as the metric computes it, below 1 / partitions where none of these is counted; and p corrected for all
     tests of the encoder that are here, by Holm. Of several seeds there are several tests: the text says how many."""
@@ -132,12 +141,15 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], s
     found = {}
     for (encoder, task, metric, dataset), block in tests.groupby(["encoder", "task", "metric", "dataset"], sort=False):
         row = block.iloc[0]
-        found[encoder, task, _TESTS[metric], dataset] = (
+        one = (
             f"one-sided permutation p {_p(row['sign'], row['p'])}, by Holm {_p(row['sign'], row['corrected'])} "
             f"({row['family']} tests)"
-            if len(block) == 1
-            else f"one-sided permutation p of {len(block)} seeds "
-            f"{_p('', block['p'].min())} to {_p('', block['p'].max())}"
+        )
+        seeds = (
+            f"one-sided permutation p of {len(block)} seeds {_p('', block['p'].min())} to {_p('', block['p'].max())}"
+        )
+        found[encoder, task, _TESTS[metric], dataset] = (
+            PermutationTest(one, row["corrected"]) if len(block) == 1 else PermutationTest(seeds, np.nan)
         )
     return found
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from biasflow.overview.about import permutation_tests
+from biasflow.overview.about import PermutationTest, permutation_tests
 from biasflow.overview.agreement import (
     LEAST_ROWS,
     agreement,
@@ -26,6 +26,7 @@ from biasflow.overview.judgements import (
     FARTHER,
     NEARER,
     NO_CLAIM,
+    SAME,
     UNCOMPARED,
     UNSIGNED,
     VIABLE,
@@ -174,13 +175,22 @@ def contents(
     )
 
 
-def _untouched(found: Map, tests: Mapping[tuple[str, str, str, str], str]) -> list[Measured]:
+def _untouched(found: Map, tests: Mapping[tuple[str, str, str, str], PermutationTest]) -> list[Measured]:
     own = found.cells[found.cells["name"] == UNTOUCHED]
     own = own[own["untouched"].notna()]
     return [
-        replace(_measured(found, row), test=tests.get((found.encoder, found.task, row.measure, row.dataset), ""))
+        _tested(_measured(found, row), row.value, tests.get((found.encoder, found.task, row.measure, row.dataset)))
         for row in own.itertuples()
     ]
+
+
+def _tested(measured: Measured, value: float, test: PermutationTest | None) -> Measured:
+    """A measure with its permutation test, if it has one. The interval of an effect size is too narrow for few words:
+    an effect in the direction that is tested differs from neutral only if its corrected p is below 5 %."""
+    if test is None:
+        return measured
+    rejected = measured.verdict == DIFFERS and value > 0 and test.corrected >= 0.05
+    return replace(measured, test=test.text, verdict=SAME if rejected else measured.verdict)
 
 
 def _measured(found: Map, row) -> Measured:

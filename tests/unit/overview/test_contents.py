@@ -1,11 +1,14 @@
 """Maps, trade-offs and the page's contents from a small matrix."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.overview.contents import contents
-from biasflow.overview.judgements import NOT_VIABLE, UNMEASURED, VIABLE
+from biasflow.overview.about import PermutationTest
+from biasflow.overview.contents import _tested, contents
+from biasflow.overview.judgements import DIFFERS, NOT_VIABLE, SAME, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, maps, name_of
 from biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
 from biasflow.registry import METRICS
@@ -333,3 +336,13 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
     headers = [header for section in found.sections for header, _ in section.heat.columns]
     assert headers and all("-limit500" in header for header in headers)
     assert "imited" not in contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "corrected", "said"),
+    [(0.9, 0.079, SAME), (0.9, 0.04, DIFFERS), (0.9, np.nan, DIFFERS), (-0.9, 0.9, DIFFERS)],
+)
+def test_an_effect_size_needs_its_permutation_test_to_differ(whole, value, corrected, said):
+    measured = next(one for one in whole.encoders["bert"] if one.verdict == DIFFERS)
+    assert _tested(measured, value, PermutationTest("p", corrected)) == replace(measured, test="p", verdict=said)
+    assert _tested(measured, value, None) == measured
