@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 from biasflow.asking.matrix import NA, PART, PRETRAINED, RUN, Cell
 from biasflow.asking.sources import is_external
 from biasflow.base.errors import BiasflowError
 from biasflow.base.records import RESULTS
 from biasflow.papers.paper import load
+from biasflow.plan.jobs import ScoringJob
 from biasflow.plan.prepared import Prepared
 from biasflow.registry import METRICS, rule_of
 
@@ -56,9 +56,9 @@ def _of_cells(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
 
 def _place(prepared: Prepared, cell: Cell) -> str:
     """The scores of a cell; those of a block that was added to are in several files, of which it is in one."""
-    for place, scores in prepared.plan.scored.items():
-        if _is_of(cell, place) and any(cell.metric == s.metric and cell.method in s.methods for s in scores):
-            return prepared.find.paths.scores(*place)
+    for job, scores in prepared.plan.scored.items():
+        if _is_of(cell, job) and any(cell.metric == s.metric and cell.method in s.methods for s in scores):
+            return prepared.find.paths.scores(*job)
     return ""
 
 
@@ -72,16 +72,15 @@ def _of_file(prepared: Prepared, path: str) -> Iterator[str]:
             f"explain: no job that trains, fits, reads, scores or prints makes {path}; {meant}`snakemake -n "
             f"{path}` knows all other files"
         )
-    scores = {paths.scores(*place): place for place in prepared.plan.scored}
-    needing = [place for file, place in scores.items() if output in _upstream(jobs, [file])]
-    yield from _listed([cell for cell in prepared.plan.cells if any(_is_of(cell, place) for place in needing)])
+    needing = [job for job in prepared.plan.scored if output in _upstream(jobs, [paths.scores(*job)])]
+    yield from _listed([cell for cell in prepared.plan.cells if any(_is_of(cell, job) for job in needing)])
     yield from _chain(jobs, [output])
 
 
-def _is_of(cell: Cell, place: tuple[str, str, str]) -> bool:
+def _is_of(cell: Cell, job: ScoringJob) -> bool:
     """Whether a cell is of this encoder, training and block, or of what was added to the block."""
-    encoder, training, block = place
-    return (cell.model.encoder, cell.model.training, cell.block) == (encoder, training, block.partition(PART)[0])
+    asked = job._replace(block=job.block.partition(PART)[0])
+    return (cell.model.encoder, cell.model.training, cell.block) == asked
 
 
 def _listed(cells: Sequence[Cell]) -> Iterator[str]:
@@ -168,31 +167,27 @@ def _of_encoders(prepared: Prepared) -> Iterator[Job]:
 def _of_models(prepared: Prepared) -> Iterator[Job]:
     config, find, plan = prepared.config, prepared.find, prepared.plan
     for (encoder, training), model in plan.trained.items():
-        asked = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
         rule = f"finetune_{config['tasks'][model.task]['kind']}"
-        yield Job(rule, find.paths.model(encoder, training), _files(find.trainings.inputs(asked)))
-    for encoder, training, group in plan.fits:
-        asked = SimpleNamespace(encoder=encoder, training=training, group=group)
-        yield Job("fit_methods", find.paths.methods(encoder, training, group), _files(find.fits.inputs(asked)))
+        yield Job(rule, find.paths.model(encoder, training), _files(find.trainings.inputs(model)))
+    for job in plan.fits:
+        yield Job("fit_methods", find.paths.methods(*job), _files(find.fits.inputs(job)))
 
 
 def _of_readings(prepared: Prepared) -> Iterator[Job]:
     find = prepared.find
-    for encoder, training, block, name in dict.fromkeys(key[:4] for key in prepared.plan.readings):
-        asked = SimpleNamespace(encoder=encoder, training=training, block=block, readout=name)
-        external = is_external(prepared.config, encoder)
-        inputs = find.readings.given(asked) if external else find.readings.inputs(name)(asked)
-        rule = "external_readout" if external else rule_of(name)
-        yield Job(rule, find.paths.readout(encoder, training, block, name), _files(inputs))
+    for job in dict.fromkeys(key.job for key in prepared.plan.readings):
+        external = is_external(prepared.config, job.encoder)
+        inputs = find.readings.given(job) if external else find.readings.inputs(job.readout)(job)
+        rule = "external_readout" if external else rule_of(job.readout)
+        yield Job(rule, find.paths.readout(*job), _files(inputs))
 
 
 def _of_scores(prepared: Prepared) -> Iterator[Job]:
     find = prepared.find
-    for encoder, training, block in prepared.plan.scored:
-        asked = SimpleNamespace(encoder=encoder, training=training, block=block)
-        yield Job("score", find.paths.scores(encoder, training, block), _files(find.scores.inputs(asked)))
-    scores = [find.paths.scores(*place) for place in prepared.plan.scored]
-    yield Job("scores", f"{find.paths.root}/scores.csv", tuple(scores))
+    for job in prepared.plan.scored:
+        yield Job("score", find.paths.scores(*job), _files(find.scores.inputs(job)))
+    scores = tuple(find.paths.scores(*job) for job in prepared.plan.scored)
+    yield Job("scores", f"{find.paths.root}/scores.csv", scores)
 
 
 def _of_papers(prepared: Prepared) -> Iterator[Job]:

@@ -17,13 +17,13 @@ class FitJob(NamedTuple):
 
 
 class ReadingJob(NamedTuple):
-    """Reads what a block asks for from a model: one readout, or those that are read together. name: of its rule's
-    folder (registry.JOBS_OF_READOUTS), or TRAINING where a fine-tuning wrote it."""
+    """Reads what a block asks for from a model. readout: the one that it reads, TOGETHER for all of those that are
+    worth no job of their own, or TRAINING for what a fine-tuning wrote of itself."""
 
     encoder: str
     training: str
     block: str
-    name: str
+    readout: str
 
 
 class ScoringJob(NamedTuple):

@@ -18,15 +18,15 @@ Named = dict[str, object]
 
 def reading_path(paths: Paths, key: ReadingKey) -> str:
     """The file of a readout of one dataset; what a fine-tuning wrote of itself is scored as it is."""
-    if key.job.name == TRAINING:
+    if key.job.readout == TRAINING:
         return f"{paths.model(key.job.encoder, key.job.training)}/{TRAINING}.json"
-    folder = paths.readout(*key.job) + (f"/{key.readout}" if key.job.name == TOGETHER else "")
+    folder = paths.readout(*key.job) + (f"/{key.readout}" if key.job.readout == TOGETHER else "")
     return f"{folder}/{key.file}.{READOUTS[key.readout].suffix}"
 
 
 def reading_output(paths: Paths, key: ReadingKey) -> str:
     """What a rule writes, with the file of a readout in it."""
-    return reading_path(paths, key) if key.job.name == TRAINING else paths.readout(*key.job)
+    return reading_path(paths, key) if key.job.readout == TRAINING else paths.readout(*key.job)
 
 
 def file_in_output(paths: Paths, key: ReadingKey) -> str:
@@ -59,7 +59,7 @@ class Readings:
 
     def jobs(self, name: str) -> list[ReadingJob]:
         """The jobs of a readout, or of those that are read together."""
-        return [job for job in self._jobs if job.name == name]
+        return [job for job in self._jobs if job.readout == name]
 
     def of(self, wildcards, name: str) -> list[Reading]:
         """What a job reads, one dataset after the other, each after those that it is made from."""

@@ -59,7 +59,7 @@ def jobs(find: Inputs) -> dict[tuple, str]:
         add(("fit", *job), find.fits.inputs(job), find.fits.params(job), find.fits.modules(job))
     for job in {key.job for key in find.plan.readings}:
         its = find.readings
-        add(("read", *job), *(of(job.name)(job) for of in (its.inputs, its.params, its.modules, its.spares)))
+        add(("read", *job), *(of(job.readout)(job) for of in (its.inputs, its.params, its.modules, its.spares)))
     for job in find.plan.scored:
         add(("score", *job), find.scores.inputs(job), find.scores.params(job), find.scores.modules(job))
     return found

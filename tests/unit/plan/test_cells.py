@@ -50,7 +50,7 @@ ALL = changed(("ask", EVERYTHING), *((f"papers.{paper}.encoders", ["own", "real"
 def jobs(found: Plan) -> dict[str, int]:
     """How many jobs of each rule of dear work, and of scoring, there are."""
     kinds = Counter(f"finetune_{model.task}" for model in found.trained.values())
-    readings = Counter(rule_of(job.name) for job in {key.job for key in found.readings})
+    readings = Counter(rule_of(job.readout) for job in {key.job for key in found.readings})
     return dict(kinds + readings) | {"fit_methods": len(found.fits), "score": len(found.scored)}
 
 
@@ -460,7 +460,7 @@ def test_documents_of_a_folder(tmp_path):
 def test_clusters_are_read_once_for_both_of_their_metrics():
     found = planned(asking(COREFERENCE | {"trainings": ["finetuned"], "metrics": ["coreference", "winobias"]}))
     (reading,) = found.readings.values()
-    assert (reading.key.job.name, reading.key.readout, reading.key.file) == ("clusters", "clusters", "coref")
+    assert (reading.key.job.readout, reading.key.readout, reading.key.file) == ("clusters", "clusters", "coref")
     (scores,) = found.scored.values()
     assert {score.metric: (score.dataset.name, [*score.dataset.scored_with]) for score in scores} == {
         "coreference": ("coref-test", ["test"]), "winobias": ("coref-winobias", ["pro", "anti", "pairs"]),

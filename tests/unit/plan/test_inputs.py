@@ -123,7 +123,7 @@ def jobs(find: Inputs):
     for job in find.plan.fits:
         yield ("fit", *job), find.fits.inputs(job)
     for job in dict.fromkeys(key.job for key in find.plan.readings):
-        yield ("read", *job), find.readings.inputs(job.name)(job)
+        yield ("read", *job), find.readings.inputs(job.readout)(job)
     for job in find.plan.scored:
         yield ("score", *job), find.scores.inputs(job)
     for paper in find.config["papers"]:
@@ -165,14 +165,14 @@ def test_every_input_is_some_rules_output_or_in_the_catalogue(find):
 
 def test_whoever_reads_under_methods_waits_for_their_fit(find):
     for job, readings in readings_of(find).items():
-        inputs = find.readings.inputs(job.name)(job)
+        inputs = find.readings.inputs(job.readout)(job)
         methods = {name for reading in readings for name in reading.methods}
         assert ("methods" in inputs) == bool(methods - {"none", readings[0].model.carried}), job
 
 
 def test_a_job_reads_every_dataset_of_its_readout_under_its_methods(find):
     for job, readings in readings_of(find).items():
-        params = find.readings.params(job.name)(job)
+        params = find.readings.params(job.readout)(job)
         assert [(each["dataset"], each["methods"]) for each in params] == [
             (reading.dataset.file, list(reading.methods)) for reading in readings
         ]
@@ -210,8 +210,8 @@ def paths_in(value: object) -> list[str]:
 def test_a_reading_is_told_its_files_by_role_and_position(find):
     """No path travels in a parameter: Snakemake may put the files of a job wherever its storage is."""
     for job, readings in readings_of(find).items():
-        params, inputs = (of(job.name)(job) for of in (find.readings.params, find.readings.inputs))
-        spares, own = find.readings.spares(job.name)(job), find.paths.readout(*job)
+        params, inputs = (of(job.readout)(job) for of in (find.readings.params, find.readings.inputs))
+        spares, own = find.readings.spares(job.readout)(job), find.paths.readout(*job)
         assert json.loads(json.dumps(params)) == params and not paths_in(params)
         made: set[str] = set()
         for each, reading in zip(params, readings, strict=True):
@@ -250,8 +250,8 @@ def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find
         assert not set(own) & set(flat(find.trainings.inputs(wildcards)))
         paths |= set(own)
     for job, readings in readings_of(find).items():
-        spares = find.readings.spares(job.name)(job)
-        assert not set(spares) & set(flat(find.readings.inputs(job.name)(job)))
+        spares = find.readings.spares(job.readout)(job)
+        assert not set(spares) & set(flat(find.readings.inputs(job.readout)(job)))
         of_texts = [reading for reading in readings if reading.readout == "first_token"]
         for reading in of_texts:
             task = task_of(find.config, reading.dataset.name.rpartition("-")[0])
@@ -272,7 +272,7 @@ def test_modules_that_jobs_import_by_name_are_there(find):
     for job in find.plan.fits:
         modules |= set(find.fits.modules(job))
     for job, readings in readings_of(find).items():
-        own = find.readings.modules(job.name)(job)
+        own = find.readings.modules(job.readout)(job)
         given = {module for reading in readings for module in reading.dataset.modules}
         assert {module_of(READOUTS[reading.readout]) for reading in readings} == set(own) - given
         modules |= set(own)
@@ -295,7 +295,7 @@ def test_adding_a_block_changes_nothing_that_the_others_take(name, tmp_path):
         if job[0] not in ("paper", "items"):
             assert later[job] == inputs
     for job in readings_of(before):
-        assert after.readings.params(job.name)(job) == before.readings.params(job.name)(job)
+        assert after.readings.params(job.readout)(job) == before.readings.params(job.readout)(job)
     for job in before.plan.fits:
         assert after.fits.params(job) == before.fits.params(job)
 
