@@ -2,32 +2,21 @@
 
 A pure function of the configuration and of what lies on disk (facts); rules look up their inputs in it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from biasflow.asking.matrix import FINETUNED, NA, NOT_RUN, PRETRAINED, RANDOM, RUN, Block, Cell, Dataset, Model
 from biasflow.asking.sources import EXTERNAL, given_files, is_external
 from biasflow.asking.tasks import Asked, TaskPlan
-from biasflow.base.errors import BiasflowError
 from biasflow.plan.asked import in_parts
 from biasflow.plan.blocks import blocks_of
-from biasflow.plan.configuration import check_planted_texts
+from biasflow.plan.checks import check_texts
 from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of
-from biasflow.plan.facts import Facts, depth, has_head, is_narrow, pooling, positions, width
+from biasflow.plan.facts import Facts, depth, has_head, is_narrow, pooling, width
 from biasflow.plan.jobs import FitJob, Plan, Reading, ReadingJob, ReadingKey, Score, ScoringJob
 from biasflow.plan.methods import NONE, largest_rank, missing_layer, note_of, sources, unseen_setting
 from biasflow.plan.tasks import kind_of, task_of
 from biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
-
-# The part of the configuration that names the text of a readout.
-TEXTS = {
-    "losses": "metrics.perplexity",
-    "likelihoods": "metrics.perplexity",
-    "sentence_vectors": "metrics.perplexity",
-    "associations": "metrics.ceat",
-    "gender_shares": "fitting",
-    "token_scores": "fitting",
-}
 
 
 def plan(config: Mapping, facts: Facts) -> Plan:
@@ -80,63 +69,12 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     readings = _with_underlying(readings)
     trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.task != NA}
     fits = _fits(readings, config)
-    _check_lengths(config, facts, readings.values())
-    check_planted_texts(config, _users_of_texts(config, readings, fits, trained))
     jobs = {
         job: tuple(Score(metric, key, dataset, tuple(names)) for (metric, key, _), (dataset, names) in own.items())
         for job, own in scored.items()
     }
-    return Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks), facts.absent, tuple(repeated))
-
-
-def _check_lengths(config: Mapping, facts: Facts, readings: Iterable[Reading]) -> None:
-    """BiasflowError, naming the key, for blocks of text that an encoder cannot take."""
-    length = config["metrics"]["perplexity"]["max_length"]
-    for encoder in dict.fromkeys(reading.model.encoder for reading in readings if reading.readout == "losses"):
-        longest = positions(config, facts, encoder)
-        if length and longest and length > longest:
-            raise BiasflowError(
-                f"config: key 'metrics.perplexity.max_length': {length} tokens are more than the {longest} that "
-                f"encoders.{encoder} takes; give at most {longest}, or null"
-            )
-
-
-def check_asked(found: Plan) -> None:
-    """BiasflowError, naming the key, for a metric of a block that measures none of its models, by the block's own
-    words, and for a method that acts on none of them. What another block has as well counts for both."""
-    keys = {block.asked: block.key for block in found.blocks}
-    by_metric: dict[tuple[str, str], list[str]] = {}
-    by_method: dict[tuple[str, str], list[str]] = {}
-    for cell in (*found.cells, *found.repeated):
-        by_metric.setdefault((keys[cell.block], cell.metric), []).append(cell.reason)
-        by_method.setdefault((cell.block, cell.method), []).append(cell.reason)
-    for by, start in ((by_metric, "{}."), (by_method, "methods.{}: ")):
-        for asked, reasons in by.items():
-            own = start.format(asked[0] if by is by_metric else asked[1])
-            if all(reason.startswith(own) for reason in reasons):
-                raise _mistake(reasons[0])
-
-
-def _mistake(reason: str) -> BiasflowError:
-    key, _, why = reason.partition(": ")
-    return BiasflowError(f"config: key '{key}': {why}")
-
-
-def _users_of_texts(config: Mapping, readings: Mapping, fits: Mapping, trained: Mapping) -> dict[str, list[str]]:
-    """Part of the configuration that names a text -> encoders that are run with it."""
-    users = [
-        (TEXTS[reading.readout], reading.model.encoder) for reading in readings.values() if reading.readout in TEXTS
-    ]
-    fitted = [(job.encoder, names) for job, names in fits.items()]
-    fitted += [(model.encoder, (model.carried,)) for model in trained.values() if model.carried]
-    users += [
-        ("fitting", encoder)
-        for encoder, names in fitted
-        if any("words" in sources(config["methods"][name]) for name in names)
-    ]
-    found: dict[str, list[str]] = {}
-    for part, encoder in dict.fromkeys(users):
-        found.setdefault(part, []).append(encoder)
+    found = Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks), facts.absent, tuple(repeated))
+    check_texts(config, facts, found)
     return found
 
 

@@ -1,7 +1,7 @@
 """The configuration: checked against its schema, completed with the schema's defaults, errors in one line each."""
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import yaml
@@ -21,8 +21,8 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
+from biasflow.plan.checks import not_planted
 from biasflow.plan.datasets import TEXTS
-from biasflow.plan.limits import check_limits, spread_limit
 from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from biasflow.plan.tasks import task_of
 from biasflow.plan.validation import Validator, fault
@@ -92,8 +92,8 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     if found := fault(resolved, schema):
         raise BiasflowError(f"config: {found}")
     name_folders(resolved)
-    check_limits(resolved)
-    spread_limit(resolved)
+    _check_limits(resolved)
+    _spread_limit(resolved)
     for part, derived in (("encoders", derived_encoders(resolved)), ("tasks", derived_tasks(resolved))):
         for name, keys in derived.items():
             if resolved[part].setdefault(name, keys) != keys:
@@ -103,6 +103,34 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     _cross_check(resolved)
     resolved["methods"] = with_variants(resolved["methods"])
     return resolved
+
+
+def _spread_limit(config: Mapping) -> None:
+    """Give the run's limit to all tasks and blocks of `ask` that have none of their own."""
+    for about in (*config["tasks"].values(), *config["ask"].values()):
+        if about.get("limit", 0) is None:  # coreference has no such key
+            about["limit"] = config["limit"]
+
+
+def _check_limits(config: Mapping) -> None:
+    """BiasflowError, naming the key, for a limit of what a paper prints beside numbers of all data."""
+    for key, limit in _limits_of_papers(config):
+        if limit is not None:
+            raise BiasflowError(
+                f"config: key '{key}': a paper's tables are of all data; leave the limit or the paper out, "
+                "or limit another task or a block of `ask`"
+            )
+
+
+def _limits_of_papers(config: Mapping) -> Iterator[tuple[str, int | None]]:
+    for paper, options in config["papers"].items():
+        yield "limit", config["limit"]
+        for key in PAPERS[paper].tasks:
+            named = options.get(key) or ()
+            for task in [named] if isinstance(named, str) else named:
+                yield f"tasks.{task}.limit", config["tasks"].get(task, {}).get("limit")
+    for task, about in config["papers"].get("planted", {}).get("tasks", {}).items():
+        yield f"papers.planted.tasks.{task}.limit", about.get("limit")
 
 
 def _check_lists(methods: object) -> None:
@@ -211,7 +239,7 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
             if above[-1] in above[:-1]:
                 raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
         if encoder["text"] == PLANTED and not is_planted(config, name):
-            raise _not_planted(f"encoders.{name}.text", above[-1])
+            raise not_planted(f"encoders.{name}.text", above[-1])
 
 
 MOST_PARAMETERS = 10**9  # of an encoder that is trained from scratch: three times those of BERT large
@@ -247,23 +275,3 @@ def _check_papers(config: Mapping) -> None:
                     require(name, known[part], place, _ENCODERS if part == "encoders" else part)
                     if part == "tasks" and config["tasks"][name]["kind"] != kinds[key]:
                         raise BiasflowError(f"config: key '{place}': {name} is no task of kind {kinds[key]}")
-
-
-def check_planted_texts(config: Mapping, used: Mapping[str, Iterable[str]]) -> None:
-    """The embedded text is made for encoders that were trained on it: BiasflowError where it is named for another.
-
-    used: part of the configuration that names a text ("fitting", "metrics.ceat") -> encoders that are run with it."""
-    for part, encoders in used.items():
-        options = config
-        for key in part.split("."):
-            options = options[key]
-        for name in encoders:
-            if options["text"] == PLANTED and not is_planted(config, name):
-                raise _not_planted(f"{part}.text", name)
-
-
-def _not_planted(key: str, encoder: str) -> BiasflowError:
-    return BiasflowError(
-        f"config: key '{key}': planted, but encoder {encoder} was not trained on the planted corpus; "
-        "name another text, or leave it out"
-    )

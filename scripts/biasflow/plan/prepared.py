@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from biasflow.corpora.catalogue import Catalogue, read_catalogue
-from biasflow.plan.cells import check_asked, plan
+from biasflow.plan.cells import plan
+from biasflow.plan.checks import check_asked
 from biasflow.plan.configuration import check_keys_once, load_schema, resolve
 from biasflow.plan.external import check_files
 from biasflow.plan.facts import Facts, gather

@@ -10,7 +10,8 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.asked import Part, in_parts, read_asked, remember
 from biasflow.plan.blocks import blocks_of
-from biasflow.plan.cells import check_asked, plan
+from biasflow.plan.cells import plan
+from biasflow.plan.checks import check_asked
 from biasflow.plan.configuration import resolve
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.tasks import kind_of

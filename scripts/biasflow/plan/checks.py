@@ -1,0 +1,93 @@
+"""What only the plan shows to be wrong: texts that an encoder cannot take, metrics and methods that measure nothing."""
+
+from collections.abc import Mapping
+
+from biasflow.asking.sources import PLANTED, is_planted
+from biasflow.base.errors import BiasflowError
+from biasflow.plan.facts import Facts, positions
+from biasflow.plan.jobs import Plan
+from biasflow.plan.methods import sources
+
+# The part of the configuration that names the text of a readout.
+TEXTS = {
+    "losses": "metrics.perplexity",
+    "likelihoods": "metrics.perplexity",
+    "sentence_vectors": "metrics.perplexity",
+    "associations": "metrics.ceat",
+    "gender_shares": "fitting",
+    "token_scores": "fitting",
+}
+
+
+def check_texts(config: Mapping, facts: Facts, found: Plan) -> None:
+    """BiasflowError, naming the key, for a text that encoders of the plan cannot take, or that is not theirs."""
+    _check_lengths(config, facts, found)
+    _check_planted(config, found)
+
+
+def _check_lengths(config: Mapping, facts: Facts, found: Plan) -> None:
+    """BiasflowError, naming the key, for blocks of text that an encoder cannot take."""
+    length = config["metrics"]["perplexity"]["max_length"]
+    for encoder in dict.fromkeys(key.job.encoder for key in found.readings if key.readout == "losses"):
+        longest = positions(config, facts, encoder)
+        if length and longest and length > longest:
+            raise BiasflowError(
+                f"config: key 'metrics.perplexity.max_length': {length} tokens are more than the {longest} that "
+                f"encoders.{encoder} takes; give at most {longest}, or null"
+            )
+
+
+def _check_planted(config: Mapping, found: Plan) -> None:
+    """The embedded text is made for encoders that were trained on it: BiasflowError where it is named for another."""
+    for part, encoders in _users_of_texts(config, found).items():
+        options = config
+        for key in part.split("."):
+            options = options[key]
+        for name in encoders:
+            if options["text"] == PLANTED and not is_planted(config, name):
+                raise not_planted(f"{part}.text", name)
+
+
+def not_planted(key: str, encoder: str) -> BiasflowError:
+    """For a key that names the embedded text for an encoder that never saw it."""
+    return BiasflowError(
+        f"config: key '{key}': planted, but encoder {encoder} was not trained on the planted corpus; "
+        "name another text, or leave it out"
+    )
+
+
+def _users_of_texts(config: Mapping, found: Plan) -> dict[str, list[str]]:
+    """Part of the configuration that names a text ("fitting", "metrics.ceat") -> encoders that are run with it."""
+    users = [(TEXTS[key.readout], key.job.encoder) for key in found.readings if key.readout in TEXTS]
+    fitted = [(job.encoder, names) for job, names in found.fits.items()]
+    fitted += [(model.encoder, (model.carried,)) for model in found.trained.values() if model.carried]
+    users += [
+        ("fitting", encoder)
+        for encoder, names in fitted
+        if any("words" in sources(config["methods"][name]) for name in names)
+    ]
+    by_part: dict[str, list[str]] = {}
+    for part, encoder in dict.fromkeys(users):
+        by_part.setdefault(part, []).append(encoder)
+    return by_part
+
+
+def check_asked(found: Plan) -> None:
+    """BiasflowError, naming the key, for a metric of a block that measures none of its models, by the block's own
+    words, and for a method that acts on none of them. What another block has as well counts for both."""
+    keys = {block.asked: block.key for block in found.blocks}
+    by_metric: dict[tuple[str, str], list[str]] = {}
+    by_method: dict[tuple[str, str], list[str]] = {}
+    for cell in (*found.cells, *found.repeated):
+        by_metric.setdefault((keys[cell.block], cell.metric), []).append(cell.reason)
+        by_method.setdefault((cell.block, cell.method), []).append(cell.reason)
+    for by, start in ((by_metric, "{}."), (by_method, "methods.{}: ")):
+        for asked, reasons in by.items():
+            own = start.format(asked[0] if by is by_metric else asked[1])
+            if all(reason.startswith(own) for reason in reasons):
+                raise _mistake(reasons[0])
+
+
+def _mistake(reason: str) -> BiasflowError:
+    key, _, why = reason.partition(": ")
+    return BiasflowError(f"config: key '{key}': {why}")
