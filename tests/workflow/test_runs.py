@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from transformers import BertForMaskedLM
 
 from biasflow.registry import JOBS_OF_READOUTS, rule_of
+from biasflow.results.pack import pack
 from biasflow.results.scores import KEYS, read_scores
 from tests.golden.tiny import differences
 from tests.workflow.conftest import TINY, Project
@@ -149,6 +151,13 @@ def test_a_run_is_a_crate_with_an_action_for_every_job(run):
     assert len(jobs) == len(list((run.folder / "results").rglob("*.log")))
     made = {"tables/matrix.html", "scores.csv", "encoders/tiny-bert/model.safetensors", "index.html"}
     assert made <= {entity["@id"] for entity in found if entity["@type"] == "File"}
+
+
+def test_a_run_is_packed_and_all_links_lead_into_the_zip(run, monkeypatch):
+    monkeypatch.chdir(run.folder)
+    names = pack(Path(RESULTS), run.folder / "tiny.zip")
+    assert {"index.html", "scores.csv", "tables/matrix.html", "tables/dawkins2024_table7.html"} <= set(names)
+    assert 10_000 < (run.folder / "tiny.zip").stat().st_size < 4_000_000
 
 
 def test_a_second_run_has_nothing_to_do_and_touching_files_changes_nothing(run):

@@ -29,7 +29,7 @@ def compare(
         typer.echo(f"biasflow: {error}", err=True)
         raise typer.Exit(2) from error
     found = differences(*tables)
-    for _, row in found.iterrows():
+    for row in found.to_dict("records"):
         typer.echo(in_words(row))
     if csv is not None:
         write_csv(found, csv)

@@ -1,5 +1,7 @@
 """Where the scores of two runs differ: beyond their intervals, or in what is there at all."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -15,20 +17,23 @@ DIFFERS, UNTESTED, ONLY_FIRST, ONLY_SECOND = (
     "only in the first",
     "only in the second",
 )
-KINDS = (DIFFERS, UNTESTED, ONLY_FIRST, ONLY_SECOND)
+KINDS = [DIFFERS, ONLY_FIRST, ONLY_SECOND, UNTESTED]
 
 
 def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """A row for each score in which two tables of scores (results.scores) differ, COLUMNS; empty where they agree.
+    """A row for each score in which two tables of scores (results.scores) differ, COLUMNS, in the order of KINDS; empty
+    where they agree.
 
     what: "differs" where the 95 % interval of the second value minus the first (from the intervals of both, as if they
     were measured on different items: results.comparison) leaves out 0; "differs, no interval" where one of them has no
     interval and they are not equal up to rounding; or which table alone has the row."""
     scores = [frame[[*KEYS, *SCORE]] for frame in (first, second)]
     both = scores[0].merge(scores[1], "outer", on=KEYS, suffixes=("_first", "_second"), indicator="in")
-    sides = [both[[f"{name}_{run}" for name in SCORE]].to_numpy() for run in ("first", "second")]
-    pairs = zip(*sides, strict=True)
-    both["difference_low"], both["difference_high"] = np.array([_interval(*pair) for pair in pairs]).reshape(-1, 2).T
+    both = both.assign(difference_low=np.nan, difference_high=np.nan)
+    in_both = both["in"] == "both"
+    sides = [both.loc[in_both, [f"{name}_{run}" for name in SCORE]].to_numpy() for run in ("second", "first")]
+    intervals = np.array([difference_interval(*pair) for pair in zip(*sides, strict=True)]).reshape(-1, 2)
+    both.loc[in_both, ["difference_low", "difference_high"]] = intervals
     both["difference"] = both["value_second"] - both["value_first"]
     both["what"] = np.select(
         [both["in"] == "left_only", both["in"] == "right_only", _equal(both)], [ONLY_FIRST, ONLY_SECOND, ""], DIFFERS
@@ -37,11 +42,8 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     zero = (both["difference_low"] <= 0) & (both["difference_high"] >= 0)
     both.loc[(both["what"] == DIFFERS) & ~tested, "what"] = UNTESTED
     both.loc[(both["what"] == DIFFERS) & zero, "what"] = ""
-    return both.loc[both["what"] != "", COLUMNS].reset_index(drop=True)
-
-
-def _interval(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    return difference_interval(tuple(map(float, second)), tuple(map(float, first)))
+    found = both.loc[both["what"] != "", COLUMNS]
+    return found.sort_values("what", key=lambda what: what.map(KINDS.index), kind="stable", ignore_index=True)
 
 
 def _equal(both: pd.DataFrame) -> np.ndarray:
@@ -49,8 +51,8 @@ def _equal(both: pd.DataFrame) -> np.ndarray:
     return np.isclose(both["value_first"], both["value_second"], rtol=ROUNDING, atol=ROUNDING, equal_nan=True)
 
 
-def in_words(row: pd.Series) -> str:
-    """A difference in one line."""
+def in_words(row: Mapping) -> str:
+    """A row of `differences` in one line."""
     name = " ".join(f"{key}={row[key]}" for key in KEYS if row[key] != "-")
     if row["what"] in (ONLY_FIRST, ONLY_SECOND):
         return f"{row['what']}: {name}"

@@ -73,7 +73,10 @@ def _check_links(folder: Path, page: str, names: Collection[str]) -> None:
             if address in links.fetched and parts.scheme != "data":
                 raise BiasflowError(f"{folder / page} fetches {address}, so that it would not open without a network")
         elif parts.path and _inside(page, parts.path) not in names:
-            raise BiasflowError(f"{folder / page} links to {address}, which is no page, table or figure of the run")
+            raise BiasflowError(
+                f"{folder / page} links to {address}, which is no page, table or figure that is there; if one is "
+                "missing yet, let snakemake end the run first"
+            )
 
 
 def _inside(page: str, path: str) -> str:

@@ -10,8 +10,13 @@ from tests.unit.plan.configs import ROOT
 from tests.unit.plan.test_choices import folder_of
 
 
-@pytest.fixture(scope="module")
-def demo() -> Prepared:
+@pytest.fixture(autouse=True)
+def where_nothing_was_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def demo(where_nothing_was_run) -> Prepared:
     return prepared(yaml.safe_load((ROOT / "config/config.yaml").read_text()))
 
 

@@ -11,6 +11,11 @@ from biasflow.registry import METRICS
 from tests.unit.plan.test_choices import folder_of
 
 
+@pytest.fixture(autouse=True)
+def where_nothing_was_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("architecture", ["BertForPreTraining", "BertForMaskedLM", "BertModel"])
 def test_it_plans_and_every_cell_runs(tmp_path, architecture):
     folder = folder_of(tmp_path / "my-bert", architecture)
@@ -34,8 +39,7 @@ def test_a_slow_metric_is_named_and_may_be_added(tmp_path):
 
 
 @pytest.mark.parametrize("name", ['My "BERT" #1: ä', "2024", "null", "corpora", "---", "x" * 200])
-def test_folders_of_any_name(tmp_path, name, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_folders_of_any_name(name):
     config = yaml.safe_load(first_configuration(folder_of(Path(name), "BertForPreTraining"), "mine.yaml").text)
     (encoder,) = config["encoders"].values()
     assert encoder["path"] == name and prepared(config).plan.scored
