@@ -34,7 +34,6 @@ from biasflow.plan.device import CUDA, check_device, planned_device
 from biasflow.plan.estimate import estimate
 from biasflow.plan.external import files_read
 from biasflow.plan.facts import is_narrow
-from biasflow.plan.items import items_of
 from biasflow.plan.listing import not_measured
 from biasflow.plan.own_files import OwnFiles
 from biasflow.plan.prepared import prepared

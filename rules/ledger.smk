@@ -7,19 +7,23 @@ if LEDGER_OF:
 
     rule paper_ledger:
         input:
+            **RUN_TABLES,
             **FIND.ledger_inputs(LEDGER_OF),
             printed=[file for name in LEDGER_OF for file in package_folder(f"papers/{name}/published")],
             text=[package_file(f"papers/{name}/paper.yaml") for name in LEDGER_OF],
         output:
-            tables=[f"{RESULTS}/tables/{name}.{kind}" for name in LEDGER for kind in ("csv", "tex")],
-            pages=[
-                report(
-                    f"{RESULTS}/tables/{name}.html",
-                    category="Ledger",
-                    labels=shown_in_report(name, LEDGER_TEXT[name].caption),
-                )
+            **{
+                name: [
+                    f"{RESULTS}/tables/{name}.csv",
+                    f"{RESULTS}/tables/{name}.tex",
+                    report(
+                        f"{RESULTS}/tables/{name}.html",
+                        category="Ledger",
+                        labels=shown_in_report(name, LEDGER_TEXT[name].caption),
+                    ),
+                ]
                 for name in LEDGER
-            ],
+            },
         log:
             f"{RESULTS}/logs/papers/ledger.log",
         conda:

@@ -2,6 +2,7 @@
 # alone (the audit) is a job of its own. `update` keeps what an earlier run made where the job fails.
 PAPER_TARGETS = {}
 KINDS = ("tables", "figures", "pages")
+RUN_TABLES = {name: f"{RESULTS}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
 
 
 def targets_of(text, audit):
@@ -11,16 +12,14 @@ def targets_of(text, audit):
 
 
 def outputs_of(text, audit):
-    """The files of these targets; what can be looked at goes into the report."""
+    """The files of these targets, by their names; what can be looked at goes into the report."""
     found = {}
     for kind, name in targets_of(text, audit):
         about = {"category": text.title, "labels": shown_in_report(name, text.captions(kind)[name])}
         if kind == "figures":
             about["caption"] = "report/figures.rst"
-        for file in text.files(kind, name):
-            path = update(f"{RESULTS}/{file}")
-            key = re.sub(r"\W", "_", file)
-            found[key] = report(path, **about) if file.endswith((".html", ".svg")) else path
+        paths = [update(f"{RESULTS}/{file}") for file in text.files(kind, name)]
+        found[name] = [report(path, **about) if path.endswith((".html", ".svg")) else path for path in paths]
     return found
 
 
@@ -35,7 +34,7 @@ for NAME in config["papers"]:
             name:
                 f"paper_{NAME}_audit" if AUDIT else f"paper_{NAME}"
             input:
-                **({} if AUDIT else FIND.paper_inputs(NAME)),
+                **({} if AUDIT else RUN_TABLES | FIND.paper_inputs(NAME)),
                 printed=package_folder(f"papers/{NAME}/published"),
                 text=package_file(f"papers/{NAME}/paper.yaml"),
             output:
@@ -52,9 +51,8 @@ for NAME in config["papers"]:
                 code=code("paper", f"{module_of(PAPERS[NAME])}.{'audit' if AUDIT else 'targets'}"),
                 paper=NAME,
                 options=FIND.paper_options(NAME),
-                files={} if AUDIT else items_of(config, PLAN, NAME).files,
+                items={} if AUDIT else FIND.paper_items(NAME),
                 captions=TEXT.captions("figures"),
-                only=[name for _, name in targets_of(TEXT, AUDIT)],
                 audit=AUDIT,
             script:
                 "../scripts/paper.py"

@@ -117,16 +117,19 @@ rule matrix:
         encoders=f"{RESULTS}/encoders.csv",
         trainings=f"{RESULTS}/trainings.csv",
     output:
-        matrix=f"{RESULTS}/matrix.csv",
-        tables=[f"{RESULTS}/tables/{name}.{kind}" for name in OWN_TABLES for kind in ("csv", "tex")],
-        pages=[
-            report(
-                f"{RESULTS}/tables/{name}.html",
-                category="Matrix",
-                labels=shown_in_report(name, shows),
-            )
+        **{
+            f"{name}_table": [
+                f"{RESULTS}/tables/{name}.csv",
+                f"{RESULTS}/tables/{name}.tex",
+                report(
+                    f"{RESULTS}/tables/{name}.html",
+                    category="Matrix",
+                    labels=shown_in_report(name, shows),
+                ),
+            ]
             for name, shows in OWN_TABLES.items()
-        ],
+        },
+        matrix=f"{RESULTS}/matrix.csv",
         page=report(f"{RESULTS}/index.html", category="Overview"),
         summary=SUMMARY,
     log:
@@ -140,7 +143,6 @@ rule matrix:
     params:
         code=code("matrix"),
         tables=FIRST_TABLES,
-        linked={name: f"tables/{name}.html" for name in OWN_TABLES},
         papers=[
             {
                 "title": text.title,

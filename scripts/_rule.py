@@ -81,3 +81,11 @@ def picked(named, positions: Mapping[str, Sequence[int]]) -> dict[str, tuple[Pat
     """The input files of a rule by role, of each role those at the positions that a parameter names."""
     files = by_role(named, positions)
     return {role: tuple(files[role][number] for number in numbers) for role, numbers in positions.items()}
+
+
+def items(named, places: Mapping[str, Mapping[str, Sequence]]) -> dict[str, dict[str, Path]]:
+    """The item files of a paper by role and key, from the position of an input and the file's name in there; those that
+    exist: a readout that could not be made has none, and the plan says why."""
+    inputs = by_role(named, places)
+    found = {role: {key: inputs[role][i] / file for key, (i, file) in of.items()} for role, of in places.items()}
+    return {role: {key: path for key, path in of.items() if path.is_file()} for role, of in found.items()}

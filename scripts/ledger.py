@@ -1,11 +1,10 @@
 """Rule `ledger`: every printed number of the run's papers beside ours, its summary, and errors in released code."""
 
 from functools import partial
-from pathlib import Path
 
-from _rule import rule
+from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv
-from biasflow.papers.frames import Run, those_there
+from biasflow.papers.frames import Run
 from biasflow.papers.ledger import CAPTIONS, ledger, summary
 from biasflow.papers.paper import load_tables
 from biasflow.papers.published import read_published
@@ -20,13 +19,13 @@ def main(smk) -> None:
         scores, names = read_scores(smk.input.scores), read_text_csv(smk.input.names)
         plan = read_plan(smk.input.plan, smk.input.reasons)
         runs = {
-            name: Run(scores, plan, names, partial(read_published, name), those_there(files), options)
-            for name, (options, files) in smk.params.papers.items()
+            name: Run(scores, plan, names, partial(read_published, name), items(smk.input, places), options)
+            for name, (options, places) in smk.params.papers.items()
         }
         rows = ledger(runs)
         tables = {"ledger": rows, "ledger_summary": summary(rows), "released_errors": released_errors(scores)}
         for name, target in load_tables(CAPTIONS).items():
-            paths = [Path(smk.output[0]).parent / f"{name}.{kind}" for kind in ("csv", "tex", "html")]
+            paths = by_role(smk.output, [name])[name]
             write_table(tables[name], *paths, caption=target.caption, decimals=target.decimals)
 
 

@@ -1,9 +1,10 @@
 """Rule `matrix`: methods x measures for every model, with the plan's reason where a cell is empty; as tables and on
 the one page of the run, with its summary; how many seeds a difference needs, and how far the measures agree."""
 
+import os
 from pathlib import Path
 
-from _rule import rule
+from _rule import by_role, rule
 from biasflow.base.provenance import git_commit
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.origins import remark
@@ -31,9 +32,10 @@ def main(smk) -> None:
         needed = power.power(scores, alike)
         tables["power"] = FirstTable(needed, {}, power.CAPTION)
         tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
-        about_files = remark(read_text_csv(smk.input.files))
+        about_files, linked = remark(read_text_csv(smk.input.files)), {}
         for name, table in tables.items():
-            paths = [Path(smk.output.matrix).parent / f"tables/{name}.{kind}" for kind in ("csv", "tex", "html")]
+            paths = by_role(smk.output, [f"{name}_table"])[f"{name}_table"]
+            linked[name] = os.path.relpath(paths[-1], Path(smk.output.page).parent)
             caption = f"{table.caption} {about_files}".strip()
             write_table(table.frame, *paths, caption=caption, decimals=3, headers=table.headers)
         papers = [PaperLinks(**links) for links in smk.params.papers]
@@ -44,7 +46,7 @@ def main(smk) -> None:
             run=smk.config["run"],
             commit=git_commit() or "",
             papers=papers,
-            tables=smk.params.linked,
+            tables=linked,
             files=about_files,
             ledger=read_text_csv(*smk.input.ledger).to_dict("records") if smk.input.ledger else [],
         )

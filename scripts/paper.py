@@ -4,10 +4,10 @@ from functools import partial
 
 import pandas as pd
 
-from _rule import rule
+from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.origins import remark
-from biasflow.papers.frames import Run, those_there
+from biasflow.papers.frames import Run
 from biasflow.papers.make import make_paper
 from biasflow.papers.published import read_published
 from biasflow.results.holes import read_plan
@@ -22,11 +22,11 @@ def main(smk) -> None:
             plan=pd.DataFrame() if empty else read_plan(smk.input.plan, smk.input.reasons),
             names=pd.DataFrame() if empty else read_text_csv(smk.input.names),
             published=partial(read_published, name),
-            files=those_there(smk.params.files),
+            files=items(smk.input, smk.params.items),
             options=smk.params.options,
         )
         about_files = "" if empty else remark(read_text_csv(smk.input.files))
-        make_paper(name, run, f"results/{smk.config['run']}", only=smk.params.only, remark=about_files)
+        make_paper(name, run, by_role(smk.output, smk.output.keys()), remark=about_files)
 
 
 if "snakemake" in globals():

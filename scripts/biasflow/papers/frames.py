@@ -53,11 +53,6 @@ class Run:
         return "" if (cells["status"] == RUN).any() else str(cells["reason"].iloc[0])
 
 
-def those_there(files: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Path]]:
-    """The item files that exist: a readout that could not be made has none, and the plan says why."""
-    return {role: {key: Path(path) for key, path in of.items() if Path(path).is_file()} for role, of in files.items()}
-
-
 def status(reason: str) -> str:
     """What a table says of a row: "run", or "not run: <reason>"."""
     return f"not run: {reason}" if reason else RUN

@@ -1,7 +1,7 @@
 """Everything that a paper prints, made of one run."""
 
 import importlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -16,39 +16,34 @@ from biasflow.results.tables import write_table
 NOTE = "note"  # in a table's attrs: what its caption says more in this run
 
 
-def make_paper(
-    name: str, run: Run, folder: str | Path, *, only: Collection[str] | None = None, remark: str = ""
-) -> list[Path]:
-    """Write a paper's tables (CSV, LaTeX, HTML), figures (SVG, PDF) and pages (HTML) into `folder`; their paths.
+def make_paper(name: str, run: Run, files: Mapping[str, Sequence[str | Path]], *, remark: str = "") -> None:
+    """Write tables (CSV, LaTeX, HTML), figures (SVG, PDF) and pages (HTML) of a paper.
 
-    What to make stands in papers/<name>/targets.py: TABLES and FIGURES, name -> function of the run that gives a
-    DataFrame or a Figure, and PAGES, name -> function of the run and the caption that gives HTML. A table's
-    `attrs["note"]` is added to its caption, and so is `remark` to the captions of all tables and pages. `only`:
-    names of targets (<paper>_<name>). A target that fails does not keep the others from being written: one
-    BiasflowError at the end names all that failed, and its cause holds their tracebacks. BiasflowError at once if
-    targets.py and paper.yaml differ, or for an unknown name in `only`."""
+    files: target (<paper>_<name>) -> the files to write, in the order of `PaperText.files`. What to make stands in
+    papers/<name>/targets.py: TABLES and FIGURES, name -> function of the run that gives a DataFrame or a Figure, and
+    PAGES, name -> function of the run and the caption that gives HTML. A table's `attrs["note"]` is added to its
+    caption, and so is `remark` to the captions of all tables and pages. A target that fails does not keep the others
+    from being written: one BiasflowError at the end names all that failed, and its cause holds their tracebacks.
+    BiasflowError at once if targets.py and paper.yaml differ, or for an unknown target."""
     text = load(name)
     functions = _functions(text, importlib.import_module(f"{__package__}.{name}.targets"))
     known = {target for targets in functions.values() for target in targets}
-    for unknown in sorted(set(only or ()) - known):
+    for unknown in sorted(set(files) - known):
         raise BiasflowError(f"{name} has no table, figure or page {unknown!r}; it has {', '.join(sorted(known))}")
-    written, failed = [], {}
+    failed = {}
     for kind, targets in functions.items():
         for target, function in targets.items():
-            if only is not None and target not in only:
+            if target not in files:
                 continue
-            paths = [Path(folder, file) for file in text.files(kind, target)]
+            paths = list(map(Path, files[target]))
             about = getattr(text, kind)[target.removeprefix(f"{name}_")]
             try:
                 _WRITERS[kind](function, run, paths, replace(about, caption=f"{about.caption} {remark}".strip()))
             except Exception as error:  # whatever is wrong with one target, the others are made
                 failed[target] = error
-            else:
-                written += paths
     if failed:
         reasons = "; ".join(f"{target}: {headline(error)}" for target, error in failed.items())
         raise BiasflowError(f"{name}: not made: {reasons}") from ExceptionGroup(name, list(failed.values()))
-    return written
 
 
 def _functions(text: PaperText, module: ModuleType) -> dict[str, dict[str, Callable]]:

@@ -60,6 +60,11 @@ class PaperText:
         and .pdf, or (a page) figures/<target>.html."""
         return [f"{_FOLDERS[kind]}/{target}{suffix}" for suffix in _SUFFIXES[kind]]
 
+    def files_in(self, folder: str | Path) -> dict[str, list[Path]]:
+        """The files of every target, in a folder: what `make.make_paper` writes."""
+        targets = [(kind, target) for kind in _SUFFIXES for target in self.targets(kind)]
+        return {target: [Path(folder, file) for file in self.files(kind, target)] for kind, target in targets}
+
     def not_drawn(self, options: Mapping, cells: Sequence[Cell]) -> dict[str, str]:
         """Figure -> why there is nothing to draw, of those for which no cell of the plan that they need is run.
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from biasflow.asking.matrix import NA, RUN, Model
 from biasflow.asking.paths import Paths
@@ -11,7 +11,7 @@ from biasflow.asking.tasks import Step
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.facts import Facts
-from biasflow.plan.items import items_of
+from biasflow.plan.items import item_inputs, item_places, items_of
 from biasflow.plan.jobs import Plan
 from biasflow.plan.readings import Readings, Scores
 from biasflow.plan.tasks import task_of
@@ -85,9 +85,12 @@ class Inputs:
         return list(dict.fromkeys(cell.model for cell in self.plan.cells if cell.status == RUN))
 
     def paper_inputs(self, paper: str) -> Named:
-        """What the tables and figures of a paper wait for."""
-        tables = {name: f"{self.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
-        return tables | {"item_files": list(items_of(self.config, self.plan, paper).inputs)}
+        """The item files that the tables and figures of a paper print beside the scores, by role."""
+        return self.ledger_inputs([paper])
+
+    def paper_items(self, paper: str) -> Named:
+        """Where they are: role -> key -> position and file (plan.items)."""
+        return item_places(items_of(self.config, self.plan, paper), self.paper_inputs(paper))
 
     def paper_options(self, paper: str) -> Named:
         """The paper's part of the configuration, and what its captions say of the metrics and the task."""
@@ -98,15 +101,15 @@ class Inputs:
         task = task_of(self.config, options["task"]) if options.get("task") else None
         return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
 
-    def ledger_inputs(self, papers: Iterable[str]) -> Named:
-        """What the ledger of these papers waits for."""
-        own = [self.paper_inputs(paper) for paper in papers]
-        together = {name: file for inputs in own for name, file in inputs.items()}
-        return together | {"item_files": list(dict.fromkeys(file for each in own for file in each["item_files"]))}
+    def ledger_inputs(self, papers: Sequence[str]) -> Named:
+        """The item files of all these papers, by role."""
+        return item_inputs([items_of(self.config, self.plan, paper) for paper in papers])
 
-    def ledger_params(self, papers: Iterable[str]) -> dict[str, tuple[Named, dict[str, dict[str, str]]]]:
-        """Paper -> its options, and its item files by role."""
-        return {name: (self.paper_options(name), items_of(self.config, self.plan, name).files) for name in papers}
+    def ledger_params(self, papers: Sequence[str]) -> dict[str, tuple[Named, Named]]:
+        """Paper -> its options, and where its item files are among those of all."""
+        inputs = self.ledger_inputs(papers)
+        items = {name: item_places(items_of(self.config, self.plan, name), inputs) for name in papers}
+        return {name: (self.paper_options(name), items[name]) for name in papers}
 
     def digest(self) -> str:
         """Changes with everything that plan.csv and names.csv show."""

@@ -1,12 +1,12 @@
-"""The small item files that papers print beside scores: role -> key -> path, and the jobs' outputs that they lie in."""
+"""The small item files that papers print beside scores, and the jobs' outputs that they lie in."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from biasflow.asking.matrix import PRETRAINED
 from biasflow.asking.paths import Paths
 from biasflow.plan.jobs import Plan, Reading
-from biasflow.plan.readings import reading_output, reading_path
+from biasflow.plan.readings import by_role, file_in_output, reading_output
 from biasflow.plan.tasks import task_of
 from biasflow.registry import TRAINING
 
@@ -14,26 +14,38 @@ _PRINTED_READOUTS = ("next_sentence", "token_scores")
 _OF_FITS = ("explained_variance", "sentence_pairs")
 
 
-@dataclass
-class Items:
-    """files: role -> key -> path; inputs: what a rule must wait for, so that they are there."""
+class Item(NamedTuple):
+    """output: what a rule writes, a folder or a file; file: the name of the item's file in the folder, or ""."""
 
-    files: dict[str, dict[str, str]] = field(default_factory=dict)
-    inputs: dict[str, None] = field(default_factory=dict)
+    output: str
+    file: str = ""
 
-    def add(self, role: str, key: str, path: str, output: str | None = None) -> None:
-        self.files.setdefault(role, {})[key] = path
-        self.inputs[output or path] = None
+
+Items = dict[str, dict[str, Item]]
+
+
+def item_inputs(papers: Iterable[Items]) -> dict[str, list[str]]:
+    """Role -> the outputs in which the items of papers lie: named inputs of the rules that print them."""
+    return by_role({role: tuple(item.output for item in of.values())} for items in papers for role, of in items.items())
+
+
+def item_places(items: Items, inputs: Mapping[str, list[str]]) -> dict[str, dict[str, list[object]]]:
+    """Role -> key -> the position of an item's output in the input of that name, and its file in there."""
+    return {
+        role: {key: [inputs[role].index(item.output), item.file] for key, item in of.items()}
+        for role, of in items.items()
+    }
 
 
 def items_of(config: Mapping, plan: Plan, paper: str) -> Items:
-    """What the tables and figures of a paper may read.
+    """What the tables and figures of a paper may read, by role and key.
 
     stimuli by name, and stereoset-changes where both kinds of real ones are read; next_sentence by
     "<encoder>/<stimuli>", token_scores by encoder, both of pretrained encoders; explained_variance and sentence_pairs
     of grids by encoder; training.json by "<encoder>/<training>"; what kinds of task have `printed`, by the
     names of the tasks; ceat_counts by encoder, and ceat_words."""
-    paths, found = Paths(config["run"]), Items()
+    paths = Paths(config["run"])
+    found: Items = {}
     names = {block.name for block in plan.blocks if block.key == f"papers.{paper}"}
     readings = [reading for reading in plan.readings.values() if reading.block.name in names]
     for reading in readings:
@@ -42,31 +54,32 @@ def items_of(config: Mapping, plan: Plan, paper: str) -> Items:
         if job.group == paper and job.training == PRETRAINED and any(_is_grid(config, name) for name in methods):
             folder = paths.about_methods(*job)
             for role in _OF_FITS:
-                found.add(role, job.encoder, f"{folder}/{role}.csv", folder)
+                found.setdefault(role, {})[job.encoder] = Item(folder, f"{role}.csv")
     for job, scores in plan.scored.items():
         if job.block in names and any(score.metric == TRAINING for score in scores):
             model = job.encoder, job.training
-            found.add(TRAINING, "/".join(model), f"{paths.model(*model)}/{TRAINING}.json")
+            found.setdefault(TRAINING, {})["/".join(model)] = Item(f"{paths.model(*model)}/{TRAINING}.json")
     for name in dict.fromkeys(reading.block.task for reading in readings if reading.block.task):
         task = task_of(config, name)
         for role, file in task.files(task.kind.printed).items():
             if file not in plan.absent:
-                found.add(role, name, file)
-    if {"stereoset-authors", "stereoset-swapped"} <= set(found.files.get("stimuli", {})):
-        found.add("stereoset-changes", "stereoset-changes", paths.data("stereoset-changes.csv"))
+                found.setdefault(role, {})[name] = Item(file)
+    if {"stereoset-authors", "stereoset-swapped"} <= set(found.get("stimuli", {})):
+        found["stereoset-changes"] = {"stereoset-changes": Item(paths.data("stereoset-changes.csv"))}
     return found
 
 
 def _of_reading(paths: Paths, reading: Reading, found: Items) -> None:
     encoder, dataset = reading.model.encoder, reading.dataset
     if "stimuli" in dataset.files:
-        found.add("stimuli", dataset.name, dataset.files["stimuli"][0])
+        found.setdefault("stimuli", {})[dataset.name] = Item(dataset.files["stimuli"][0])
     if reading.readout in _PRINTED_READOUTS and reading.model.training == PRETRAINED:
         key = encoder if reading.readout == "token_scores" else f"{encoder}/{dataset.name}"
-        found.add(reading.readout, key, reading_path(paths, reading.key), reading_output(paths, reading.key))
+        item = Item(reading_output(paths, reading.key), file_in_output(paths, reading.key))
+        found.setdefault(reading.readout, {})[key] = item
     if reading.readout == "associations":
-        found.add("ceat_counts", encoder, paths.data(f"contexts/{encoder}/ceat_counts.csv"))
-        found.add("ceat_words", "ceat", dataset.files["words"][0])
+        found.setdefault("ceat_counts", {})[encoder] = Item(paths.data(f"contexts/{encoder}/ceat_counts.csv"))
+        found["ceat_words"] = {"ceat": Item(dataset.files["words"][0])}
 
 
 def _is_grid(config: Mapping, method: str) -> bool:

@@ -127,9 +127,7 @@ def jobs(find: Inputs):
     for job in find.plan.scored:
         yield ("score", *job), find.scores.inputs(job)
     for paper in find.config["papers"]:
-        yield ("paper", paper), find.paper_inputs(paper)
-        items = items_of(find.config, find.plan, paper)
-        yield ("items", paper), [path for path in items.inputs if not path.endswith(".about")]
+        yield ("items", paper), find.paper_inputs(paper)
 
 
 @pytest.mark.parametrize("kind", TASKS)
@@ -292,7 +290,7 @@ def test_adding_a_block_changes_nothing_that_the_others_take(name, tmp_path):
     after = Inputs(config, before.facts, plan(config, before.facts), CATALOGUE)
     later = dict(jobs(after))
     for job, inputs in jobs(before):
-        if job[0] not in ("paper", "items"):
+        if job[0] != "items":
             assert later[job] == inputs
     for job in readings_of(before):
         assert after.readings.params(job.readout)(job) == before.readings.params(job.readout)(job)
@@ -554,11 +552,23 @@ def test_a_local_encoder_that_is_not_there_ends_the_download_of_files():
         files_of(("encoders.own", {"source": "local", "path": "nowhere"}), asked("weat"))
 
 
+def test_papers_and_the_ledger_are_told_where_their_items_are(find):
+    """By role, key and position, as readings are (`test_a_reading_is_told_its_files_by_role_and_position`)."""
+    papers = list(find.config["papers"])
+    ledger = find.ledger_inputs(papers)
+    for paper in papers:
+        items = items_of(find.config, find.plan, paper)
+        of_paper = (find.paper_inputs(paper), find.paper_items(paper))
+        for inputs, places in (of_paper, (ledger, find.ledger_params(papers)[paper][1])):
+            assert not {"scores", "reasons", "plan", "names", "files", "printed", "text"} & set(inputs)
+            assert {role: set(of) for role, of in places.items()} == {role: set(of) for role, of in items.items()}
+            for role, of in places.items():
+                assert {key: (inputs[role][number], file) for key, (number, file) in of.items()} == items[role]
+
+
 def test_every_paper_has_items_of_its_own_blocks(tmp_path):
     find = found("config", tmp_path)
-    roles = {
-        paper: set(items_of(find.config, find.plan, paper).files) for paper in PAPERS if paper in find.config["papers"]
-    }
+    roles = {paper: set(find.paper_inputs(paper)) for paper in PAPERS if paper in find.config["papers"]}
     assert {"stimuli", "next_sentence", "explained_variance", "sentence_pairs", TRAINING} <= roles["dawkins2024"]
     assert "token_scores" in roles["liang2020"] and "token_scores" not in roles["orgad2022"]
     assert {"professions", "top_words", "gender_accuracy", "scrubbed_examples", "ceat_counts", "ceat_words"} <= roles[
