@@ -9,7 +9,11 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 gc.set_threshold(50_000)  # planning makes objects that stay: looking for cycles among them takes a sixth of it
-ROOT = Path(workflow.basedir)
+ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent  # of a module: not workflow.basedir
+if not (ROOT / "scripts").is_dir():
+    sys.exit(f"biasflow: as a module it needs a clone: give the path of the Snakefile in there, not {ROOT}")
+if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.modifies_prefixes:
+    sys.exit("biasflow: as a module it takes no prefix: leave it out; the key `run` names the folder under results/")
 sys.path.insert(0, str(ROOT / "scripts"))  # before an installed biasflow of another version
 
 from biasflow.asking.paths import CORPORA, Paths, package_file, package_folder

@@ -8,13 +8,6 @@ corpus = partial(corpus_file, config)  # an external file by its name in the cat
 NAMES_OF_FILES = {Path(corpus(name)).name: name for name in CATALOGUE.files}  # of the folder of external files
 
 
-localrules:
-    download,
-    files,
-    wikitext,
-    chinese_wikipedia,
-
-
 # The code is no input here: what a file must be is checked against its sha256, and an edit must not fetch it again.
 # Nor is the mirror a parameter: a verified file stays good when the mirror is gone.
 rule download:
@@ -26,6 +19,7 @@ rule download:
         f"{CORPORA}/logs/{{file}}.log",
     wildcard_constraints:
         file=one_of(NAMES_OF_FILES),
+    localrule: True
     conda:
         "../envs/light.yaml"
     threads: 1
@@ -47,6 +41,7 @@ rule files:
         f"{RESULTS}/files.csv",
     log:
         f"{RESULTS}/logs/files.log",
+    localrule: True
     conda:
         "../envs/light.yaml"
     threads: 1
@@ -72,6 +67,7 @@ rule wikitext:
         f"{RESULTS}/logs/data/wikitext-2{{part}}.log",
     wildcard_constraints:
         part="|-test",
+    localrule: True
     conda:
         "../envs/light.yaml"
     threads: 1
@@ -91,6 +87,7 @@ rule chinese_wikipedia:
         f"{RESULTS}/data/texts/{CHINESE_TEXT}.txt",
     log:
         f"{RESULTS}/logs/data/{CHINESE_TEXT}.log",
+    localrule: True
     conda:
         "../envs/light.yaml"
     threads: 1

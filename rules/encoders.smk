@@ -1,10 +1,6 @@
 # Encoders: downloaded from the hub, pre-trained, or trained on. Local folders are used where they lie.
 
 
-localrules:
-    download_encoder,
-
-
 # As with other downloads the code is no input: what comes is checked against its sha256.
 rule download_encoder:
     output:
@@ -14,6 +10,7 @@ rule download_encoder:
         f"{RESULTS}/logs/encoders/{{encoder}}.log",
     wildcard_constraints:
         encoder=of_source("hub"),
+    localrule: True
     conda:
         "../envs/torch.yaml"
     threads: 1

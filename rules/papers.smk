@@ -51,7 +51,7 @@ for NAME in config["papers"]:
                 code=code("paper", f"{module_of(PAPERS[NAME])}.{'audit' if AUDIT else 'targets'}"),
                 paper=NAME,
                 options=FIND.paper_options(NAME),
-                items={} if AUDIT else FIND.paper_items(NAME),
+                places={} if AUDIT else FIND.paper_items(NAME),
                 captions=TEXT.captions("figures"),
                 audit=AUDIT,
             script:

@@ -22,7 +22,7 @@ def main(smk) -> None:
             plan=pd.DataFrame() if empty else read_plan(smk.input.plan, smk.input.reasons),
             names=pd.DataFrame() if empty else read_text_csv(smk.input.names),
             published=partial(read_published, name),
-            files=items(smk.input, smk.params.items),
+            files=items(smk.input, smk.params.places),
             options=smk.params.options,
         )
         about_files = "" if empty else remark(read_text_csv(smk.input.files))
