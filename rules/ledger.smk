@@ -7,7 +7,6 @@ if LEDGER_OF:
 
     rule paper_ledger:
         input:
-            **RUN_TABLES,
             **FIND.ledger_inputs(LEDGER_OF),
             printed=[file for name in LEDGER_OF for file in package_folder(f"papers/{name}/published")],
             text=[package_file(f"papers/{name}/paper.yaml") for name in LEDGER_OF],

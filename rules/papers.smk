@@ -2,7 +2,6 @@
 # alone (the audit) is a job of its own. `update` keeps what an earlier run made where the job fails.
 PAPER_TARGETS = {}
 KINDS = ("tables", "figures", "pages")
-RUN_TABLES = {name: f"{RESULTS}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
 
 
 def targets_of(text, audit):
@@ -34,7 +33,7 @@ for NAME in config["papers"]:
             name:
                 f"paper_{NAME}_audit" if AUDIT else f"paper_{NAME}"
             input:
-                **({} if AUDIT else RUN_TABLES | FIND.paper_inputs(NAME)),
+                **({} if AUDIT else FIND.paper_inputs(NAME)),
                 printed=package_folder(f"papers/{NAME}/published"),
                 text=package_file(f"papers/{NAME}/paper.yaml"),
             output:

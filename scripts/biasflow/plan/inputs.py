@@ -85,11 +85,11 @@ class Inputs:
         return list(dict.fromkeys(cell.model for cell in self.plan.cells if cell.status == RUN))
 
     def paper_inputs(self, paper: str) -> Named:
-        """The item files that the tables and figures of a paper print beside the scores, by role."""
+        """What the tables and figures of a paper are made of: the run's tables, and item files by role."""
         return self.ledger_inputs([paper])
 
     def paper_items(self, paper: str) -> Named:
-        """Where they are: role -> key -> position and file (plan.items)."""
+        """Where its item files are: role -> key -> position and file (plan.items)."""
         return item_places(items_of(self.config, self.plan, paper), self.paper_inputs(paper))
 
     def paper_options(self, paper: str) -> Named:
@@ -102,8 +102,9 @@ class Inputs:
         return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
 
     def ledger_inputs(self, papers: Sequence[str]) -> Named:
-        """The item files of all these papers, by role."""
-        return item_inputs([items_of(self.config, self.plan, paper) for paper in papers])
+        """The same of all these papers."""
+        tables = {name: f"{self.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
+        return tables | item_inputs([items_of(self.config, self.plan, paper) for paper in papers])
 
     def ledger_params(self, papers: Sequence[str]) -> dict[str, tuple[Named, Named]]:
         """Paper -> its options, and where its item files are among those of all."""

@@ -558,9 +558,9 @@ def test_papers_and_the_ledger_are_told_where_their_items_are(find):
     ledger = find.ledger_inputs(papers)
     for paper in papers:
         items = items_of(find.config, find.plan, paper)
+        assert not {"scores", "reasons", "plan", "names", "files", "printed", "text"} & set(items)
         of_paper = (find.paper_inputs(paper), find.paper_items(paper))
         for inputs, places in (of_paper, (ledger, find.ledger_params(papers)[paper][1])):
-            assert not {"scores", "reasons", "plan", "names", "files", "printed", "text"} & set(inputs)
             assert {role: set(of) for role, of in places.items()} == {role: set(of) for role, of in items.items()}
             for role, of in places.items():
                 assert {key: (inputs[role][number], file) for key, (number, file) in of.items()} == items[role]
