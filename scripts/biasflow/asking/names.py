@@ -9,8 +9,8 @@ from biasflow.registry import METRICS
 FEW = 12  # names that a message lists; of more it has the nearest, and says where all are
 # What is referred to -> where all are listed, or how one is added.
 LISTED = {
-    "methods": "config/README.md lists them, and the key `methods` defines more",
-    "metrics": "docs/scores.md lists them",
+    "methods": "`biasflow list methods` lists them, and the key `methods` defines more",
+    "metrics": "`biasflow list metrics` lists them",
     "encoders": "define it under `encoders:` (see config/README.md)",
     "tasks": "define it under `tasks:` (see config/README.md)",
 }

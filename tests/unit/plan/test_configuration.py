@@ -289,7 +289,7 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (asking({"encoders": ["own"], "metrics": ["tpr_gap"]}), "a measure of the metric fairness"),
         (
             asking({"encoders": ["own"], "metrics": ["weat"], "methods": ["foo"]}),
-            r"the nearest of \d+ is '\w+'; config/README.md lists them",
+            r"the nearest of \d+ is '\w+'; `biasflow list methods` lists them",
         ),
         (
             asking({"encoders": ["own"], "metrics": ["fairness"], "task": "bios"}, ("tasks", {})),
