@@ -4,6 +4,7 @@ A pure function of the configuration and of what lies on disk (facts); rules loo
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from biasflow.asking.matrix import FINETUNED, NA, NOT_RUN, PRETRAINED, RANDOM, RUN, Block, Cell, Dataset, Model
 from biasflow.asking.sources import EXTERNAL, given_files, is_external
@@ -18,64 +19,74 @@ from biasflow.plan.methods import NONE, largest_rank, missing_layer, note_of, so
 from biasflow.plan.tasks import kind_of, task_of
 from biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
 
+Key = TypeVar("Key")
+
 
 def plan(config: Mapping, facts: Facts) -> Plan:
     """The plan of a resolved configuration. BiasflowError, naming the key, for what no run can do."""
     blocks = in_parts(blocks_of(config), facts.asked)
-    cells: list[Cell] = []
-    wanted: dict[ReadingKey, tuple[Reading, list[str]]] = {}
-    scored: dict[ScoringJob, dict[tuple, tuple[Dataset, list[str]]]] = {}
-    trained: dict[tuple[str, str], Model] = {}
     seen: dict[tuple, Cell] = {}
     repeated: list[Cell] = []
+    readings: dict[ReadingKey, Reading] = {}
+    scored: dict[ScoringJob, dict[tuple, Score]] = {}
+    trained: dict[tuple[str, str], Model] = {}
     narrow = {encoder: is_narrow(config, facts, encoder) for encoder in config["encoders"]}
-    for block in blocks:
-        for model in models_of(block):
-            for metric in block.metrics:
-                for dataset in _datasets(config, facts, block, model, metric):
-                    methods = [model.carried] if model.carried else block.methods
-                    for method in methods:
-                        key = (model, method, metric, dataset.label if dataset else block.task)
-                        if key in seen:
-                            repeated.append(replace(seen[key], block=block.asked))
-                            continue
-                        reason = why_not(config, facts, block, model, method, metric, dataset)
-                        name = dataset.label if dataset else NA
-                        status = NOT_RUN if reason else RUN
-                        note = "" if reason else note_of(config["methods"][method], _sees(metric, dataset))
-                        seen[key] = Cell(block.asked, model, method, metric, name, status, reason or "", note)
-                        cells.append(seen[key])
-                        if reason:
-                            continue
-                        job = ScoringJob(model.encoder, model.training, block.name)
-                        if METRICS[metric].readout == TRAINING:
-                            read = ReadingKey(ReadingJob(*job, TRAINING), TRAINING, TRAINING)
-                            trained[model.encoder, model.training] = model
-                        else:
-                            reading = Reading(block, model, METRICS[metric].readout, dataset, narrow[model.encoder])
-                            wanted.setdefault(reading.key, (reading, []))[1].append(method)
-                            read = reading.key
-                        own = scored.setdefault(job, {}).setdefault((metric, read, dataset.label), (dataset, []))
-                        own[1].append(method)
-            for readout, datasets in block.items:
-                if _no_head(config, facts, model, readout) or model.encoder in facts.missing:
-                    continue
-                for dataset in DATASETS[datasets](_asked(config, block, model)):
-                    reading = Reading(block, model, readout, dataset, narrow[model.encoder])
-                    wanted.setdefault(reading.key, (reading, []))[1].extend(block.methods)
-    readings = {
-        key: replace(reading, methods=tuple(dict.fromkeys(methods))) for key, (reading, methods) in wanted.items()
-    }
+    for block, model in ((each, model) for each in blocks for model in models_of(each)):
+        job = ScoringJob(model.encoder, model.training, block.name)
+        for cell, dataset in _cells(config, facts, block, model, seen, repeated):
+            if METRICS[cell.metric].readout == TRAINING:
+                key = ReadingKey(ReadingJob(*job, TRAINING), TRAINING, TRAINING)
+                trained[model.encoder, model.training] = model
+            else:
+                reading = Reading(block, model, METRICS[cell.metric].readout, dataset, narrow[model.encoder])
+                key = _add(readings, reading.key, reading, cell.method)
+            score, own = Score(cell.metric, key, dataset), scored.setdefault(job, {})
+            _add(own, (cell.metric, key, dataset.label), score, cell.method)
+        for readout, dataset in _items(config, facts, block, model):
+            reading = Reading(block, model, readout, dataset, narrow[model.encoder])
+            _add(readings, reading.key, reading, *block.methods)
     readings = _with_underlying(readings)
     trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.task != NA}
+    scores = {job: tuple(own.values()) for job, own in scored.items()}
     fits = _fits(readings, config)
-    jobs = {
-        job: tuple(Score(metric, key, dataset, tuple(names)) for (metric, key, _), (dataset, names) in own.items())
-        for job, own in scored.items()
-    }
-    found = Plan(tuple(cells), readings, jobs, fits, trained, tuple(blocks), facts.absent, tuple(repeated))
+    found = Plan(tuple(seen.values()), readings, scores, fits, trained, tuple(blocks), facts.absent, tuple(repeated))
     check_texts(config, facts, found)
     return found
+
+
+def _cells(
+    config: Mapping, facts: Facts, block: Block, model: Model, seen: dict[tuple, Cell], repeated: list[Cell]
+) -> Iterator[tuple[Cell, Dataset]]:
+    """The cells of a model in a block that run, and their datasets; all of them are put into `seen`, or into `repeated`
+    where an earlier block has the same."""
+    for metric in block.metrics:
+        for dataset in _datasets(config, facts, block, model, metric):
+            for method in [model.carried] if model.carried else block.methods:
+                key = (model, method, metric, dataset.label if dataset else block.task)
+                if key in seen:
+                    repeated.append(replace(seen[key], block=block.asked))
+                    continue
+                reason = why_not(config, facts, block, model, method, metric, dataset)
+                name = dataset.label if dataset else NA
+                status = NOT_RUN if reason else RUN
+                note = "" if reason else note_of(config["methods"][method], _sees(metric, dataset))
+                seen[key] = Cell(block.asked, model, method, metric, name, status, reason or "", note)
+                if not reason:
+                    yield seen[key], dataset
+
+
+def _items(config: Mapping, facts: Facts, block: Block, model: Model) -> Iterator[tuple[str, Dataset]]:
+    """The readouts that a paper prints item by item, and their datasets."""
+    for readout, datasets in block.items:
+        if not _no_head(config, facts, model, readout) and model.encoder not in facts.missing:
+            yield from ((readout, dataset) for dataset in DATASETS[datasets](_asked(config, block, model)))
+
+
+def _add(known: dict[Key, Reading | Score], key: Key, new: Reading | Score, *methods: str) -> Key:
+    """Put a reading or a score among the known ones, or the methods to those of the one that is there already."""
+    there = known.get(key, new)
+    known[key] = replace(there, methods=tuple(dict.fromkeys((*there.methods, *methods))))
+    return key
 
 
 def models_of(block: Block) -> Iterator[Model]:

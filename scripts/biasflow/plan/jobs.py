@@ -74,7 +74,7 @@ class Score:
     metric: str
     reading: ReadingKey
     dataset: Dataset
-    methods: tuple[str, ...]
+    methods: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
