@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | env | clean
+# make demo | test | lint | bench | docs | env | clean
 PYTHON ?= python3
 CORES ?= 2
 BIN := .venv/bin
@@ -6,7 +6,7 @@ BIN := .venv/bin
 CONFIGS := config/config.yaml config/small.yaml config/paper.yaml config/planted.yaml config/matrix.yaml
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test lint bench env clean
+.PHONY: demo test lint bench docs env clean
 
 demo: env
 	$(BIN)/snakemake --cores $(CORES) --quiet rules
@@ -25,6 +25,15 @@ lint: env
 bench: env
 	OMP_WAIT_POLICY=PASSIVE PYTHONPATH=scripts $(BIN)/python -m benchmarks results/bench.csv
 
+# The site, in site/; its packages are installed by this target alone.
+docs: env .venv/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "Open site/index.html; for its search, run: python3 -m http.server --directory site"
+
+.venv/docs: docs/_site/requirements.txt
+	$(BIN)/python -m pip install --quiet --requirement $<
+	touch $@
+
 env: .venv/installed
 
 # The package is installed as it lies here, for the command biasflow; not into the environment of another checkout.
@@ -37,4 +46,4 @@ env: .venv/installed
 
 # Not .snakemake: it remembers what made the results.
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis site

@@ -22,9 +22,10 @@ from tests.golden.keys import new_keys, read_old
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden"
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "config/README.md", ROOT / "results/README.md", *DOCS]
 SCORES = (ROOT / "docs/scores.md").read_text(encoding="utf-8")
+GENERATED = "reference/"  # pages of the site that only its build has, and checks
 SCHEMA = load_schema()
 CODE = re.compile(r"`([^`\n]+)`")
 
@@ -125,16 +126,23 @@ def test_targets_that_are_shown_exist(page):
     assert [target for target in shown if target not in known and not target.startswith(of_any_run)] == []
 
 
-def test_every_page_of_docs_is_linked_from_the_readme():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [page.name for page in DOCS if f"](docs/{page.name})" not in text] == []
+def pages_of(nav: list | str) -> set[str]:
+    """The pages of a navigation, at all depths."""
+    below = [part for entry in nav for part in (entry.values() if isinstance(entry, dict) else [entry])]
+    return set().union(*(pages_of(part) if isinstance(part, list) else {part} for part in below))
+
+
+def test_every_page_of_docs_is_in_the_navigation_of_the_site():
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    docs = {page.relative_to(ROOT / "docs").as_posix() for page in DOCS}
+    assert docs - pages_of(site["nav"]) == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_and_files_that_are_named_exist(page):
     text = page.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    assert [link for link in links if not (page.parent / link).exists() and GENERATED not in link] == []
     shown = re.findall(r"^# (scripts/\S+)$", text, re.MULTILINE)  # whole files, to be written
     named = re.findall(r"(?<![\w/<>])((?:config|scripts|rules|profiles|envs|docs|tests)/[\w./-]*\w)(?![\w/]*<)", text)
     assert [name for name in named if not (ROOT / name).exists() and name not in shown and "yours" not in name] == []

@@ -1,0 +1,65 @@
+"""The documentation site: built without a warning, complete, and read without a network."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from biasflow.plan import choices
+from biasflow.registry import ERASERS, METRICS, STRATEGIES
+
+ROOT = Path(__file__).parents[2]
+RESOURCE = re.compile(
+    r"<(?:script|link|img|iframe|source|video)\b[^>]*?\b(?:src|href)=[\"']?((?:https?:)?//[^\"'\s>]+)"
+)
+pytest.importorskip("mkdocs", reason="mkdocs is not installed; `make docs` installs it")
+pytest.importorskip("material", reason="mkdocs-material is not installed; `make docs` installs it")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    ran = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return folder
+
+
+def outside(html: str) -> list[str]:
+    """The resources that a browser would load from elsewhere; links that a reader may follow are not among them."""
+    return RESOURCE.findall(html)
+
+
+def test_pages_load_nothing_from_a_network(site):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 15
+    assert {page.name: found for page in pages if (found := outside(page.read_text(encoding="utf-8")))} == {}
+    styles = [page.read_text(encoding="utf-8") for page in site.rglob("*.css")]
+    assert [
+        found for style in styles for found in re.findall(r"(?:url\(|@import )[\"']?((?:https?:)?//[^)\"']+)", style)
+    ] == []
+
+
+def test_a_resource_of_a_network_is_seen():
+    assert outside('<link rel="stylesheet" href="https://fonts.example/css">') == ["https://fonts.example/css"]
+    assert outside('<a href="https://example.org/">read</a><img src="picture.svg">') == []
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("measures", [name for entry in METRICS.values() for name in entry.measures]),
+        ("methods", [*ERASERS, *STRATEGIES]),
+        ("keys", [name.replace("<", "&lt;").replace(">", "&gt;") for name, _ in choices.keys(None)]),
+        ("commands", ["biasflow list", "biasflow check", "biasflow export"]),
+        ("functions", ["biasflow.fit", "biasflow.edit"]),
+    ],
+)
+def test_the_reference_has_every_name(site, page, names):
+    html = (site / f"reference/{page}.html").read_text(encoding="utf-8")
+    assert [name for name in names if f"<code>{name}</code>" not in html] == []
