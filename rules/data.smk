@@ -229,7 +229,7 @@ rule ceat_contexts:
     input:
         encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
         text=lambda wildcards: context_files(config, wildcards.encoder, CATALOGUE),
-        words=package_file("data/ceat_words.csv"),
+        words=local(package_file("data/ceat_words.csv")),
     output:
         contexts=f"{RESULTS}/data/contexts/{{encoder}}/ceat.parquet",
         counts=f"{RESULTS}/data/contexts/{{encoder}}/ceat_counts.csv",

@@ -34,8 +34,8 @@ for NAME in config["papers"]:
                 f"paper_{NAME}_audit" if AUDIT else f"paper_{NAME}"
             input:
                 **({} if AUDIT else FIND.paper_inputs(NAME)),
-                printed=package_folder(f"papers/{NAME}/published"),
-                text=package_file(f"papers/{NAME}/paper.yaml"),
+                printed=local(package_folder(f"papers/{NAME}/published")),
+                text=local(package_file(f"papers/{NAME}/paper.yaml")),
             output:
                 **outputs_of(TEXT, AUDIT),
             log:

@@ -14,6 +14,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json, sha256, whole_file
 
 RESULTS = "results"
+STORED = (".snakemake", "storage")  # where Snakemake's storage plugins put what a job reads and writes
 PROVENANCE = "provenance"
 RUN_FILE = "run.json"
 SHARED = "shared"
@@ -23,8 +24,12 @@ KEYS = {"output", "sha256", "inputs", "aside", "rule", "params"}  # what every r
 
 
 def record_file(path: str | Path) -> Path | None:
-    """Where the record of a result lies; None for what is no file or folder in results/<run>."""
+    """Where the record of a result lies; None for what is no file or folder in results/<run>.
+
+    A result in a storage of Snakemake's has its record here, beside the records of all others."""
     parts = Path(path).parts
+    if parts[: len(STORED)] == STORED and RESULTS in parts:
+        parts = parts[parts.index(RESULTS) :]
     if len(parts) < 3 or parts[0] != RESULTS:
         return None
     return Path(*parts[:2], PROVENANCE, *parts[2:-1], f"{parts[-1]}.json")

@@ -208,3 +208,11 @@ def test_results_of_which_nothing_is_remembered_are_refused(tmp_path, record):
     (records / record).parent.mkdir(parents=True)
     (records / record).write_text("{}")
     check_remembered(results, records)
+
+
+def test_the_record_of_a_result_in_a_storage_lies_beside_all_others_and_of_other_folders_there_is_none():
+    here = Path("results/demo/provenance/tables/a.csv.json")
+    assert record_file("results/demo/tables/a.csv") == here
+    assert record_file(".snakemake/storage/fs/another/disk/results/demo/tables/a.csv") == here
+    for path in ("/another/results/demo/tables/a.csv", ".snakemake/storage/fs/another/a.csv", "results/a.csv"):
+        assert record_file(path) is None
