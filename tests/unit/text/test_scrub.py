@@ -2,13 +2,11 @@
 
 import re
 
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.tasks.occupation.versions import scrubbed_texts
 from biasflow.text.gender_lexicon import WORD
 from biasflow.text.scrub import TERMS, gendered_nouns, scrub, scrub_all
 
@@ -96,34 +94,6 @@ def test_many_are_as_one_by_one(pairs, terms):
 
 def test_without_names():
     assert scrub_all(["He and Ann"]) == ["_ and Ann"]
-
-
-@pytest.fixture
-def bios():
-    rows = [
-        (" She and Ann met her husband.", "Ann||Hill", ""),
-        ("Mr. De La Cruz paints.", "Ann De La Cruz", ""),
-        ("He paints.", "", "They paint for a wife."),
-    ]
-    return pd.DataFrame(rows, columns=["text", "name", "scrubbed"], index=[4, 5, 6])
-
-
-def test_texts_of_a_table(bios):
-    found = scrubbed_texts(bios)
-    assert found.tolist() == ["_ and _ met _ husband.", "_. _ _ _ paints.", "They paint for a wife."]
-    assert found.index.tolist() == [4, 5, 6]
-
-
-def test_the_sources_own_text_is_kept_or_scrubbed_further(bios):
-    bios.loc[6, "scrubbed"] = "They and SHe paint for a wife."
-    assert scrubbed_texts(bios, terms="released").iloc[2] == "They and SHe paint for a wife."
-    assert scrubbed_texts(bios, terms="pronouns").iloc[2] == "They and _ paint for a wife."
-    bios.loc[6, "scrubbed"] = "They paint for a wife."
-    assert scrubbed_texts(bios, terms="gendered").tolist() == [
-        "_ and _ met _ _.",
-        "_. _ _ _ paints.",
-        "They paint for a _.",
-    ]
 
 
 def test_other_terms_are_named():

@@ -6,7 +6,7 @@ import pytest
 from biasflow.base.tabular import write_parquet
 from biasflow.planted.bios import biographies as planted
 from biasflow.tasks.occupation import gender_classifier
-from biasflow.tasks.occupation.versions import LONGEST, examples, versions
+from biasflow.tasks.occupation.versions import LONGEST, examples, scrubbed_texts, versions
 from biasflow.text.scrub import TERMS
 
 ROWS = [
@@ -60,3 +60,31 @@ def test_the_step_writes_words_accuracies_and_examples(tmp_path, caplog):
     write_parquet(few.assign(scrubbed_by_source=few["scrubbed"]), tmp_path / "bios.parquet")
     gender_classifier.prepare({"biographies": [tmp_path / "bios.parquet"]}, outputs, **options)
     assert pd.read_csv(outputs["gender_accuracy"]).empty and "no profession has 20" in caplog.text
+
+
+@pytest.fixture
+def sources():
+    rows = [
+        (" She and Ann met her husband.", "Ann||Hill", ""),
+        ("Mr. De La Cruz paints.", "Ann De La Cruz", ""),
+        ("He paints.", "", "They paint for a wife."),
+    ]
+    return pd.DataFrame(rows, columns=["text", "name", "scrubbed"], index=[4, 5, 6])
+
+
+def test_texts_of_a_table(sources):
+    found = scrubbed_texts(sources)
+    assert found.tolist() == ["_ and _ met _ husband.", "_. _ _ _ paints.", "They paint for a wife."]
+    assert found.index.tolist() == [4, 5, 6]
+
+
+def test_the_sources_own_text_is_kept_or_scrubbed_further(sources):
+    sources.loc[6, "scrubbed"] = "They and SHe paint for a wife."
+    assert scrubbed_texts(sources, terms="released").iloc[2] == "They and SHe paint for a wife."
+    assert scrubbed_texts(sources, terms="pronouns").iloc[2] == "They and _ paint for a wife."
+    sources.loc[6, "scrubbed"] = "They paint for a wife."
+    assert scrubbed_texts(sources, terms="gendered").tolist() == [
+        "_ and _ met _ _.",
+        "_. _ _ _ paints.",
+        "They paint for a _.",
+    ]
