@@ -27,11 +27,14 @@ from biasflow.base.planned import planned_jobs, start
 from biasflow.base.provenance import start_facts
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
+from biasflow.plan import own_words
 from biasflow.plan.datasets import (
+    CEAT,
     CHINESE_ARTICLES,
     CHINESE_TEXT,
     ceat_tests,
     context_files,
+    context_words,
     text_name,
 )
 from biasflow.plan.device import CUDA, check_device, planned_device
@@ -67,6 +70,7 @@ RESULTS = PATHS.root
 if workflow.is_main_process:  # a dry run ends with it, another one begins with it
     LEFT = estimate(config, FACTS, PLAN, CATALOGUE, os.path.exists) if DEVICE != CUDA else None
     SAID = [LEFT.sentence(workflow.resource_settings.cores or 1)] if LEFT else []
+    SAID += own_words.warnings(config, PLAN)
     LAST.plan = "\nbiasflow: ".join(filter(None, [*SAID, not_measured(PLAN, f"{RESULTS}/plan.csv")]))
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
 own = OwnFiles((RESULTS, CORPORA))  # of the inputs of a rule, what no job makes: by its content, whatever its time
@@ -130,6 +134,11 @@ def threads_for(wildcards):
 def memory(megabytes):
     """A second attempt gets more: only a scheduler's retries make one."""
     return lambda wildcards, attempt: megabytes * attempt
+
+
+def local_files(files):
+    """Role -> file, of files that lie on this machine whatever storage results have."""
+    return {role: local(file) for role, file in files.items()}
 
 
 SENTENCE_PAIRS = config["fitting"]["sentence_pairs"] or package_file("data/sentence_pairs.yaml")

@@ -227,14 +227,16 @@ rule stereoset_changes:
 
 rule ceat_contexts:
     input:
+        unpack(lambda wildcards: local_files(context_words(config, wildcards.words))),
         encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
         text=lambda wildcards: context_files(config, wildcards.encoder, CATALOGUE),
-        words=local(package_file("data/ceat_words.csv")),
     output:
-        contexts=f"{RESULTS}/data/contexts/{{encoder}}/ceat.parquet",
-        counts=f"{RESULTS}/data/contexts/{{encoder}}/ceat_counts.csv",
+        contexts=f"{RESULTS}/data/contexts/{{encoder}}/{{words}}.parquet",
+        counts=f"{RESULTS}/data/contexts/{{encoder}}/{{words}}_counts.csv",
     log:
-        f"{RESULTS}/logs/data/contexts-{{encoder}}.log",
+        f"{RESULTS}/logs/data/contexts-{{encoder}}-{{words}}.log",
+    wildcard_constraints:
+        words=one_of([CEAT, *config["metrics"]["ceat"]["own"]]),
     conda:
         "../envs/torch.yaml"
     threads: 1
@@ -247,6 +249,7 @@ rule ceat_contexts:
         own=own(
             lambda wildcards: FIND.encoders.files(wildcards.encoder),
             lambda wildcards: context_files(config, wildcards.encoder, CATALOGUE),
+            lambda wildcards: context_words(config, wildcards.words),
         ),
         tests=lambda wildcards: ceat_tests(config, wildcards.encoder),
         text=lambda wildcards: text_name(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),

@@ -10,17 +10,22 @@ def main(smk) -> None:
         from biasflow.base.tabular import write_csv, write_parquet
         from biasflow.corpora.plain_text import read_texts
         from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA, read_paragraphs
+        from biasflow.corpora.word_sets import read_word_sets
         from biasflow.encoders.batches import longest_input
         from biasflow.encoders.load import load_encoder
         from biasflow.readouts.word_contexts import find_word_contexts
         from biasflow.stimuli.ceat_sets import ceat_tests, words_of
 
         read = read_paragraphs if smk.params.text == ENGLISH_WIKIPEDIA else read_texts
+        if smk.input.get("own"):
+            tests = [read_word_sets(smk.input.own, smk.wildcards.words, single=True)]
+        else:
+            tests = ceat_tests(smk.params.tests, smk.input.words).values()
         model, tokenizer = load_encoder(Path(smk.input.encoder[0]).parent, head="none")
         found = find_word_contexts(
             tokenizer,
             map(read, smk.input.text),  # a file is opened when those before it are read
-            words_of(ceat_tests(smk.params.tests, smk.input.words).values()),
+            words_of(tests),
             per_word=smk.params.per_word,
             seed=smk.params.seed,
             max_length=min(128, longest_input(model, tokenizer)),

@@ -10,6 +10,7 @@ NA = "-"
 FINETUNED, PRETRAINED, RANDOM = "finetuned", "pretrained", "random"
 PART = "+"  # between the name of a block and the number of what was added to it: no name has it
 RUN, NOT_RUN = "run", "not run"
+ELSEWHERE = ", measured on the first token"  # how the note of a cell ends whose method was fitted to words
 Files = Mapping[str, tuple[str, ...]]
 
 

@@ -51,6 +51,10 @@ class Paths:
     def text(self, name: str) -> str:
         return self.data(f"texts/{name}.txt")
 
+    def contexts(self, encoder: str, words: str) -> str:
+        """Where the words of tests occur, in a text, for an encoder's vocabulary."""
+        return self.data(f"contexts/{encoder}/{words}.parquet")
+
     def encoder(self, encoder: str) -> str:
         return f"{self.root}/encoders/{encoder}"
 

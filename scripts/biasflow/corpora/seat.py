@@ -10,7 +10,7 @@ Paper A's WEAT has them the other way round in all three (see `densray_tests`); 
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ WORD_TESTS = ("weat6", "weat6b", "weat7", "weat7b", "weat8", "weat8b")
 SENTENCE_TESTS = tuple(f"sent-{name}" for name in WORD_TESTS)
 DENSRAY_TESTS = {"C6": "weat6", "C7": "weat7", "C8": "weat8"}
 # Contexts of paper A's WEAT, for the words of X and Y and for those of A and B.
+SLOT = "{word}"  # in a template of a user's
 TARGET_TEMPLATE, ATTRIBUTE_TEMPLATE = "{word} is [MASK].", "[MASK] is {word}."
 
 
@@ -97,6 +98,15 @@ def in_templates(test: AssociationTest) -> AssociationTest:
     """The test with every word in paper A's context: "w is [MASK]." for targets, "[MASK] is w." for attributes."""
     targets = test.change(lambda word: TARGET_TEMPLATE.format(word=word), roles="XY")
     return targets.change(lambda word: ATTRIBUTE_TEMPLATE.format(word=word), roles="AB")
+
+
+def in_sentences(test: AssociationTest, templates: Sequence[str]) -> AssociationTest:
+    """The test with a sentence, which begins with a capital, for every word and template; a template has {word}."""
+    sets = {}
+    for role, own in ((role, getattr(test, role)) for role in ROLES):
+        filled = [template.replace(SLOT, word) for word in own.examples for template in templates]
+        sets[role] = replace(own, examples=tuple(text[0].upper() + text[1:] for text in filled))
+    return replace(test, **sets)
 
 
 def examples_of(test: AssociationTest) -> dict[str, tuple[str, ...]]:

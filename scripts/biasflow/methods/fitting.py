@@ -13,6 +13,7 @@ from torch import nn
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import AbsentError, BiasflowError, check_choice
+from biasflow.base.genders import OF_WORDS
 from biasflow.base.progress import progress
 from biasflow.encoders import places, taps
 from biasflow.encoders.edit import Edits
@@ -68,6 +69,7 @@ def fit_block(
     origin: nn.Module | None = None,
     sentences: Sequence[str] = (),
     words: tuple[Sequence[str], Sequence[str]] | None = None,
+    groups: tuple[str, str] = OF_WORDS,
     n: int = 5000,
     cap_per_word: int | None = None,
     max_length: int = 128,
@@ -79,8 +81,8 @@ def fit_block(
 
     methods: name -> list of interventions (see `Intervention`; [] is `none`), or a grid of paper B. Those that say
     fitted_on: pretrained are fitted to the states of `origin`, the model before training. What they are fitted to:
-    words   the states of gendered words: n occurrences of `words` (masculine, feminine) in `sentences`, with
-            cap_per_word and max_length as in `find_occurrences`;
+    words   the states of gendered words: n occurrences of `words` (masculine, feminine, or of two other `groups`) in
+            `sentences`, with cap_per_word and max_length as in `find_occurrences`;
     pairs   the states of `sentence_pairs` (see `load_sentence_pairs`); so are grids;
     task    X [n, hidden] and z [n]: the first token's states in the last layer for a task's texts, and their genders.
     An untouched model is run over words and pairs once, for all methods and places together; what is fitted
@@ -99,7 +101,7 @@ def fit_block(
                 reasons[name] = str(error)
     models = {MODEL: model, PRETRAINED: origin}
     reading = {"batch_size": batch_size}
-    context = {"n": n, "cap_per_word": cap_per_word, "max_length": max_length}
+    context = {"groups": groups, "n": n, "cap_per_word": cap_per_word, "max_length": max_length}
     sources: dict[str, Callable[[nn.Module], VectorSource]] = {
         WORDS: lambda on: word_states(on, tokenizer, sentences, words, **context, **reading),
         PAIRS: lambda on: pair_states(on, tokenizer, sentence_pairs, "interventions", **reading),

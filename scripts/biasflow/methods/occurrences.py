@@ -1,4 +1,4 @@
-"""Where gendered words occur in running text: as many occurrences of either gender, from the same sentences."""
+"""Where words of two groups, such as genders, occur in running text: as many of either, from the same sentences."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from torch import nn
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.genders import FEMININE, MASCULINE, OF_WORDS
+from biasflow.base.genders import OF_WORDS
 from biasflow.encoders.batches import encode, longest_input, require_offsets
 
 BLOCK = 1000  # sentences that are tokenised at once while occurrences are looked for
@@ -21,15 +21,16 @@ class Occurrences:
     """Where gendered words occur, with as many of either gender.
 
     table: a row per occurrence, in the order of the text: sentence (number), position (of its token, special tokens
-    counted), token (its id), word, gender. counts: a row per word: word, gender, found (in the sentences that were
-    read), used (in `table`). left_out: words that are no single piece of the vocabulary. sentences_read: how many
-    sentences, from the first, were needed. max_length: where longer sentences were cut."""
+    counted), token (its id), word, gender (its group). counts: a row per word: word, gender, found (in the sentences
+    that were read), used (in `table`). left_out: words that are no single piece of the vocabulary. sentences_read: how
+    many sentences, from the first, were needed. max_length: where longer sentences were cut. groups: their names."""
 
     table: pd.DataFrame
     counts: pd.DataFrame
     left_out: tuple[str, ...]
     sentences_read: int
     max_length: int
+    groups: tuple[str, str] = OF_WORDS
 
 
 def find_occurrences(
@@ -41,6 +42,7 @@ def find_occurrences(
     n: int,
     cap_per_word: int | None = None,
     max_length: int,
+    groups: tuple[str, str] = OF_WORDS,
 ) -> Occurrences:
     """Find n occurrences of gendered words, n/2 of each gender, both in the same leading sentences (Liang et al. 2020).
 
@@ -52,12 +54,13 @@ def find_occurrences(
 
     An occurrence is a whole word that is one piece of the vocabulary, as listed or capitalised; what lies beyond the
     first max_length tokens of a sentence is not seen. Words that are no single piece, or unknown, are left out and
-    listed. BiasflowError: an odd n or a wrong cap, a word of both genders, a list without a usable word, a tokenizer
-    that does not know where words begin, or too few occurrences (with how many there are)."""
+    listed. `groups` names the two, where they are not genders. BiasflowError: an odd n or a wrong cap, a word of both
+    groups, a list without a usable word, a tokenizer that does not know where words begin, or too few occurrences (with
+    how many there are)."""
     if n < 2 or n % 2 or (cap_per_word is not None and cap_per_word < 1):
         raise BiasflowError(f"occurrences: n is {n}, cap_per_word {cap_per_word}; n must be even, and both above 0.")
     require_offsets(tokenizer)
-    words, left_out = _single_pieces(tokenizer, {MASCULINE: masculine, FEMININE: feminine})
+    words, left_out = _single_pieces(tokenizer, dict(zip(groups, (masculine, feminine), strict=True)))
 
     rows, found, counted = [], Counter(), Counter()
     sentences_read, half = 0, n // 2
@@ -66,11 +69,11 @@ def find_occurrences(
         sentence, *_, word, gender = row
         found[word] += 1
         counted[gender] += cap_per_word is None or found[word] <= cap_per_word
-        if min(counted[gender] for gender in OF_WORDS) == half:
+        if min(counted[gender] for gender in groups) == half:
             sentences_read = sentence + 1
             break
     else:
-        have = ", ".join(f"{counted[gender]} {gender}" for gender in OF_WORDS)
+        have = ", ".join(f"{counted[gender]} {gender}" for gender in groups)
         cap = "" if cap_per_word is None else f" (at most {cap_per_word} per word)"
         raise BiasflowError(
             f"occurrences: {half} of each gender asked for, {have}{cap} in {len(sentences)} sentences; give more text."
@@ -84,7 +87,7 @@ def find_occurrences(
     counts = pd.DataFrame({"word": list(gender_of), "gender": list(gender_of.values())})
     counts["found"] = counts["word"].map(found).astype(int)
     counts["used"] = counts["word"].map(table["word"].value_counts()).fillna(0).astype(int)
-    return Occurrences(table, counts, left_out, sentences_read, max_length)
+    return Occurrences(table, counts, left_out, sentences_read, max_length, groups)
 
 
 def find_occurrences_for(model: nn.Module, tokenizer: PreTrainedTokenizerBase, *texts, max_length: int, **options):
@@ -99,9 +102,9 @@ def _single_pieces(
     """Token id -> (word, gender) of the usable words, and the words that are left out.
 
     A cased or byte-level vocabulary has up to four pieces for a word: capitalised or not, after a space or not."""
-    both = set(lists[MASCULINE]) & set(lists[FEMININE])
+    both = set.intersection(*map(set, lists.values()))
     if both:
-        raise BiasflowError(f"gendered words: {min(both)!r} is on both lists; name it once.")
+        raise BiasflowError(f"words to fit to: {min(both)!r} is on both lists; name it once.")
     words, left_out = {}, []
     for gender, names in lists.items():
         usable = 0
@@ -115,7 +118,7 @@ def _single_pieces(
                 left_out.append(word)
         if not usable:
             raise BiasflowError(
-                f"gendered words: none of the {len(names)} {gender} words ({', '.join(names)}) is a single piece of "
+                f"words to fit to: none of the {len(names)} {gender} words ({', '.join(names)}) is a single piece of "
                 "the vocabulary; give others."
             )
     return words, tuple(left_out)

@@ -23,7 +23,7 @@ from biasflow.encoders.edit import Edits, edited, watched
 from biasflow.encoders.places import LAST_CLS, POOLED, has_tokens
 from biasflow.encoders.precision import as_trained
 from biasflow.methods.arrays import States, allocate
-from biasflow.methods.occurrences import FEMININE, Occurrences, find_occurrences_for
+from biasflow.methods.occurrences import Occurrences, find_occurrences_for
 from biasflow.text.sentence_pairs import check_pairs
 
 Which = Mapping[bool, object]  # whether a place has tokens -> which states of a batch, as an index
@@ -141,12 +141,14 @@ class WordStates(PassStates):
         return encoded
 
     def labels(self, X: torch.Tensor) -> dict[str, torch.Tensor | None]:
-        feminine = (self.occurrences.table["gender"] == FEMININE).to_numpy(copy=True)
-        return {"z": torch.from_numpy(feminine), "pairs": None}
+        second = (self.occurrences.table["gender"] == self.occurrences.groups[1]).to_numpy(copy=True)
+        return {"z": torch.from_numpy(second), "pairs": None}
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        return {"occurrences": self.occurrences.table, "counts": self.occurrences.counts}
+        own = {} if self.occurrences.groups == OF_WORDS else {"gender": "group"}
+        tables = {"occurrences": self.occurrences.table, "counts": self.occurrences.counts}
+        return {name: table.rename(columns=own) for name, table in tables.items()}
 
     @property
     def facts(self) -> dict[str, object]:
@@ -167,7 +169,7 @@ def word_states(
 ) -> WordStates:
     """The states at occurrences of `words` (masculine, feminine) in `sentences`; options: see `find_occurrences`."""
     if words is None:
-        raise BiasflowError("there are no gendered words to fit to; give words and sentences")
+        raise BiasflowError("there are no words to fit to; give words and sentences")
     occurrences = find_occurrences_for(model, tokenizer, sentences, *words, **options)
     return WordStates(model, tokenizer, batch_size, sentences, occurrences)
 

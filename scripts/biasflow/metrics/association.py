@@ -166,7 +166,8 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     kind: a key of READINGS; None: the one of the tests that were read, "weat" for words and "seat" for sentences.
     Metrics <kind>_effect_size, _spread, _p_value, _partitions and _exact (1 or 0); part: "-", or OTHER; variant: the
     pooling; n: target words, but of a p the partitions, since a p of 0 is one below 1 / n; low, high: of the effect
-    size (`effect_interval`). Where partitions are drawn, all methods see the same ones, drawn once.
+    size (`effect_interval`). Of a user's test also <kind>_split_words: how many of its n words the vocabulary splits
+    into pieces. Where partitions are drawn, all methods see the same ones, drawn once.
     """
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
@@ -176,6 +177,9 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
         _rows_of(read.arrays, f"{name}.", kind, read.axis).assign(variant=name, part=OTHER)
         for name in read.meta.get("others", ())
     ]
+    if "split" in read.meta:
+        split = own.drop_duplicates(METHOD).assign(metric=f"{kind}_split_words", low=math.nan, high=math.nan)
+        own = pd.concat([own, split.assign(value=float(read.meta["split"]), n=read.meta["words"])])
     return pd.concat([own.assign(part="-"), *others], ignore_index=True)
 
 

@@ -128,7 +128,8 @@ def score(path: str | Path) -> pd.DataFrame:
     """CEAT under every method, in all readings, from a file of `readouts.associations`.
 
     Columns method, setting, metric (ceat_effect_size, ceat_p_two_sided, ceat_p_one_sided, ceat_tau_squared; ceat_words,
-    how many words have contexts, of n that the test has), variant
+    how many words have contexts, of n that the test has; of a user's test ceat_split_words, how many of these n the
+    vocabulary splits into pieces), variant
     ("<order>-<variance>"), value (NaN where there is no answer), n (draws; 0 where there is no answer), low, high (of
     the effect size: `EffectDraws.intervals`). BiasflowError names a file that is no such readout."""
     tables, words = [], []
@@ -138,6 +139,8 @@ def score(path: str | Path) -> pd.DataFrame:
         tables.append(ceat_rows(draw_effects(cosines, sizes)).assign(**keys))
         of_test = meta.get("words", sum(sizes))
         words.append({**keys, "metric": "words", "variant": "-", "value": sum(sizes), "n": of_test})
+        if "split" in meta:
+            words.append({**words[-1], "metric": "split_words", "value": meta["split"]})
     rows = pd.concat([*tables, pd.DataFrame(words)], ignore_index=True)
     return rows.assign(metric="ceat_" + rows["metric"])
 

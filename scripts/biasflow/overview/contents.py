@@ -93,9 +93,11 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class Shares:
-    """Gender by layer and head: rows (layer, shares), each share with its part of the largest of all encoders."""
+    """Gender by layer and head: rows (layer, shares), each share with its part of the largest of all encoders. what:
+    "gender", or what tells the groups of the user's words apart."""
 
     encoder: str
+    what: str
     heads: int
     rows: Sequence[tuple[str, Sequence[tuple[str, float]]]]
 
@@ -337,7 +339,8 @@ def _shares(scores: pd.DataFrame) -> list[Shares]:
             )
             for layer, row in zip(table.index, table.to_numpy(), strict=True)
         ]
-        found.append(Shares(encoder, int((table.columns >= 0).sum()), rows))
+        what = "gender" if block["dataset"].iloc[0] == "words" else block["dataset"].iloc[0]
+        found.append(Shares(encoder, what, int((table.columns >= 0).sum()), rows))
     return found
 
 

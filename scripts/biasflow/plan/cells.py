@@ -12,7 +12,7 @@ from biasflow.asking.tasks import Asked, TaskPlan
 from biasflow.plan.asked import in_parts
 from biasflow.plan.blocks import blocks_of
 from biasflow.plan.checks import check_texts
-from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of
+from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of, own_groups
 from biasflow.plan.facts import Facts, depth, has_head, is_narrow, pooling, width
 from biasflow.plan.jobs import FitJob, Plan, Reading, ReadingJob, ReadingKey, Score, ScoringJob
 from biasflow.plan.methods import NONE, largest_rank, missing_layer, note_of, sources, unseen_setting
@@ -69,7 +69,8 @@ def _cells(
                 reason = why_not(config, facts, block, model, method, metric, dataset)
                 name = dataset.label if dataset else NA
                 status = NOT_RUN if reason else RUN
-                note = "" if reason else note_of(config["methods"][method], _sees(metric, dataset))
+                sees = _sees(metric, dataset)
+                note = "" if reason else note_of(config["methods"][method], sees, own_groups(config))
                 seen[key] = Cell(block.asked, model, method, metric, name, status, reason or "", note)
                 if not reason:
                     yield seen[key], dataset

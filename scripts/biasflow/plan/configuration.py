@@ -22,7 +22,7 @@ from biasflow.base.files import read_text
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
 from biasflow.plan.checks import not_planted
-from biasflow.plan.datasets import TEXTS
+from biasflow.plan.datasets import CEAT, SENTENCE_TESTS, SENTENCES, TEXTS, WORD_TESTS, own_pairs
 from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from biasflow.plan.tasks import task_of
 from biasflow.plan.validation import Validator, fault
@@ -201,17 +201,26 @@ def _cross_check(config: Mapping) -> None:
         require(name, encoders, f"metrics.bec_pro.languages.{name}", _ENCODERS)
     for name in config["fitting"]["own"]:
         require(name, encoders, f"fitting.own.{name}", _ENCODERS)
-    for own, one in config["metrics"]["occtmp"]["own"].items():
-        if own in OCCUPATIONS:
-            raise BiasflowError(f"config: key 'metrics.occtmp.own.{own}': there is a set of this name; choose another")
-        for number, name in enumerate(one["encoders"]):
-            require(name, encoders, f"metrics.occtmp.own.{own}.encoders.{number}", _ENCODERS)
+    for metric, known in _SETS.items():
+        for own, one in config["metrics"][metric]["own"].items():
+            key = f"metrics.{metric}.own.{own}"
+            if own in known or (metric == "weat" and own.startswith(SENTENCES)):
+                raise BiasflowError(f"config: key '{key}': there is a set of this name; choose another")
+            for number, name in enumerate(one["encoders"] or ()):
+                require(name, encoders, f"{key}.encoders.{number}", _ENCODERS)
     fractions = config["metrics"]["compression"]["fractions"]
     if sorted(fractions) != fractions or fractions[-1] != 100:
         raise BiasflowError(f"config: key 'metrics.compression.fractions': {fractions} must rise to 100, the whole")
     check_methods(config["methods"])
 
 
+# Metric -> the names of its sets, which none of the user's may have.
+_SETS = {
+    "occtmp": tuple(OCCUPATIONS),
+    "weat": (PLANTED, *WORD_TESTS),
+    "seat": tuple(name.removeprefix(SENTENCES) for name in SENTENCE_TESTS),
+    "ceat": (PLANTED, *WORD_TESTS, CEAT),
+}
 _ENCODERS = "encoders with weights"  # what else than a block of `ask` can name
 
 
@@ -260,7 +269,12 @@ _NAMED_BY_PAPERS = {
 
 
 def _check_papers(config: Mapping) -> None:
-    """The names that papers' options refer to, and the kinds of their tasks."""
+    """The names that papers' options refer to, the kinds of their tasks, and what their erasers are fitted to."""
+    if config["papers"] and own_pairs(config):
+        raise BiasflowError(
+            "config: key 'fitting.words': a paper's erasers are fitted to its own words, and printed numbers stand "
+            "beside them; leave the paper or these words out"
+        )
     known = {**config, "encoders": _with_weights(config), "methods": with_variants(config["methods"])}
     if "planted" in config["papers"] and PLANTED not in corpora(config["papers"]["planted"]["encoder"]):
         raise BiasflowError(

@@ -20,6 +20,7 @@ from biasflow.plan.tasks import kind_of
 from biasflow.registry import METRICS, PACKAGE, TASKS, TOKENS
 from biasflow.stimuli.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
 
+ANALOGIES = "google-analogies"
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
 CHINESE_TEXT = "chinese-wikipedia"
 TEXTS = (WIKITEXT, f"{WIKITEXT}-test", WHOLE_SENTENCES, f"{WHOLE_SENTENCES}-test", CHINESE_TEXT)  # as files are named
@@ -27,11 +28,13 @@ CHINESE_ARTICLES = (CHINESE_TEXT, f"{CHINESE_TEXT}-rest")  # files of the catalo
 REAL_STIMULI = ("stereoset-authors",)
 REAL_OCCUPATIONS = ("professions", "professions-article")
 WORD_TESTS = tuple(DENSRAY_TESTS)
+SENTENCES = "sent-"  # how the names of tests of sentences begin
 SENTENCE_TESTS = ("sent-weat6", "sent-weat6b", "sent-weat7", "sent-weat7b", "sent-weat8", "sent-weat8b")
 SENTENCES_OF_PAGE = 40
 GEST = ("gest",)  # with the authors' corrections; the paper's own sentences are "gest-paper"
 CONTEXTS = ("n", "cap_per_word", "max_length", "batch_size")
-CEAT_WORDS = package_file("data/ceat_words.csv")
+CEAT, CEAT_WORDS = "ceat", package_file("data/ceat_words.csv")  # its own tests: the name of their contexts, their words
+OWN_PAIRS = "own"  # gendered words of the user's, or words of two other groups
 
 
 def text_file(config: Mapping, encoder: str, text: str | None, *, held_out: bool = False, running: bool = False) -> str:
@@ -89,7 +92,16 @@ def planted_occupations(asked: Asked) -> list[Dataset]:
 
 def word_tests(asked: Asked) -> list[Dataset]:
     names = asked.chosen(asked.options["weat"]["tests"], (PLANTED,), WORD_TESTS)
-    return [_test(asked, name, "weat") for name in names]
+    own = [Dataset(name, {"own": (one["file"],)}, {}, {"kind": "weat"}) for name, one in _own(asked, "weat").items()]
+    return [_test(asked, name, "weat") for name in names] + own
+
+
+def _own(asked: Asked, metric: str) -> dict[str, Mapping]:
+    """The tests of the user's that an encoder is measured on, by name; a paper has none of them."""
+    if asked.pooling is None:
+        return {}
+    own = asked.options[metric]["own"].items()
+    return {name: one for name, one in own if one["encoders"] is None or asked.encoder in one["encoders"]}
 
 
 def _pooling(asked: Asked) -> str:
@@ -112,6 +124,9 @@ def sentence_tests(asked: Asked) -> list[Dataset]:
     others = [name for name in POOLINGS if name != own and asked.pooling]
     suffix = f"-{own}" if asked.pooling and own != FIRST_TOKEN else ""
     tests = [_test(asked, name, "seat", sentence_pooling=own, others=others) for name in names]
+    for name, one in _own(asked, "seat").items():
+        options = {"templates": one["templates"], "sentence_pooling": own, "others": others}
+        tests.append(Dataset(f"{SENTENCES}{name}", {"own": (one["file"],)}, options, {"kind": "seat"}))
     return [replace(test, suffix=suffix, sees=TOKENS if own == "mean" else "") for test in tests]
 
 
@@ -177,10 +192,13 @@ def _listed_by(
 
 def context_tests(asked: Asked) -> list[Dataset]:
     options = asked.options["ceat"]
-    contexts = (asked.paths.data(f"contexts/{asked.encoder}/ceat.parquet"),)
     keys = {key: options[key] for key in ("draws", "seed", "missing")}
-    files = {"contexts": contexts, "words": (CEAT_WORDS,)}
-    return [Dataset(name, files, keys) for name in ceat_tests(asked.config, asked.encoder)]
+    files = {"contexts": (asked.paths.contexts(asked.encoder, CEAT),), "words": (CEAT_WORDS,)}
+    own = {name: (one["file"],) for name, one in _own(asked, "ceat").items()}
+    return [Dataset(name, files, keys) for name in ceat_tests(asked.config, asked.encoder)] + [
+        Dataset(name, {"contexts": (asked.paths.contexts(asked.encoder, name),), "own": file}, keys)
+        for name, file in own.items()
+    ]
 
 
 def context_files(config: Mapping, encoder: str, catalogue: Catalogue) -> list[str]:
@@ -189,6 +207,11 @@ def context_files(config: Mapping, encoder: str, catalogue: Catalogue) -> list[s
     if options["text"] == ENGLISH_WIKIPEDIA:
         return [corpus_file(config, name) for name in catalogue.shards[ENGLISH_WIKIPEDIA][: options["shards"]]]
     return [text_file(config, encoder, options["text"])]
+
+
+def context_words(config: Mapping, words: str) -> dict[str, str]:
+    """By its role, the file of the words whose contexts have this name: CEAT's own, or a test's of the user's."""
+    return {"words": CEAT_WORDS} if words == CEAT else {"own": config["metrics"]["ceat"]["own"][words]["file"]}
 
 
 def ceat_tests(config: Mapping, encoder: str) -> list[str]:
@@ -200,7 +223,7 @@ def ceat_tests(config: Mapping, encoder: str) -> list[str]:
 def words(asked: Asked) -> list[Dataset]:
     config, encoder = asked.config, asked.encoder
     options = {**fitting_contexts(config, encoder), "words": fitting_words(config, encoder)}
-    return [Dataset("words", fitting_files(config, encoder), options)]
+    return [Dataset(own_groups(config) or "words", fitting_files(config, encoder), options)]
 
 
 def fitting_contexts(config: Mapping, encoder: str) -> dict[str, int | None]:
@@ -212,15 +235,31 @@ def fitting_contexts(config: Mapping, encoder: str) -> dict[str, int | None]:
 
 
 def fitting_words(config: Mapping, encoder: str) -> str:
-    """Where the gendered words come from: "planted" or "family"."""
+    """Where the words that erasers are fitted to come from: "planted", "family" or "own"."""
+    if own_pairs(config):
+        return OWN_PAIRS
     return config["fitting"]["words"] or (PLANTED if is_planted(config, encoder) else "family")
+
+
+def own_pairs(config: Mapping) -> Mapping | None:
+    """Name and file of the user's word pairs, where erasers are fitted to these."""
+    words = config["fitting"]["words"]
+    return words if isinstance(words, Mapping) else None
+
+
+def own_groups(config: Mapping) -> str | None:
+    """What tells the groups of the user's word pairs apart, where erasers are fitted to these."""
+    own = own_pairs(config)
+    return own["name"] if own else None
 
 
 def fitting_files(config: Mapping, encoder: str) -> Files:
     """The text and the words that erasers are fitted to."""
     files = {"text": (text_file(config, encoder, config["fitting"]["text"]),)}
-    family = fitting_words(config, encoder) != PLANTED
-    return files | ({"words": (corpus_file(config, "google-analogies"),)} if family else {})
+    words = fitting_words(config, encoder)
+    if words == PLANTED:
+        return files
+    return files | {"words": (own_pairs(config)["file"] if words == OWN_PAIRS else corpus_file(config, ANALOGIES),)}
 
 
 def running_text(asked: Asked) -> list[Dataset]:

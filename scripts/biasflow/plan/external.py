@@ -13,6 +13,8 @@ from biasflow.asking.sources import is_expanded
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import MANIFEST, Catalogue
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
+from biasflow.corpora.word_pairs import read_word_pairs
+from biasflow.corpora.word_sets import read_word_sets
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.datasets import (
     CHINESE_ARTICLES,
@@ -21,6 +23,7 @@ from biasflow.plan.datasets import (
     WIKITEXT,
     context_files,
     fitting_files,
+    own_pairs,
 )
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.facts import Facts, gather
@@ -43,6 +46,13 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
             check_pronouns(*one["pronouns"])
         with _named(f"metrics.occtmp.own.{name}.file"):
             read_occupation_set(name, one["file"], template=one["template"], pronouns=one["pronouns"])
+    for metric in ("weat", "seat", "ceat"):
+        for name, one in config["metrics"][metric]["own"].items():
+            with _named(f"metrics.{metric}.own.{name}.file"):
+                read_word_sets(one["file"], name, single=metric == "ceat")
+    if own := own_pairs(config):
+        with _named("fitting.words.file"):
+            read_word_pairs(own["file"])
     if pairs := config["fitting"]["sentence_pairs"]:
         with _named("fitting.sentence_pairs"):
             load_sentence_pairs(pairs)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 
+from biasflow.asking.matrix import ELSEWHERE
 from biasflow.asking.names import require
 from biasflow.base.errors import BiasflowError
 from biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
@@ -129,13 +130,14 @@ def sources(method: object) -> set[str]:
     return {step["fitted_to"] or ERASERS[step["eraser"]].fitted_to[0] for step in method}
 
 
-ELSEWHERE = "fitted to words, measured on the first token"
-
-
-def note_of(method: object, sees: str) -> str:
-    """That a method was fitted to other states than those that a metric `sees` (registry.Metric), so that it may leave
-    most of what is in them: a probe of the first token loses little by LEACE that was fitted to words. "" otherwise."""
-    return ELSEWHERE if method and sees in (SENTENCE, FIRST_TOKEN) and sources(method) == {"words"} else ""
+def note_of(method: object, sees: str, own: str | None = None) -> str:
+    """What must be known of a method's score: that it was fitted to the user's words, of groups that `own` names; and
+    that it was fitted to other states than those that a metric `sees` (registry.Metric), so that it may leave most of
+    what is in them: a probe of the first token loses little by LEACE that was fitted to words. "" otherwise."""
+    fitted_to = sources(method) if method else set()
+    of = f" of {own}" if own and "words" in fitted_to else ""
+    elsewhere = ELSEWHERE if sees in (SENTENCE, FIRST_TOKEN) and fitted_to == {"words"} else ""
+    return f"fitted to words{of}{elsewhere}" if of or elsewhere else ""
 
 
 def needs_origin(method: object) -> bool:

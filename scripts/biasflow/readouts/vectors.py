@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -15,32 +16,49 @@ from biasflow.encoders.batches import encode
 from biasflow.readouts.files import save_arrays
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
-from biasflow.stimuli.densray_sets import read_test
+from biasflow.stimuli.densray_sets import read_own_test, read_test
 from biasflow.text.occupation_templates import MASK
+from biasflow.text.pieces import split_words
 
 Pooling = Literal["cls", "mean", "first-piece", "target"]
 POOLINGS = get_args(Pooling)
 
 
 def read(
-    source: Source, output: Path, *, sentence_pooling: Pooling = "cls", others: Sequence[Pooling] = ()
+    source: Source,
+    output: Path,
+    *,
+    sentence_pooling: Pooling = "cls",
+    others: Sequence[Pooling] = (),
+    templates: Sequence[str] | None = None,
 ) -> dict[str, object]:
     """The vectors of the four sets of an association test: arrays X, Y, A, B [methods, n, d], float32.
 
     The test is `source.dataset`, its file (the planted one has none) the data "test". Words are put into paper A's
     templates and a word's vector is the mean of its pieces; sentences are as they are, with `sentence_pooling` and, in
     arrays such as mean.X, with each of `others`. In the file's meta: kind ("weat" for words, "seat" for sentences),
-    pooling, others."""
-    (path,) = source.data.get("test", (None,))
-    test, of_words = read_test(source.dataset, path)
+    pooling, others. A user's test is the data "own" (`read_own_test`): one of sentences where there are `templates`;
+    the meta says how many words it has, and how many of them are `split` into pieces."""
+    own: dict[str, int] = {}
+    reader = open_reader(source, "none")
+    if "own" in source.data:
+        words, test = read_own_test(source.dataset, source.file("own"), templates)
+        of_words, listed = templates is None, list(chain(*examples_of(words).values()))
+        split = split_words(reader.tokenizer.backend_tokenizer, listed)
+        own = {"words": len(listed), "split": len(split)}
+    else:
+        (path,) = source.data.get("test", (None,))
+        test, of_words = read_test(source.dataset, path)
     pooling = "target" if of_words else sentence_pooling
-    reader = open_reader(source, "none").reaching(words=of_words)
+    reader = reader.reaching(words=of_words)
     vectors = embed_test(reader, test, pooling=pooling)
     others = [] if of_words else list(others)
     for other in others:
         vectors |= {f"{other}.{role}": array for role, array in embed_test(reader, test, pooling=other).items()}
-    save_arrays(output, vectors, reader.axis, kind="weat" if of_words else "seat", pooling=pooling, others=others)
-    return reader.facts()
+    save_arrays(
+        output, vectors, reader.axis, kind="weat" if of_words else "seat", pooling=pooling, others=others, **own
+    )
+    return {**reader.facts(), **own}
 
 
 def embed_test(reader: Reader, test: AssociationTest, *, pooling: Pooling) -> dict[str, np.ndarray]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from biasflow.asking.matrix import RANDOM
+from biasflow.asking.matrix import ELSEWHERE, RANDOM
 from biasflow.base.sample import limit_of
 from biasflow.results.matrix import UNTRAINED, criticisms, limited
 from biasflow.results.scores import NA
@@ -82,10 +82,9 @@ def _caption(task: str, measured: pd.DataFrame, empty: pd.DataFrame, left_out: l
     found += [f"{how}: {', '.join(labels)}." for how, labels in better.items()]
     found += limited(measured["dataset"]) + criticisms(measured["measure"])
     for note, block in measured[measured["note"] != ""].groupby("note", sort=False):
-        found.append(
-            f"{_listed(block['method'])} in {_listed(block['label'])}: {note}, of which it may leave most; a method "
-            "with fitted_to: task (or pairs) is fitted there."
-        )
+        left = f"{note}, of which it may leave most; a method with fitted_to: task (or pairs) is fitted there"
+        said = left if note.endswith(ELSEWHERE) else note
+        found.append(f"{_listed(block['method'])} in {_listed(block['label'])}: {said}.")
     for caution, block in measured[measured["caution"] != ""].groupby("caution", sort=False):
         found.append(f"Read with care, {caution}: {_listed(block['label'])} ({_listed(block['method'])}).")
     for reason, block in empty.groupby("reason", sort=False):

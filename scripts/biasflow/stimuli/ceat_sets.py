@@ -12,40 +12,19 @@ import numpy as np
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.shipped import shipped
-from biasflow.base.tabular import read_text_csv
-from biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
+from biasflow.corpora.seat import ROLES, AssociationTest
+from biasflow.corpora.word_sets import COLUMNS, LEAST, test_of, word_table
 from biasflow.planted.association import PLANTED, planted_test
 
 WORDS = shipped("data/ceat_words.csv")
-COLUMNS = ("test", "role", "set_name", "word")
-LEAST = 2  # words of a set: one alone has no spread
 
 
 def read_ceat_sets(path: str | Path = WORDS) -> dict[str, AssociationTest]:
     """The tests of a CSV file with the columns test, role (X, Y, A, B), set_name and word, a word a row: name -> test.
 
-    The words keep the file's order. BiasflowError names the file and what is wrong: a column that is missing, an empty
-    cell, a role that is none, a word twice in a test, two names of one set, a set with fewer than two words."""
-    table = read_text_csv(path)
-    missing = [column for column in COLUMNS if column not in table.columns]
-    if missing:
-        raise BiasflowError(f"{path}: has no column {', '.join(missing)}; it needs {', '.join(COLUMNS)}.")
-    # Line 1 is the header.
-    for line, row in enumerate(table[list(COLUMNS)].itertuples(index=False), start=2):
-        if not all(cell.strip() for cell in row):
-            raise BiasflowError(f"{path}: line {line}: an empty cell; every row needs {', '.join(COLUMNS)}.")
-        if row.role not in ROLES:
-            raise BiasflowError(f"{path}: line {line}: role {row.role!r}; it can be {', '.join(ROLES)}.")
-    repeated = table[table.duplicated(["test", "word"])]
-    if len(repeated):
-        first = repeated.iloc[0]
-        raise BiasflowError(
-            f"{path}: line {repeated.index[0] + 2}: {first['word']!r} is in test {first['test']} twice."
-        )
-    return {
-        name: AssociationTest(name, **{role: _set(path, name, role, rows) for role in ROLES})
-        for name, rows in table.groupby("test", sort=False)
-    }
+    The words keep the file's order. Errors as `word_table`, of single words, and `test_of`."""
+    table = word_table(path, ("test", *COLUMNS), single=True)
+    return {name: test_of(path, name, rows) for name, rows in table.groupby("test", sort=False)}
 
 
 def known_tests(path: str | Path = WORDS) -> dict[str, AssociationTest]:
@@ -56,19 +35,12 @@ def known_tests(path: str | Path = WORDS) -> dict[str, AssociationTest]:
 def ceat_tests(names: Sequence[str], path: str | Path = WORDS) -> dict[str, AssociationTest]:
     """The tests of these names, from the file of word sets or, for "planted", from the planted corpus's world.
 
-    BiasflowError names a test that is unknown, and a word that is not a single one."""
+    BiasflowError names a test that is unknown. Errors as `read_ceat_sets`."""
     known = known_tests(path)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise BiasflowError(f"CEAT: test {unknown[0]!r} is unknown; choose from {', '.join(known)} (words: {path})")
-    tests = {name: known[name] for name in names}
-    for name, test in tests.items():
-        several = [word for word in words_of([test]) if len(word.split()) > 1]
-        if several:
-            raise BiasflowError(
-                f"CEAT: test {name}: {several[0]!r} is more than one word; contexts are of single words"
-            )
-    return tests
+    return {name: known[name] for name in names}
 
 
 def words_of(tests: Iterable[AssociationTest]) -> list[str]:
@@ -98,13 +70,3 @@ def sets_of_vectors(
             )
         sets[role] = [vectors[word] for word in words if word not in lacking]
     return sets
-
-
-def _set(path: str | Path, test: str, role: str, rows) -> ExampleSet:
-    members = rows[rows["role"] == role]
-    if len(members) < LEAST:
-        raise BiasflowError(f"{path}: test {test}: role {role} has {len(members)} word(s); give at least {LEAST}.")
-    names = members["set_name"].unique()
-    if len(names) > 1:
-        raise BiasflowError(f"{path}: test {test}: role {role} has two names, {names[0]!r} and {names[1]!r}; keep one.")
-    return ExampleSet(names[0], tuple(members["word"]))

@@ -7,7 +7,8 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.corpora.professions import read_chinese_professions, read_professions
-from biasflow.corpora.seat import DENSRAY_TESTS, AssociationTest, densray_tests, read_association_test
+from biasflow.corpora.seat import DENSRAY_TESTS, AssociationTest, densray_tests, in_sentences, read_association_test
+from biasflow.corpora.word_sets import read_word_sets, text_columns
 from biasflow.planted.association import PLANTED, planted_test
 from biasflow.planted.world import load_world
 from biasflow.text.occupation_templates import MASK, PRONOUNS, occupation_sentences
@@ -47,9 +48,10 @@ def read_occupation_set(
 ) -> OccupationSet:
     """The set of that name: one of OCCUPATIONS, read from `path` if it has a file; or a set of one's own.
 
-    The file of one's own has an occupation a line, `template` has [MASK] and {occupation}, `pronouns` are the masculine
-    and the feminine one. BiasflowError: an unknown set without these, a template without one of the two slots, a file
-    without occupations, pronouns as `check_pronouns`."""
+    The file of one's own has an occupation a line, or is a CSV with the column occupation; `template` has [MASK] and
+    {occupation}, `pronouns` are the masculine and the feminine one. BiasflowError: an unknown set without these, a
+    template without one of the two slots, a file without occupations, one that is there twice, pronouns as
+    `check_pronouns`."""
     if template is not None:
         return _own_set(name, path, template, pronouns)
     if name not in OCCUPATIONS:
@@ -74,8 +76,11 @@ def _own_set(name: str, path: str | Path, template: str, pronouns: Sequence[str]
     if template.count(MASK) != 1 or OWN_SLOT not in template:
         raise BiasflowError(f"occupations {name!r}: template {template!r} needs one {MASK} and {OWN_SLOT}")
     check_pronouns(*pronouns)
-    lines = {number: line.strip() for number, line in enumerate(read_text(path).split("\n"), 1) if line.strip()}
+    lines = _occupations(path)
+    first: dict[str, int] = {}
     for number, line in lines.items():
+        if first.setdefault(line, number) != number:
+            raise BiasflowError(f"{path}: line {number}: {line!r} is there since line {first[line]}; name it once.")
         if len(line) > LONGEST or not line.isprintable():
             fault = f"has {len(line)} characters" if len(line) > LONGEST else "holds a tab or another control character"
             raise BiasflowError(f"{path}: line {number} {fault}; write one occupation a line, and nothing else.")
@@ -84,6 +89,22 @@ def _own_set(name: str, path: str | Path, template: str, pronouns: Sequence[str]
         raise BiasflowError(f"{path}: no occupation; write one a line.")
     sentences = [template.replace(OWN_SLOT, occupation) for occupation in occupations]
     return OccupationSet(occupations, sentences, tuple(pronouns), pieces=True)
+
+
+def _occupations(path: str | Path) -> dict[int, str]:
+    """Line -> occupation: the column `occupation` of a CSV file, or the lines of any other."""
+    if Path(path).suffix == ".csv":
+        return text_columns(path, ["occupation"])["occupation"].to_dict()
+    return {number: line.strip() for number, line in enumerate(read_text(path).split("\n"), 1) if line.strip()}
+
+
+def read_own_test(
+    name: str, path: str | Path, templates: Sequence[str] | None = None
+) -> tuple[AssociationTest, AssociationTest]:
+    """A user's association test from a table of words (`read_word_sets`), and what is measured: its words, or with
+    `templates`, which have {word}, a sentence for every word and template."""
+    words = read_word_sets(path, name)
+    return words, words if templates is None else in_sentences(words, templates)
 
 
 def read_test(name: str, path: str | Path | None = None) -> tuple[AssociationTest, bool]:

@@ -1,21 +1,33 @@
-"""The masculine and feminine words whose occurrences in text an eraser is fitted to (paper A)."""
+"""The words whose occurrences in text an eraser is fitted to: masculine and feminine ones (paper A), or those of two
+other groups."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from biasflow.base.genders import FEMALE, MALE
+from biasflow.base.genders import FEMALE, MALE, OF_WORDS
 from biasflow.corpora.analogies import read_family_pairs
+from biasflow.corpora.word_pairs import WordPairs, read_word_pairs
 from biasflow.planted.frames import PRONOUNS
 from biasflow.planted.world import World, load_world
 
-PLANTED, FAMILY = "planted", "family"
+PLANTED, FAMILY, OWN = "planted", "family", "own"
 
 
-def read_gendered_words(source: str, paths: Sequence[str | Path]) -> tuple[list[str], list[str]]:
-    """Masculine and feminine words, each once: of the embedded world, or of the file that holds the family pairs."""
-    pairs = planted_pairs(load_world()) if source == PLANTED else read_family_pairs(paths[0])
-    masculine, feminine = (list(dict.fromkeys(words)) for words in zip(*pairs, strict=True))
-    return masculine, feminine
+def read_word_groups(source: str, paths: Sequence[str | Path]) -> WordPairs:
+    """Two groups of words with their names, each word once: masculine and feminine ones of the embedded world
+    ("planted") or of the file that holds the family pairs ("family"), or those of a user's file ("own")."""
+    if source == OWN:
+        groups, words = read_word_pairs(paths[0])
+    else:
+        pairs = planted_pairs(load_world()) if source == PLANTED else read_family_pairs(paths[0])
+        groups, words = OF_WORDS, zip(*pairs, strict=True)
+    first, second = (list(dict.fromkeys(some)) for some in words)
+    return WordPairs(groups, (first, second))
+
+
+def read_gendered_words(source: str, paths: Sequence[str | Path]) -> tuple[Sequence[str], Sequence[str]]:
+    """The words of `read_word_groups`: masculine and feminine ones, unless they are a user's."""
+    return read_word_groups(source, paths).words
 
 
 def planted_pairs(world: World) -> list[tuple[str, str]]:

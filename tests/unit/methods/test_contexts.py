@@ -44,6 +44,16 @@ def find(tokenizer):
     return find
 
 
+def test_groups_that_are_no_genders_have_their_names(find, tokenizer, bert):
+    found = find(n=4, groups=("first", "second"))
+    assert found.table["gender"].tolist() == ["first", "first", "second", "second"]
+    states = WordStates(bert, tokenizer, 2, SENTENCES, found)
+    assert states.labels(torch.zeros(4, 1))["z"].tolist() == [False, False, True, True]
+    assert all("group" in table and "gender" not in table for table in states.tables.values())
+    with pytest.raises(BiasflowError, match="none of the 1 second words"):
+        find(feminine=["granddaughter"], groups=("first", "second"))
+
+
 def test_both_genders_come_from_the_same_leading_sentences(find):
     found = find(n=4)  # the second feminine word is in sentence 2: masculine words there and before: he, king, he
     assert found.sentences_read == 3

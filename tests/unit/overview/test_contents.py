@@ -172,6 +172,7 @@ def test_agreement_is_of_the_distances(whole):
 
 def test_gender_by_layer_and_head(whole):
     (shares,) = whole.shares
+    assert shares.what == "data"  # what the user's words tell apart; "gender" where they are gendered words
     assert shares.heads == 1 and [layer for layer, _ in shares.rows] == ["layer 0", "layer 1"]
     assert shares.rows[1][1][0] == ("0.40", 1.0) and shares.rows[0][1][1] == ("0.20", 0.5)
 

@@ -80,6 +80,15 @@ def occupations(name: str = "french", **keys) -> dict:
     return changed((f"metrics.occtmp.own.{name}", {**FRENCH, **keys}), config=BASE)
 
 
+def own_test(metric_name: str = "weat", name: str = "race", **keys) -> dict:
+    """A test of the user's; those of SEAT have sentences, too."""
+    return changed((f"metrics.{metric_name}.own.{name}", {"file": "sets.csv", **keys}), config=BASE)
+
+
+def own_pairs(file: str = "pairs.csv", **keys) -> dict:
+    return fitting(words={"name": "religion", "file": file, **keys})
+
+
 def task(name: str, **keys) -> dict:
     return changed(*((f"tasks.{name}.{key}", value) for key, value in keys.items()), config=BASE)
 
@@ -229,6 +238,28 @@ MISTAKES = [
     (occupations(pronouns=["il", "Il"]), "metrics.occtmp.own.french.pronouns"),
     (occupations(pronouns=["il", ""]), "metrics.occtmp.own.french.pronouns.1"),
     (occupations(pronouns=["il"]), "metrics.occtmp.own.french.pronouns"),
+    (own_test(name="C6"), "metrics.weat.own.C6"),
+    (own_test(name="sent-race"), "metrics.weat.own.sent-race"),
+    (own_test("seat", "weat6"), "metrics.seat.own.weat6"),
+    (own_test("ceat", "ceat"), "metrics.ceat.own.ceat"),
+    (own_test(name="a/b"), "metrics.weat.own"),
+    (own_test(encoders=["owl"]), "metrics.weat.own.race.encoders.0"),
+    (own_test(encoders=[]), "metrics.weat.own.race.encoders"),
+    (own_test(templates=["{word}"]), "metrics.weat.own.race.templates"),
+    (own_test("seat", templates=["This is a word."]), "metrics.seat.own.race.templates.0"),
+    (own_test(file="nowhere.csv"), "metrics.weat.own.race.file"),
+    (own_test(file="occupations.txt"), "metrics.weat.own.race.file"),
+    (own_test(file="broken.csv"), "metrics.weat.own.race.file"),
+    (own_test("seat", file="broken.csv"), "metrics.seat.own.race.file"),
+    (own_test("ceat", file="phrases.csv"), "metrics.ceat.own.race.file"),
+    (own_pairs("nowhere.csv"), "fitting.words.file"),
+    (own_pairs("sets.csv"), "fitting.words.file"),
+    (own_pairs(name="a b"), "fitting.words.name"),
+    (fitting(words="pairs.csv"), "fitting.words"),
+    (
+        changed(("fitting.words", {"name": "religion", "file": "pairs.csv"}), config=paper("liang2020")),
+        "fitting.words",
+    ),
     # files
     (top(files={"stereoset-dev": "nowhere.json"}), "files.stereoset-dev"),
     (top(files={"stereoset-dev": "encoder"}), "files.stereoset-dev"),
@@ -356,6 +387,11 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "empty.txt").write_text("\n")
     (tmp_path / "line.txt").write_text("docteur\n" + 10**7 * "x" + "\n")
     (tmp_path / "tab.txt").write_text("docteur\nmédecin\t3\n")
+    sets = ["role,set_name,word", *(f"{role},{role.lower()},{role}{number}" for role in "XYAB" for number in (1, 2))]
+    (tmp_path / "sets.csv").write_text("\n".join(sets))
+    (tmp_path / "broken.csv").write_text("\n".join([*sets, "A,a,X1"]))
+    (tmp_path / "phrases.csv").write_text("\n".join([*sets, "A,a,kind word"]))
+    (tmp_path / "pairs.csv").write_text("first,second\nchurch,mosque\n")
     for name in ("nothing.txt", "nothing.csv"):
         (tmp_path / name).write_text("")
     (tmp_path / "bios.csv").write_text("text,profession,gender\n")
@@ -397,6 +433,11 @@ RIGHT = {
         ),
         config=BASE,
     ),
+    "word lists of one's own": changed(
+        ("metrics.seat.own.race", {"file": "phrases.csv", "encoders": ["own"]}),
+        ("fitting.words", {"name": "religion", "file": "pairs.csv"}),
+        config=own_test(file="phrases.csv"),
+    ),
     "pairs that nothing asks for": task("nli", selections={"few": {**PAIRS, "templates": 100_000}}),
 }
 
@@ -418,6 +459,9 @@ def test_one_line_that_names_the_key(place, config, key):
 def test_a_broken_line_of_an_own_list_is_named(place):
     assert "line.txt: line 2 has 10000000 characters" in said(occupations(file="line.txt"))
     assert "tab.txt: line 2 holds a tab" in said(occupations(file="tab.txt"))
+    assert "broken.csv: line 10: column word: 'X1' is in test race twice" in said(own_test(file="broken.csv"))
+    assert "phrases.csv: line 10: column word: 'kind word' is more" in said(own_test("ceat", file="phrases.csv"))
+    assert "sets.csv: 3 columns; give two" in said(own_pairs("sets.csv"))
     assert "the file nothing.txt is empty" in said(fitting(text="nothing.txt"))
     asked = block(("metrics.perplexity.max_length", 65), encoders=["real"], metrics=["perplexity"])
     assert "65 tokens are more than the 64 that encoders.real takes" in said(asked)

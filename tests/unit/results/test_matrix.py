@@ -223,13 +223,16 @@ def test_a_limited_dataset_is_never_shown_as_a_whole_one():
     )
 
 
-def test_a_note_of_the_plan_stands_beside_the_value_and_in_the_caption():
+@pytest.mark.parametrize(
+    ("so", "elsewhere"),
+    [("fitted to words, measured on the first token", True), ("fitted to words of religion", False)],
+)
+def test_a_note_of_the_plan_stands_beside_the_value_and_in_the_caption(so, elsewhere):
     rows = [
         {"metric": "seat_effect_size", "variant": "cls", "method": name, "value": 1.0} for name in ("none", "leace")
     ]
-    plan = pd.DataFrame(
-        [planned("seat", method=name) | {"note": note} for name, note in (("none", ""), ("leace", "so"))]
-    )
+    plan = pd.DataFrame([planned("seat", method=name) | {"note": note} for name, note in (("none", ""), ("leace", so))])
     found = matrix(scored(rows), plan)
-    assert found.set_index("method")["note"].to_dict() == {"none": "", "leace": "so"}
-    assert "leace in SEAT: so, of which it may leave most" in first_table(found, NA).caption
+    assert found.set_index("method")["note"].to_dict() == {"none": "", "leace": so}
+    left = ", of which it may leave most"
+    assert f"leace in SEAT: {so}{left if elsewhere else '.'}" in first_table(found, NA).caption

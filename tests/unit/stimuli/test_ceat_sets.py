@@ -64,7 +64,7 @@ def test_several_words_in_one_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "named"),
     [
-        ([*ROWS, "T,Z,z,word"], "line 14: role 'Z'"),
+        ([*ROWS, "T,Z,z,word"], "line 14: column role: 'Z'"),
         ([*ROWS, "T,X,,word"], "line 14"),
         ([*ROWS, "T,X,x,y1"], "'y1'"),
         ([*ROWS, "T,X,other,word"], "'other'"),

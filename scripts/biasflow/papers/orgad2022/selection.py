@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 
 import pandas as pd
 
+from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.papers.frames import NOT_ASKED, Run
 from biasflow.papers.orgad2022.blocks import named_encoders, random_seeds
 from biasflow.papers.orgad2022.halves import (
@@ -34,6 +35,7 @@ from biasflow.papers.orgad2022.measures import (
     UNDEFINED,
     data_of,
 )
+from biasflow.planted.association import PLANTED
 from biasflow.registry import STRATEGIES, WITH
 from biasflow.results.scores import NA
 from biasflow.results.scores import NONE as UNTOUCHED
@@ -67,8 +69,9 @@ class Selection:
 
     @cached_property
     def ceat_tests(self) -> list[str]:
-        """C6, C7, C8, then others."""
-        return sorted(set(self.rows.loc[self.rows["metric"] == CEAT_EFFECT, "dataset"]))
+        """C6, C7, C8, or the planted one: a user's tests, and limited ones, are none of the paper's."""
+        found = set(self.rows.loc[self.rows["metric"] == CEAT_EFFECT, "dataset"])
+        return [name for name in (*DENSRAY_TESTS, PLANTED) if name in found]
 
     @property
     def ceat_test(self) -> str:

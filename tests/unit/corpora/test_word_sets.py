@@ -1,0 +1,135 @@
+"""Association tests and pairs of words of a user's own: what is read, and the line of what is wrong."""
+
+import pytest
+
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.seat import in_sentences
+from biasflow.corpora.word_pairs import read_word_pairs
+from biasflow.corpora.word_sets import read_word_sets
+from biasflow.stimuli.densray_sets import read_occupation_set
+from biasflow.stimuli.gendered_words import read_gendered_words, read_word_groups
+from biasflow.text.pieces import split_words
+from tests.unit.fake_tokenizer import byte_tokenizer, word_tokenizer
+
+SETS = ["X,names,Ann", "X,names,May Lee", "Y,places,Rome", "Y,places,Oslo", "A,good,joy", "A,good,love", "B,bad,war"]
+SETS += ["B,bad,evil"]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(*lines: str, header="role,set_name,word", name="words.csv", encoding="utf-8") -> str:
+        (tmp_path / name).write_text("\n".join([header, *lines]) + "\n", encoding=encoding)
+        return str(tmp_path / name)
+
+    return written
+
+
+def test_a_test_is_its_four_sets_in_the_order_of_the_file(write):
+    test = read_word_sets(write(*SETS), "mine")
+    assert test.name == "mine" and [getattr(test, role).category for role in "XYAB"] == [
+        "names",
+        "places",
+        "good",
+        "bad",
+    ]
+    assert test.X.examples == ("Ann", "May Lee") and test.B.examples == ("war", "evil")
+
+
+def test_a_table_of_a_spreadsheet_is_read_too(write):
+    """With a byte-order mark, spaces around words, another order of columns and further columns; or with tabs."""
+    lines = [",".join([word, "note", role, f" {name} "]) for role, name, word in (line.split(",") for line in SETS)]
+    table = write(*lines, header="word,remark,role,set_name", encoding="utf-8-sig")
+    tabs = write(*(line.replace(",", "\t") for line in SETS), header="role\tset_name\tword", name="words.tsv")
+    assert read_word_sets(table, "mine") == read_word_sets(tabs, "mine") == read_word_sets(write(*SETS), "mine")
+
+
+def test_the_sentences_of_a_test_are_its_words_in_every_template(write):
+    test = in_sentences(read_word_sets(write(*SETS), "mine"), ["{word} is here.", "This is {word}."])
+    assert test.A.examples == ("Joy is here.", "This is joy.", "Love is here.", "This is love.")
+    whole = in_sentences(read_word_sets(write(*SETS), "mine"), ["{word}"])
+    assert whole.Y.examples == ("Rome", "Oslo")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([*SETS, "Z,bad,hate"], "line 10: column role: 'Z' is none of X, Y, A, B"),
+        ([*SETS, "A,,hope"], "line 10: column set_name: '' is an empty cell"),
+        ([*SETS, "A,good, "], "line 10: column word: '' is an empty cell"),
+        ([*SETS, "A,good,joy"], "line 10: column word: 'joy' is in test mine twice"),
+        ([*SETS, "B,bad,Joy"], "line 10: column word: 'Joy' is in test mine twice"),  # in two sets, but for a capital
+        ([*SETS, "B,worse,hate"], "role B has two names"),
+        (SETS[:-1], "role B has 1 word"),
+        (SETS[:4], "role A has 0 word"),
+        ([*SETS, "A,good"], "line 10: fewer fields"),
+        ([], "no row after the header"),
+    ],
+)
+def test_what_is_wrong_in_a_test_is_named(write, lines, said):
+    with pytest.raises(BiasflowError, match=said) as caught:
+        read_word_sets(write(*lines), "mine")
+    assert "words.csv" in str(caught.value)
+
+
+def test_a_column_that_is_missing_is_named(write):
+    with pytest.raises(BiasflowError, match="no column set_name; the columns must be role, set_name, word"):
+        read_word_sets(write("X,a", header="role,word"), "mine")
+
+
+def test_words_that_texts_are_searched_for_are_single(write):
+    with pytest.raises(BiasflowError, match="line 3: column word: 'May Lee' is more than one word"):
+        read_word_sets(write(*SETS), "mine", single=True)
+
+
+def test_pairs_are_headed_by_the_names_of_their_groups(write):
+    path = write("church,mosque", "bible,quran", "church,minaret", header="Christianity,Islam")
+    pairs = read_word_pairs(path)
+    assert pairs.groups == ("Christianity", "Islam")
+    assert pairs.words == (("church", "bible", "church"), ("mosque", "quran", "minaret"))
+    groups, words = read_word_groups("own", [path])
+    assert groups == pairs.groups and words == (["church", "bible"], ["mosque", "quran", "minaret"])
+    assert read_gendered_words("own", [path]) == words
+    assert read_word_groups("planted", [])[0] == ("masculine", "feminine")
+
+
+@pytest.mark.parametrize(
+    ("header", "lines", "said"),
+    [
+        ("a", ["x"], "1 columns; give two"),
+        ("a,b,c", ["x,y,z"], "3 columns; give two"),
+        ("a,", ["x,y"], "give two, headed by the names"),
+        ("a,a", ["x,y"], "'a' is there twice"),
+        ("a,b", [], "no row after the header"),
+        ("a,b", ["x,y", "z,"], "line 3: column b: '' is an empty cell"),
+        ("a,b", ["x,y", "y,z"], "line 3: column a: 'y' is in the column b, too"),
+        ("a,b", ["x,y", "Y,z"], "line 3: column a: 'Y' is in the column b, too"),
+        ("a,b", ["x,y", "x,z", "X,y"], "line 4: column a: 'X' is there twice"),
+        ("a,b", ["x,new york"], "line 2: column b: 'new york' is more than one word"),
+    ],
+)
+def test_what_is_wrong_in_pairs_is_named(write, header, lines, said):
+    with pytest.raises(BiasflowError, match=said) as caught:
+        read_word_pairs(write(*lines, header=header))
+    assert "words.csv" in str(caught.value)
+
+
+OCCTMP = {"template": "[MASK] is a {occupation}.", "pronouns": ["he", "she"]}
+
+
+def test_occupations_are_lines_or_a_column(write):
+    lines = write("nurse", "baker", header="judge", name="jobs.txt")
+    column = write("7,nurse", "8,baker", header="id,occupation", name="jobs.csv")
+    assert read_occupation_set("mine", lines, **OCCTMP).occupations == ["judge", "nurse", "baker"]
+    assert read_occupation_set("mine", column, **OCCTMP).occupations == ["nurse", "baker"]
+    with pytest.raises(BiasflowError, match="no column occupation"):
+        read_occupation_set("mine", write("nurse", header="job", name="jobs.csv"), **OCCTMP)
+    with pytest.raises(BiasflowError, match=r"jobs\.txt: line 4: 'nurse' is there since line 2"):
+        read_occupation_set("mine", write("nurse", "baker", "nurse", header="judge", name="jobs.txt"), **OCCTMP)
+
+
+def test_words_without_a_piece_of_their_own():
+    """In word pieces, whatever the case, and in bytes, where a word within a text has the space before it."""
+    words = word_tokenizer(["joy", "may", "##be"]).backend_tokenizer
+    assert split_words(words, ["joy", "Joy", "maybe", "war", "maybe"]) == ["maybe", "war"]
+    several = byte_tokenizer(["joy and joy"]).backend_tokenizer
+    assert split_words(several, ["joy", "and", "maybe"]) == ["maybe"]
