@@ -111,3 +111,19 @@ def test_a_mirror_that_altered_a_known_file_is_named(own, hub):
     (place / "train-00000-of-00041.parquet").write_bytes(parquet(2))
     line = last_line(own, CONTEXTS, config="own.yaml")
     assert line.startswith("biasflow: rule download: ") and "MANIFEST.tsv" in line
+
+
+def test_an_edited_list_of_ones_own_is_all_that_is_searched_for_again(own):
+    """Its sha256 tells, and its contexts lie beside those of the released tests."""
+    words = [f"{role},{role.lower()},{word}" for role, word in zip("XYXYABAB", WORDS, strict=False)]
+    (own.folder / "list.csv").write_text("\n".join(["role,set_name,word", *words]))
+    (own.folder / "text.txt").write_text("\n".join(f"once {word} was here." for word in LOWER))
+    options = {"tests": ["C6"], "text": "text.txt", "own": {"mine": {"file": "list.csv"}}}
+    own.configure({**CONFIG, "files": {}, "metrics": {"ceat": options}}, "own.yaml")
+    mine = CONTEXTS.replace("ceat", "mine")
+    done = own.snakemake(CONTEXTS, mine, config="own.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert set(pd.read_parquet(own.folder / mine)["word"]) == set(WORDS[:8])
+    (own.folder / "list.csv").write_text("\n".join(["role,set_name,word", *words[1:], f"X,x,{WORDS[8]}"]))
+    assert own.jobs(CONTEXTS, config="own.yaml") == {}
+    assert own.jobs(CONTEXTS, mine, config="own.yaml") == {"ceat_contexts": 1}

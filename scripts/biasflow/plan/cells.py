@@ -69,8 +69,8 @@ def _cells(
                 reason = why_not(config, facts, block, model, method, metric, dataset)
                 name = dataset.label if dataset else NA
                 status = NOT_RUN if reason else RUN
-                sees = _sees(metric, dataset)
-                note = "" if reason else note_of(config["methods"][method], sees, own_groups(config))
+                about = config["methods"][method]
+                note = "" if reason else note_of(about, _sees(metric, dataset), own_groups(config))
                 seen[key] = Cell(block.asked, model, method, metric, name, status, reason or "", note)
                 if not reason:
                     yield seen[key], dataset

@@ -28,8 +28,8 @@ def _splits(config: Mapping, plan: Plan) -> Iterator[str]:
         if "own" in reading.dataset.files
     }
     pairs = own_pairs(config)
-    for encoder, *_ in plan.fits if pairs else ():
-        lists[encoder, pairs["file"]] = "erasers are not fitted to these"
+    for job in plan.fits if pairs else ():
+        lists[job.encoder, pairs["file"]] = "erasers are not fitted to these"
     for encoder, file in lists:
         about = config["encoders"][encoder]
         folder = local_folder(about, config["mirror"]) if about["source"] == "local" else None

@@ -85,6 +85,20 @@ def test_effects_under_every_method_are_those_of_the_edited_model(folder):
     assert len(tidy(rows, encoder="e")) == 5 * (4 * 4 + 1)
 
 
+def test_a_users_test_is_scored_as_one_of_ours(folder):
+    """Of the same words; how many of them are split stands beside."""
+    ours = read(folder)
+    table = pd.read_csv(folder / "words.csv").drop(columns="test")
+    table.to_csv(folder / "own.csv", index=False)
+    files = {"own": folder / "own.csv", "contexts": folder / "contexts.parquet"}
+    path = folder / "own.safetensors"
+    associations.read(source(folder, "flowers", **files), path, draws=60, seed=1, missing="error")
+    own = score(path)
+    split = own["metric"] == "ceat_split_words"
+    assert own[~split].reset_index(drop=True).equals(ours)
+    assert own.loc[split, ["value", "n"]].values.tolist() == [[0, len(WORDS)]]
+
+
 def test_the_seed_decides_the_draws(folder):
     first, again, other = (read(folder, seed=seed) for seed in (1, 1, 2))
     assert first.equals(again) and not first.equals(other)

@@ -15,11 +15,11 @@ from biasflow.methods.grid import edits_of, setting_named
 from biasflow.metrics import association, log_odds, occtmp, perplexity, pseudo_perplexity, similarity, stereoset
 from biasflow.planted.world import load_world
 from biasflow.readouts import likelihoods, losses, masked_words, next_sentence, sentence_vectors, vectors
-from biasflow.readouts.files import load_arrays
+from biasflow.readouts.files import METHOD, load_arrays
 from biasflow.readouts.source import Source
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import tidy
-from tests.unit.readouts.conftest import OCCUPATIONS, ORDINARY, WORDS, fitted, save_model
+from tests.unit.readouts.conftest import OCCUPATIONS, ORDINARY, SETS, WORDS, fitted, save_model
 
 MODEL = {"encoder": "tiny", "dataset": "mine"}
 OWN = {"template": "[MASK] is a {occupation} .", "pronouns": ["he", "she is"]}
@@ -111,6 +111,51 @@ CASES = {
         },
     ),
 }
+
+
+def own_list(folder, **sets: list[str]) -> str:
+    """A user's list of words, in a file of the folder."""
+    rows = [f"{role},{role.lower()},{word}" for role, words in sets.items() for word in words]
+    (folder / "own.csv").write_text("\n".join(["role,set_name,word", *rows]))
+    return "own.csv"
+
+
+def values(table: pd.DataFrame) -> dict[tuple, float]:
+    return table.set_index(["method", "setting", "metric", "part", "variant"])["value"].to_dict()
+
+
+def test_own_words_are_scored_as_the_same_words_of_a_released_test(source, folder, tmp_path):
+    """Whose targets and attributes paper A exchanges; beside them stands how many words are split."""
+    sets = dict(zip("XYAB", (SETS[key] for key in ("attr1", "attr2", "targ1", "targ2")), strict=True))
+    vectors.read(source("mine", own=own_list(folder, **sets)), tmp_path / "own")
+    vectors.read(source("C6", test="words.json"), tmp_path / "released")
+    own, released = (association.score(tmp_path / name) for name in ("own", "released"))
+    split = own["metric"] == "weat_split_words"
+    assert values(own[~split]) == values(released)
+    assert own.loc[split, ["method", "value", "n"]].drop_duplicates("method")["value"].tolist() == [0.0] * len(ORDINARY)
+    assert set(own.loc[split, "n"]) == {8}
+
+
+def test_own_words_in_templates_are_scored_as_the_same_sentences(source, folder, tmp_path):
+    sets = dict(zip("XYAB", SETS.values(), strict=True))
+    templates = ["the {word} is here ."]
+    asked = source("sent-mine", own=own_list(folder, **sets))
+    vectors.read(asked, tmp_path / "own", sentence_pooling="mean", others=["cls"], templates=templates)
+    vectors.read(source("mine", test="sentences.json"), tmp_path / "released", sentence_pooling="mean", others=["cls"])
+    own, released = (association.score(tmp_path / name) for name in ("own", "released"))
+    split = own["metric"] == "seat_split_words"
+    assert values(own[~split]) == values(released) and split.sum() == len(own[METHOD].drop_duplicates())
+
+
+def test_a_word_of_several_pieces_is_counted(source, tmp_path):
+    folder = tmp_path / "pieces"
+    folder.mkdir()
+    words = ["nurse", "may", "##be", "chef", "judge", "man", "king", "woman", "queen", "is", "."]
+    asked = replace(source("mine", ["none"]), model_folder=save_model(folder, words))
+    own = own_list(folder, X=["nurse", "maybe"], Y=["chef", "judge"], A=["man", "king"], B=["woman", "queen"])
+    vectors.read(replace(asked, data={"own": (folder / own,)}), tmp_path / "own")
+    found = association.score(tmp_path / "own").set_index("metric").loc["weat_split_words"]
+    assert (found["value"], found["n"]) == (1, 8)
 
 
 @pytest.mark.parametrize("case", CASES)

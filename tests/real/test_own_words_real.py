@@ -1,0 +1,53 @@
+"""The lists of docs/words on a small encoder that was trained on real text: what docs/extending.md says of them."""
+
+import os
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from biasflow.corpora.word_pairs import read_word_pairs
+from biasflow.corpora.word_sets import read_word_sets
+from biasflow.encoders.load import load_encoder
+from biasflow.metrics.association import score
+from biasflow.readouts import vectors
+from biasflow.readouts.source import Source
+from biasflow.text.pieces import split_words
+
+LISTS = Path(__file__).parents[2] / "docs/words"
+FOLDER = Path(os.environ.get("BIASFLOW_DATA", "")).parent / "models" / "splade-tiny"
+pytestmark = pytest.mark.skipif(
+    "BIASFLOW_DATA" not in os.environ or not FOLDER.is_dir(),
+    reason="BIASFLOW_DATA names no folder with models/splade-tiny beside it",
+)
+
+
+def found(tmp_path, name, **options):
+    source = Source(FOLDER, ("none",), name, {"own": (LISTS / f"{name}.csv",)})
+    vectors.read(source, tmp_path / "vectors", **options)
+    return score(tmp_path / "vectors").set_index("metric")
+
+
+def test_religion_differs_from_neutral_and_race_does_not(tmp_path):
+    religion, race = (found(tmp_path, name) for name in ("religion", "race"))
+    of_religion, of_race = (table.loc["weat_effect_size"] for table in (religion, race))
+    assert of_religion["value"] == pytest.approx(1.387, abs=5e-3) and of_religion["n"] == 16
+    assert of_religion["low"] > 0.5
+    assert of_race["value"] == pytest.approx(-0.443, abs=5e-3) and of_race["low"] < 0 < of_race["high"]
+    assert religion.loc["weat_split_words", ["value", "n"]].tolist() == [2, 32]
+    assert race.loc["weat_split_words", ["value", "n"]].tolist() == [11, 48]
+
+
+def test_sentences_of_own_words(tmp_path):
+    seat = found(tmp_path, "religion", templates=["This is {word}.", "{word} is here."])
+    assert seat.loc["seat_effect_size", "n"] == 2 * 16 and seat.loc["seat_effect_size", "value"] > 0
+
+
+def test_the_lists_are_balanced_and_their_pairs_known_to_the_vocabulary():
+    for name, single in product(("race", "religion"), (False, True)):
+        test = read_word_sets(LISTS / f"{name}.csv", name, single=single)
+        assert len(test.X.examples) == len(test.Y.examples) and len(test.A.examples) == len(test.B.examples) == 8
+    _, tokenizer = load_encoder(FOLDER, head="none")
+    pairs = read_word_pairs(LISTS / "religion_pairs.csv")
+    assert pairs.groups == ("Christianity", "Islam")
+    assert split_words(tokenizer.backend_tokenizer, [word for words in pairs.words for word in words]) == []
