@@ -1,5 +1,6 @@
 """How often intervals cover the truth, and how often tests reject it, in simulations of the project's own sizes: the
-tables of docs/scores.md. `python -m benchmarks.coverage FILE.csv` makes all of them anew; the tests make them small."""
+tables of docs/scores/intervals.md. `python -m benchmarks.coverage FILE.csv` makes all of them anew; the tests make them
+small."""
 
 import sys
 from collections.abc import Iterator

@@ -16,6 +16,8 @@ ELSEWHERE = {  # file of the project -> page of the site
     "config/README.md": "configuration.md",
     "results/README.md": "results.md",
 }
+# GitHub needs no empty line before a list, mkdocs does.
+BEFORE_LIST = re.compile(r"^(?!\s|\* |\|)(.+)\n(?=\* )", re.MULTILINE)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
 
 
@@ -33,6 +35,7 @@ def on_files(files: Files, config) -> Files:
 def on_page_markdown(markdown: str, page, config, files: Files) -> str:
     """Point every link of a page at the site; a link to a file that is no page becomes its name."""
     source = {page: file for file, page in ELSEWHERE.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    markdown = BEFORE_LIST.sub(r"\1\n\n", markdown)
     return LINK.sub(lambda link: _of_site(link, source, page.file.src_uri, files), markdown)
 
 

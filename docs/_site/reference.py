@@ -41,7 +41,7 @@ def measures() -> str:
 
 {GENERATED} A *metric* scores what a readout has read, and gives one or more *measures*. The measures below are the
 columns of `matrix.csv`. The *neutral value* is the value without bias, or without cost. `ask` takes the name of a
-metric. Every column of `scores.csv`, and what else a metric writes, is on [the pages of scores](../scores.md).
+metric. Every column of `scores.csv`, and what else a metric writes, is on [the pages of scores](../scores/index.md).
 """
     return text + "".join(_metric(name, entry) for name, entry in METRICS.items())
 

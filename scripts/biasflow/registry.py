@@ -235,7 +235,7 @@ def _spread(metric: str) -> tuple[Beside]:
 
 NO_SCALE = (
     "Effect sizes of WEAT, SEAT and CEAT have no scale, as they are divided by the spread of the associations: where "
-    "that is small, a method that changes cosines by hundredths can turn them over (docs/scores.md)"
+    "that is small, a method that changes cosines by hundredths can turn them over (docs/scores/vectors.md)"
 )
 _ACCURACY = Measure("accuracy", 1, "high", COST, beside=_one_label())
 

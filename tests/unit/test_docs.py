@@ -24,9 +24,10 @@ ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden"
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "config/README.md", ROOT / "results/README.md", *DOCS]
-SCORES = (ROOT / "docs/scores.md").read_text(encoding="utf-8")
+SCORES = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs/scores").glob("*.md")))
 GENERATED = "reference/"  # pages of the site that only its build has, and checks
 SCHEMA = load_schema()
+FAMILY = re.compile(r"^## `(\w+)`$", re.MULTILINE)
 CODE = re.compile(r"`([^`\n]+)`")
 
 
@@ -40,9 +41,13 @@ def rows(text: str) -> list[list[str]]:
 
 
 def families() -> dict[str, list[list[str]]]:
-    """Family -> the rows of its table in docs/scores.md."""
-    parts = SCORES.split("\n## Metrics\n")[1].split("\n## ")[0].split("\n### ")[1:]
-    return {part.split("\n")[0].strip("`"): [row for row in rows(part) if "`" in row[0]] for part in parts}
+    """Family -> the rows of its table in docs/scores."""
+    return {name: [row for row in rows(section(f"`{name}`")) if "`" in row[0]] for name in re.findall(FAMILY, SCORES)}
+
+
+def section(title: str) -> str:
+    """The text below a heading of the second level in docs/scores, up to the next section or page."""
+    return re.split(r"\n##? ", SCORES.split(f"\n## {title}\n")[1])[0]
 
 
 def documented_metrics() -> set[str]:
@@ -68,9 +73,9 @@ def test_every_metric_that_is_documented_is_in_the_code():
 
 
 def test_every_family_has_its_readout_and_the_measures_of_the_matrix_in_bold():
-    assert list(families()) == list(METRICS)
+    assert sorted(families()) == sorted(METRICS)
     for family, entry in METRICS.items():
-        text = SCORES.split(f"\n### `{family}`\n")[1].split("\n#")[0]
+        text = section(f"`{family}`")
         assert f"`{entry.readout}`" in text or entry.readout not in READOUTS, family
         bold = {name: row for row in families()[family] for name in re.findall(r"\*\*`([^`]+)`\*\*", row[0])}
         assert set(bold) == set(entry.measures), family
@@ -83,7 +88,7 @@ def test_every_family_has_its_readout_and_the_measures_of_the_matrix_in_bold():
 
 
 @pytest.mark.parametrize(
-    ("section", "columns"),
+    ("title", "columns"),
     [
         ("Columns of scores.csv", scores.COLUMNS),
         ("Columns of matrix.csv", matrix.COLUMNS),
@@ -93,8 +98,8 @@ def test_every_family_has_its_readout_and_the_measures_of_the_matrix_in_bold():
         ("Columns of trainings.csv", [*scores.MODEL, *TRAININGS]),
     ],
 )
-def test_every_column_is_documented(section, columns):
-    text = SCORES.split(f"\n## {section}\n")[1].split("\n## ")[0]
+def test_every_column_is_documented(title, columns):
+    text = section(title)
     first = " ".join(row[0] for row in rows(text)) or text
     assert [column for column in columns if f"`{column}`" not in first] == []
 

@@ -1,4 +1,4 @@
-"""The one tidy table of scores: its columns, its checks, and how it is written and read. docs/scores.md explains it."""
+"""The one tidy table of scores: its columns, its checks, and how it is written and read. docs/scores explains it."""
 
 from collections.abc import Iterable
 from pathlib import Path
