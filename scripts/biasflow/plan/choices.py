@@ -104,7 +104,7 @@ def methods(config: Mapping | None) -> Lines:
 def _method(method: object) -> str:
     if isinstance(method, Mapping):
         return f"grid {method['grid']}, fitted by {method['eraser']}"
-    steps = (f"{ERASERS[step['eraser']].label} at {step['places']}" for step in method)
+    steps = (f"{ERASERS[step['eraser']].label} (places: {step['places']})" for step in method)
     return ", then ".join(steps) or "the untouched model"
 
 
