@@ -14,16 +14,9 @@ report: "rules/report/workflow.rst"
 container: "biasflow.sif"  # of envs/biasflow.def, with --sdm apptainer alone
 
 
-include: "rules/common.smk"
-include: "rules/data.smk"
-include: "rules/encoders.smk"
-include: "rules/tasks.smk"
-include: "rules/methods.smk"
-include: "rules/readouts.smk"
-include: "rules/external.smk"
-include: "rules/scores.smk"
-include: "rules/papers.smk"
-include: "rules/ledger.smk"
+for THEME in ("common", "data", "encoders", "tasks", "methods", "readouts", "external", "scores", "papers", "ledger"):
+
+    include: f"rules/{THEME}.smk"
 
 
 rule all:

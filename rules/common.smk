@@ -22,21 +22,12 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.files import check_remembered, check_writable
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
-from biasflow.papers.paper import load as load_paper, load_tables
+from biasflow.papers.paper import load as load_paper, load_tables, role
 from biasflow.base.planned import planned_jobs, start
 from biasflow.base.provenance import start_facts
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
-from biasflow.plan import own_words
-from biasflow.plan.datasets import (
-    CEAT,
-    CHINESE_ARTICLES,
-    CHINESE_TEXT,
-    ceat_tests,
-    context_files,
-    context_words,
-    text_name,
-)
+from biasflow.plan import datasets, own_words
 from biasflow.plan.device import CUDA, check_device, planned_device
 from biasflow.plan.estimate import estimate
 from biasflow.plan.external import files_read
@@ -45,7 +36,7 @@ from biasflow.plan.listing import not_measured
 from biasflow.plan.own_files import OwnFiles
 from biasflow.plan.prepared import prepared
 from biasflow.plan.tasks import kind_of, plan_module
-from biasflow.results.captions import first_sentence
+from biasflow.results.captions import shown_in_report
 from biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS, module_of, rule_of
 from biasflow.text.occupation_templates import PRONOUNS
 
@@ -99,11 +90,6 @@ def begin():
     except BiasflowError as error:
         LAST.message = str(error)
         raise WorkflowError(LAST.message) from None
-
-
-def shown_in_report(name, caption):
-    """What the list of a report says of a table or figure."""
-    return {"name": name, "shows": first_sentence(caption)[0]}
 
 
 def one_of(names):

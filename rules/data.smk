@@ -82,11 +82,11 @@ rule wikitext:
 
 rule chinese_wikipedia:
     input:
-        articles=[corpus(name) for name in CHINESE_ARTICLES],
+        articles=[corpus(name) for name in datasets.CHINESE_ARTICLES],
     output:
-        f"{RESULTS}/data/texts/{CHINESE_TEXT}.txt",
+        f"{RESULTS}/data/texts/{datasets.CHINESE_TEXT}.txt",
     log:
-        f"{RESULTS}/logs/data/{CHINESE_TEXT}.log",
+        f"{RESULTS}/logs/data/{datasets.CHINESE_TEXT}.log",
     localrule: True
     conda:
         "../envs/light.yaml"
@@ -227,16 +227,16 @@ rule stereoset_changes:
 
 rule ceat_contexts:
     input:
-        unpack(lambda wildcards: local_files(context_words(config, wildcards.words))),
+        unpack(lambda wildcards: local_files(datasets.context_words(config, wildcards.words))),
         encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
-        text=lambda wildcards: context_files(config, wildcards.encoder, CATALOGUE),
+        text=lambda wildcards: datasets.context_files(config, wildcards.encoder, CATALOGUE),
     output:
         contexts=f"{RESULTS}/data/contexts/{{encoder}}/{{words}}.parquet",
         counts=f"{RESULTS}/data/contexts/{{encoder}}/{{words}}_counts.csv",
     log:
         f"{RESULTS}/logs/data/contexts-{{encoder}}-{{words}}.log",
     wildcard_constraints:
-        words=one_of([CEAT, *config["metrics"]["ceat"]["own"]]),
+        words=one_of([datasets.CEAT, *config["metrics"]["ceat"]["own"]]),
     conda:
         "../envs/torch.yaml"
     threads: 1
@@ -248,11 +248,11 @@ rule ceat_contexts:
         code=code("ceat_contexts"),
         own=own(
             lambda wildcards: FIND.encoders.files(wildcards.encoder),
-            lambda wildcards: context_files(config, wildcards.encoder, CATALOGUE),
-            lambda wildcards: context_words(config, wildcards.words),
+            lambda wildcards: datasets.context_files(config, wildcards.encoder, CATALOGUE),
+            lambda wildcards: datasets.context_words(config, wildcards.words),
         ),
-        tests=lambda wildcards: ceat_tests(config, wildcards.encoder),
-        text=lambda wildcards: text_name(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),
+        tests=lambda wildcards: datasets.ceat_tests(config, wildcards.encoder),
+        text=lambda wildcards: datasets.text_name(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),
     script:
         "../scripts/ceat_contexts.py"
 

@@ -11,14 +11,15 @@ def targets_of(text, audit):
 
 
 def outputs_of(text, audit):
-    """The files of these targets, by their names; what can be looked at goes into the report."""
+    """The files of these targets, by their roles; what can be looked at goes into the report."""
     found = {}
     for kind, name in targets_of(text, audit):
         about = {"category": text.title, "labels": shown_in_report(name, text.captions(kind)[name])}
         if kind == "figures":
             about["caption"] = "report/figures.rst"
         paths = [update(f"{RESULTS}/{file}") for file in text.files(kind, name)]
-        found[name] = [report(path, **about) if path.endswith((".html", ".svg")) else path for path in paths]
+        shown = {path: report(path, **about) for path in paths if path.endswith((".html", ".svg"))}
+        found[role(kind, name)] = [shown.get(path, path) for path in paths]
     return found
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from biasflow.base.errors import BiasflowError, headline
 from biasflow.base.files import whole_file
 from biasflow.papers.frames import Run
-from biasflow.papers.paper import PaperText, Target, load
+from biasflow.papers.paper import PaperText, Target, load, role
 from biasflow.results.figures import save_figure
 from biasflow.results.tables import write_table
 
@@ -19,23 +19,23 @@ NOTE = "note"  # in a table's attrs: what its caption says more in this run
 def make_paper(name: str, run: Run, files: Mapping[str, Sequence[str | Path]], *, remark: str = "") -> None:
     """Write tables (CSV, LaTeX, HTML), figures (SVG, PDF) and pages (HTML) of a paper.
 
-    files: target (<paper>_<name>) -> the files to write, in the order of `PaperText.files`. What to make stands in
-    papers/<name>/targets.py: TABLES and FIGURES, name -> function of the run that gives a DataFrame or a Figure, and
+    files: role of a target (`paper.role`) -> the files to write, in the order of `PaperText.files`. What is made stands
+    in papers/<name>/targets.py: TABLES and FIGURES, name -> function of the run that gives a DataFrame or a Figure, and
     PAGES, name -> function of the run and the caption that gives HTML. A table's `attrs["note"]` is added to its
     caption, and so is `remark` to the captions of all tables and pages. A target that fails does not keep the others
     from being written: one BiasflowError at the end names all that failed, and its cause holds their tracebacks.
     BiasflowError at once if targets.py and paper.yaml differ, or for an unknown target."""
     text = load(name)
     functions = _functions(text, importlib.import_module(f"{__package__}.{name}.targets"))
-    known = {target for targets in functions.values() for target in targets}
+    known = {role(kind, target) for kind, targets in functions.items() for target in targets}
     for unknown in sorted(set(files) - known):
         raise BiasflowError(f"{name} has no table, figure or page {unknown!r}; it has {', '.join(sorted(known))}")
     failed = {}
     for kind, targets in functions.items():
         for target, function in targets.items():
-            if target not in files:
+            if role(kind, target) not in files:
                 continue
-            paths = list(map(Path, files[target]))
+            paths = list(map(Path, files[role(kind, target)]))
             about = getattr(text, kind)[target.removeprefix(f"{name}_")]
             try:
                 _WRITERS[kind](function, run, paths, replace(about, caption=f"{about.caption} {remark}".strip()))

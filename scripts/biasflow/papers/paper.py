@@ -61,9 +61,9 @@ class PaperText:
         return [f"{_FOLDERS[kind]}/{target}{suffix}" for suffix in _SUFFIXES[kind]]
 
     def files_in(self, folder: str | Path) -> dict[str, list[Path]]:
-        """The files of every target, in a folder: what `make.make_paper` writes."""
+        """The files of every target by its role, in a folder: what `make.make_paper` writes."""
         targets = [(kind, target) for kind in _SUFFIXES for target in self.targets(kind)]
-        return {target: [Path(folder, file) for file in self.files(kind, target)] for kind, target in targets}
+        return {role(*target): [Path(folder, file) for file in self.files(*target)] for target in targets}
 
     def not_drawn(self, options: Mapping, cells: Sequence[Cell]) -> dict[str, str]:
         """Figure -> why there is nothing to draw, of those for which no cell of the plan that they need is run.
@@ -104,6 +104,11 @@ def _lacking(paper: str, needs: Sequence[Mapping], options: Mapping, cells: Sequ
         if all(cell.status != RUN for cell in fitting):
             return f"not run: {fitting[0].reason}"
     return ""
+
+
+def role(kind: str, target: str) -> str:
+    """What a rule calls the files of a target: a table and a figure may have one name."""
+    return f"{kind}_{target}"
 
 
 def load_tables(path: Path) -> dict[str, Target]:

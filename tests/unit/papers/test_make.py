@@ -7,6 +7,7 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.papers import make, paper
 from biasflow.papers.frames import NOT_ASKED, Run, status
+from biasflow.registry import PAPERS
 from biasflow.results.figures import empty_figure
 
 YAML = """
@@ -103,12 +104,19 @@ def test_a_failing_target_does_not_lose_the_others(some2000, tmp_path):
     }
 
 
+@pytest.mark.parametrize("name", PAPERS)
+def test_no_two_targets_of_a_paper_have_one_role(name):
+    """The planted study has a table and a figure of one name."""
+    text = paper.load(name)
+    assert len(text.files_in("run")) == sum(len(text.targets(kind)) for kind in ("tables", "figures", "pages"))
+
+
 def test_only_some_targets_are_made(some2000, tmp_path):
-    lines = "some2000_lines"
+    lines = "figures_some2000_lines"
     make.make_paper("some2000", RUN, {lines: make.load("some2000").files_in(tmp_path / "run")[lines]})
     assert set(written(tmp_path / "run")) == {"figures/some2000_lines.svg", "figures/some2000_lines.pdf"}
-    with pytest.raises(BiasflowError, match="some2000_line'"):
-        make.make_paper("some2000", RUN, {"some2000_line": []})
+    with pytest.raises(BiasflowError, match="figures_some2000_line'"):
+        make.make_paper("some2000", RUN, {"figures_some2000_line": []})
 
 
 def test_a_table_without_caption_or_function_is_refused_before_anything_is_written(some2000, tmp_path):

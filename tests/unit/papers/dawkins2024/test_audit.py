@@ -437,7 +437,7 @@ def test_no_reading_of_viable_makes_all_real_statements_true(real_audit):
 def test_the_audit_of_a_run_is_the_stored_one_and_that_is_what_the_printed_tables_give(real_audit, tmp_path):
     run = Run(NO_SCORES, NO_SCORES, NO_SCORES, published)
     paths = [tmp_path / f"audit.{kind}" for kind in ("csv", "tex", "html")]
-    make_paper("dawkins2024", run, {"dawkins2024_audit": paths})
+    make_paper("dawkins2024", run, {"tables_dawkins2024_audit": paths})
     assert paths[0].read_bytes() == AUDIT.read_bytes()
     assert audit(run).to_dict("records") == real_audit.to_dict("records")
 
