@@ -1,5 +1,6 @@
 """Runs of the real workflow in a copy of the project, with a configuration so small that it takes seconds."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from biasflow.base.records import read_record
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("Snakefile", "rules", "scripts", "config", "profiles", "envs", "results/README.md")
@@ -170,6 +173,11 @@ class Project:
     def snakemake(self, *arguments: str, config: str = "tiny.yaml", timeout: int = 1800) -> subprocess.CompletedProcess:
         command = self._command(arguments, config)
         return subprocess.run(**command, capture_output=True, text=True, timeout=timeout, check=False)
+
+    def record(self, result: str) -> dict:
+        """The record of a result, by its path from the folder of the project."""
+        with contextlib.chdir(self.folder):
+            return read_record(result)
 
     def start(self, *arguments: str, config: str = "tiny.yaml", said=subprocess.DEVNULL) -> subprocess.Popen:
         """Snakemake in a process group of its own, to be killed; said: the file that it writes to."""

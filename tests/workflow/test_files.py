@@ -1,7 +1,6 @@
 """What a run says of its external files, and that runs with other files leave them alone."""
 
 import hashlib
-import json
 
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.origins import remark
@@ -27,7 +26,7 @@ def test_a_mirror_whose_manifest_agrees_with_a_wrong_file(project):
     project.configure(CONFIG, "own.yaml")
     done = project.snakemake("results/own/files.csv", config="own.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
-    origin = json.loads((project.folder / "results/corpora/provenance/stereoset-dev.json").read_text())["origin"]
+    origin = project.record("results/corpora/stereoset-dev")["origin"]
     assert origin["byte_equal_to_upstream"] is False and origin["verified_by"] == "manifest"
     files = read_text_csv(project.folder / "results/own/files.csv")
     assert list(files["name"]) == ["stereoset-dev"] and "not byte-equal to upstream: stereoset-dev" in remark(files)
@@ -65,5 +64,4 @@ def test_two_runs_with_files_of_their_own_leave_each_others_alone(project):
     (mine,) = (project.folder / "results/corpora").glob("wikitext-2-train.*[0-9a-f]")
     assert mine.read_text() == texts["mine"]
     assert (project.folder / "results/corpora/wikitext-2-train").read_text() == texts["theirs"]
-    record = mine.parent / f"provenance/{mine.name}.json"
-    assert json.loads(record.read_text())["origin"]["source"] == "local"
+    assert project.record(f"results/corpora/{mine.name}")["origin"]["source"] == "local"

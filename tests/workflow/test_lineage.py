@@ -1,6 +1,5 @@
 """One matrix is of one encoder: weights that are replaced are seen whatever their time. A run is as it was made."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -60,8 +59,9 @@ def replace_weights(project: Project, factor: float) -> None:
 
 def weights_read(project: Project) -> dict[str, str]:
     """Block -> sha256 of the weights that its readout says it read."""
-    records = (project.folder / RESULTS / "provenance/readouts/own/pretrained").glob("*/together.json")
-    return {path.parent.name: json.loads(path.read_text())["inputs"]["own/model.safetensors"] for path in records}
+    blocks = [path.name for path in (project.folder / RESULTS / "readouts/own/pretrained").iterdir()]
+    records = {name: project.record(f"{RESULTS}/readouts/own/pretrained/{name}/together") for name in blocks}
+    return {name: record["inputs"]["own/model.safetensors"] for name, record in records.items()}
 
 
 def last(done: subprocess.CompletedProcess) -> str:
