@@ -5,7 +5,6 @@ planned it. A record tells what made the result that lies there: of another seed
 another result in its place, with its record. The file also has what all jobs of a start share: configuration, versions
 and commit, once for each start that had others."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json, whole_file
-from biasflow.base.records import PROVENANCE, RESULTS, RUN_FILE, read_record, record_file
+from biasflow.base.records import PROVENANCE, RESULTS, RUN_FILE, digest_of, read_record, record_file
 
 PLANNED, STARTS = "planned", "starts"
 FACTS = ("config", "versions", "git")
@@ -56,7 +55,7 @@ def job_facts(record: Mapping) -> dict:
 def reference(facts: Mapping, run: str) -> dict:
     """What the record of a job says of `facts` (FACTS): where they stand, if the run was started with the same; else
     themselves, as on a node of a cluster with other versions."""
-    digest = _digest(facts)
+    digest = digest_of(facts)
     return {"start": f"{run_file(run)}#{digest}"} if digest in _about(run_file(run))[STARTS] else dict(facts)
 
 
@@ -71,7 +70,7 @@ def _about(path: Path) -> dict[str, dict]:
 
 def job_digest(rule: str, params: Mapping) -> str:
     """Changes with a job's rule and with each of its parameters, its code among them."""
-    return _digest([rule, dict(params)])
+    return digest_of([rule, dict(params)])
 
 
 def check_as_planned(results: Iterable[str], digests: Mapping[str, str]) -> None:
@@ -92,7 +91,7 @@ def start(run: str, jobs: Mapping[str, Planned], facts: Mapping) -> None:
     path = run_file(run)
     about = _about(path)
     digests = about[PLANNED] | {path: job_digest(job.rule, job.params) for path, job in jobs.items()}
-    starts = about[STARTS] | {_digest(facts): _plain(facts)}
+    starts = about[STARTS] | {digest_of(facts): _plain(facts)}
     with whole_file(path) as temporary:
         text = json.dumps({PLANNED: digests, STARTS: starts}, indent=1, sort_keys=True)
         temporary.write_text(text + "\n", encoding="utf-8")
@@ -134,7 +133,3 @@ def _short(value: object) -> str:
 
 def _plain(params: Mapping) -> dict:
     return json.loads(json.dumps(dict(params), sort_keys=True, default=str))
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

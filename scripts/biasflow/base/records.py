@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_json, sha256, whole_file
+from biasflow.base.files import sha256, whole_file
 
 RESULTS = "results"
 STORED = (".snakemake", "storage")  # where Snakemake's storage plugins put what a job reads and writes
@@ -60,7 +60,7 @@ def write_record(about: Mapping) -> None:
         plain = {key: value for key, value in plain.items() if key not in lists} | {SHARED: _share(file, lists)}
     if len(json.dumps(plain["sha256"])) > LONG:
         plain["sha256"] = _share(file, plain["sha256"])
-    _write(file, {**plain, SEAL: _sha256(plain)})
+    _write(file, {**plain, SEAL: digest_of(plain)})
 
 
 def read_record(path: str | Path) -> dict | None:
@@ -77,7 +77,7 @@ def read_record(path: str | Path) -> dict | None:
             raise KeyError(*missing)
     except (ValueError, KeyError, TypeError) as error:
         raise BiasflowError(f"{file} does not say what {path} holds; {advice}") from error
-    if seal != _sha256(record):
+    if seal != digest_of(record):
         raise BiasflowError(f"{file} is not as its job wrote it; {advice}")
     if record["output"] != str(path):
         raise BiasflowError(f"{file} is the record of {record['output']}, not of {path}; {advice}")
@@ -90,19 +90,27 @@ def read_record(path: str | Path) -> dict | None:
 
 def _share(record: Path, value: Mapping) -> str:
     """Write a value where those lie that records share; the sha256 that names its file."""
-    digest = _sha256(value)
+    digest = digest_of(value)
     file = _shared_file(record, digest)
-    if not file.is_file() or _sha256(read_json(file)) != digest:
+    if digest_of(_read(file)) != digest:  # absent, or damaged
         _write(file, value)
     return digest
 
 
 def _shared(record: Path, digest: str, advice: str) -> dict:
     file = _shared_file(record, digest)
-    value = read_json(file) if file.is_file() else None
-    if _sha256(value) != digest:
+    value = _read(file)
+    if digest_of(value) != digest:
         raise BiasflowError(f"{file} is not as a job wrote it; {advice}")
     return value
+
+
+def _read(file: Path) -> dict | None:
+    """What a shared file holds; None where it is absent or no JSON, which is no value that is shared."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def _shared_file(record: Path, digest: str) -> Path:
@@ -153,5 +161,6 @@ def check_unchanged(inputs: Mapping[str, str], planned: Mapping[str, str]) -> No
             raise BiasflowError(f"{path} was replaced or edited since the run began; run again, with one content")
 
 
-def _sha256(about: Mapping) -> str:
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+def digest_of(value: object) -> str:
+    """The sha256 of a value as JSON, whatever the order of its keys; what JSON lacks is taken as text."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

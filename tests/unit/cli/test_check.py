@@ -202,10 +202,11 @@ def test_shared_parameters_that_were_edited_or_lost_are_named_and_written_anew(r
     shared.write_text(whole.replace("densray", "leace"))
     with pytest.raises(BiasflowError, match=rf"{shared.name} is not as a job wrote it; delete {MATRIX} and run again"):
         read_record(MATRIX)
-    shared.unlink()
-    assert any(shared.name in line for line in said(1))
-    make("matrix", MATRIX, SCORES, **long)
-    assert shared.read_text() == whole
+    for damage in (shared.unlink, lambda: shared.write_text(whole[:50]), lambda: shared.write_bytes(b"\xff")):
+        damage()
+        assert any(f"{shared.name} is not as a job wrote it; delete {MATRIX}" in line for line in said(1))
+        make("matrix", MATRIX, SCORES, **long)
+        assert shared.read_text() == whole
 
 
 def test_a_job_with_other_versions_than_its_run_began_with_says_so_itself(run):
