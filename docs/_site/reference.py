@@ -83,7 +83,7 @@ def methods() -> str:
     text = f"""# Every method
 
 {GENERATED} A *method* edits the states of a model at some places by an *eraser*; a *strategy* debiases the training
-of a fine-tuned model. [Extending](../extending.md#an-eraser) shows how to add one.
+of a fine-tuned model. [Extending](../extending/eraser.md) shows how to add one.
 
 ## Methods that every configuration has
 

@@ -27,9 +27,9 @@ def test_every_metric_dataset_and_variant_of_a_run_is_documented(finished):
 
 @pytest.fixture
 def with_new_task(tmp_path) -> Project:
-    """A copy of the project with the kind of task that docs/extending.md shows, and nothing else changed."""
+    """A copy of the project with the kind of task that docs/extending/task.md shows, and nothing else changed."""
     project = Project(tmp_path / "biasflow")
-    text = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/extending/task.md").read_text(encoding="utf-8")
     files = dict(re.findall(r"```\w+\n# (scripts/\S+)\n(.*?)```", text, re.DOTALL))
     for name, content in files.items():
         (project.folder / name).parent.mkdir(exist_ok=True)
@@ -77,12 +77,11 @@ def test_the_task_that_is_shown_is_planned_prepared_trained_read_and_scored(with
 
 @pytest.fixture
 def theirs(project) -> Project:
-    """A copy of the project with the files that docs/extending.md shows for somebody's coreference system."""
-    text = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
-    section = text.split("\n## Your own coreference system on WinoBias\n")[1].split("\n## ")[0]
-    (clusters,) = re.findall(r"```\n(#begin.*?)```", section, re.DOTALL)
-    ((name, config),) = re.findall(r"```yaml\n# (\S+)\n(.*?)```", section, re.DOTALL)
-    (command,) = re.findall(r"`snakemake --cores 2 --configfile (\S+)`", section)
+    """A copy of the project with the files of docs/howto/coreference_system.md."""
+    page = (ROOT / "docs/howto/coreference_system.md").read_text(encoding="utf-8")
+    (clusters,) = re.findall(r"```\n(#begin.*?)```", page, re.DOTALL)
+    ((name, config),) = re.findall(r"```yaml\n# (\S+)\n(.*?)```", page, re.DOTALL)
+    (command,) = re.findall(r"`snakemake --cores 2 --configfile (\S+)`", page)
     assert command == name == "theirs.yaml"
     (project.folder / "theirs.yaml").write_text(config)
     (project.folder / "theirs.conll").write_text(clusters)
