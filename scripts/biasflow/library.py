@@ -1,4 +1,4 @@
-"""What other people's programs use on any encoder of transformers: fit an eraser, name places, erase at them."""
+"""Functions for other programs, for any transformers encoder: fit an eraser, list places, erase at them."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -21,7 +21,7 @@ PARTS = ("", CLS, ".attention.query", ".attention.key", ".attention.value")
 def fit(
     eraser: str, X: torch.Tensor | np.ndarray, z: torch.Tensor | np.ndarray, *, pairs: object = None, **options
 ) -> Eraser:
-    """Fit an eraser, by its name, to vectors and their genders; returns an affine map that takes gender out of vectors.
+    """Fit the eraser of this name to vectors and their genders, and return an affine map that takes gender out of them.
 
     eraser: a key of registry.ERASERS ("leace", "densray", "mean_projection" ...); X: vectors [n, d], or [n, heads, d]
     for parts of attention; z: genders [n], 0 masculine, 1 feminine; pairs: row numbers [n_pairs, 2] (masculine,
@@ -33,11 +33,11 @@ def fit(
 
 
 def edit(model: nn.Module, erasers: Mapping[str, Eraser]) -> AbstractContextManager[list[EditReport]]:
-    """A context in which `model` runs with an eraser applied at each of these places (see `places`).
+    """Return a context manager in which `model` runs with erasers: a mapping from places (see `places`) to erasers.
 
-    Inside, every forward pass is edited; outside, the model is as it was. Yields a report for each place: how often it
-    ran, how far it moved the states. BiasflowError: a place that the model lacks; on leaving, an eraser that changed
-    nothing."""
+    Inside it every forward pass is edited; after it the model is as before. It yields a report for each place: how
+    often the eraser ran and how far it moved the states. BiasflowError: a place that the model lacks; on leaving, an
+    eraser that changed nothing."""
     return edited(model, erasers.items())
 
 

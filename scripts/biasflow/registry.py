@@ -1,8 +1,8 @@
 """What biasflow can do, by name: erasers, strategies, readouts, metrics, tasks, papers. Imports nothing heavy.
 
 An entry says which module does the work and what it needs; options are JSON Schemas, so that a configuration is checked
-before the first job. Adding something is one file and one line here: no script of a training, fit or readout imports
-this module, so that a new line runs nothing again. The order here is that of tables and figures."""
+before the first job. To add something, write one file and one line here. No script of a training, fit or readout
+imports this module, so a new line makes nothing run again. Tables and figures keep the order of this file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,9 +34,11 @@ _WEIGHTS = {
 
 @dataclass(frozen=True)
 class Eraser:
-    """fitted_to: what it can be fitted to, the default first; options: its fit's, by name; ordered: its directions are
-    orthonormal and ordered, so that paper B's grid can take the first or second, weighted by explained variance;
-    places: where the method of the same name acts, which every configuration has."""
+    """An eraser: a module with `fit`, which returns an affine map that takes gender out of vectors.
+
+    options: JSON Schemas of the options of `fit`, by name; fitted_to: what it can be fitted to, the default first;
+    ordered: whether its directions are orthonormal and ordered, so that paper B's grid can take the first or second,
+    weighted by explained variance; places: where it acts in the method of its name, which every configuration has."""
 
     label: str
     module: str
@@ -77,8 +79,10 @@ ERASERS = {
 
 @dataclass(frozen=True)
 class Strategy:
-    """How a task's training is debiased, by its data before all. kinds: the kinds of task that have it (none named:
-    all); text: which version of the task's texts it trains on; adversary: whether it is trained against one."""
+    """A way to debias a task's training, mostly by changing the data.
+
+    kinds: the kinds of task that have it (empty: all); text: which version of the task's texts the training reads;
+    adversary: whether the training works against a classifier of gender."""
 
     label: str
     module: str
@@ -104,9 +108,11 @@ WITH = "with-"  # a strategy "with-<method>": that method is active in every for
 
 @dataclass(frozen=True)
 class Task:
-    """A kind of task. folder: a package with task.py (how it trains, what it predicts; torch), plan.py (its data, and
-    what a training and a reading take; asking.tasks) and schema.yaml (its keys in the configuration); files: what a
-    training writes beside the encoder."""
+    """A kind of task.
+
+    folder: a package with task.py (how it trains, what it predicts; torch), plan.py (its data, and what a training and
+    a readout need; asking.tasks) and schema.yaml (its keys in the configuration); files: the files that a training
+    writes besides the encoder."""
 
     label: str
     folder: str
@@ -127,10 +133,12 @@ TASKS = {
 
 @dataclass(frozen=True)
 class Readout:
-    """What is read from a model under methods. module: has read(source, output, **options). head: what the model must
-    have. suffix: of its files. rule: of its jobs. external: the module that makes the same of files that an encoder of
-    source external gives, by its read(given, data, output); empty where there is none. alone: whether it is worth a job
-    of its own on a narrow encoder, too (see TOGETHER)."""
+    """A readout: what is computed from a model under methods with torch, and scored by metrics without it.
+
+    module: has read(source, output, **options); head: the head that the model must have; suffix: of its files; rule:
+    the name of its rule, empty for read_<name>; external: the module whose `read` makes the
+    same file from those of an external encoder, empty if there is none; memory: in MB; runtime: in minutes; alone:
+    whether it has a job of its own on a narrow encoder, too (see TOGETHER)."""
 
     label: str
     module: str
@@ -138,8 +146,8 @@ class Readout:
     suffix: str = "parquet"
     rule: str = ""
     external: str = ""
-    memory: int = 8000  # MB
-    runtime: int = 120  # minutes
+    memory: int = 8000
+    runtime: int = 120
     alone: bool = False
 
 
@@ -182,8 +190,8 @@ READOUTS = {
     ),
     "professions": Readout("vectors of professions", "readouts.professions", suffix="safetensors"),
 }
-# A narrow encoder is read in less time than a job takes to start: what of a block is not `alone` is one job, which
-# stands beside the readouts under this name.
+# A narrow encoder is read faster than a job starts. So one job makes all readouts of a block that are not `alone`; its
+# entry, under this name, stands beside those of the readouts.
 TOGETHER = "together"
 JOBS_OF_READOUTS = READOUTS | {TOGETHER: Readout("what is read together", "", memory=12000, runtime=480)}
 
@@ -193,9 +201,10 @@ INSIDE, OUTSIDE, COST = "inside", "outside", "cost"
 
 @dataclass(frozen=True)
 class Beside:
-    """A score without which a measure cannot be read, and which stands beside it: metric, part and variant (None: the
-    measure's own) of the table of scores. Where it is at least `most`, or below `least`, the measure claims nothing,
-    and `why` says so."""
+    """A score that must be read together with a measure, and so stands beside it in tables.
+
+    metric, part, variant: its keys in the table of scores (variant None: that of the measure). If the score is at least
+    `most` or below `least`, nothing is claimed from the measure, for the reason `why`."""
 
     label: str
     metric: str
@@ -207,16 +216,19 @@ class Beside:
 
 
 def _one_label(variant: str = "-") -> tuple[Beside]:
-    """A model that always predicts the same has no gap between genders, and no use."""
+    """A model that always predicts the same class has no gap between genders, but it is of no use."""
     why = "one label has 95 % or more of the predictions"
     return (Beside("share of the most frequent label", "largest_label_share", variant=variant, most=0.95, why=why),)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One column of the matrix. better: low, high or neutral (nearer to neutral); group: inside, outside, cost;
-    or_variants: those that a model may have in place of its variant; beside: what it cannot be read without; unsigned:
-    a mean of absolute values, which no model has at neutral, so that a difference from it is no finding."""
+    """A measure: one number that describes a model, one column of the matrix.
+
+    neutral: its value without bias; better: low, high or neutral (nearer to neutral); group: inside, outside, cost;
+    part, variant: its keys in the table of scores; or_variants: other variants that a model may have instead; beside:
+    the scores that must be read together with it; unsigned: whether it is a mean of absolute values, which lies off
+    neutral for every model, so that a difference from neutral shows nothing."""
 
     label: str
     neutral: float
@@ -241,7 +253,7 @@ _ACCURACY = Measure("accuracy", 1, "high", COST, beside=_one_label())
 
 
 def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
-    """The gaps between genders in a classification, by the variants of them that stand in the matrix."""
+    """The gaps between genders in a classification, with the variants that the matrix shows."""
     beside = _one_label(sums)
     return {
         "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, variant=pearson, beside=beside),
@@ -257,12 +269,14 @@ SENTENCE, FIRST_TOKEN, WORDS, TOKENS = "the sentence vector", "the first token",
 
 @dataclass(frozen=True)
 class Metric:
-    """A scoring module and what it needs. readout: what it scores; datasets: what lists them, of plan.datasets or the
-    plans of tasks (then it is for the kinds of task that have it); finetuned, pretrained: whether it measures
-    models that are fine-tuned, and those that are not; measures: the values of `metric` that stand in the matrix;
-    untouched_only: it says nothing of methods; sees: which of the last layer's states it is made of, so that a method
-    that acts elsewhere after it has nothing to change; criticism: what is known against it, a sentence with its source
-    that stands in the caption of the first table."""
+    """A module that computes scores from a readout, and what it needs.
+
+    readout: what it scores; datasets: the function that lists its datasets, in plan.datasets or in the plans of tasks
+    (then it is for the kinds of task that have the function); measures: the values of the column `metric` that are
+    columns of the matrix; finetuned, pretrained: whether it measures fine-tuned models, and those that are not;
+    untouched_only: whether it measures models without a method only; reads_states: the states of the last layer that
+    it depends on (a method that changes only others cannot change the score); criticism: a known objection, one
+    sentence with its source for the caption of the first table."""
 
     label: str
     module: str
@@ -272,11 +286,11 @@ class Metric:
     finetuned: bool = True
     pretrained: bool = True
     untouched_only: bool = False
-    sees: str = SENTENCE
+    reads_states: str = SENTENCE
     criticism: str = ""
 
 
-TRAINING = "training"  # no readout: what a fine-tuning wrote of itself is scored as it is
+TRAINING = "training"  # not a readout: the facts that a fine-tuning recorded are scored directly
 METRICS = {
     "strength": Metric(
         "Strength and Distance",
@@ -313,7 +327,7 @@ METRICS = {
                 unsigned=True,
             )
         },
-        sees=WORDS,
+        reads_states=WORDS,
         finetuned=False,
     ),
     "weat": Metric(
@@ -324,7 +338,7 @@ METRICS = {
         measures={
             "weat_effect_size": Measure("WEAT", 0, "neutral", INSIDE, variant="target", beside=_spread("weat_spread"))
         },
-        sees=WORDS,
+        reads_states=WORDS,
         criticism=NO_SCALE,
     ),
     "seat": Metric(
@@ -343,7 +357,7 @@ METRICS = {
                 beside=_spread("seat_spread"),
             )
         },
-        sees=FIRST_TOKEN,
+        reads_states=FIRST_TOKEN,
         criticism=NO_SCALE,
     ),
     "ceat": Metric(
@@ -352,7 +366,7 @@ METRICS = {
         "associations",
         "context_tests",
         measures={"ceat_effect_size": Measure("CEAT", 0, "neutral", INSIDE, variant="concepts-spread")},
-        sees=WORDS,
+        reads_states=WORDS,
         criticism=NO_SCALE,
     ),
     "gender_share": Metric(
@@ -369,7 +383,7 @@ METRICS = {
         "masked_words",
         "planted_occupations",
         measures={"log_odds_r": Measure("log-odds r", 0, "neutral", INSIDE)},
-        sees=WORDS,
+        reads_states=WORDS,
         finetuned=False,
     ),
     "gest": Metric(
@@ -378,7 +392,7 @@ METRICS = {
         "likelihoods",
         "gest_sentences",
         measures={"gest_stereotype_rate": Measure("GEST rate", 1, "neutral", INSIDE, part="all", variant="base10")},
-        sees=WORDS,
+        reads_states=WORDS,
         finetuned=False,
         criticism="GEST: what templates measure changes with their wording (Seshadri et al. 2022)",
     ),
@@ -388,7 +402,7 @@ METRICS = {
         "likelihoods",
         "crows_pairs",
         measures={"crows_pairs_score": Measure("CrowS-Pairs", 0.5, "neutral", INSIDE, part="all", variant="exact")},
-        sees=WORDS,
+        reads_states=WORDS,
         finetuned=False,
         criticism="CrowS-Pairs: many pairs hold no stereotype, or differ in more than the group (Blodgett et al. 2021)",
     ),
@@ -405,7 +419,7 @@ METRICS = {
                 "StereoSet LMS", 1, "high", COST, variant="left-to-right-terms"
             ),
         },
-        sees=WORDS,
+        reads_states=WORDS,
         finetuned=False,
         criticism="StereoSet: many of its words make no stereotype, or no sentence (Blodgett et al. 2021)",
     ),
@@ -415,7 +429,7 @@ METRICS = {
         "masked_words",
         "bec_pro",
         measures={"bec_pro_interaction": Measure("BEC-Pro", 0, "neutral", INSIDE)},
-        sees=WORDS,
+        reads_states=WORDS,
         finetuned=False,
         criticism="BEC-Pro: what templates measure changes with their wording (Seshadri et al. 2022)",
     ),
@@ -425,7 +439,7 @@ METRICS = {
         "masked_words",
         "winogender",
         measures={"winogender_r": Measure("Winogender r", 0, "neutral", INSIDE, part="occupation", variant="bls")},
-        sees=WORDS,
+        reads_states=WORDS,
         finetuned=False,
         criticism="Winogender: its 120 templates can show a bias, not that there is none (Rudinger et al. 2018)",
     ),
@@ -445,7 +459,7 @@ METRICS = {
             ),
             "probe_accuracy": Measure("probe accuracy", 0.5, "low", INSIDE, variant="paper-best"),
         },
-        sees=FIRST_TOKEN,
+        reads_states=FIRST_TOKEN,
     ),
     "perplexity": Metric(
         "masked perplexity",
@@ -453,7 +467,7 @@ METRICS = {
         "losses",
         "running_text",
         measures={"perplexity": Measure("perplexity", 1, "low", COST)},
-        sees=WORDS,
+        reads_states=WORDS,
         finetuned=False,
     ),
     "pseudo_perplexity": Metric(
@@ -462,7 +476,7 @@ METRICS = {
         "likelihoods",
         "sample_of_text",
         measures={"pseudo_perplexity": Measure("pseudo-perplexity", 1, "low", COST)},
-        sees=WORDS,
+        reads_states=WORDS,
         finetuned=False,
     ),
     "similarity": Metric(
@@ -471,7 +485,7 @@ METRICS = {
         "sentence_vectors",
         "sentences",
         measures={"similarity_kept": Measure("similarity kept", 1, "high", COST)},
-        sees=FIRST_TOKEN,
+        reads_states=FIRST_TOKEN,
         finetuned=False,
     ),
     "accuracy": Metric(
@@ -515,7 +529,7 @@ METRICS = {
             "accuracy": _ACCURACY,
             **_gaps(pearson="train", sums="-", distances="absdiff"),
         },
-        sees=FIRST_TOKEN,
+        reads_states=FIRST_TOKEN,
     ),
     "coreference": Metric(
         "coreference F1",
@@ -524,7 +538,7 @@ METRICS = {
         "documents",
         measures={"conll_f1": Measure("CoNLL F1", 1, "high", COST)},
         pretrained=False,
-        sees=WORDS,
+        reads_states=WORDS,
     ),
     "winobias": Metric(
         "WinoBias, or planted pairs like it",
@@ -536,7 +550,7 @@ METRICS = {
             **_gaps(pearson="tokens", sums="tokens", distances="tokens-absdiff"),
         },
         pretrained=False,
-        sees=WORDS,
+        reads_states=WORDS,
     ),
     "adversary": Metric(
         "gender as an adversary in training tells it",
@@ -546,7 +560,7 @@ METRICS = {
         measures={"adversary_accuracy": Measure("adversary accuracy", 0.5, "low", INSIDE)},
         untouched_only=True,
         pretrained=False,
-        sees=FIRST_TOKEN,
+        reads_states=FIRST_TOKEN,
     ),
     "training": Metric(
         "what a fine-tuning says of itself",
@@ -561,8 +575,9 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Paper:
-    """A package under papers/: its blocks (plan), tables and figures. tasks: its options that name tasks -> the kind of
-    these."""
+    """A paper: a package under papers/ with its blocks of the plan, its tables and figures.
+
+    tasks: its options that name tasks -> the kind of these tasks."""
 
     label: str
     module: str
@@ -582,21 +597,21 @@ PAPERS = {
 
 
 def rule_of(readout: str) -> str:
-    """The rule of a readout's jobs, or of those that read several together."""
+    """The name of the rule whose jobs make a readout, or several together: "read_vectors"."""
     return JOBS_OF_READOUTS[readout].rule or f"read_{readout}"
 
 
 class Entry(Protocol):
-    """What is done by a module."""
+    """An entry of the registry that a module implements."""
 
     module: str
 
 
 def module_of(entry: Entry) -> str:
-    """The full name of an entry's module."""
+    """The full name of the module that implements an entry: "biasflow.erasers.leace"."""
     return f"{PACKAGE}.{entry.module}"
 
 
 def external_module(readout: Readout) -> str:
-    """The full name of the module that reads what an external encoder gives for a readout."""
+    """The full name of the module that makes a readout from the files of an external encoder."""
     return f"{PACKAGE}.{readout.external}"

@@ -1,4 +1,5 @@
-"""How well the adversary of a training tells gender (strategies.adversarial), as the training says it."""
+"""How well the adversary of an adversarial training (strategies.adversarial) predicts gender, by the training's
+record."""
 
 from pathlib import Path
 
@@ -10,11 +11,11 @@ from biasflow.tasks import TOLD
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """adversary_accuracy of a training.json, of the epoch that was kept: columns method, setting, metric, value, n.
+    """Return adversary_accuracy from a training.json, of the epoch kept: columns method, setting, metric, value, n.
 
-    Mean over labels and genders of the share of the validation examples whose gender it tells, so that who knows the
-    label alone has 0.5 (`tasks.finetune.mean_recall`); n: examples. AbsentError for a training without an adversary
-    or whose loss was lost, BiasflowError as `metrics.training.score`."""
+    It is the share of validation examples whose gender the adversary predicts, averaged over labels and genders, in
+    [0, 1]: 0.5 for a guess from the label alone (`tasks.finetune.mean_recall`); n: examples. AbsentError for a training
+    without an adversary or whose loss became NaN, BiasflowError as `metrics.training.score`."""
     facts = facts_of(path)
     if TOLD not in facts:
         raise AbsentError("no adversary told gender: the strategy is not adversarial, or the training's loss was lost")

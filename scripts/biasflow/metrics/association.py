@@ -2,8 +2,7 @@
 
     s(w) = mean over a in A of cos(w, a) - mean over b in B of cos(w, b)
 
-The same test serves for words (WEAT) and for sentences (SEAT): what a row of X, Y, A or B is the vector of does not
-matter here.
+The same test serves words (WEAT) and sentences (SEAT): each row of X, Y, A or B is the vector of either.
 
 Sources: Caliskan et al. (2017, WEAT), May et al. (2019, SEAT), Liang et al. (2020, sec. 4.2.2)."""
 
@@ -22,24 +21,23 @@ from biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of w
 from biasflow.readouts.files import METHOD, Axis, load_arrays
 from biasflow.results.bootstrap import interval, weighted_mean
 
-OTHER = "other-pooling"  # part of the rows of a pooling that is not the encoder's own
+OTHER = "other-pooling"  # the part in rows of a pooling other than the encoder's
 ALTERNATIVES = ("greater", "less", "two-sided")
 TIES = ("strict", "inclusive")
-EXACT_UP_TO, SAMPLES = 1_000_000, 100_000  # partitions that are all gone over; random ones where there are more
+EXACT_UP_TO, SAMPLES = 1_000_000, 100_000  # up to so many partitions all are counted; else so many random ones
 # How tests of words are read (paper A's code), and tests of sentences (May et al. 2019).
 READINGS = {"weat": {"ddof": 0, "ties": "strict"}, "seat": {"ddof": 1, "ties": "inclusive"}}
-# Cosines are at most 1, so what differs by less than this per word differs by rounding only.
+# Cosines are at most 1, so a smaller difference per word is rounding only.
 ROUNDING = 1e-12
 BLOCK = 10_000  # random partitions whose sums are made at once: a few megabytes
 
 
 @dataclass(frozen=True)
 class Association:
-    """The outcome of one association test.
+    """The result of one association test: effect size with its interval, and p value.
 
-    effect_size: d, in standard deviations of s, of which `spread` is one. statistic: sum over X of s - sum over Y of s.
-    p_value: of the permutation test; `exact` if it went over all partitions of X u Y, and `partitions` says over how
-    many it went.
+    effect_size: d, in standard deviations of s; spread: that standard deviation. statistic: sum over X of s - sum over
+    Y of s. p_value: of the permutation test over `partitions` partitions of X u Y; exact: whether these are all.
     [low, high]: 95 % bootstrap interval of the effect size, over the words of X and of Y.
     Where the test cannot be computed the numbers are NaN, partitions is 0 and `reason` says why; otherwise `reason`
     is ""."""
@@ -56,7 +54,7 @@ class Association:
 
 
 def associations(words: ArrayLike, A: ArrayLike, B: ArrayLike) -> np.ndarray:
-    """s(w) of every word, in [-2, 2]: words [n, d], A [a, d], B [b, d] -> [n].
+    """Return the association s(w) of every word, in [-2, 2]: words [n, d], A [a, d], B [b, d] -> [n].
 
     The mean of cosines is the cosine with the mean of the unit vectors (times its length), so that no [n, a] matrix is
     made. A zero vector, which has no direction, gives NaN. Raises BiasflowError as `weat`."""
@@ -77,7 +75,7 @@ def weat(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> Association:
-    """Effect size and permutation test of the differential association; X, Y, A, B: [n, d], n may differ.
+    """Test whether X is closer to A than Y is: effect size and p value; X, Y, A, B: [n, d], n may differ.
 
     d = (mean over X of s - mean over Y of s) / std of s over X u Y, with s as in the module's docstring. ddof=0 is
     paper A's WEAT (then |d| <= 2 for |X| = |Y|), ddof=1 that of SEAT. The paper prints the sums over X and Y in the
@@ -127,10 +125,10 @@ def weat(
 
 
 def effect_interval(s: np.ndarray, size: int, ddof: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """95 % bootstrap interval of the effect size of associations s [n], of which the first `size` are those of X.
+    """95 % bootstrap interval of the effect size of associations s [n], whose first `size` belong to X.
 
-    X and Y are drawn by themselves, each as large as it is; the attributes stay. It says how far the effect hangs on
-    the choice of target words; the permutation test says whether there is one."""
+    X and Y are resampled separately, at their sizes; the attributes stay. The interval says how much the effect depends
+    on the choice of target words; the permutation test says whether there is one."""
     n = len(s)
 
     def effects(counts: np.ndarray) -> np.ndarray:
@@ -145,7 +143,7 @@ def effect_interval(s: np.ndarray, size: int, ddof: int = 0) -> tuple[np.ndarray
 
 @lru_cache(maxsize=1)  # many tests of equal sizes share one draw
 def random_partitions(n: int, size: int, samples: int, seed: int) -> np.ndarray:
-    """Random partitions of n words: [samples, size], each row the positions (from 0, X before Y) that play X.
+    """Return random partitions of n words, [samples, size]: a row holds the positions (from 0, X before Y) put in X.
 
     Positions within a row are distinct; rows may repeat. The same arguments give the same array.
     Raises BiasflowError unless 0 < size < n and samples > 0."""
@@ -160,39 +158,38 @@ def random_partitions(n: int, size: int, samples: int, seed: int) -> np.ndarray:
 
 
 def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
-    """`weat` under every method, from what readouts/vectors.py wrote: method, setting, metric, variant, value, n, low,
-    high.
+    """Return WEAT or SEAT under every method from a file of readouts/vectors.py: columns method, setting, metric, part,
+    variant, value, n, low, high.
 
-    kind: a key of READINGS; None: the one of the tests that were read, "weat" for words and "seat" for sentences.
+    kind: a key of READINGS; None: that of the file, "weat" for words and "seat" for sentences.
     Metrics <kind>_effect_size, _spread, _p_value, _partitions and _exact (1 or 0); part: "-", or OTHER; variant: the
     pooling; n: target words, but of a p the partitions, since a p of 0 is one below 1 / n; low, high: of the effect
-    size (`effect_interval`). Of a user's test also <kind>_split_words: how many of its n words the vocabulary splits
-    into pieces. Where partitions are drawn, all methods see the same ones, drawn once.
-    """
+    size (`effect_interval`). A user's test also has <kind>_split_words: how many of its n words the vocabulary splits
+    into pieces. Random partitions are drawn once and shared by all methods."""
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
     check_choice("association test: kind", kind, READINGS)
-    own = _rows_of(read.arrays, "", kind, read.axis).assign(variant=read.meta["pooling"])
+    rows = _rows_of(read.arrays, "", kind, read.axis).assign(variant=read.meta["pooling"])
     others = [
         _rows_of(read.arrays, f"{name}.", kind, read.axis).assign(variant=name, part=OTHER)
         for name in read.meta.get("others", ())
     ]
     if "split" in read.meta:
-        split = own.drop_duplicates(METHOD).assign(metric=f"{kind}_split_words", low=math.nan, high=math.nan)
-        own = pd.concat([own, split.assign(value=float(read.meta["split"]), n=read.meta["words"])])
-    return pd.concat([own.assign(part="-"), *others], ignore_index=True)
+        split = rows.drop_duplicates(METHOD).assign(metric=f"{kind}_split_words", low=math.nan, high=math.nan)
+        rows = pd.concat([rows, split.assign(value=float(read.meta["split"]), n=read.meta["words"])])
+    return pd.concat([rows.assign(part="-"), *others], ignore_index=True)
 
 
 def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axis) -> pd.DataFrame:
-    """The rows of the four sets whose arrays' names have this prefix."""
+    """The rows of the test whose four sets are the arrays with this prefix in their names."""
     sets = [arrays[f"{prefix}{role}"] for role in "XYAB"]
     rows, targets = [], sets[0].shape[1] + sets[1].shape[1]
     for i, method in enumerate(axis):
-        found = weat(*(vectors[i] for vectors in sets), **READINGS[kind])
+        result = weat(*(vectors[i] for vectors in sets), **READINGS[kind])
         names = ("effect_size", "spread", "p_value", "partitions", "exact")
-        values = {name: float(getattr(found, name)) for name in names}
-        ends = {"effect_size": (found.low, found.high)}
-        n = {"p_value": found.partitions}  # beside a p of 0, which is below 1 / partitions
+        values = {name: float(getattr(result, name)) for name in names}
+        ends = {"effect_size": (result.low, result.high)}
+        n = {"p_value": result.partitions}  # beside a p of 0, which is below 1 / partitions
         rows += [
             (*method, f"{kind}_{name}", value, n.get(name, targets), *ends.get(name, (math.nan, math.nan)))
             for name, value in values.items()
@@ -215,8 +212,8 @@ def _vectors(**sets: ArrayLike) -> dict[str, np.ndarray]:
             )
     dimensions = {name: vectors.shape[1] for name, vectors in arrays.items()}
     if len(set(dimensions.values())) > 1:
-        given = ", ".join(f"{name} {dimension}" for name, dimension in dimensions.items())
-        raise BiasflowError(f"association test: unequal dimensions ({given}); embed all sets with one encoder")
+        listed = ", ".join(f"{name} {dimension}" for name, dimension in dimensions.items())
+        raise BiasflowError(f"association test: unequal dimensions ({listed}); embed all sets with one encoder")
     return arrays
 
 

@@ -23,11 +23,12 @@ ITEM = [*SENTENCE, "masked", "log_p"]
 
 
 def associations(words: pd.DataFrame) -> pd.DataFrame:
-    """One row a pair of sentences that differ in the gender of the person word: template, pair, profession,
-    profession_gender, and the associations `female` and `male`, in nats.
+    """Return both associations of each pair of sentences that differ in the gender of the person word: columns
+    template, pair, profession, profession_gender, and the associations `female` and `male`, in nats.
 
-    words: a row a piece of a person word, columns ITEM: SENTENCE (pair: of the person words that correspond), masked
-    (person, both) and log_p (nats). BiasflowError for a sentence without both maskings or without its counterpart."""
+    words: one row for each piece of a person word, columns ITEM: SENTENCE (pair: of the person words that correspond),
+    masked (person, both) and log_p (nats). BiasflowError for a sentence without both maskings or without its
+    counterpart."""
     wide = (
         words.groupby([*SENTENCE, "masked"], sort=False)["log_p"]
         .sum()
@@ -41,12 +42,13 @@ def associations(words: pd.DataFrame) -> pd.DataFrame:
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`summary` of every method, from what readouts/masked_words.py wrote of the sentences of corpora/bec_pro.py."""
+    """Return the `summary` of every method, from a file of readouts/masked_words.py about the sentences of
+    corpora/bec_pro.py."""
     return score_items(path, ITEM, summary)
 
 
 def summary(items: pd.DataFrame) -> pd.DataFrame:
-    """All scores of one model: columns metric, part, variant, value, n, low, high (bootstrap over professions).
+    """Return all scores of one model: columns metric, part, variant, value, n, low, high (bootstrap over professions).
 
     bec_pro_association, with part "<gender of the person>-<of the profession>", the mean (n: sentences);
     bec_pro_difference, female minus male person words, and bec_pro_wilcoxon_p, two-sided, by the gender of the
@@ -82,8 +84,8 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
         (name, part, "-", value, n, *ends)
         for (name, part, n), value, *ends in zip(names, values, low, high, strict=True)
     ]
-    for group, own in pairs.groupby("profession_gender", sort=False):
-        equal = (own[FEMALE] == own[MALE]).all()
-        p = np.nan if equal else float(scipy.stats.wilcoxon(own[FEMALE], own[MALE]).pvalue)
-        rows.append(("bec_pro_wilcoxon_p", group, "-", p, len(own), np.nan, np.nan))
+    for group, members in pairs.groupby("profession_gender", sort=False):
+        equal = (members[FEMALE] == members[MALE]).all()
+        p = np.nan if equal else float(scipy.stats.wilcoxon(members[FEMALE], members[MALE]).pvalue)
+        rows.append(("bec_pro_wilcoxon_p", group, "-", p, len(members), np.nan, np.nan))
     return pd.DataFrame(rows, columns=SUMMARY)

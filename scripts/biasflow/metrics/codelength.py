@@ -6,8 +6,8 @@ gives gender away at once needs few bits: compression = uniform codelength / onl
 
 Sources: Voita & Titov (2020; the online code), Orgad et al. (2022; section 4.1 and the released probe). The released
 code adds losses in nats to terms in bits ("mixed"), and by keeping a reference to the weights instead of a copy of them
-it evaluates those of the last epoch, not of the best one ("last"); both readings come from one training. Whose labels
-are sent (the first part of a variant) is said in `cuts` of each kind of task (tasks.cuts)."""
+it evaluates those of the last epoch, not of the best one ("last"); both readings come from one training. The first part
+of a variant says whose labels are sent (`cuts` of each kind of task, tasks.cuts)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ UNITS, CHECKPOINTS = get_args(Units), get_args(Checkpoint)
 
 
 def online_codelength_of(first: ArrayLike, nats: ArrayLike, *, units: Units = "bits") -> np.ndarray:
-    """Length of the code: the labels of the first portion at log2(2) = 1 bit each + the rest by the probes.
+    """Return the length of the code in bits: 1 bit for each label of the first portion + the probes' cross-entropies.
 
     first  how many labels were sent before any probe, [...]
     nats   cross-entropy of all later portions together, [...]; turned into bits, or ("mixed") left in nats"""
@@ -41,7 +41,7 @@ def online_codelength_of(first: ArrayLike, nats: ArrayLike, *, units: Units = "b
 
 @dataclass(frozen=True)
 class CodeLength:
-    """One reading, by probe seed.
+    """How well a probe compresses the labels, for several probe seeds.
 
     compression [seeds] = uniform / online, 1 at chance, at most 1 / the first fraction; online [seeds] and uniform are
     codelengths of all labels; accuracy [seeds] on the test set of the probe trained on all rows, NaN without one."""
@@ -66,12 +66,12 @@ def online_codelength(
     shuffle: bool = True,
     **training,
 ) -> CodeLength:
-    """Online code of labels z given representations X, for several probe seeds.
+    """Return how far labels z can be compressed if representations X are known, for several probe seeds.
 
     X [n, d], z [n]  representations (float32 or float16) and labels 0 or 1; likewise _dev, whose loss stops the
                      training, and _test; the probe on all rows is trained only if there is a test set
     units, keep      the reading, see the module's docstring
-    shuffle          whether rows are sent in an order of the seed, or as they are given
+    shuffle          whether rows are sent in an order drawn by the seed, or in theirs
     training         options of `readouts.probe.send`: fractions, epochs, patience, batch_size, learning_rate,
                      weight_decay, device
 
@@ -98,10 +98,10 @@ def online_codelength(
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """Compression of gender from a file of `readouts.probes`, under every method, in all readings.
+    """Return the compression of gender under every method, in all readings, from a file of `readouts.probes`.
 
-    Columns method, setting, split_seed, readout_seed (that of the probe), metric, variant, value, n, low, high (of
-    accuracies, over who is tested; the readout keeps no length by label):
+    Columns method, setting, split_seed, readout_seed (the probe's), metric, variant, value, n, low, high (of accuracies
+    only, over the tested people: the readout keeps no code length by label):
 
         compression, control_compression  uniform / online codelength of the true and of the shuffled labels, variant
                          "<data>-<units>-<checkpoint>"; n: how many labels were sent, with which compression grows

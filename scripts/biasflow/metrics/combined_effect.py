@@ -49,12 +49,12 @@ RESAMPLES, INTERVAL_DRAWS = 1000, 500
 
 @dataclass(frozen=True)
 class CombinedEffect:
-    """The combined effect size of all draws and its test against 0.
+    """The effect size of CEAT, combined over all draws of contexts, and its test against 0.
 
     effect_size: CES. standard_error: of CES. z = CES / SE; p_one_sided = P(Z > z), as released; p_two_sided =
     2 P(Z > |z|), as the article on CEAT writes. tau_squared: variance of the effect between draws beyond their own
-    variances, at least 0. draws: N. mean and sd (ddof 1): of the effect sizes of the draws. Where there is no answer
-    the numbers are NaN, draws is 0 and `reason` says why; otherwise `reason` is ""."""
+    variances, at least 0. draws: N. mean and sd (ddof 1): of the effect sizes of the draws. If it cannot be
+    computed, the numbers are NaN, draws is 0 and `reason` says why; otherwise `reason` is ""."""
 
     effect_size: float = math.nan
     standard_error: float = math.nan
@@ -70,10 +70,10 @@ class CombinedEffect:
 
 @dataclass(frozen=True)
 class EffectDraws:
-    """The draws in one order of roles: associations s [N, |X| + |Y|] of targets of `sizes` = (|X|, |Y|) words, ES [N]
-    and squared spread of s [N] with ddof.
+    """The effect sizes of N draws of contexts, in one order of roles.
 
-    All three are empty, and `reason` says why, where there are no effect sizes."""
+    s: associations [N, |X| + |Y|] of the targets; effects: effect sizes [N]; spread: squared spread of s [N] with ddof;
+    sizes: (|X|, |Y|). If there are no effect sizes, the three arrays are empty and `reason` says why."""
 
     s: np.ndarray
     effects: np.ndarray
@@ -84,18 +84,20 @@ class EffectDraws:
 
     @classmethod
     def absent(cls, sizes: tuple[int, int], ddof: int, reason: str) -> "EffectDraws":
+        """No draws, for this reason."""
         return cls(np.empty((0, sum(sizes))), np.empty(0), np.empty(0), sizes, ddof, reason)
 
     def variances(self, variance: str) -> np.ndarray:
-        """V of every draw, [N]; `variance` as in the module's docstring. BiasflowError for another one."""
+        """Return the variance V of every draw, [N], in a reading of the module's docstring (else BiasflowError)."""
         check_choice("CEAT: variance", variance, VARIANCES)
         return _variances(variance, self.effects, self.spread, self.sizes)
 
     def intervals(self) -> dict[str, tuple[float, float]]:
-        """Variance -> 95 % bootstrap interval of the combined effect over the target words; NaN where there is none.
+        """Return reading of the variance -> 95 % bootstrap interval of the combined effect over the target words, or
+        NaN.
 
-        X and Y are drawn by themselves, each as large as it is, the same words in the first INTERVAL_DRAWS draws: more
-        draws of the same contexts would not make it narrower, since words differ more than draws do."""
+        X and Y are resampled separately, at their sizes, the same words in the first INTERVAL_DRAWS draws: more draws
+        of the same contexts would not make it narrower, since words differ more than draws do."""
         if self.reason:
             return dict.fromkeys(VARIANCES, (math.nan, math.nan))
         s, (x, y) = self.s[:INTERVAL_DRAWS].T, self.sizes  # [words, draws]
@@ -119,13 +121,13 @@ class EffectDraws:
         return dict(zip(VARIANCES, zip(low.tolist(), high.tolist(), strict=True), strict=True))
 
     def combined(self, variance: str = "spread") -> CombinedEffect:
-        """`random_effects` of the draws, with `variances(variance)`; NaN with the reason where there are none."""
+        """Combine the draws by `random_effects` with `variances(variance)`; without draws NaN, with the reason."""
         variances = self.variances(variance)
         return CombinedEffect(reason=self.reason) if self.reason else random_effects(self.effects, variances)
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """CEAT under every method, in all readings, from a file of `readouts.associations`.
+    """Return CEAT under every method, in all readings, from a file of `readouts.associations`.
 
     Columns method, setting, metric (ceat_effect_size, ceat_p_two_sided, ceat_p_one_sided, ceat_tau_squared; ceat_words,
     how many words have contexts, of n that the test has; of a user's test ceat_split_words, how many of these n the
@@ -182,8 +184,8 @@ def ceat_rows(drawn: dict[str, EffectDraws]) -> pd.DataFrame:
         for variance, ends in drawn[order].intervals().items():
             effect, name = drawn[order].combined(variance), f"{order}-{variance}"
             for metric in METRICS:
-                own = ends if metric == "effect_size" else (math.nan, math.nan)
-                rows.append((metric, name, float(getattr(effect, metric)), effect.draws, *own))
+                metric_ends = ends if metric == "effect_size" else (math.nan, math.nan)
+                rows.append((metric, name, float(getattr(effect, metric)), effect.draws, *metric_ends))
     return pd.DataFrame(rows, columns=["metric", "variant", "value", "n", "low", "high"])
 
 
@@ -202,7 +204,8 @@ def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: 
     reason = _untestable(cosines, sizes)
     if reason:
         return {
-            order: EffectDraws.absent(its, ddof, reason) for order, its in zip(ORDERS, ((x, y), (a, b)), strict=True)
+            order: EffectDraws.absent(set_sizes, ddof, reason)
+            for order, set_sizes in zip(ORDERS, ((x, y), (a, b)), strict=True)
         }
     of_targets = cosines[..., :a].mean(axis=2, dtype=float) - cosines[..., a:].mean(axis=2, dtype=float)
     of_attributes = cosines[:, :x].mean(axis=1, dtype=float) - cosines[:, x:].mean(axis=1, dtype=float)

@@ -1,4 +1,4 @@
-"""Coreference F1 (the formulas stand with the task, which selects its checkpoints by it) and what differs by gender."""
+"""Coreference F1, and its difference between genders (the formulas of F1 stand with the task, which uses them, too)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,9 @@ from biasflow.tasks.coreference.f1 import conll_f1 as conll_f1
 
 @dataclass(frozen=True)
 class F1Difference:
-    """CoNLL F1 in points (0 to 100): `pro` and `anti`, their difference `value` = pro - anti with its 95 % percentile
-    bootstrap interval [low, high], of n pairs of documents: numbers, or arrays for many predictions."""
+    """CoNLL F1 on both sides of n pairs of documents, in points (0 to 100), and the difference `value` = pro - anti.
+
+    [low, high]: 95 % percentile bootstrap interval of `value`. Numbers, or arrays for many predictions."""
 
     pro: float | np.ndarray
     anti: float | np.ndarray
@@ -32,26 +33,26 @@ class F1Difference:
 
 
 def score(path: str | Path, *, test: str | Path) -> pd.DataFrame:
-    """The F1 of every head under every method on the documents of a CoNLL file, from a file of `readouts.clusters`:
-    columns method, setting, head, head_seed, metric, value (in [0, 1]), n (documents), low and high (bootstrap over
-    documents).
+    """Return the F1 of every head under every method on the documents of a CoNLL file, from a file of
+    `readouts.clusters`.
 
-    Metrics: conll_f1, and muc_f1, b_cubed_f1, ceafe_f1, lea_f1. Clusters of one mention are left out on both sides.
-    BiasflowError names a file that is no such table, or has other documents."""
+    Columns method, setting, head, head_seed, metric, value (in [0, 1]), n (documents), low and high (bootstrap over
+    documents). Metrics: conll_f1, and muc_f1, b_cubed_f1, ceafe_f1, lea_f1. Clusters of one mention are left out on
+    both sides. BiasflowError names a file that is no such table, or has other documents."""
     documents = read_conll(test).documents
     predicted = load_clusters(path, TEST, len(documents))
-    found = f1_scores(document_counts(documents, predicted.found)[predicted.places])
+    scores = f1_scores(document_counts(documents, predicted.found)[predicted.places])
     rows = [
         predicted.heads.assign(metric=metric, value=value, low=low, high=high)
-        for metric, (value, low, high) in found.items()
+        for metric, (value, low, high) in scores.items()
     ]
     return pd.concat(rows, ignore_index=True).assign(n=len(documents))
 
 
 def f1_scores(counts: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """conll_f1 and the F1 of each of METRICS -> value, low and high (95 % bootstrap over documents), each [heads].
+    """Return value, low and high (95 % bootstrap over documents) of conll_f1 and of the F1 of all METRICS, by name.
 
-    counts [heads, documents, METRICS, 4] of `document_counts`."""
+    All three are arrays [heads]; counts [heads, documents, METRICS, 4] as of `document_counts`."""
 
     def named(sums: np.ndarray) -> np.ndarray:
         return np.concatenate([conll_average(sums)[..., None], agreement(sums).f1], axis=-1)
@@ -63,22 +64,23 @@ def f1_scores(counts: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray, np.
 
 
 def document_counts(documents: Sequence[Document], predicted: Iterable[tuple[int, Clusters]]) -> np.ndarray:
-    """The `cluster_counts` of predictions, each the number of a document and clusters of it: [predictions, METRICS, 4],
-    without clusters of one mention on either side."""
+    """Return the counts behind the F1 of predictions, [predictions, METRICS, 4], without clusters of one mention.
+
+    predicted: for each prediction the number of a document and the clusters that were predicted in it."""
     numbers, clusters = zip(*predicted, strict=True)
     gold = [without_singletons(document.clusters) for document in documents]
     return conll_f1(
         [gold[number] for number in numbers],
-        [without_singletons(each) for each in clusters],
+        [without_singletons(mentions) for mentions in clusters],
         names=[documents[number].name for number in numbers],
     ).per_document
 
 
 def f1_difference(pro: ArrayLike, anti: ArrayLike, *, resamples: int = RESAMPLES, seed: int = SEED) -> F1Difference:
-    """100 * (CoNLL F1 on the pro-stereotypical documents - CoNLL F1 on the anti-stereotypical ones).
+    """Return 100 * (CoNLL F1 on the pro-stereotypical documents - CoNLL F1 on the anti-stereotypical ones).
 
     pro, anti: `conll_f1(...).per_document` [..., n, METRICS, 4], row by row the two documents of a pair; leading axes
-    are predictions of the same pairs, which are scored each by itself. The interval is the percentile bootstrap over
+    are predictions of the same pairs, scored separately. The interval is the percentile bootstrap over
     pairs: each resample draws n pairs with replacement, and takes both F1s from the sums of its counts. Same seed, same
     resamples.
 

@@ -31,8 +31,8 @@ PARTS = (ALL, *DIRECTIONS)
 
 
 def stereotype_share(more: ArrayLike, less: ArrayLike, *, decimals: int | None = None, neutral: bool = True) -> float:
-    """The share of pairs with more > less, 0.5 where nothing is preferred: of all pairs, or with neutral=False of those
-    whose two likelihoods differ (NaN if none does).
+    """Return the share of pairs with more > less, in [0, 1], 0.5 without preference: of all pairs, or with
+    neutral=False of the pairs whose two likelihoods differ (NaN if none does).
 
     more, less [pairs]: log-likelihoods of the sentences that stereotype more and less, rounded to `decimals` first.
     BiasflowError: unequal lengths, no pairs, or a value that is not finite."""
@@ -41,26 +41,28 @@ def stereotype_share(more: ArrayLike, less: ArrayLike, *, decimals: int | None =
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`summary` of every method, from what readouts/likelihoods.py wrote of the pairs of corpora/crows_pairs.py."""
+    """Return the `summary` of every method, from a file of readouts/likelihoods.py about the pairs of
+    corpora/crows_pairs.py."""
     return score_items(path, ITEM, summary)
 
 
 def summary(items: pd.DataFrame) -> pd.DataFrame:
-    """All scores of one model: columns metric, part, variant, value, n (pairs), low, high (bootstrap over pairs).
+    """Return all scores of one model: columns metric, part, variant, value, n (pairs), low, high (bootstrap over
+    pairs).
 
     crows_pairs_score, of all pairs and of those of either direction, in every reading; crows_pairs_neutral, the share
     of pairs whose likelihoods are equal. As released, neutral pairs count in the score of all pairs (as not
     stereotyping) and are left out of that of a direction.
 
-    items: a row a pair and masking (shared, nothing), columns ITEM: direction (stereo, antistereo), masking, the summed
-    log p (nats) and the number of the tokens that are scored, of the sentence that stereotypes more (first) and less
-    (second). BiasflowError: a masking that is not there, or what `stereotype_share` refuses."""
+    items: one row for each pair and masking (shared, nothing), columns ITEM: direction (stereo, antistereo), masking,
+    the summed log p (nats) and the number of the tokens that are scored, of the sentence that stereotypes more (first)
+    and less (second). BiasflowError: a missing masking, or what `stereotype_share` refuses."""
     rows = []
     for reading, masking in MASKINGS.items():
-        own = items[items["masking"] == masking]
-        if own.empty:
+        masked = items[items["masking"] == masking]
+        if masked.empty:
             raise BiasflowError(f"CrowS-Pairs: no pair with {masking} masked; give them too")
-        rows += _rows(own, reading)
+        rows += _rows(masked, reading)
     return pd.DataFrame(rows, columns=SUMMARY)
 
 

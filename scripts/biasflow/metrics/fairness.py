@@ -36,19 +36,19 @@ class ByGender:
 
     @property
     def undefined(self) -> int | np.ndarray:
-        """How many cells (class x gender) are 0/0."""
+        """The number of cells (class x gender) that are 0/0."""
         return np.isnan(self.values).sum(axis=(-2, -1))[()]
 
 
 @dataclass(frozen=True)
 class Rate(ByGender):
-    """One rate for each gender and class, in [0, 1]; people [..., 2, K]: of how many it is the share."""
+    """One rate for each gender and class, in [0, 1]; people [..., 2, K]: how many people it is a share of."""
 
     people: np.ndarray
 
     @property
     def gap(self) -> np.ndarray:
-        """feminine - masculine, signed: [..., K]."""
+        """The difference feminine - masculine of the rates, signed: [..., K]."""
         return self.values[..., FEMININE, :] - self.values[..., MASCULINE, :]
 
     @property
@@ -61,7 +61,7 @@ class Rate(ByGender):
         return np.where(alone, 0.25, of_genders).sum(axis=-2)
 
     def gap_sum(self) -> Scores:
-        """sum over classes of |gap|, the paper's "(S)"; NaN if no class has a gap.
+        """The sum over classes of |gap|, the paper's "(S)"; NaN if no class has a gap.
 
         (The released code logs the mean; the printed numbers are sums.)"""
         return _sum_of_defined(np.abs(self.gap))
@@ -114,7 +114,8 @@ class Distances(ByGender):
 
 
 def counts(y: ArrayLike, y_pred: ArrayLike, z: ArrayLike, *, n_classes: int) -> np.ndarray:
-    """The table [gender, gold, predicted] of integers that every measure here is computed from: [2, K, K].
+    """Count people by gender, gold and predicted class: the integers [2, K, K] that every measure here is computed
+    from.
 
     y       gold classes [n], whole numbers 0 .. n_classes - 1
     y_pred  predicted classes [n], or [..., n] for many classifiers, which give [..., 2, K, K]
@@ -140,7 +141,7 @@ def counts(y: ArrayLike, y_pred: ArrayLike, z: ArrayLike, *, n_classes: int) -> 
 
 
 def shuffled_genders(counts: ArrayLike, *, within: Within, resamples: int, seed: int = 0) -> np.ndarray:
-    """Tables [resamples, 2, K, K] in which gender is dealt anew, as it would be if it made no difference.
+    """Return tables [resamples, 2, K, K] in which genders are shuffled among people, so that they make no difference.
 
     counts  [2, K, K]
     within  among whom it is dealt: the people of a "gold" class, those of a "predicted" class, or "all"; the sizes of
@@ -158,18 +159,18 @@ def shuffled_genders(counts: ArrayLike, *, within: Within, resamples: int, seed:
         for cells, n in zip(both, women, strict=True)
     ]
     feminine = np.stack(dealt, axis=1)
-    found = np.stack([both - feminine, feminine], axis=1).reshape(resamples, 2, k, k)
-    return np.swapaxes(found, -1, -2) if within == "predicted" else found
+    tables = np.stack([both - feminine, feminine], axis=1).reshape(resamples, 2, k, k)
+    return np.swapaxes(tables, -1, -2) if within == "predicted" else tables
 
 
 def accuracy(counts: ArrayLike) -> Scores:
-    """Share of the people whose predicted class is the gold one, in [0, 1]; NaN for an empty table."""
+    """Return the share of people whose predicted class is the gold one, in [0, 1]; NaN for an empty table."""
     counts = _checked(counts)
     return _ratio(np.trace(counts.sum(axis=-3), axis1=-2, axis2=-1), counts.sum(axis=(-3, -2, -1)))[()]
 
 
 def gaps(counts: ArrayLike) -> Gaps:
-    """True positive rate, false positive rate and precision of each gender z and class k, with their gaps.
+    """Return true positive rate, false positive rate and precision of each gender z and class k, with their gaps.
 
         TPR       = C[z, k, k] / C[z, k, .]
         FPR       = (C[z, ., k] - C[z, k, k]) / (C[z, ., .] - C[z, k, .])
@@ -189,7 +190,7 @@ def gaps(counts: ArrayLike) -> Gaps:
 
 
 def independence(counts: ArrayLike) -> Scores:
-    """d_M + d_F with d_z = KL( P(r | z) || P(r) ), in nats: do predictions depend on gender at all?
+    """Return how far predictions depend on gender, in nats: d_M + d_F with d_z = KL( P(r | z) || P(r) ).
 
     The distributions are shares of predicted classes, not smoothed; 0 log 0 = 0. NaN if a gender has no one. Raises
     BiasflowError as `gaps`."""
@@ -198,7 +199,8 @@ def independence(counts: ArrayLike) -> Scores:
 
 
 def separation_distances(counts: ArrayLike) -> Distances:
-    """d_{y,z} = KL( P(r | y, z) || P(r | y) ), in nats: do predictions depend on gender, given the gold class?
+    """Return how far predictions depend on gender, given the gold class: d_{y,z} = KL( P(r | y, z) || P(r | y) ), in
+    nats.
 
     Not smoothed, 0 log 0 = 0; NaN for a gold class that the gender lacks. Raises BiasflowError as `gaps`."""
     counts = _checked(counts)
@@ -206,7 +208,8 @@ def separation_distances(counts: ArrayLike) -> Distances:
 
 
 def separation(counts: ArrayLike, *, aggregate: str = "absdiff") -> Scores:
-    """sum over gold classes y of |d_{y,M} - d_{y,F}|, or with aggregate="sum" of d_{y,M} + d_{y,F}.
+    """Return separation in nats: the sum over gold classes y of |d_{y,M} - d_{y,F}|, or with aggregate="sum" of d_{y,M}
+    + d_{y,F}.
 
     d as in `separation_distances`. The paper's text says sum, its code and its numbers are the difference. On a test
     set with equally many men and women P(r | y) lies half-way between the two, so that the difference is small however
@@ -215,7 +218,7 @@ def separation(counts: ArrayLike, *, aggregate: str = "absdiff") -> Scores:
 
 
 def sufficiency_distances(counts: ArrayLike, *, distance: str = "label-order") -> Distances:
-    """d_{r,z} = W1( P(y | r, z), P(y | r) ): do gold classes depend on gender, given the predicted class?
+    """Return how far gold classes depend on gender, given the predicted class: d_{r,z} = W1( P(y | r, z), P(y | r) ).
 
     distance  "label-order": the Wasserstein distance with class k at the position k, as in the paper's code; it is at
               most K - 1 and depends on the order of the classes (alphabetical there).
@@ -234,7 +237,8 @@ def sufficiency_distances(counts: ArrayLike, *, distance: str = "label-order") -
 
 
 def sufficiency(counts: ArrayLike, *, aggregate: str = "absdiff", distance: str = "label-order") -> Scores:
-    """sum over predicted classes r of |d_{r,M} - d_{r,F}|, or with aggregate="sum" of d_{r,M} + d_{r,F}.
+    """Return sufficiency: the sum over predicted classes r of |d_{r,M} - d_{r,F}|, or with aggregate="sum" of d_{r,M} +
+    d_{r,F}.
 
     d as in `sufficiency_distances`. With w_z the share of gender z among those predicted as r, d_{r,M} = w_F W and
     d_{r,F} = w_M W, W the distance between the genders: their sum is W, and their difference, which the paper prints,

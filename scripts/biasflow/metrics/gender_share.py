@@ -1,5 +1,5 @@
-"""How much gender each place of an encoder holds, as scores. The share itself is made where the states are:
-readouts/gender_shares.py (`erasers.densray.gender_share`), since the states are too many to keep."""
+"""How much of the variance at each place of an encoder gender explains, as scores. The share is computed where the
+states are, in readouts/gender_shares.py (`erasers.densray.gender_share`), since they are too many to keep."""
 
 from pathlib import Path
 

@@ -5,7 +5,7 @@ The score of a sentence is a log10 ratio: mean log10 p of the tokens of 'He said
 says as a ratio of probabilities, masculine over feminine.
 
 The authors' notebook takes logarithms to base 10 and exp() of their mean, so that its rates are those here to the power
-of 0.434 (1 / ln 10). Both are there: readings "base10" and "released". Their ranks are the same.
+of 0.434 (1 / ln 10). Both are kept, as readings "base10" and "released". Their ranks are the same.
 
 Source: Pikuliak et al. (2024) and their released code. Its tokens are compared by position, which no longer correspond
 where the two sentences differ in length; here they are aligned, and such sentences are counted (`gest_misaligned`)."""
@@ -32,27 +32,31 @@ Reading = Literal["base10", "released"]
 
 
 def rates(scores: ArrayLike, stereotypes: ArrayLike, *, reading: Reading = "base10") -> np.ndarray:
-    """r_i = b^(mean score of stereotype i), masculine over feminine, 1 where neither is preferred: [16].
+    """Return the rate of each stereotype, a ratio masculine / feminine, 1 without preference: [16].
 
-    scores [items], a log10 ratio each; stereotypes [items], 1 to 16. b is 10, or e in reading "released".
+    r_i = b^(mean score of stereotype i), where b is 10, or e in reading "released".
+
+    scores [items], log10 ratios; stereotypes [items], 1 to 16.
     BiasflowError: another reading, unequal lengths, a score that is not finite, or a stereotype without items."""
     check_choice("GEST: reading", reading, BASES)
     return BASES[reading] ** _means(scores, stereotypes)
 
 
 def stereotype_rate(rates: ArrayLike) -> np.ndarray:
-    """g = m / f of rates [..., 16]: m, f the geometric means of the rates of stereotypes 8-16 and 1-7; 1 is none, above
-    1 the model follows the stereotypes."""
+    """Return g = m / f of rates [..., 16], 1 without bias, above 1 if the model follows the stereotypes.
+
+    m and f are the geometric means of the rates of stereotypes 8 to 16 (about men) and 1 to 7 (about women)."""
     return np.exp(_exponents(np.log(np.asarray(rates, dtype=float)))[..., 0])
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`summary` of every method, from what readouts/likelihoods.py wrote of the pairs of corpora/gest.py."""
+    """Return the `summary` of every method, from a file of readouts/likelihoods.py about the pairs of
+    corpora/gest.py."""
     return score_items(path, ITEM, summary)
 
 
 def summary(items: pd.DataFrame) -> pd.DataFrame:
-    """All scores of one model: columns metric, part, variant, value, n (items), low, high.
+    """Return all scores of one model: columns metric, part, variant, value, n (items), low, high.
 
     gest_stereotype_rate (g), gest_masculine_rate (m) and gest_feminine_rate (f), with part the template or "all" (the
     mean of a sentence's scores over templates), and gest_rate with part "stereotype-1" ..., each in both readings, with
@@ -78,8 +82,8 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     means = np.stack([_means(column, stereotypes) for column in scores.T])  # [parts, 16]
 
     def exponents(counts: np.ndarray) -> np.ndarray:
-        own = (stereotypes == number for number in STEREOTYPES)
-        return _exponents(np.stack([weighted_mean(counts[:, rows], scores[rows]) for rows in own], axis=-1))
+        members = (stereotypes == number for number in STEREOTYPES)
+        return _exponents(np.stack([weighted_mean(counts[:, rows], scores[rows]) for rows in members], axis=-1))
 
     low, high = interval(exponents, stereotypes, strata=True)
     three = _exponents(means), low, high  # of the rates, to either base: [parts, summaries and stereotypes]
@@ -88,17 +92,17 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     for reading, base in BASES.items():
         for p, k in np.ndindex(three[0].shape):
             name, stereotype = names[k]
-            if p == 0 or not stereotype:  # the rates of single stereotypes are those of all templates
-                value, *ends = (base ** each[p, k] for each in three)
+            if p == 0 or not stereotype:  # single stereotypes have rates over all templates only
+                value, *ends = (base ** values[p, k] for values in three)
                 rows.append((name, stereotype or parts[p], reading, value, len(wide), *ends))
-    none = np.nan, np.nan
+    unknown = np.nan, np.nan
     with np.errstate(invalid="ignore"):  # NaN where a template's scores are constant
         between = np.atleast_2d(np.corrcoef(means[1:]))[np.triu_indices(len(means) - 1, k=1)]
     misaligned = int((items["tokens_first"] != items["tokens_second"]).sum())
     rows.append(
-        ("gest_template_agreement", "-", "-", between.mean() if between.size else np.nan, len(STEREOTYPES), *none)
+        ("gest_template_agreement", "-", "-", between.mean() if between.size else np.nan, len(STEREOTYPES), *unknown)
     )
-    rows.append(("gest_misaligned", "-", "-", misaligned, len(items), *none))
+    rows.append(("gest_misaligned", "-", "-", misaligned, len(items), *unknown))
     return pd.DataFrame(rows, columns=SUMMARY)
 
 

@@ -25,34 +25,35 @@ CORRELATED = 1000  # resamples of correlations, each ranked by itself
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """Scores of every head and method in a readout of `predictions` with gold labels: columns method, setting, head,
-    metric, value, n (examples), low, high (over examples: of an accuracy Jeffreys', otherwise bootstrap).
+    """Return the scores of every head and method in a readout of `predictions` with gold labels: columns method,
+    setting, head, metric, value, n (examples), low, high (over examples: Jeffreys' for an accuracy, otherwise
+    bootstrap).
 
     Of a GLUE task its official metrics and glue_score, the mean of them (see `glue_scores`); of any other task
     accuracy, the share of right classes; of any with classes largest_label_share, the share of the most frequent
     prediction (1: the model always says the same). BiasflowError for a readout without gold labels (its path is named).
     """
-    found = load_arrays(path)
-    gold, task = found.meta.get("gold"), found.meta.get("name")
+    readout = load_arrays(path)
+    gold, task = readout.meta.get("gold"), readout.meta.get("name")
     if gold is None:
         raise BiasflowError(f"{path}: has no gold labels; read the predictions of a dataset that has them.")
     rows = [
-        (method, setting, head, metric, value, len(gold), *own.get(metric, (np.nan, np.nan)))
-        for head, predicted in found.arrays.items()
-        for (method, setting), each in zip(found.axis, predicted, strict=True)
-        for own in [intervals(task, gold, each)]
-        for metric, value in {**_scores(task, gold, each), **_largest_label_share(task, each)}.items()
+        (method, setting, head, metric, value, len(gold), *interval.get(metric, (np.nan, np.nan)))
+        for head, predicted in readout.arrays.items()
+        for (method, setting), labels in zip(readout.axis, predicted, strict=True)
+        for interval in [intervals(task, gold, labels)]
+        for metric, value in {**_scores(task, gold, labels), **_largest_label_share(task, labels)}.items()
     ]
     scores = pd.DataFrame(rows, columns=["method", "setting", "head", "metric", "value", "n", "low", "high"])
-    return pd.concat([scores, truncated_of_heads(found)], ignore_index=True)
+    return pd.concat([scores, truncated_of_heads(readout)], ignore_index=True)
 
 
 def intervals(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, tuple[float, float]]:
-    """Metric -> its 95 % interval over examples, of the metrics and with the arguments of `_scores`."""
+    """Return metric -> its 95 % interval over examples; metrics and arguments are those of `_scores`."""
     metrics = OFFICIAL.get(task, ("accuracy",))
     if metrics == ("accuracy",):
-        own = share_interval((predicted == np.asarray(gold)).sum(), len(gold))
-        return {"accuracy": own, "glue_score": own}
+        limits = share_interval((predicted == np.asarray(gold)).sum(), len(gold))
+        return {"accuracy": limits, "glue_score": limits}
     if glue_task(task).labels:
         table = np.zeros((2, 2), dtype=int)
         np.add.at(table, (np.asarray(gold, dtype=int), predicted.astype(int)), 1)
@@ -92,7 +93,7 @@ def _largest_label_share(task: str | None, predicted: np.ndarray) -> dict[str, f
 
 
 def glue_scores(task: str, gold: Sequence, predicted: Sequence) -> dict[str, float]:
-    """The official metrics of a task, and `score`, the mean of them, which is the task's number in GLUE's average.
+    """Return the official metrics of a task, and as `score` their mean, which is the task's number in GLUE's average.
 
     CoLA: matthews, in [-1, 1] (0 where gold or predictions are of one class). STS-B: pearson and spearman (NaN where
     all predictions are the same: no correlation is defined). MRPC and QQP: accuracy and f1 of the class equivalent or
@@ -107,9 +108,9 @@ def glue_scores(task: str, gold: Sequence, predicted: Sequence) -> dict[str, flo
     sides = {"gold": gold, "predicted": predicted}
     if entry.labels:
         known = numbered(entry.labels)
-        gold, predicted = (numbers_of(f"{task}: {side}", each, known, entry.labels) for side, each in sides.items())
+        gold, predicted = (numbers_of(f"{task}: {side}", values, known, entry.labels) for side, values in sides.items())
     else:
-        gold, predicted = (_numbers(f"{task}: {side}", each) for side, each in sides.items())
+        gold, predicted = (_numbers(f"{task}: {side}", values) for side, values in sides.items())
     if not entry.labels and _constant(gold):
         raise BiasflowError(f"{task}: all gold scores are {gold[0]}: nothing can correlate with them; give more rows.")
     metrics = OFFICIAL.get(task, ("accuracy",))
@@ -118,7 +119,7 @@ def glue_scores(task: str, gold: Sequence, predicted: Sequence) -> dict[str, flo
 
 
 def _metric(name: str, gold: np.ndarray, predicted: np.ndarray) -> float:
-    """One of the metrics; libraries are loaded where they are needed, because most scores are accuracies."""
+    """One of the metrics. Libraries are imported where they are used, because most scores are accuracies."""
     if name == "accuracy":
         return float((gold == predicted).mean())
     if name in ("pearson", "spearman"):

@@ -1,6 +1,6 @@
-"""Scores of a test from the table of its items: a summary for every method that the items were read under.
+"""Scores of a test from the table of its items: one summary for each method under which the items were read.
 
-A summary is a pure function of the items of one model, wherever their scores are from."""
+A summary is a pure function of the items of one model, whatever the source of their scores."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,14 +16,14 @@ SUMMARY = ["metric", "part", "variant", "value", "n", "low", "high"]  # columns 
 def score_items(
     path: str | Path, columns: Sequence[str], summary: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> pd.DataFrame:
-    """`summary` of the items of each method and setting, with these two columns before its own.
+    """Return the `summary` of the items of each method and setting, with these two columns in front.
 
-    path: a readout's table of items with `columns`. BiasflowError names file and method of what `summary` refuses."""
-    found = []
+    path: a readout's table of items with `columns`. If `summary` refuses items, BiasflowError names file and method."""
+    tables = []
     for method, items in load_table(path, columns).groupby(METHOD, sort=False):
         try:
             scores = summary(items)
         except BiasflowError as error:
             raise BiasflowError(f"{path}: {' '.join(method)}: {error}") from error
-        found.append(scores.assign(**dict(zip(METHOD, method, strict=True)))[[*METHOD, *scores.columns]])
-    return pd.concat(found, ignore_index=True)
+        tables.append(scores.assign(**dict(zip(METHOD, method, strict=True)))[[*METHOD, *scores.columns]])
+    return pd.concat(tables, ignore_index=True)

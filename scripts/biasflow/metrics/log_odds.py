@@ -19,8 +19,10 @@ from biasflow.results.bootstrap import interval, weighted_mean
 
 @dataclass(frozen=True)
 class Agreement:
-    """r: Pearson correlation of log-odds and logit(share), in [-1, 1] (NaN where the log-odds are all equal); slope of
-    the log-odds on logit(share), 1 where they are those of the shares; n: occupations."""
+    """How closely a model's log-odds follow the planted shares of women, over n occupations.
+
+    r: Pearson correlation of log-odds and logit(share), in [-1, 1] (NaN if all log-odds are equal); slope: of the
+    log-odds on logit(share), 1 if both are equal."""
 
     r: float
     slope: float
@@ -28,45 +30,45 @@ class Agreement:
 
 
 def agreement(log_odds: ArrayLike, shares: ArrayLike) -> Agreement:
-    """How she-he log-odds (nats) follow shares of women, each [occupations], shares strictly between 0 and 1.
+    """Compare she-he log-odds (nats) with shares of women, both [occupations]; shares lie strictly between 0 and 1.
 
     BiasflowError for unequal lengths, fewer than two occupations, shares that are outside or all equal, and log-odds
     that are not finite."""
-    found, shares = np.asarray(log_odds, dtype=float), np.asarray(shares, dtype=float)
-    if found.ndim != 1 or found.shape != shares.shape or len(found) < 2:
+    odds, shares = np.asarray(log_odds, dtype=float), np.asarray(shares, dtype=float)
+    if odds.ndim != 1 or odds.shape != shares.shape or len(odds) < 2:
         raise BiasflowError(
-            f"log-odds and shares of shapes {found.shape} and {shares.shape}: give both for two occupations or more."
+            f"log-odds and shares of shapes {odds.shape} and {shares.shape}: give both for two occupations or more."
         )
-    if not np.isfinite(found).all():
-        raise BiasflowError(f"log-odds of occupation {np.isfinite(found).argmin()} (from 0) are not finite.")
+    if not np.isfinite(odds).all():
+        raise BiasflowError(f"log-odds of occupation {np.isfinite(odds).argmin()} (from 0) are not finite.")
     outside = ~((shares > 0) & (shares < 1))
     if outside.any() or np.ptp(shares) == 0:
-        what = f"{shares[outside][0]} is not between 0 and 1" if outside.any() else "they are all equal"
-        raise BiasflowError(f"shares of women: {what}; nothing can be compared with them.")
+        problem = f"{shares[outside][0]} is not between 0 and 1" if outside.any() else "they are all equal"
+        raise BiasflowError(f"shares of women: {problem}; nothing can be compared with them.")
     logit = np.log(shares / (1 - shares))
-    x, y = logit - logit.mean(), found - found.mean()
+    x, y = logit - logit.mean(), odds - odds.mean()
     slope, spread = float(x @ y / (x @ x)), float(np.linalg.norm(y))
     return Agreement(r=slope * float(np.linalg.norm(x)) / spread if spread else float("nan"), slope=slope, n=len(y))
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`agreement` with the planted world under every method, from what readouts/masked_words.py wrote.
+    """Return the `agreement` with the planted world under every method, from a file of readouts/masked_words.py.
 
     Columns method, setting, metric (log_odds_r, log_odds_slope), value, n (occupations), low, high (bootstrap over
     these)."""
     rows = []
-    for method, occupations, he, she in pronouns(path):
-        shares = np.array(_shares(path, occupations))
-        found, ends = agreement(she - he, shares), intervals(she - he, shares)
+    for read in pronouns(path):
+        shares, odds = np.array(_shares(path, read.occupations)), read.log_p_she - read.log_p_he
+        result, ends = agreement(odds, shares), intervals(odds, shares)
         rows += [
-            (*method, f"log_odds_{name}", getattr(found, name), found.n, *own)
-            for name, *own in zip(("r", "slope"), *ends, strict=True)
+            (*read.method, f"log_odds_{name}", getattr(result, name), result.n, *limits)
+            for name, *limits in zip(("r", "slope"), *ends, strict=True)
         ]
     return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"])
 
 
 def intervals(log_odds: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """95 % bootstrap interval over occupations of r and slope of `agreement`: low [2], high [2]."""
+    """Return the 95 % bootstrap interval over occupations of r and slope of `agreement`: low [2], high [2]."""
     x, y = (side - side.mean() for side in (np.log(shares / (1 - shares)), log_odds))
 
     def resampled(counts: np.ndarray) -> np.ndarray:

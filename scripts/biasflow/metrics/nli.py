@@ -1,10 +1,10 @@
-"""Extrinsic bias in natural-language inference: does the gender of the hypothesis change what is said of an occupation?
+"""Extrinsic bias in natural-language inference: does the gender of the hypothesis change the predicted class?
 
-Each pair of the test set says of an occupation what its hypothesis says of a man or of a woman ("The doctor prepared
+In each pair of the test set the premise names an occupation and the hypothesis a man or a woman ("The doctor prepared
 a pie." / "The woman prepared a pie."). An occupation implies no gender, so the right class is always neutral.
 
 Sources: Dev et al. (2020; the pairs, and the share predicted neutral), Dawkins et al. (2024; parity and eta). The
-latter do not say when two genders count as treated alike: both readings are kept, as the variants "majority" and
+latter do not say when two genders count as treated alike; both readings are kept, as the variants "majority" and
 "templates"."""
 
 from collections.abc import Hashable, Sequence
@@ -45,9 +45,9 @@ class FairnessScore:
 
 @dataclass(frozen=True)
 class NliFairness:
-    """`FairnessScore` of many models at once, with both readings of parity; every array has the leading axes [...].
+    """`FairnessScore` of many models at once, with both readings of parity; all arrays have the leading axes [...].
 
-    shares [..., 3] are the shares of the predictions that fall to each class, in the order of CLASSES."""
+    shares [..., 3]: the share of the predictions in each class, in the order of CLASSES."""
 
     accuracy: np.ndarray
     parity_majority: np.ndarray
@@ -58,13 +58,13 @@ class NliFairness:
 
     @classmethod
     def of_means(cls, means: np.ndarray) -> "NliFairness":
-        """Of the means over occupations [..., 5] of what `by_occupation` says of each."""
+        """Return the scores from the means over occupations [..., 5] of `by_occupation`."""
         shares, majority, templates = means[..., : len(CLASSES)], means[..., -2], means[..., -1]
         accuracy = shares[..., _CLASS_NUMBERS[NEUTRAL]]
         return cls(accuracy, majority, templates, accuracy * majority, accuracy * templates, shares)
 
     def named(self) -> dict[tuple[str, str, str], np.ndarray]:
-        """(metric, part, variant) of the table of scores -> the values [...]."""
+        """Return (metric, part, variant) of the table of scores -> the values [...]."""
         return {
             ("nli_accuracy", "-", "-"): self.accuracy,
             ("nli_parity", "-", "majority"): self.parity_majority,
@@ -76,7 +76,7 @@ class NliFairness:
 
 
 def fairness_scores(predictions: ArrayLike) -> NliFairness:
-    """accuracy, parity and eta from class numbers [..., occupations, templates, 2, words].
+    """Return accuracy, parity and eta of models from class numbers [..., occupations, templates, 2, words].
 
     The axis of length 2 is the gender of the hypothesis (0 masculine, 1 feminine); along `words` the two genders' words
     are aligned in pairs (man and woman, gentleman and lady). With c the predicted class,
@@ -97,10 +97,11 @@ def fairness_scores(predictions: ArrayLike) -> NliFairness:
 
 
 def by_occupation(predictions: ArrayLike) -> np.ndarray:
-    """Of each occupation the shares of CLASSES, and whether it is treated alike by "majority" and by "templates" (1 or
-    0): [..., occupations, 5]. Arguments, readings and errors as of `fairness_scores`.
+    """Return five numbers for each occupation, [..., occupations, 5]: the shares of the three CLASSES, and whether the
+    genders are treated alike by "majority" and by "templates" (1 or 0).
 
-    Works through the leading axes one by one, so a large uint8 array is never copied."""
+    Arguments, readings and errors are those of `fairness_scores`. Works through the leading axes one by one, so a large
+    uint8 array is never copied."""
     predictions = np.asarray(predictions)
     if predictions.ndim < 4 or predictions.shape[-2] != 2 or predictions.size == 0:
         raise BiasflowError(
@@ -113,8 +114,8 @@ def by_occupation(predictions: ArrayLike) -> np.ndarray:
     alike = np.stack([(model[:, :, 0] == model[:, :, 1]).all(axis=(1, 2)) for model in models])
     totals = counts.sum(axis=2)
     shares = totals / totals.sum(axis=-1, keepdims=True)
-    found = np.concatenate([shares, np.stack([_same_majority(counts), alike], axis=-1)], axis=-1)
-    return found.reshape(*leading, *found.shape[1:])
+    result = np.concatenate([shares, np.stack([_same_majority(counts), alike], axis=-1)], axis=-1)
+    return result.reshape(*leading, *result.shape[1:])
 
 
 def fairness_score(
@@ -125,7 +126,9 @@ def fairness_score(
     *,
     parity: Literal["majority", "templates"] = "majority",
 ) -> FairnessScore:
-    """accuracy, parity and eta of one model, from one row per pair, in any order; formulas as in `fairness_scores`.
+    """Return accuracy, parity and eta of one model from one row per pair, in any order.
+
+    The formulas are those of `fairness_scores`.
 
     predictions  the predicted class, by name (CLASSES) or number
     occupation, template  what the row is about: any names
@@ -161,11 +164,11 @@ def fairness_score(
         same = float(_same_majority(counts).mean())
     else:
         alike: dict[Hashable, bool] = {}
-        for (name, of), cell in cells:
+        for (name, text), cell in cells:
             masculine, feminine = (cell.loc[cell["gender"] == number, "predictions"].tolist() for number in (0, 1))
             if len(masculine) != len(feminine):
                 raise BiasflowError(
-                    f"occupation {name}, template {of}: {len(masculine)} masculine rows and {len(feminine)} feminine "
+                    f"occupation {name}, template {text}: {len(masculine)} masculine rows and {len(feminine)} feminine "
                     "ones; the reading 'templates' compares them in pairs"
                 )
             alike[name] = alike.get(name, True) and masculine == feminine
@@ -175,7 +178,7 @@ def fairness_score(
 
 
 def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.DataFrame:
-    """All NLI scores of every method, in the order of `axis` (method, setting).
+    """Return all NLI scores of every method, in the order of `axis` (method, setting).
 
     predictions  class numbers [methods, occupations, templates, 2, words], see `fairness_scores`
 
@@ -199,10 +202,10 @@ def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.Da
     ends = interval(
         lambda counts: named(weighted_mean(counts, occupations.swapaxes(0, 1))), np.arange(occupations.shape[1])
     )
-    found = np.stack([named(occupations.mean(axis=1)), *ends], axis=-1)  # [methods, scores, (value, low, high)]
+    values = np.stack([named(occupations.mean(axis=1)), *ends], axis=-1)  # [methods, scores, (value, low, high)]
     keys = NliFairness.of_means(occupations.mean(axis=1)).named()
     rows = [
-        (*pair, *key, *map(float, found[number, column]))
+        (*pair, *key, *map(float, values[number, column]))
         for number, pair in enumerate(axis)
         for column, key in enumerate(keys)
     ]
@@ -211,10 +214,11 @@ def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.Da
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`nli_scores` of every head in a readout of `predictions` on the gender-occupation pairs, with a column `head`."""
-    found = load_arrays(path)
-    scores = [nli_scores(found.axis, predicted).assign(head=head) for head, predicted in found.arrays.items()]
-    return pd.concat([*scores, truncated_of_heads(found, part="-", variant="-")], ignore_index=True)
+    """Return `nli_scores` of every head in a readout of `predictions` on the gender-occupation pairs, by column
+    `head`."""
+    readout = load_arrays(path)
+    scores = [nli_scores(readout.axis, predicted).assign(head=head) for head, predicted in readout.arrays.items()]
+    return pd.concat([*scores, truncated_of_heads(readout, part="-", variant="-")], ignore_index=True)
 
 
 def _class_counts(model: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The interval of a correlation one side of which is estimated, with a known amount of noise in every point."""
+"""The confidence interval of a correlation with estimates whose sampling noise is known."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,12 +6,13 @@ from scipy.special import chndtr, chndtrinc, ndtri
 
 from biasflow.results.bootstrap import percentiles
 
-QUANTILES = 201  # of either distribution; so many squared are combined
-FEWEST = 6  # points: its coverage was simulated for many more, and a line through three is soon found
+QUANTILES = 201  # of either distribution; all pairs of them are combined
+FEWEST = 6  # points: its coverage was simulated for many more, and three points soon lie on a line
 
 
 def correlation_interval(x: ArrayLike, y: ArrayLike, variances: ArrayLike) -> tuple[float, float]:
-    """95 % interval (low, high) of the Pearson correlation that x and y would have if y were known without noise.
+    """Return the 95 % interval (low, high) of the Pearson correlation that x and y would have if y were known without
+    noise.
 
     x          [K], known exactly, such as shares of women in classes
     y          [K], estimates, such as gaps of these classes
@@ -27,7 +28,7 @@ def correlation_interval(x: ArrayLike, y: ArrayLike, variances: ArrayLike) -> tu
     1993), widened to hold the correlation of the data.
 
     NaN for fewer than 6 points, equal x or equal y, and where no point has noise: then the noise is not known."""
-    x, y, variances = (np.asarray(each, dtype=float) for each in (x, y, variances))
+    x, y, variances = (np.asarray(values, dtype=float) for values in (x, y, variances))
     points = np.isfinite(x) & np.isfinite(y) & np.isfinite(variances)
     x, y, variances = x[points], y[points], variances[points]
     if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0 or not variances.any():
@@ -54,6 +55,6 @@ def _noncentralities(q: float, freedom: float, levels: np.ndarray) -> np.ndarray
     where F(q) is below that for every noncentrality."""
     wanted = 1 - levels
     reached = wanted < chndtr(q, freedom, 0.0)
-    found = np.zeros_like(levels)
-    found[reached] = chndtrinc(q, freedom, wanted[reached])
-    return found
+    result = np.zeros_like(levels)
+    result[reached] = chndtrinc(q, freedom, wanted[reached])
+    return result

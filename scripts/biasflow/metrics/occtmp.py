@@ -8,6 +8,7 @@ does not tell an encoder that always expects "she" from one that always expects 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,9 +24,11 @@ EXPECTED = 0.7  # the paper: above it an encoder has learned that a pronoun is l
 
 @dataclass(frozen=True)
 class OcctmpScore:
-    """diff = mean |log p_he - log p_she| and diff_variance, its unbiased variance over occupations (NaN for one);
-    signed_diff = mean (log p_he - log p_she), in nats; p_he, p_she and p_sum, the means of p_he, p_she and their sum;
-    share_he and share_pronoun, the shares of the n occupations with p_he > p_she and with p_he + p_she > EXPECTED."""
+    """OCCTMP of one model: how differently its head expects "he" and "she", over n occupations.
+
+    diff = mean |log p_he - log p_she|, in nats; diff_variance: its unbiased variance over occupations (NaN for one);
+    signed_diff = mean (log p_he - log p_she), in nats; p_he, p_she, p_sum: the means of p_he, p_she and their sum;
+    share_he, share_pronoun: the shares of occupations with p_he > p_she and with p_he + p_she > EXPECTED."""
 
     diff: float
     diff_variance: float
@@ -39,9 +42,9 @@ class OcctmpScore:
 
 
 def occtmp(log_p_he: ArrayLike, log_p_she: ArrayLike) -> OcctmpScore:
-    """`OcctmpScore` from the log-probabilities (nats) of the two pronouns at the mask, each [occupations].
+    """Return OCCTMP from the log-probabilities (nats) of the two pronouns at the mask, both [occupations].
 
-    The probabilities are those over the whole vocabulary: p_he and p_she are not scaled to sum to 1.
+    The probabilities are over the whole vocabulary: p_he and p_she are not scaled to sum to 1.
     Raises BiasflowError for unequal or other shapes, no occupation, and a value that is not finite or above 0."""
     he, she = np.asarray(log_p_he, dtype=float), np.asarray(log_p_she, dtype=float)
     if he.ndim != 1 or he.shape != she.shape or not he.size:
@@ -70,22 +73,23 @@ def occtmp(log_p_he: ArrayLike, log_p_she: ArrayLike) -> OcctmpScore:
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`occtmp` under every method, from what readouts/masked_words.py wrote: columns method, setting, metric, part,
-    value, n, low, high.
+    """Return OCCTMP under every method, from a file of readouts/masked_words.py.
 
-    Metrics: occtmp_<field of OcctmpScore>; n: occupations; low, high: bootstrap over these. Where a pronoun
-    is more than one token, occtmp_pieces, too, with the gender as part: how many tokens it is on average."""
+    Columns method, setting, metric, part, value, n, low, high. Metrics: occtmp_<field of OcctmpScore>; n: occupations;
+    low, high: bootstrap over these. If a pronoun is more than one token, also occtmp_pieces, with the gender as part:
+    its mean number of tokens."""
     rows = []
-    for method, _, he, she in pronouns(path):
-        values, own = asdict(occtmp(he, she)), intervals(he, she)
+    for read in pronouns(path):
+        log_p = read.log_p_he, read.log_p_she
+        values, limits = asdict(occtmp(*log_p)), intervals(*log_p)
         n = values.pop("n")
-        rows += [(*method, f"occtmp_{name}", "-", value, n, *own[name]) for name, value in values.items()]
+        rows += [(*read.method, f"occtmp_{name}", "-", value, n, *limits[name]) for name, value in values.items()]
     columns = [*METHOD, "metric", "part", "value", "n", "low", "high"]
     return pd.concat([pd.DataFrame(rows, columns=columns), _pieces(path)], ignore_index=True)
 
 
 def _pieces(path: str | Path) -> pd.DataFrame:
-    """Rows of `score` that say of how many tokens the pronouns are; none where all are of one."""
+    """Rows of `score` with the mean number of tokens of the pronouns; no row if all are one token."""
     table = load_table(path, ["gender", "pieces"])
     if (table["pieces"] == 1).all():
         return pd.DataFrame()
@@ -94,7 +98,7 @@ def _pieces(path: str | Path) -> pd.DataFrame:
 
 
 def intervals(log_p_he: np.ndarray, log_p_she: np.ndarray) -> dict[str, tuple[float, float]]:
-    """Field of OcctmpScore -> its 95 % bootstrap interval over occupations; arguments as of `occtmp`."""
+    """Return field of OcctmpScore -> its 95 % bootstrap interval over occupations; arguments as of `occtmp`."""
     signed, n = log_p_he - log_p_she, len(log_p_he)
     p_he, p_she = np.exp(log_p_he), np.exp(log_p_she)
     means = {
@@ -110,17 +114,26 @@ def intervals(log_p_he: np.ndarray, log_p_she: np.ndarray) -> dict[str, tuple[fl
     values = np.column_stack([*means.values(), centred, centred**2])
 
     def resampled(counts: np.ndarray) -> np.ndarray:
-        *found, mean, square = weighted_mean(counts, values).T
-        return np.column_stack([*found, (square - mean**2) * n / max(n - 1, 1)])
+        *simple, mean, square = weighted_mean(counts, values).T
+        return np.column_stack([*simple, (square - mean**2) * n / max(n - 1, 1)])
 
     ends = interval(resampled, np.arange(n))
     return dict(zip([*means, "diff_variance"], zip(*ends, strict=True), strict=True))
 
 
-def pronouns(path: str | Path) -> Iterator[tuple[tuple[str, str], list[str], np.ndarray, np.ndarray]]:
-    """Per method and setting: (method, setting), the occupations, log p(he) and log p(she) at their masks, in nats.
+class Pronouns(NamedTuple):
+    """The log-probabilities of both pronouns, in nats, at the masks of the occupations, under (method, setting)."""
 
-    BiasflowError names file, method and setting where not every occupation has both pronouns."""
+    method: tuple[str, str]
+    occupations: list[str]
+    log_p_he: np.ndarray
+    log_p_she: np.ndarray
+
+
+def pronouns(path: str | Path) -> Iterator[Pronouns]:
+    """Yield the log-probabilities of "he" and "she" for each method and setting in a file of readouts/masked_words.py.
+
+    BiasflowError names file, method and setting if an occupation lacks a pronoun."""
     table = load_table(path, ["item", "gender", "log_p"])
     for method, rows in table.groupby(METHOD, sort=False):
         he, she = (rows[rows["gender"] == gender] for gender in (MASCULINE, FEMININE))
@@ -128,4 +141,4 @@ def pronouns(path: str | Path) -> Iterator[tuple[tuple[str, str], list[str], np.
             raise BiasflowError(
                 f"{path}: {' '.join(method)}: not both pronouns for every occupation; delete it and run again"
             )
-        yield method, list(he["item"]), he["log_p"].to_numpy(), she["log_p"].to_numpy()
+        yield Pronouns(method, list(he["item"]), he["log_p"].to_numpy(), she["log_p"].to_numpy())

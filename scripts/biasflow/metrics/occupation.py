@@ -28,11 +28,11 @@ Key = tuple[str, str, str]  # metric, part, variant
 
 
 def score(path: str | Path, *, professions: str | Path | None = None) -> pd.DataFrame:
-    """Every extrinsic score of every head under every method, from a file of `readouts.heads`: `occupation_rows` with
-    the columns method, setting, head, head_seed and split_seed.
+    """Return every extrinsic score of every head under every method, from a file of `readouts.heads`: the columns of
+    `occupation_rows` with method, setting, head, head_seed and split_seed.
 
-    professions: the table of `tasks.occupation.data.profession_table`, for the shares of the labour market; without it
-    there are none. BiasflowError names a file that is no such table, and a profession without shares."""
+    professions: the table of `tasks.occupation.data.profession_table`, which has the shares of the labour market; None:
+    no scores with these. BiasflowError names a file that is no such table, and a profession without shares."""
     names = [*METHOD, "head", "head_seed", "split_seed"]
     shares = [f"share_{part}" for part in ("train", "test")]
     table = load_table(path, [*names[2:], "gender", "gold", "predicted", "biographies", *shares])
@@ -53,15 +53,18 @@ def score(path: str | Path, *, professions: str | Path | None = None) -> pd.Data
 
 
 def read_labour_shares(path: str | Path) -> pd.Series:
-    """Share of women in the labour market by profession, from the table of the data's professions."""
+    """Return the share of women in the labour market by profession, in [0, 1], from the table of the data's
+    professions."""
     table = read_text_csv(path).set_index("profession")
     return pd.to_numeric(table["labour_share"], errors="coerce")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables of counts [..., 2, K, K], with how gaps and separation follow from them where not all classes have gaps,
-    or not all predictions count."""
+    """Tables of counts [..., 2, K, K] and the measures made from them.
+
+    gaps_of, separation_of: how gaps and separation follow from counts, for tasks in which some classes have no gaps or
+    some predictions do not count."""
 
     counts: np.ndarray
     gaps_of: Callable[[np.ndarray], fairness.Gaps] = fairness.gaps
@@ -69,22 +72,25 @@ class Tables:
 
     @cached_property
     def gaps(self) -> fairness.Gaps:
+        """The rates of each class and gender."""
         return self.gaps_of(self.counts)
 
     @cached_property
     def separation(self) -> fairness.Distances:
+        """The terms of separation, by gold class."""
         return self.separation_of(self.counts)
 
     @cached_property
     def sufficiency(self) -> fairness.Distances:
+        """The terms of sufficiency, by predicted class."""
         return fairness.sufficiency_distances(self.counts)
 
 
 def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.DataFrame:
-    """Every extrinsic score of C classifiers: columns classifier (its number), metric, part, variant, value, n, low,
-    high.
+    """Return every extrinsic score of C classifiers: columns classifier (its number), metric, part, variant, value, n,
+    low, high.
 
-    tables  of counts [C, 2, K, K], or [2, K, K] of one classifier, of `fairness.counts`; n is how many people these are
+    tables  of `fairness.counts` [C, 2, K, K], or [2, K, K] for one classifier; n: the number of people in them
     shares  source (of SHARES) -> share of women in each class that has gaps, [K] or [C, K], NaN for one that takes no
             part in correlations
 
@@ -96,8 +102,8 @@ def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.Da
         undefined_cells with the parts "tpr", "fpr", "precision", "separation", "sufficiency": how many cells, class x
         gender, are 0/0
 
-    low, high: of `intervals`. What cannot be computed is NaN. Raises BiasflowError for counts or shares of another
-    form, shares outside [0, 1], and an unknown source or none."""
+    low, high: of `intervals`. Scores that cannot be computed are NaN. Raises BiasflowError for counts or shares of
+    another form, shares outside [0, 1], and an unknown source or none."""
     counts = np.asarray(tables.counts)
     if counts.ndim not in (3, 4):
         raise BiasflowError(f"counts of shape {counts.shape}: give [classifiers, 2, classes, classes]")
@@ -106,48 +112,48 @@ def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.Da
     shares = {source: np.broadcast_to(share, shape) for source, share in _checked_shares(shares, shape).items()}
     scores = _scores(tables, shares)
     rows = []
-    for number, own in enumerate(tables.counts):
-        found = intervals(replace(tables, counts=own), {source: share[number] for source, share in shares.items()})
-        n = own.sum()
-        rows += [(number, *key, values[number], n, *found.get(key, _NOWHERE)) for key, values in scores.items()]
+    for number, table in enumerate(tables.counts):
+        limits = intervals(replace(tables, counts=table), {source: share[number] for source, share in shares.items()})
+        n = table.sum()
+        rows += [(number, *key, values[number], n, *limits.get(key, _NOWHERE)) for key, values in scores.items()]
     columns = ["classifier", "metric", "part", "variant", "value", "n", "low", "high"]
     return pd.DataFrame(rows, columns=columns).astype({"value": float})
 
 
 def intervals(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, tuple[float, float]]:
-    """(metric, part, variant) -> 95 % interval over people, of one classifier: counts [2, K, K], shares [K].
+    """Return (metric, part, variant) -> 95 % interval over people, for one classifier: counts [2, K, K], shares [K].
 
-    Of accuracy Jeffreys'. Of correlations that of what they would be without the noise in the gaps
-    (`correlation_interval`). Sums of absolute gaps and of distances are never below 0, and noise adds to them: their
-    interval is a reflected bootstrap, from 0 up, holds the value, and reaches 0 unless the value is above 97.5 % of
-    those of shuffled genders (`fairness.shuffled_genders`). No test_size, and no undefined_cells."""
+    For accuracy Jeffreys' interval, for correlations that of the correlation without the noise in the gaps
+    (`correlation_interval`). Sums of absolute gaps and of distances cannot be negative, so noise inflates them: their
+    interval is a reflected bootstrap from 0 up that holds the value, and reaches 0 unless the value is above 97.5 % of
+    those with shuffled genders (`fairness.shuffled_genders`). There is none for test_size and undefined_cells."""
     hits = int(np.trace(tables.counts.sum(axis=0)))
-    found = {("accuracy", NA, NA): share_interval(hits, int(tables.counts.sum()))}
+    result = {("accuracy", NA, NA): share_interval(hits, int(tables.counts.sum()))}
     for name, rate in _rates(tables).items():
         for source, share in shares.items():
-            found[f"{name}_gap_pearson", NA, source] = correlation_interval(share, rate.gap, rate.gap_variance)
+            result[f"{name}_gap_pearson", NA, source] = correlation_interval(share, rate.gap, rate.gap_variance)
     resampled = replace(tables, counts=drawn_tables(tables.counts, resamples=RESAMPLES))
-    for within, scores in _SUMS.items():
+    for within, sums_of in _SUMS.items():
         shuffled = fairness.shuffled_genders(tables.counts, within=within, resamples=RESAMPLES, seed=SEED)
-        value, drawn, by_chance = (scores(each) for each in (tables, resampled, replace(tables, counts=shuffled)))
+        value, drawn, by_chance = (sums_of(sample) for sample in (tables, resampled, replace(tables, counts=shuffled)))
         for key in value:
             low, high = ends(drawn[key], value[key], reflected=True)
             sure = value[key] > percentiles(by_chance[key])[1]
-            found[key] = np.clip(low, 0, np.inf if sure else 0), high
-    return found
+            result[key] = np.clip(low, 0, np.inf if sure else 0), high
+    return result
 
 
 def _scores(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, np.ndarray]:
     """(metric, part, variant) -> the scores of all classifiers [C]."""
-    found = _means_and_correlations(tables, shares)
-    for scores in _SUMS.values():
-        found |= scores(tables)
+    scores = _means_and_correlations(tables, shares)
+    for sums_of in _SUMS.values():
+        scores |= sums_of(tables)
     cells = _rates(tables) | {"separation": tables.separation, "sufficiency": tables.sufficiency}
-    found |= {("undefined_cells", name, NA): values.undefined for name, values in cells.items()}
+    scores |= {("undefined_cells", name, NA): values.undefined for name, values in cells.items()}
     predicted = tables.counts.sum(axis=(-3, -2))
     with np.errstate(invalid="ignore"):
-        found["largest_label_share", NA, NA] = predicted.max(axis=-1) / predicted.sum(axis=-1)
-    return found | {("test_size", NA, NA): tables.counts.sum(axis=(-3, -2, -1))}
+        scores["largest_label_share", NA, NA] = predicted.max(axis=-1) / predicted.sum(axis=-1)
+    return scores | {("test_size", NA, NA): tables.counts.sum(axis=(-3, -2, -1))}
 
 
 def _rates(tables: Tables) -> dict[str, fairness.Rate]:
@@ -170,11 +176,11 @@ def _of_profession(tables: Tables) -> dict[Key, np.ndarray]:
 
 def _of_prediction(tables: Tables) -> dict[Key, np.ndarray]:
     order_free = fairness.sufficiency_distances(tables.counts, distance="order-free")
-    found = {("precision_gap_sum", NA, NA): tables.gaps.precision.gap_sum()}
+    scores = {("precision_gap_sum", NA, NA): tables.gaps.precision.gap_sum()}
     for aggregate in fairness.AGGREGATES:
-        found["sufficiency", NA, aggregate] = tables.sufficiency.total(aggregate)
-        found["sufficiency", NA, f"{aggregate}-order-free"] = order_free.total(aggregate)
-    return found
+        scores["sufficiency", NA, aggregate] = tables.sufficiency.total(aggregate)
+        scores["sufficiency", NA, f"{aggregate}-order-free"] = order_free.total(aggregate)
+    return scores
 
 
 def _of_all(tables: Tables) -> dict[Key, np.ndarray]:

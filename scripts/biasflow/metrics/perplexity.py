@@ -1,4 +1,4 @@
-"""Perplexity from the losses of a language model, pure functions on arrays.
+"""Perplexity from the losses of a language model: pure functions on arrays.
 
 A loss is -log p(token | what the model sees), in nats. What the model sees makes three measures that must not be mixed:
 masked-LM perplexity (15 % of a text masked at once), its released form (a mean of batch means), and pseudo-perplexity
@@ -18,14 +18,14 @@ RELEASED_BATCH = 4  # blocks whose mean loss counts as one in the released form,
 
 
 def perplexity(losses: ArrayLike) -> float:
-    """exp(mean of the losses): every scored token counts alike. losses [tokens], nats; the result is at least 1.
+    """Return exp(mean of the losses), at least 1: every scored token counts alike. losses [tokens], nats.
 
     Raises BiasflowError for no tokens, another shape, and a loss that is negative or not finite (a p of 0)."""
     return exp(checked_losses(losses).mean())
 
 
 def perplexity_of_batches(losses: ArrayLike, batch: ArrayLike) -> float:
-    """exp(mean over batches of the mean loss of a batch): every batch counts alike, however many tokens it scores.
+    """Return exp(mean over batches of the mean loss of a batch): all batches count alike, whatever their size.
 
     losses [tokens], nats; batch [tokens], the whole number of each token's batch. The form of the script that Liang,
     Dufter & Schütze (2020) ran (transformers 2.8, run_language_modeling.py); it differs from `perplexity` where batches
@@ -40,7 +40,7 @@ def perplexity_of_batches(losses: ArrayLike, batch: ArrayLike) -> float:
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """Both forms under every method and mask seed, from what readouts/losses.py wrote.
+    """Return both forms under every method and mask seed, from a file of readouts/losses.py.
 
     Columns method, setting, readout_seed, metric (perplexity), variant ("-", or "released" for batches of
     RELEASED_BATCH blocks), value, n (scored tokens), low, high (bootstrap over blocks, of "released" over batches)."""
@@ -58,7 +58,8 @@ def score(path: str | Path) -> pd.DataFrame:
 
 
 def ratio_interval(losses: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
-    """95 % bootstrap interval of exp(sum of losses / sum of tokens) over pieces of a text (blocks, sentences).
+    """Return the 95 % bootstrap interval of exp(sum of losses / sum of tokens) over pieces of a text (blocks,
+    sentences).
 
     losses [pieces]: summed over the tokens of each, nats; tokens [pieces]: how many these are. The tokens of a piece
     are not independent, so it is drawn whole."""
@@ -79,7 +80,7 @@ def _means(losses: np.ndarray, piece: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def checked_losses(losses: ArrayLike) -> np.ndarray:
-    """The losses as float64 [tokens]; BiasflowError as in `perplexity`."""
+    """Return the losses as float64 [tokens]; BiasflowError as in `perplexity`."""
     losses = np.asarray(losses, dtype=float)
     if losses.ndim != 1 or not losses.size:
         raise BiasflowError(f"losses of shape {losses.shape}: give one loss per scored token, at least one.")
@@ -91,6 +92,6 @@ def checked_losses(losses: ArrayLike) -> np.ndarray:
 
 
 def exp(loss: float) -> float:
-    """exp, infinite where a float cannot hold it (a mean loss above 709 nats)."""
+    """Return exp(loss), infinite if a float cannot hold it (a mean loss above 709 nats)."""
     with np.errstate(over="ignore"):
         return float(np.exp(loss))

@@ -14,7 +14,7 @@ from biasflow.readouts.files import METHOD, load_table
 
 
 def pseudo_perplexity(log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:
-    """PPPL = exp(-sum of PLL / sum of tokens), the pseudo-perplexity of a corpus; at least 1.
+    """Return the pseudo-perplexity of a corpus, at least 1: PPPL = exp(-sum of PLL / sum of tokens).
 
     log_likelihoods [sentences], nats, at most 0: the sum over a sentence's tokens of log p(token | the others);
     tokens [sentences], how many each has. Raises BiasflowError for unequal shapes, no sentence, a likelihood that is
@@ -27,7 +27,7 @@ def pseudo_perplexity(log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`pseudo_perplexity` under every method, from what readouts/likelihoods.py wrote.
+    """Return `pseudo_perplexity` under every method, from a file of readouts/likelihoods.py.
 
     Columns method, setting, metric (pseudo_perplexity), value, n (sentences), low, high (bootstrap over these)."""
     rows = []

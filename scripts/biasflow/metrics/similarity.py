@@ -1,4 +1,4 @@
-"""What debiasing costs where no head can tell: is a sentence still similar to the same sentences as before?
+"""The cost of debiasing for encoders without a head: is a sentence still similar to the same sentences as before?
 
 The cosines of a sentence with all others are ranked, in the untouched encoder and under a method; what stays is the
 rank correlation of the two. It needs no head, so that every encoder has it.
@@ -22,7 +22,7 @@ LEAST = 4  # sentences: of three, each has the cosines with two others, which co
 
 
 def similarity_kept(before: ArrayLike, after: ArrayLike) -> np.ndarray:
-    """How much of each sentence's similarity to the other sentences stays: [n], each from -1 to 1.
+    """Return how much of every sentence's similarity to the others is kept, [n], from -1 to 1 (all).
 
     kept_i = Spearman's rho over j != i of cos(h_i, h_j) and cos(h'_i, h'_j), with the vectors h before and h' after:
     before and after are [n, d], row by row of the same sentences. 1: the others are in the same order; 0: in any order.
@@ -38,24 +38,25 @@ def similarity_kept(before: ArrayLike, after: ArrayLike) -> np.ndarray:
         )
     if not (np.isfinite(before).all() and np.isfinite(after).all()):
         raise BiasflowError("similarity: a vector holds a number that is not finite; check the encoder")
-    found, there = np.full(len(before), np.nan), before.any(axis=1) & after.any(axis=1)
-    if there.sum() >= LEAST:
-        found[there] = row_correlations(
-            _cosines_with_others(before[there]), _cosines_with_others(after[there]), "spearman"
+    kept, nonzero = np.full(len(before), np.nan), before.any(axis=1) & after.any(axis=1)
+    if nonzero.sum() >= LEAST:
+        kept[nonzero] = row_correlations(
+            _cosines_with_others(before[nonzero]), _cosines_with_others(after[nonzero]), "spearman"
         )
-    return found
+    return kept
 
 
 def relative_change(before: ArrayLike, after: ArrayLike) -> np.ndarray:
-    """How far each vector was moved, in lengths of itself: ||h' - h|| / ||h||, [n, d] twice -> [n]; NaN for zero h."""
+    """Return how far every vector moved, relative to its length: ||h' - h|| / ||h||, [n, d] twice -> [n]; NaN if h =
+    0."""
     before, after = (np.asarray(vectors, dtype=float) for vectors in (before, after))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """Both under every method, from what readouts/sentence_vectors.py wrote: method, setting, metric, value, n, low,
-    high.
+    """Return both scores under every method, from a file of readouts/sentence_vectors.py: columns method, setting,
+    metric, value, n, low, high.
 
     similarity_kept and vector_change: the means of `similarity_kept` and `relative_change` over the sentences for which
     they are defined; n: how many these are; low, high: bootstrap over them (the sentences that each is compared with

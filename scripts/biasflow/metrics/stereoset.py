@@ -26,7 +26,7 @@ RESAMPLES = 1000  # of the settings of a grid, each sorted by itself
 
 
 def stereotype_score(p_stereotype: ArrayLike, p_anti: ArrayLike) -> float:
-    """Share of triples with p(stereotype) > p(anti-stereotype), in [0, 1]; a tie does not count (eq. 1).
+    """Return the share of triples with p(stereotype) > p(anti-stereotype), in [0, 1]; a tie does not count (eq. 1).
 
     Both arguments: [triples]. Raises BiasflowError for unequal lengths, no triples or p outside [0, 1]."""
     stereotype, anti = _probabilities(p_stereotype, p_anti)
@@ -36,7 +36,9 @@ def stereotype_score(p_stereotype: ArrayLike, p_anti: ArrayLike) -> float:
 def triple_strengths(
     p_stereotype: ArrayLike, p_anti: ArrayLike, p_stereotype_swapped: ArrayLike, p_anti_swapped: ArrayLike
 ) -> np.ndarray:
-    """s = p(stereotype) - p(anti) + p(stereotype)_swapped - p(anti)_swapped, in [-2, 2], for each triple (eq. 2).
+    """Return the strength of each triple (eq. 2), in [-2, 2].
+
+    s = p(stereotype) - p(anti) + p(stereotype)_swapped - p(anti)_swapped.
 
     Labels are those of the triple at hand: `p_stereotype_swapped` belongs to the row that was the anti-stereotype
     before the swap. All arguments: [..., triples]."""
@@ -47,7 +49,7 @@ def triple_strengths(
 
 
 def triple_distances(p_unrelated: ArrayLike, p_unrelated_swapped: ArrayLike) -> np.ndarray:
-    """d = |p(unrelated) - p(unrelated)_swapped|, in [0, 1], for each triple (eq. 3). Arguments: [..., triples]."""
+    """Return d = |p(unrelated) - p(unrelated)_swapped| of each triple (eq. 3), in [0, 1]. Arguments: [..., triples]."""
     unrelated, swapped = _probabilities(p_unrelated, p_unrelated_swapped)
     return np.abs(unrelated - swapped)
 
@@ -60,31 +62,34 @@ def strength(
     *,
     top: float = 0.10,
 ) -> float:
-    """Strength S: the mean of eq. 2 over the share `top` of triple pairs with the largest s. Arguments: [triples]."""
+    """Return Strength S, the mean of eq. 2 over the share `top` of triple pairs with the largest s. Arguments:
+    [triples]."""
     strengths = triple_strengths(p_stereotype, p_anti, p_stereotype_swapped, p_anti_swapped)
     return float(mean_of_top(strengths, top))
 
 
 def distance(p_unrelated: ArrayLike, p_unrelated_swapped: ArrayLike, *, top: float = 0.10) -> float:
-    """Distance D: the mean of eq. 3 over the share `top` of triple pairs with the largest d. Arguments: [triples]."""
+    """Return Distance D, the mean of eq. 3 over the share `top` of triple pairs with the largest d. Arguments:
+    [triples]."""
     return float(mean_of_top(triple_distances(p_unrelated, p_unrelated_swapped), top))
 
 
 def number_kept(n: int, top: float) -> int:
-    """ceil(top * n), at least 1: how many of n triples a share keeps. The paper does not say how it rounds."""
+    """Return how many of n triples the share `top` keeps: ceil(top * n), at least 1. The paper names no rounding."""
     if not 0 < top <= 1:
         raise BiasflowError(f"top: {top} is not a share of the triples; give a number above 0 and at most 1")
     return max(1, math.ceil(round(top * n, 9)))  # 0.1 * 30 is a little above 3 in floating point
 
 
 def mean_of_top(values: np.ndarray, top: float) -> np.ndarray:
-    """The mean of the `number_kept` largest values along the last axis: [..., triples] -> [...]."""
+    """Return the mean of the `number_kept` largest values along the last axis: [..., triples] -> [...]."""
     kept = number_kept(values.shape[-1], top)
     return np.sort(values, axis=-1)[..., -kept:].mean(axis=-1)
 
 
 def top_interval(values: np.ndarray, tops: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """95 % bootstrap interval over triples of `mean_of_top` for each share: values [triples] -> low, high [tops]."""
+    """Return the 95 % bootstrap interval over triples of `mean_of_top` for each share: values [triples] -> low, high
+    [tops]."""
     falling = np.sort(values)[::-1]
 
     def means(counts: np.ndarray) -> np.ndarray:
@@ -96,10 +101,10 @@ def top_interval(values: np.ndarray, tops: Sequence[float]) -> tuple[np.ndarray,
 
 
 def top_by_chance(strengths: np.ndarray, tops: Sequence[float]) -> np.ndarray:
-    """What `mean_of_top` of strengths [triples] exceeds in 2.5 % of the cases if each is as likely to be -s: [tops].
+    """Return the 97.5 % quantile of `mean_of_top` of strengths s [triples] if every s is as likely to be -s: [tops].
 
-    The mean of the largest is above 0 also where stereotypes are preferred as often and as strongly as
-    anti-stereotypes. So 0 lies outside an interval of it in any case, and this says whether it should."""
+    The mean of the largest is above 0 even if stereotypes and anti-stereotypes are preferred equally often and
+    strongly. So its interval always excludes 0, and this quantile says whether it should."""
     signs = np.random.default_rng(SEED).choice([-1.0, 1.0], size=(RESAMPLES, len(strengths)))
     rising = np.sort(signs * strengths, axis=1)
     means = [rising[:, -number_kept(len(strengths), top) :].mean(axis=1) for top in tops]
@@ -107,13 +112,13 @@ def top_by_chance(strengths: np.ndarray, tops: Sequence[float]) -> np.ndarray:
 
 
 def part_of(top: float) -> str:
-    """The name of a share in the column `part`: 0.1 -> "top=10%"."""
+    """Return the name of a share in the column `part`: 0.1 -> "top=10%"."""
     return f"top={100 * top:g}%"
 
 
 def score(path: str | Path, *, tops: Sequence[float] = (0.05, 0.1, 0.2, 1.0)) -> pd.DataFrame:
-    """`score_settings` of what readouts/next_sentence.py wrote; and, where pairs of sentences were too long and cut,
-    rows of the metric `truncated` (n: pairs)."""
+    """Return `score_settings` of a file of readouts/next_sentence.py, and rows of the metric `truncated` (n: pairs) if
+    pairs of sentences were too long and cut."""
     table = load_table(path, [*SENTENCE, "p", TRUNCATED])
     pairs = table.drop_duplicates(SENTENCE)[TRUNCATED]
     settings = table[METHOD].drop_duplicates().to_numpy().tolist()
@@ -122,7 +127,7 @@ def score(path: str | Path, *, tops: Sequence[float] = (0.05, 0.1, 0.2, 1.0)) ->
 
 
 def score_settings(probabilities: pd.DataFrame, *, tops: Sequence[float] = (0.05, 0.1, 0.2, 1.0)) -> pd.DataFrame:
-    """All four scores of every setting, from tidy probabilities (method, setting, triple, label, swapped, p).
+    """Return all four scores of every setting, from tidy probabilities (method, setting, triple, label, swapped, p).
 
     `label` is the label in the original triple, for the swapped rows as well. Returns columns method, setting, metric,
     part, variant, value, n (triples), low, high; settings in order of appearance. Variants: `original` (unswapped
@@ -152,12 +157,12 @@ def score_settings(probabilities: pd.DataFrame, *, tops: Sequence[float] = (0.05
         ("stereotype_score", "-", "both"): preferred.mean(axis=-1),
         ("language_model_score", "-", "both"): related.mean(axis=(-2, -1)),
     }
-    scores = {key: (own.mean(axis=-1), *_share_ends(own)) for key, own in shares.items()}
+    scores = {key: (by_triple.mean(axis=-1), *_share_ends(by_triple)) for key, by_triple in shares.items()}
     for name, values in (("strength", strengths), ("distance", distances)):
-        low, high = np.moveaxis([top_interval(own, tops) for own in values], 0, -1)  # each [tops, settings]
+        low, high = np.moveaxis([top_interval(by_triple, tops) for by_triple in values], 0, -1)  # each [tops, settings]
         for number, top in enumerate(tops):
             scores[name, part_of(top), "-"] = mean_of_top(values, top), low[number], high[number]
-    for number, chance in enumerate(np.transpose([top_by_chance(own, tops) for own in strengths])):
+    for number, chance in enumerate(np.transpose([top_by_chance(by_triple, tops) for by_triple in strengths])):
         key = "strength", part_of(tops[number]), "-"
         value, low, high = scores[key]
         scores[key] = value, np.where(value <= chance, np.minimum(low, 0), low), high
@@ -208,9 +213,9 @@ def _cells(probabilities: pd.DataFrame) -> tuple[pd.MultiIndex, dict[tuple[str, 
     return settings, {(label, bool(s)): cells[:, i, s] for i, label in enumerate(LABELS) for s in (0, 1)}
 
 
-def _refuse(probabilities: pd.DataFrame, bad: pd.Series, what: str) -> None:
+def _refuse(probabilities: pd.DataFrame, bad: pd.Series, problem: str) -> None:
     if bad.any():
-        raise BiasflowError(f"{_name(probabilities[bad].iloc[0])}: {what}")
+        raise BiasflowError(f"{_name(probabilities[bad].iloc[0])}: {problem}")
 
 
 def _name(row: pd.Series | dict) -> str:

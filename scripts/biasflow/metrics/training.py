@@ -1,4 +1,5 @@
-"""What is to be known of a fine-tuning before its scores mean anything: did it learn more than is had for nothing?"""
+"""Scores of a fine-tuning itself: did it learn more than a trivial classifier? If not, its other scores mean
+nothing."""
 
 import json
 from pathlib import Path
@@ -11,23 +12,25 @@ from biasflow.base.files import read_text
 
 NEEDED = ("method", "validation_metric", "validation_score", "train", "validation", "cut")
 TRAININGS = ["train", "validation", "cut", "classes", "majority_share", "validation_metric", "validation_score"]
-FOR_NOTHING = {"conll_f1": 0.0}  # the score of who predicts nothing at all; of classes it is the commonest one's share
+FOR_NOTHING = {"conll_f1": 0.0}  # the score without any prediction; with classes it is the commonest one's share
 
 
 def diverged(validation_score: float, for_nothing: float) -> bool:
-    """Whether a training came to nothing: its loss was lost (the score is NaN), or its score on the validation data is
-    not above what is had for nothing: the share of the commonest class of what accuracy is, 0 of an F1 (NaN: there is
-    no such number, as for a correlation)."""
+    """Return whether a training failed: its loss became NaN (so is the score), or it is no better than a trivial model.
+
+    for_nothing: the validation score of a trivial model: for accuracy the share of the commonest class, for F1 0, NaN
+    if there is none, as for a correlation."""
     return bool(np.isnan(validation_score) or validation_score <= for_nothing)
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """Scores of a training.json (tasks.training.save_training): columns dataset, method, setting, metric, value, n.
+    """Return the scores of a training.json (tasks.training.save_training): columns dataset, method, setting, metric,
+    value, n.
 
-    dataset "train" (n examples): train_size; truncated, how many texts were too long and cut, those of the validation
-    data among them. "validation": validation_<metric>, of what the epoch was chosen by (accuracy, pearson where numbers
-    are predicted, conll_f1); majority_share where classes are; diverged, 1 or 0. BiasflowError naming the file if it is
-    no such thing."""
+    dataset "train" (n examples): train_size; truncated, the number of texts that were too long and cut, including the
+    validation data. "validation": validation_<metric>, by which the epoch was chosen (accuracy, pearson for predicted
+    numbers, conll_f1); majority_share if there are classes; diverged, 1 or 0. BiasflowError names a file of another
+    kind."""
     facts = facts_of(path)
     name, reached = facts["validation_metric"], facts["validation_score"]
     reached = np.nan if reached is None else reached
@@ -45,7 +48,7 @@ def score(path: str | Path) -> pd.DataFrame:
 
 
 def facts_of(path: str | Path) -> dict:
-    """What a training.json says; BiasflowError as `score`."""
+    """Return the contents of a training.json; BiasflowError as `score`."""
     try:
         facts = json.loads(read_text(path))
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""WinoBias by gold and predicted clusters: whom a system takes the pronoun for, and if that depends on its gender.
+"""WinoBias from gold and predicted clusters: which profession a system links to a pronoun, and whether gender matters.
 
-A sentence has a gold profession y and a gender z, that of its pronoun. The profession that is found with the pronoun in
-the predicted clusters is its predicted class r, or "None": so coreference is a classification of 41 classes, of which
-`metrics.fairness` knows the measures. Clusters are tuples of spans (first, last word) of each sentence's document.
+A sentence has a gold profession y and a gender z, that of its pronoun. The profession that shares a
+predicted cluster with the pronoun is the predicted class r, or "None": so coreference becomes a classification with 41
+classes, to which the measures of `metrics.fairness` apply. Clusters are tuples of spans (first, last word).
 
 Source: Orgad et al. (2022, section 3.2 and appendix A.4) and their released code."""
 
@@ -28,7 +28,7 @@ from biasflow.results.bootstrap import share_interval
 
 NONE = "None"
 READINGS = ("tokens", "released")
-# What stands in the predicted cluster of the gold pronoun: the gold profession only, others only, it and others, none.
+# The professions in the predicted cluster of the gold pronoun: only the gold one, only others, both, none.
 KINDS = ("right", "other", "both", "none")
 SIDES = (PRO, ANTI)
 ALL = "all"  # pairs of every type
@@ -37,7 +37,7 @@ Reading = Literal["tokens", "released"]
 
 
 def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | Path) -> pd.DataFrame:
-    """Whether the clusters that every head predicts under every method depend on gender, from a file of
+    """Return how far the clusters that every head predicts under every method depend on gender, from a file of
     `readouts.clusters`: columns method, setting, head, head_seed, metric, part, variant, value, n, low, high.
 
     pro, anti: CoNLL files, row by row the two documents of a pair; pairs: a table of them with a column `type`.
@@ -50,32 +50,32 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
 
     low, high: over pairs (F1), and over sentences. BiasflowError: what `read_pairs` and `load_clusters` refuse, and a
     table of another number of pairs."""
-    read = read_pairs(pro, anti)
-    n, types = len(read), read_text_csv(pairs)["type"]
+    sentence_pairs = read_pairs(pro, anti)
+    n, types = len(sentence_pairs), read_text_csv(pairs)["type"]
     if len(types) != n:
         raise BiasflowError(f"{pairs}: {len(types)} pairs, but {n} in {pro}; prepare the task's data again.")
-    sentences = {side: [getattr(pair, side) for pair in read] for side in SIDES}
+    sentences = {side: [getattr(pair, side) for pair in sentence_pairs] for side in SIDES}
     predicted = {side: load_clusters(path, side, n) for side in SIDES}
     heads = predicted[PRO].heads
     if not heads.equals(predicted[ANTI].heads):
         raise BiasflowError(f"{path}: the heads of {PRO} are not those of {ANTI}; predict them again.")
 
     def by_head(side: str, of_predictions: Callable[..., Sequence], **options) -> np.ndarray:
-        """What a function says of the predictions of a side: [heads, n]."""
+        """The values of a function of the predictions of one side: [heads, n]."""
         numbers, clusters = zip(*predicted[side].found, strict=True)
         values = of_predictions([sentences[side][number] for number in numbers], clusters, **options)
         return np.asarray(values)[predicted[side].places]
 
     counts = {
-        side: document_counts([each.document for each in sentences[side]], its.found)[its.places]
-        for side, its in predicted.items()
+        side: document_counts([sentence.document for sentence in sentences[side]], loaded.found)[loaded.places]
+        for side, loaded in predicted.items()
     }
     rows = []
     for part in (ALL, *types.unique()):
         chosen = ((types == part) | (part == ALL)).to_numpy()
-        found = f1_difference(*(counts[side][:, chosen] for side in SIDES))
-        interval = {"low": found.low, "high": found.high, "n": found.n}
-        rows.append(heads.assign(metric="f1_difference", part=part, value=found.value, **interval))
+        difference = f1_difference(*(counts[side][:, chosen] for side in SIDES))
+        interval = {"low": difference.low, "high": difference.high, "n": difference.n}
+        rows.append(heads.assign(metric="f1_difference", part=part, value=difference.value, **interval))
     for side in SIDES:
         value, low, high = f1_scores(counts[side])["conll_f1"]
         rows.append(heads.assign(metric="conll_f1", part=side, value=value, n=n, low=low, high=high))
@@ -85,14 +85,14 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
             low, high = share_interval(hits, n)
             rows.append(heads.assign(part=kind, value=hits / n, low=low, high=high, **about))
     for reading in READINGS:
-        found = np.concatenate([by_head(side, predicted_professions, reading=reading) for side in SIDES], axis=1)
-        gaps = class_rows(class_counts([*sentences[PRO], *sentences[ANTI]], found), reading)
+        named = np.concatenate([by_head(side, predicted_professions, reading=reading) for side in SIDES], axis=1)
+        gaps = class_rows(class_counts([*sentences[PRO], *sentences[ANTI]], named), reading)
         rows.append(heads.iloc[gaps.pop("classifier")].reset_index(drop=True).join(gaps))
     return pd.concat(rows, ignore_index=True).fillna({"part": NA, "variant": NA})
 
 
 def class_rows(counts: np.ndarray, reading: Reading) -> pd.DataFrame:
-    """`occupation.occupation_rows` of counts [C, 2, 41, 41] of predictions in a reading, which becomes the variant."""
+    """Return `occupation.occupation_rows` of counts [C, 2, 41, 41], with the reading of the predictions as variant."""
     tables = Tables(counts, profession_gaps, profession_separation)
     rows = occupation_rows(tables, shares={LABOUR: professions()["share_of_women"]})
     others = rows["variant"].replace(LABOUR, NA)
@@ -101,29 +101,29 @@ def class_rows(counts: np.ndarray, reading: Reading) -> pd.DataFrame:
 
 @functools.cache
 def classes() -> tuple[str, ...]:
-    """The 40 professions and "None", in the order of ASCII: CEO, None, accountant, ..."""
+    """Return the 40 professions and "None", in the order of ASCII: CEO, None, accountant, ..."""
     return tuple(sorted([*professions().index, NONE]))
 
 
 def pronoun_kinds(sentences: Sequence[Sentence], clusters: Sequence[Clusters]) -> list[str]:
-    """Who stands with the pronoun of each sentence, of KINDS, by the predicted clusters of its document.
+    """Return for each sentence which professions share a predicted cluster with its pronoun: one of KINDS.
 
-    Of a sentence with two gold pronouns both must stand with the same professions; else it is `none`. BiasflowError for
-    no sentences, or another number of predictions."""
-    found = _checked(sentences, clusters, professions_with_pronoun)
-    return [_kind(sentence.profession, names) for sentence, names in zip(sentences, found, strict=True)]
+    If a sentence has two gold pronouns, both must be with the same professions; else it is `none`. BiasflowError for no
+    sentences, or another number of predictions."""
+    by_sentence = _checked(sentences, clusters, professions_with_pronoun)
+    return [_kind(sentence.profession, names) for sentence, names in zip(sentences, by_sentence, strict=True)]
 
 
-def _kind(profession: str, found: frozenset[str]) -> str:
-    if profession in found:
-        return "both" if len(found) > 1 else "right"
-    return "other" if found else "none"
+def _kind(profession: str, names: frozenset[str]) -> str:
+    if profession in names:
+        return "both" if len(names) > 1 else "right"
+    return "other" if names else "none"
 
 
 def predicted_professions(
     sentences: Sequence[Sentence], clusters: Sequence[Clusters], *, reading: Reading = "tokens"
 ) -> list[str]:
-    """The class of each sentence by the predicted clusters of its document: a profession, or "None".
+    """Return the predicted class of each sentence by the clusters of its document: a profession, or "None".
 
     reading  "tokens": the one profession that stands, in whole words and any case, in the other mentions of the cluster
                  that holds the gold pronoun; "None" for no such cluster, no profession or several, and where two gold
@@ -136,14 +136,14 @@ def predicted_professions(
     check_choice("WinoBias: reading", reading, READINGS)
     if reading == "released":
         return _checked(sentences, clusters, _released)
-    found = _checked(sentences, clusters, professions_with_pronoun)
-    return [next(iter(each)) if len(each) == 1 else NONE for each in found]
+    by_sentence = _checked(sentences, clusters, professions_with_pronoun)
+    return [next(iter(names)) if len(names) == 1 else NONE for names in by_sentence]
 
 
 def class_counts(sentences: Sequence[Sentence], predicted: ArrayLike) -> np.ndarray:
-    """How often each class is predicted, by gender and gold profession: `fairness.counts` of `classes`, [2, 41, 41].
+    """Count the predictions of each class by gender and gold profession: `fairness.counts` of `classes`, [2, 41, 41].
 
-    predicted: the class of each sentence [n], or [..., n] by many heads, which give [..., 2, 41, 41]."""
+    predicted: the class of each sentence [n], or [..., n] for many heads, which gives [..., 2, 41, 41]."""
     number, predicted = pd.Index(classes()), np.asarray(predicted)
     return fairness.counts(
         number.get_indexer([sentence.profession for sentence in sentences]),
@@ -154,7 +154,8 @@ def class_counts(sentences: Sequence[Sentence], predicted: ArrayLike) -> np.ndar
 
 
 def profession_gaps(counts: np.ndarray) -> fairness.Gaps:
-    """The rates of the 40 professions, [..., 2, 40] in the order of `professions()`, from counts [..., 2, 41, 41].
+    """Return the rates of the 40 professions, [..., 2, 40] in the order of `professions()`, from counts [..., 2, 41,
+    41].
 
     "None" is a prediction like another where it is a miss or a rejection, but no class with a rate of its own: its
     false positive rate is the share of sentences without any profession, and would enter the sum of gaps."""
@@ -168,10 +169,9 @@ def profession_gaps(counts: np.ndarray) -> fairness.Gaps:
 
 
 def profession_separation(counts: np.ndarray) -> fairness.Distances:
-    """`fairness.separation_distances` of the 40 gold professions, [..., 2, 40], from counts [..., 2, 41, 41] of which
-    only the sentences count for which a profession is predicted.
+    """Return `fairness.separation_distances` of the 40 gold professions, [..., 2, 40], from counts [..., 2, 41, 41].
 
-    (Independence and sufficiency are of all sentences.)"""
+    Only sentences with a predicted profession count (independence and sufficiency use all sentences)."""
     with_a_profession = np.where(np.array(classes()) == NONE, 0, counts)
     return fairness.Distances(_of_professions(fairness.separation_distances(with_a_profession).values))
 
@@ -181,11 +181,11 @@ def _of_professions(values: np.ndarray) -> np.ndarray:
 
 
 def professions_with_pronoun(sentence: Sentence, clusters: Clusters) -> frozenset[str]:
-    """The professions in the other mentions of the predicted cluster that holds the gold pronoun's own span.
+    """Return the professions in the other mentions of the predicted cluster that holds the span of the gold pronoun.
 
-    Of two gold pronouns both must have the same; else there are none."""
-    found = {_beside(sentence.document.words, clusters, pronoun) for pronoun in sentence.pronouns}
-    return found.pop() if len(found) == 1 else frozenset()
+    If there are two gold pronouns, both must have the same professions; else the result is empty."""
+    by_pronoun = {_beside(sentence.document.words, clusters, pronoun) for pronoun in sentence.pronouns}
+    return by_pronoun.pop() if len(by_pronoun) == 1 else frozenset()
 
 
 def _beside(words: tuple[str, ...], clusters: Clusters, pronoun: Span) -> frozenset[str]:
@@ -198,14 +198,14 @@ def _released(sentence: Sentence, clusters: Clusters) -> str:
     last = NONE
     for cluster in clusters:
         mentions = ["".join(sentence.document.words[first : end + 1]) for first, end in cluster]
-        found = [_in_pieces(each) for each in mentions]
-        matches = [name for names, _ in found for name in names]
-        if len(matches) == 1 and any(has_pronoun for _, has_pronoun in found):
+        matched = [_in_pieces(mention) for mention in mentions]
+        matches = [name for names, _ in matched for name in names]
+        if len(matches) == 1 and any(has_pronoun for _, has_pronoun in matched):
             last = matches[0]
     return last
 
 
-# The same mentions are looked at for every head under every method.
+# Cached, because every head under every method predicts mostly the same mentions.
 @functools.cache
 def _named(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(professions_in(words))
@@ -218,7 +218,7 @@ def _in_pieces(mention: str) -> tuple[tuple[str, ...], bool]:
 
 
 def _checked(sentences: Sequence[Sentence], clusters: Sequence[Clusters], of_one) -> list:
-    """`of_one` sentence and its predicted clusters, for all of them."""
+    """The values of the function `of_one` for each sentence with its predicted clusters."""
     if len(sentences) != len(clusters) or not len(sentences):
         raise BiasflowError(f"WinoBias: {len(sentences)} sentences and {len(clusters)} predictions; give one each.")
     return [of_one(*pair) for pair in zip(sentences, clusters, strict=True)]

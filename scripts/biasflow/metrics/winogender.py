@@ -23,11 +23,11 @@ ITEM = ["item", "occupation", "refers_to", "gender", *SHARES, "log_p"]
 
 
 def log_odds(words: pd.DataFrame) -> pd.DataFrame:
-    """The she-he log-odds, in nats: one row an occupation and whom the pronoun stands for, columns occupation,
+    """Return the she-he log-odds, in nats, by occupation and by whom the pronoun stands for: columns occupation,
     refers_to, bls, bergsma, log_odds (mean of the sentences) and sentences (their number).
 
-    words: a row a piece of a pronoun, columns ITEM: item, occupation, refers_to (occupation, participant), gender,
-    bls and bergsma (shares of women), log_p (nats). BiasflowError for a sentence without both pronouns."""
+    words: one row for each piece of a pronoun, columns ITEM: item, occupation, refers_to (occupation, participant),
+    gender, bls and bergsma (shares of women), log_p (nats). BiasflowError for a sentence without both pronouns."""
     keys = ["occupation", "refers_to", *SHARES]
     wide = (
         words.groupby([*keys, "item", "gender"], sort=False)["log_p"].sum().unstack("gender").reindex(columns=SPELT_OUT)
@@ -39,24 +39,25 @@ def log_odds(words: pd.DataFrame) -> pd.DataFrame:
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`summary` of every method, from what readouts/masked_words.py wrote of the sentences of corpora/winogender.py."""
+    """Return the `summary` of every method, from a file of readouts/masked_words.py about the sentences of
+    corpora/winogender.py."""
     return score_items(path, ITEM, summary)
 
 
 def summary(items: pd.DataFrame) -> pd.DataFrame:
-    """All scores of one model: columns metric, part (whom the pronoun stands for), variant, value, n (occupations),
-    low, high (bootstrap over occupations).
+    """Return all scores of one model: columns metric, part (whom the pronoun stands for), variant, value, n
+    (occupations), low, high (bootstrap over occupations).
 
     winogender_r: Pearson correlation of the log-odds with the share of women, variants bls and bergsma;
     winogender_log_odds: their mean, in nats. items: as `log_odds` takes them."""
     odds = log_odds(items)
     rows = []
     for part in PARTS:
-        own = odds[odds["refers_to"] == part]
-        values = own["log_odds"].to_numpy()
+        by_occupation = odds[odds["refers_to"] == part]
+        values = by_occupation["log_odds"].to_numpy()
         for share in SHARES:
-            r = correlation(values, own[share], "pearson")
-            rows.append(("winogender_r", part, share, r.estimate, len(own), r.low, r.high))
-        low, high = interval(lambda counts, v=values: weighted_mean(counts, v), np.arange(len(own)))
-        rows.append(("winogender_log_odds", part, "-", values.mean(), len(own), low, high))
+            r = correlation(values, by_occupation[share], "pearson")
+            rows.append(("winogender_r", part, share, r.estimate, len(by_occupation), r.low, r.high))
+        low, high = interval(lambda counts, v=values: weighted_mean(counts, v), np.arange(len(by_occupation)))
+        rows.append(("winogender_log_odds", part, "-", values.mean(), len(by_occupation), low, high))
     return pd.DataFrame(rows, columns=SUMMARY)

@@ -200,7 +200,7 @@ def _not_under(
 
 
 def _sees(metric: str, dataset: Dataset) -> str:
-    return dataset.sees or METRICS[metric].sees
+    return dataset.sees or METRICS[metric].reads_states
 
 
 def _is_measured(config: Mapping, model: Model, metric: str) -> bool:
