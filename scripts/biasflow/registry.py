@@ -38,7 +38,8 @@ class Eraser:
 
     options: JSON Schemas of the options of `fit`, by name; fitted_to: what it can be fitted to, the default first;
     ordered: whether its directions are orthonormal and ordered, so that paper B's grid can take the first or second,
-    weighted by explained variance; places: where it acts in the method of its name, which every configuration has."""
+    weighted by explained variance; places: where it acts in the method of its name, which every configuration has;
+    needs_labels: whether its `fit` takes the classes of a task as `y`."""
 
     label: str
     module: str
@@ -46,6 +47,7 @@ class Eraser:
     fitted_to: tuple[str, ...] = ("words", "pairs", "task")
     ordered: bool = False
     places: str = "last"
+    needs_labels: bool = False
 
 
 ERASERS = {
@@ -69,6 +71,7 @@ ERASERS = {
         places="all",
     ),
     "leace": Eraser("LEACE", "erasers.leace", {"shrinkage": {"type": "boolean", "default": False}}),
+    "splince": Eraser("SPLINCE", "erasers.splince", fitted_to=("task",), places="last.cls", needs_labels=True),
     "mean_projection": Eraser("mean projection", "erasers.mean_projection"),
     "inlp": Eraser("INLP", "erasers.inlp", {"classifiers": _whole(1, 100)}),
     "rlace": Eraser("R-LACE", "erasers.rlace", {"components": _whole(1, 1)}),

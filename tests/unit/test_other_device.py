@@ -140,7 +140,8 @@ def test_erasers_fitted_and_applied(name):
 
     def run(device):
         h = torch.from_numpy(X).to(device)
-        eraser = fit(h, z.to(device), pairs=paired.to(device))
+        labels = {"y": torch.arange(60, device=device) % 4} if ERASERS[name].needs_labels else {}
+        eraser = fit(h, z.to(device), pairs=paired.to(device), **labels)
         parts = [getattr(eraser, field.name) for field in dataclasses.fields(eraser)]
         assert {part.device for part in parts if part is not None} <= {device, CPU}
         return [eraser.apply(h).cpu(), eraser.to(CPU).apply(h).cpu()]

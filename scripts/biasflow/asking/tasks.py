@@ -77,7 +77,8 @@ class Step:
 @dataclass(frozen=True)
 class Gendered:
     """What methods are fitted to that are fitted to the task: `gendered_vectors(model, tokenizer, data, **options)` of
-    a module. data: role -> file of the task's data; options: by the seed of a split."""
+    a module, which returns vectors, genders and classes. data: role -> file of the task's data; options: by the seed of
+    a split."""
 
     module: str
     data: Mapping[str, str]

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pandas as pd
 import torch
 from torch import nn
@@ -34,7 +33,7 @@ from biasflow.methods.grid import (
     edits_of,
     upstreams,
 )
-from biasflow.methods.states import VectorSource, pair_states, task_vectors, word_states
+from biasflow.methods.states import TaskTexts, VectorSource, pair_states, task_vectors, word_states
 
 WORDS, PAIRS, TASK = "words", "pairs", "task"  # what can be fitted to; SENTENCE_DEBIAS has pairs of its own
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
@@ -45,7 +44,8 @@ GRID = "dawkins2024"  # the one that there is
 @dataclass(frozen=True)
 class Intervention:
     """An eraser at a place, as the configuration has it. module: the one that has its fit, by its full name; control:
-    the seed of random directions that act in place of what was fitted (`random.like`), or None."""
+    the seed of random directions that act in place of what was fitted (`random.like`), or None; needs_labels: whether
+    its fit takes the task's classes `y`."""
 
     eraser: str
     module: str
@@ -55,6 +55,7 @@ class Intervention:
     fitted_on: str = MODEL
     sequential: bool = False
     control: int | None = None
+    needs_labels: bool = False
 
     def __post_init__(self) -> None:
         for key, known in (("fitted_to", (WORDS, PAIRS, TASK)), ("fitted_on", (MODEL, PRETRAINED))):
@@ -74,7 +75,7 @@ def fit_block(
     cap_per_word: int | None = None,
     max_length: int = 128,
     sentence_pairs: Mapping[str, pd.DataFrame] | None = None,
-    task: tuple[torch.Tensor | np.ndarray, torch.Tensor | np.ndarray] | None = None,
+    task: TaskTexts | None = None,
     batch_size: int = 64,
 ) -> Fitted:
     """Fit all methods that edit `model`.
@@ -84,7 +85,8 @@ def fit_block(
     words   the states of gendered words: n occurrences of `words` (masculine, feminine, or of two other `groups`) in
             `sentences`, with cap_per_word and max_length as in `find_occurrences`;
     pairs   the states of `sentence_pairs` (see `load_sentence_pairs`); so are grids;
-    task    X [n, hidden] and z [n]: the first token's states in the last layer for a task's texts, and their genders.
+    task    X [n, hidden], z [n] and y [n] of `task`: the first token's states in the last layer for a task's texts,
+            their genders, and their classes (for erasers that need labels).
     An untouched model is run over words and pairs once, for all methods and places together; what is fitted
     `sequential`ly to a place with edits before it takes a pass of its own under these.
 
@@ -173,7 +175,8 @@ class _Vectors:
 
 
 def _fit(each: Intervention, source: VectorSource, X: torch.Tensor) -> Eraser:
-    return importlib.import_module(each.module).fit(X, **source.labels(X), **each.options)
+    labels = source.labels(X) | ({"y": source.classes} if each.needs_labels else {})
+    return importlib.import_module(each.module).fit(X, **labels, **each.options)
 
 
 @dataclass(frozen=True)

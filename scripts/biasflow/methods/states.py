@@ -27,15 +27,18 @@ from biasflow.methods.occurrences import Occurrences, find_occurrences_for
 from biasflow.text.sentence_pairs import check_pairs
 
 Which = Mapping[bool, object]  # whether a place has tokens -> which states of a batch, as an index
+TaskTexts = tuple[torch.Tensor | np.ndarray, ...]  # X [n, hidden], z [n], and y [n] where an eraser needs labels
 Rows = Mapping[bool, np.ndarray]  # whether a place has tokens -> their row numbers
 Read = Callable[[Mapping[str, torch.Tensor], Which], States]
 
 
 class VectorSource(ABC):
-    """Where vectors to fit to come from. tables, facts: what is to be written and logged beside what is fitted."""
+    """Where vectors to fit to come from. tables, facts: what is to be written and logged beside what is fitted;
+    classes: the task's class of every row [n], or None where the vectors are of no task."""
 
     tables: Mapping[str, pd.DataFrame] = MappingProxyType({})
     facts: Mapping[str, object] = MappingProxyType({})
+    classes: torch.Tensor | np.ndarray | None = None
 
     @abstractmethod
     def at(self, places: Sequence[str], edits: Edits = ()) -> States:
@@ -244,11 +247,12 @@ def pair_states(
 
 @dataclass(frozen=True)
 class TaskVectors(VectorSource):
-    """The vectors X [n, hidden] of a task's texts at `place` of one model, and their genders z [n]."""
+    """The vectors X [n, hidden] of a task's texts at `place` of one model, their genders z [n] and classes [n]."""
 
     place: str
     X: torch.Tensor | np.ndarray
     z: torch.Tensor | np.ndarray
+    classes: torch.Tensor | np.ndarray | None = None
 
     def at(self, places: Sequence[str], edits: Edits = ()) -> States:
         if list(places) != [self.place]:
@@ -261,8 +265,8 @@ class TaskVectors(VectorSource):
         return {"z": torch.as_tensor(self.z), "pairs": None}
 
 
-def task_vectors(model: nn.Module, task: tuple | None) -> TaskVectors:
-    """The vectors and genders of a task's texts, at the first token of the model's last layer."""
+def task_vectors(model: nn.Module, task: TaskTexts | None) -> TaskVectors:
+    """The vectors, genders and classes of a task's texts, at the first token of the model's last layer."""
     if task is None:
         raise BiasflowError("there are no vectors of a task to fit to; give task")
     return TaskVectors(*taps.resolve(model, LAST_CLS), *task)

@@ -185,6 +185,7 @@ def _cross_check(config: Mapping) -> None:
     encoders = _with_weights(config)
     if not config["ask"] and not config["papers"]:
         raise BiasflowError("config: keys 'ask' and 'papers' are empty: nothing is asked for")
+    check_methods(config["methods"])
     _check_papers(config)
     for name, encoder in encoders.items():
         _check_encoder(config, name, encoder, encoders)
@@ -211,7 +212,6 @@ def _cross_check(config: Mapping) -> None:
     fractions = config["metrics"]["compression"]["fractions"]
     if sorted(fractions) != fractions or fractions[-1] != 100:
         raise BiasflowError(f"config: key 'metrics.compression.fractions': {fractions} must rise to 100, the whole")
-    check_methods(config["methods"])
 
 
 # Metric -> the names of its sets, which none of the user's may have.

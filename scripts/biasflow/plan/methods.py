@@ -26,11 +26,13 @@ def methods_of_erasers() -> dict[str, list[dict]]:
 
 
 def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
-    """All methods, and each once more as `<name>-pretrained` and as `<name>-random0` to 4 (see VARIANT)."""
+    """All methods, and each once more as `<name>-pretrained` and as `<name>-random0` to 4 (see VARIANT). What is fitted
+    to a task has no `<name>-pretrained`: the vectors of its texts are those of the model that is edited."""
     found = {}
     for name, method in methods.items():
         if method and not VARIANT.search(name):
-            found[name + OF_PRETRAINED] = _with(method, fitted_on="pretrained")
+            if "task" not in sources(method):
+                found[name + OF_PRETRAINED] = _with(method, fitted_on="pretrained")
             if not isinstance(method, Mapping):
                 found |= {f"{name}{RANDOM}{seed}": _with(method, control=seed) for seed in range(DRAWS)}
     return {**found, **methods}
@@ -84,6 +86,10 @@ def check_methods(methods: Mapping[str, object]) -> None:
                 raise BiasflowError(f"config: key '{key}.fitted_to': {step['eraser']} can be fitted to {can}")
             if fitted_to == "task" and step["places"] != "last.cls":
                 raise BiasflowError(f"config: key '{key}.places': what is fitted to the task acts at last.cls")
+            if fitted_to == "task" and step["fitted_on"] == "pretrained":
+                raise BiasflowError(
+                    f"config: key '{key}.fitted_on': what is fitted to the task is fitted on the model; leave it out"
+                )
             if fitted_to == "words" and step["places"].endswith(("cls", "pooled")):
                 raise BiasflowError(
                     f"config: key '{key}.places': {step['places']} has no states of words; write fitted_to: pairs"
@@ -112,6 +118,7 @@ def resolved(method: object) -> object:
             **step,
             "fitted_to": step["fitted_to"] or ERASERS[step["eraser"]].fitted_to[0],
             "module": module_of(ERASERS[step["eraser"]]),
+            **({"needs_labels": True} if ERASERS[step["eraser"]].needs_labels else {}),
         }
         for step in method
     ]
@@ -127,7 +134,7 @@ def sources(method: object) -> set[str]:
     """What a method is fitted to: words, pairs, task."""
     if isinstance(method, Mapping):
         return {"pairs"}
-    return {step["fitted_to"] or ERASERS[step["eraser"]].fitted_to[0] for step in method}
+    return {step.get("fitted_to") or ERASERS[step["eraser"]].fitted_to[0] for step in method}
 
 
 def note_of(method: object, sees: str, own: str | None = None) -> str:

@@ -21,17 +21,23 @@ HARD = [name for name in ERASERS if name != "conceptor"]  # a conceptor damps, t
 
 
 def fitted(name, X, z, **options):
-    """Any eraser: neighbours of different gender serve as pairs, for the one that needs them."""
+    """Any eraser: neighbours of different gender serve as pairs, for the one that needs them, and so do classes."""
     pairs = torch.stack([torch.nonzero(z == gender)[:, 0][: int(min(z.sum(), (1 - z).sum()))] for gender in (0, 1)], 1)
-    return FITS[name](X, z, pairs=pairs, **options)
+    return FITS[name](X, z, pairs=pairs, **classes(name, len(X)), **options)
+
+
+def classes(name, n):
+    """The argument y of a fit that needs a task's classes: three of them in turns."""
+    return {"y": torch.arange(n) % 3} if ERASERS[name].needs_labels else {}
 
 
 @pytest.mark.parametrize("name", ERASERS)
 def test_the_registry_knows_every_option_of_a_fit_and_its_default(name):
     parameters = inspect.signature(FITS[name]).parameters
     assert list(parameters)[:3] == ["X", "z", "pairs"] and parameters["pairs"].default is None
-    options = {key: each.default for key, each in parameters.items() if key not in ("X", "z", "pairs")}
+    options = {key: each.default for key, each in parameters.items() if key not in ("X", "z", "pairs", "y")}
     assert all(parameters[key].kind is inspect.Parameter.KEYWORD_ONLY for key in ("pairs", *options))
+    assert ("y" in parameters) == ERASERS[name].needs_labels
     registered = {key: schema["default"] for key, schema in ERASERS[name].options.items()}
     assert {key: list(v) if isinstance(v, tuple) else v for key, v in options.items()} == registered
 
@@ -77,11 +83,14 @@ def test_numpy_and_torch_and_any_order_of_rows_give_the_same(name, heads):
     ours, h = fitted(name, X, z), torch.randn(5, *X.shape[1:])
     n = int(min(z.sum(), (1 - z).sum()))
     pairs = np.stack([np.flatnonzero(z.numpy() == gender)[:n] for gender in (0, 1)], 1)
-    theirs = FITS[name](X.numpy(), z.numpy().astype(bool), pairs=pairs)
+    labels = classes(name, len(X))
+    in_numpy = {key: y.numpy() for key, y in labels.items()}
+    theirs = FITS[name](X.numpy(), z.numpy().astype(bool), pairs=pairs, **in_numpy)
     assert torch.equal(ours.apply(h), theirs.apply(h))
     order = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))
     place = torch.argsort(order)
-    shuffled = FITS[name](X[order], z[order], pairs=place[torch.from_numpy(pairs)])
+    labels = {key: y[order] for key, y in labels.items()}
+    shuffled = FITS[name](X[order], z[order], pairs=place[torch.from_numpy(pairs)], **labels)
     assert torch.allclose(ours.apply(h), shuffled.apply(h), atol=1e-4)
 
 
@@ -228,7 +237,7 @@ def test_vectors_that_are_the_same_for_both_genders_are_refused(name, shift, noi
     X = torch.cat([X, X]) * (1 + noise * torch.randn(80, 8, generator=generator))
     z, pairs = torch.arange(80) >= 40, torch.stack([torch.arange(40), torch.arange(40, 80)], 1)
     with pytest.raises(BiasflowError, match=rf"^{name}: .*(nothing to erase|nothing can be fitted)"):
-        FITS[name](X, z, pairs=pairs)
+        FITS[name](X, z, pairs=pairs, **classes(name, 80))
 
 
 @pytest.mark.parametrize("name", GENDERED)
@@ -237,5 +246,5 @@ def test_a_small_difference_between_the_genders_is_not_rounding(name):
     X = torch.randn(40, 8, generator=generator) + 100
     X = torch.cat([X, X + 0.5])
     z, pairs = torch.arange(80) >= 40, torch.stack([torch.arange(40), torch.arange(40, 80)], 1)
-    erased = FITS[name](X, z, pairs=pairs).apply(X.double())
+    erased = FITS[name](X, z, pairs=pairs, **classes(name, 80)).apply(X.double())
     assert (erased[z].mean(0) - erased[~z].mean(0)).norm() < 0.5 * (X[z].mean(0) - X[~z].mean(0)).norm()

@@ -1,5 +1,6 @@
 """Fitting the methods of a block: what is read, where, in which order, and what is said beside it."""
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -7,7 +8,7 @@ from transformers import RobertaConfig, RobertaForMaskedLM
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
-from biasflow.erasers import densray, hard, leace, pca, random
+from biasflow.erasers import densray, hard, leace, pca, random, splince
 from biasflow.methods import arrays
 from biasflow.methods.fitted import load, save
 from biasflow.methods.fitting import fit_block
@@ -117,12 +118,14 @@ def test_an_untouched_model_is_run_once_for_all_methods(bert, tokenizer):
 def test_every_method_acts_in_the_model_it_was_fitted_to_and_comes_back_from_its_file(model, tokenizer, tmp_path):
     model.config.max_position_embeddings = 64
     methods = {"none": [], "grid": grid()}
-    methods |= {name: [at("all", name, fitted_to=entry.fitted_to[0])] for name, entry in ERASERS.items()}
+    for name, entry in ERASERS.items():
+        where = {"fitted_to": entry.fitted_to[0], "needs_labels": entry.needs_labels}
+        methods[name] = [at("last.cls" if entry.fitted_to == ("task",) else "all", name, **where)]
     methods |= {
         "pooled": [at("pooled", "leace", fitted_to="pairs")],
         "cls": [at("last.cls", "hard", fitted_to="pairs")],
     }
-    fitted = fit(model, tokenizer, methods)
+    fitted = fit(model, tokenizer, methods, task=(*TASK, torch.arange(9) % 3))
     save(fitted, tmp_path / "methods.safetensors")
     back = load(tmp_path / "methods.safetensors", list(methods))
     assert back.axis == fitted.axis and back.specifications == methods
@@ -165,6 +168,17 @@ def test_any_eraser_can_be_fitted_to_pairs_and_to_a_task(bert, tokenizer):
     assert list(erasers_of(fitted, "task")) == ["layer[2].cls"]
     erased = erasers_of(fitted, "task")["layer[2].cls"].apply(X.float())
     assert torch.allclose(erased[z == 0].mean(0), erased[z == 1].mean(0), atol=1e-4)
+
+
+def test_an_eraser_that_needs_labels_gets_those_of_the_task_and_no_other_eraser_does(bert, tokenizer):
+    X, z, y = torch.randn(40, HIDDEN), torch.arange(40) % 2, np.arange(40) % 3
+    methods = {
+        name: [at("last.cls", name, fitted_to="task", needs_labels=ERASERS[name].needs_labels)]
+        for name in ("splince", "leace")
+    }
+    fitted = fit(bert, tokenizer, methods, task=(X, z.numpy(), y))
+    for name, expected in (("splince", splince.fit(X, z, y=y)), ("leace", leace.fit(X, z))):
+        assert torch.equal(erasers_of(fitted, name)["layer[2].cls"].right, expected.right)
 
 
 def test_in_sequence_each_place_is_fitted_with_the_edits_before_it(bert, tokenizer):
@@ -298,6 +312,11 @@ def test_states_in_files_give_the_same_methods(bert, tokenizer, tmp_path, monkey
             [at("layer[0]"), at("last.cls", fitted_to="task", sequential=True)],
             {"task": TASK},
             "wrong.*sequence",
+        ),
+        (
+            [at("last.cls", "splince", fitted_to="task", needs_labels=True)],
+            {"task": TASK},
+            r"wrong at layer\[2\].cls .*splince.*classes",
         ),
         ([at("all", "pca")], {}, r"wrong at layer\[0\] in BertForNextSentencePrediction.*pairs"),
         ([at("last", options={"components": 99})], {}, r"wrong at layer\[2\].*99"),

@@ -406,6 +406,13 @@ def test_a_method_that_is_fitted_to_a_task_needs_one():
     assert reasons(found) == {("own", "own-task", "strength"): (
         "ask.block.task: methods.own-task is fitted to a task of kind occupation"
     )}  # fmt: skip
+    found = planned(asking(block | {"methods": ["splince", "splince-random0"]}))
+    assert {(method, reason) for (_, method, _), reason in reasons(found).items()} == {
+        (name, f"ask.block.task: methods.{name} is fitted to a task of kind occupation")
+        for name in ("splince", "splince-random0")
+    }
+    found = planned(asking({"encoders": ["own"], "task": "bios", "methods": ["splince"], "metrics": ["compression"]}))
+    assert reasons(found) == {} and set(found.fits.values()) == {("splince",)}
     found = planned(asking(block | {"task": "bios", "metrics": ["compression"]}, method))
     assert reasons(found) == {} and set(found.fits.values()) == {("own-task",)}
 

@@ -43,8 +43,9 @@ def test_kinds_of_task_do_not_define_the_same(monkeypatch):
 def test_every_eraser_has_a_method_of_its_name_and_each_method_one_that_is_fitted_before_training():
     methods = resolve(changed(("methods.mine", [{"eraser": "leace", "places": "last"}])), SCHEMA)["methods"]
     for name in [*(eraser.replace("_", "-") for eraser in ERASERS), "mine"]:
-        (step,), (before,) = methods[name], methods[f"{name}-pretrained"]
-        assert (step["fitted_on"], before) == ("model", step | {"fitted_on": "pretrained"})
+        (step,), before = methods[name], methods.get(f"{name}-pretrained")
+        of_task = name == "splince"  # a task's vectors are those of the model that is edited
+        assert (step["fitted_on"], before) == ("model", None if of_task else [step | {"fitted_on": "pretrained"}])
     assert methods["dawkins2024-pretrained"]["fitted_on"] == "pretrained"
     assert methods["none"] == [] and "none-pretrained" not in methods
 
@@ -169,6 +170,7 @@ def paper(name: str, **keys) -> dict:
 
 FRENCH = {"file": "x.txt", "template": "[MASK] {occupation}.", "pronouns": ["il", "elle"], "encoders": ["own", "owm"]}
 LEACE = {"eraser": "leace", "places": "last"}
+OF_TASK = {"eraser": "leace", "places": "last.cls", "fitted_to": "task"}
 NO_ASK = {key: value for key, value in SMALL.items() if key != "ask"}
 BIOS = {"encoders": ["own"], "task": "bios", "metrics": ["fairness"]}
 REAL_BIOS = {"kind": "occupation", "data": {"files": ["bias-in-bios-dev"]}}
@@ -208,6 +210,8 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (method(LEACE | {"places": "pooled"}), "methods.mine.0.places.*fitted_to: pairs"),
         (method(LEACE | {"places": "each"}, LEACE), "methods.mine.0.places.*each"),
         (method(LEACE | {"fitted_to": "task"}), "methods.mine.0.places.*last.cls"),
+        (method(OF_TASK | {"fitted_on": "pretrained"}), "methods.mine.0.fitted_on.*on the model"),
+        (method({"eraser": "splince", "fitted_to": "words"}), "methods.mine.0.fitted_to.*task"),
         (method({"eraser": "pca", "fitted_to": "words"}), "methods.mine.0.fitted_to.*pairs"),
         (grid(eraser="pcaa"), "methods.mine.eraser.*'pca'"),
         (grid(eraser="densray"), "methods.mine.eraser.*densray.*order.*hard.*pca"),

@@ -1,4 +1,4 @@
-"""What a method is fitted to that is `fitted_to: task`: vectors of biographies, and the genders in them."""
+"""What a method is fitted to that is `fitted_to: task`: vectors of biographies, their genders and occupations."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.tabular import read_parquet
 from biasflow.encoders.first_token import first_token_vectors
-from biasflow.tasks.occupation.data import split, texts_of, women
+from biasflow.tasks.occupation.data import classes_of, split, texts_of, women
 
 
 def gendered_vectors(
@@ -21,13 +21,13 @@ def gendered_vectors(
     seed: int,
     max_length: int,
     text: str = "raw",
-) -> tuple[torch.Tensor, np.ndarray]:
-    """X [n, hidden] and z [n]: the first token's vectors of a split's training part as it is, and 1 for a woman's, as
-    `methods.fitting.fit_block` takes them (task).
+) -> tuple[torch.Tensor, np.ndarray, np.ndarray]:
+    """X [n, hidden], z [n] and y [n]: the first token's vectors of a split's training part as it is, 1 for a woman's,
+    and the number of the profession (`classes_of`), as `methods.fitting.fit_block` takes them (task).
 
     data: the Parquet file of the role `biographies`; seed: of the split; max_length and errors: as in
     `first_token_vectors`."""
     table = read_parquet(data["biographies"][0])
     table = table.iloc[split(table["profession"], seed).train]
     vectors, _ = first_token_vectors(model, tokenizer, texts_of(table, text), max_length=max_length)
-    return vectors.float(), women(table)
+    return vectors.float(), women(table), classes_of(table)

@@ -165,9 +165,12 @@ def test_a_strategy_with_a_method_needs_that_method(folder):
 
 def test_gendered_vectors_are_those_of_the_training_part(folder):
     model, tokenizer = load_encoder(folder / "encoder", head="none")
-    X, z = gendered_vectors(model, tokenizer, {"biographies": [folder / "biographies.parquet"]}, seed=5, max_length=32)
+    X, z, y = gendered_vectors(
+        model, tokenizer, {"biographies": [folder / "biographies.parquet"]}, seed=5, max_length=32
+    )
     bios = readable(200)
     own = bios.iloc[split(bios["profession"], 5).train]
     assert z.tolist() == (own["gender"] == "F").astype(int).tolist()
+    assert np.array(sorted(set(own["profession"])))[y].tolist() == own["profession"].tolist()
     expected, _ = first_token_vectors(model, tokenizer, own["text"].tolist(), max_length=32)
     assert torch.equal(X, expected)
