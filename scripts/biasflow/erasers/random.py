@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import torch
 
-from biasflow.erasers.directions import check_components, each_head
+from biasflow.erasers.directions import check_components, each_head, leading
 from biasflow.erasers.eraser import Eraser
+
+FLOOR = 1e-6  # of the largest eigenvalue: along what is smaller the vectors hardly vary, and all such count as equal
+STEEPEST, HALVINGS = 40.0, 40  # most that t ln(eigenvalues) of k directions may span (QR sees rounding beyond); steps
 
 
 @each_head
@@ -31,7 +34,49 @@ def like(eraser: Eraser, seed: int) -> Eraser:
     return replace(Eraser.projection(basis, eraser.weights), center=eraser.center)
 
 
+def matched(eraser: Eraser, X: torch.Tensor, seed: int) -> Eraser:
+    """The control of equal force: random directions that move the vectors X as far as `eraser` does (mean square).
+
+    X: [n, d] or [n, heads, d], the vectors that the eraser was fitted to. The directions are as many as the eraser's,
+    orthonormal, about its centre. They are the QR of M^(t/2) N, where M is the second moment of X about that centre and
+    N normal: t = 0 gives those of `like`, a larger t favours directions along which the vectors vary much. t is chosen
+    so that the mean squared change, sum_i w_i^2 q_i' M q_i, is the eraser's; where no t reaches it (an oblique eraser
+    moves vectors farther than any projection), the weights are scaled. Computed in float64."""
+    if eraser.heads:
+        by_head = (part.unbind() for part in (eraser.right, eraser.left, eraser.weights))
+        centers = [None] * len(eraser.right) if eraser.center is None else eraser.center.unbind()
+        heads = zip(*by_head, centers, X.unbind(1), strict=True)
+        return Eraser.stack([matched(Eraser(*parts), vectors, seed) for *parts, vectors in heads])
+    X = X.double()
+    target = (eraser.apply(X) - X).square().sum(1).mean()
+    centred = X if eraser.center is None else X - eraser.center
+    moment, basis = leading(centred.T @ centred / len(X), X.shape[1])
+    moment = moment.clamp_min(FLOOR * moment[0])
+    k = eraser.components
+    normal = basis @ _normal(X.shape[1], seed)[:, :k].to(X)  # in the coordinates of M's eigenvectors
+    weights, logarithms = eraser.weights.double(), moment.log()
+
+    def drawn(t: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """The directions as rows for t, and their mean squared change."""
+        sizes = t / 2 * logarithms
+        rows = torch.linalg.qr((sizes - sizes.max()).exp()[:, None] * normal).Q.T
+        return rows, (weights.square() * (rows.square() @ moment)).sum()
+
+    spans = float(logarithms[-k] - logarithms[-1]), float(logarithms[0] - logarithms[k - 1])
+    low, high = (end / max(span, 0.1) for end, span in zip((-STEEPEST, STEEPEST), spans, strict=True))
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if drawn(middle)[1] < target else (low, middle)
+    rows, change = drawn(high)
+    scaled = (weights * (target / change).sqrt()).float()
+    return replace(Eraser.projection((rows @ basis).float(), scaled), center=eraser.center)
+
+
 def _drawn(components: int, d: int, seed: int) -> torch.Tensor:
     """Orthonormal rows [components, d], float32."""
-    normal = torch.randn(d, d, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))[:components]
-    return torch.linalg.qr(normal.T).Q.T.float()
+    return torch.linalg.qr(_normal(d, seed)[:, :components]).Q.T.float()
+
+
+def _normal(d: int, seed: int) -> torch.Tensor:
+    """Columns of normal numbers [d, d] in float64, the first ones the same however many are used."""
+    return torch.randn(d, d, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).T

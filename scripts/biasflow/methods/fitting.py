@@ -44,8 +44,8 @@ GRID = "dawkins2024"  # the one that there is
 @dataclass(frozen=True)
 class Intervention:
     """An eraser at a place, as the configuration has it. module: the one that has its fit, by its full name; control:
-    the seed of random directions that act in place of what was fitted (`random.like`), or None; needs_labels: whether
-    its fit takes the task's classes `y`."""
+    the seed of random directions that act in place of what was fitted (`random.like`; with matched those that
+    move vectors as far, `random.matched`), or None; needs_labels: whether its fit takes the task's classes `y`."""
 
     eraser: str
     module: str
@@ -55,6 +55,7 @@ class Intervention:
     fitted_on: str = MODEL
     sequential: bool = False
     control: int | None = None
+    matched: bool = False
     needs_labels: bool = False
 
     def __post_init__(self) -> None:
@@ -165,13 +166,17 @@ class _Vectors:
         source = self.sources[each.fitted_on, kind]
         with _named(self.model, f"{method} at {place}"):
             if edits:
-                eraser = _fit(each, source, source.at([place], edits)[place])
+                X = source.at([place], edits)[place]
+                eraser = _fit(each, source, X)
             else:
+                X = self.plain[each.fitted_on, kind][place]
                 key = json.dumps([each.module, each.options, each.fitted_on, kind, place], sort_keys=True)
                 if key not in self.known:
-                    self.known[key] = _fit(each, source, self.plain[each.fitted_on, kind][place])
+                    self.known[key] = _fit(each, source, X)
                 eraser = self.known[key]
-        return eraser if each.control is None else random.like(eraser, each.control)
+        if each.control is None:
+            return eraser
+        return random.matched(eraser, X, each.control) if each.matched else random.like(eraser, each.control)
 
 
 def _fit(each: Intervention, source: VectorSource, X: torch.Tensor) -> Eraser:

@@ -8,7 +8,7 @@ from biasflow.asking.matrix import RANDOM
 from biasflow.overview.judgements import COST, FARTHER, NEARER, NOT_VIABLE, VIABLE, compared
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.overview.winners import LEAST_SEEDS, removed, verdict
-from biasflow.plan.methods import control_of
+from biasflow.plan.methods import control_of, is_matched
 from biasflow.results.scores import NA, NONE
 
 LISTED = 8  # methods in a sentence
@@ -49,14 +49,17 @@ def conclusion(found: Map, every: Sequence[Map], observed: pd.DataFrame, familie
 
 
 def _controls(observed: pd.DataFrame, rows: pd.DataFrame, best: str | None) -> str:
-    """What random directions in the place of the best method remove."""
-    names = [
-        name
+    """What random directions in the place of the best method remove, by kind of control."""
+    named = [
+        (name, is_matched(method))
         for name, method in rows[["name", "method"]].drop_duplicates().itertuples(index=False)
         if (of := control_of(method)) and name.replace(method, of) == best
     ]
-    shares, _ = removed(observed, names)
-    return "" if shares.empty else f"; random directions in its place remove {shares.mean(axis=None):.0%}"
+    said = ""
+    for matched, which in ((False, "in its place"), (True, "that move vectors as far")):
+        shares, _ = removed(observed, [name for name, kind in named if kind == matched])
+        said += "" if shares.empty else f"; random directions {which} remove {shares.mean(axis=None):.0%}"
+    return said
 
 
 def _tally(found: Map) -> str:
@@ -88,7 +91,8 @@ def notes(found: Map, scores: pd.DataFrame) -> list[str]:
         ]
     said = (
         "A control takes out as many random directions as its method, at the same places, but need not move vectors "
-        "as far: one without effect does not show that a change of the method's size would have none."
+        "as far: one without effect does not show that a change of the method's size would have none. "
+        "<method>-random-matched0 moves them as far."
     )
     own = scores[(scores["metric"] == "vector_change") & (scores["encoder"] == found.encoder)]
     change = own[own["method"] != NONE].groupby("method", sort=False)["value"].mean()

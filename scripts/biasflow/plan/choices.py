@@ -13,7 +13,7 @@ from biasflow.plan.cells import name_of_head, plan
 from biasflow.plan.configuration import load_schema
 from biasflow.plan.configuration import resolve as completed
 from biasflow.plan.facts import Facts, depth, gather
-from biasflow.plan.methods import DRAWS, OF_PRETRAINED, RANDOM, VARIANT
+from biasflow.plan.methods import DRAWS, MATCHED, OF_PRETRAINED, RANDOM, VARIANT
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, WITH
 
 Lines = Iterator[tuple[str, str]]
@@ -99,6 +99,8 @@ def methods(config: Mapping | None) -> Lines:
     yield from ((name, _method(method)) for name, method in known.items() if not VARIANT.search(name))
     yield f"<method>{OF_PRETRAINED}", "the same, fitted on the encoder before its fine-tuning"
     yield f"<method>{RANDOM}0 to {RANDOM.strip('-')}{DRAWS - 1}", "its controls: as many random directions"
+    matched = f"{RANDOM}{MATCHED}"
+    yield f"<method>{matched}0 to {matched.strip('-')}{DRAWS - 1}", "random directions that move vectors as far"
 
 
 def _method(method: object) -> str:

@@ -89,8 +89,8 @@ def _changed_options(step: Mapping) -> str:
     """What an intervention does otherwise than its eraser does by default, as `option=value` in JSON."""
     eraser = ERASERS[step["eraser"]]
     default = {name: schema.get("default") for name, schema in eraser.options.items()}
-    default |= {"fitted_to": eraser.fitted_to[0], "sequential": False, "control": None}
-    own = step["options"] | {key: step[key] for key in ("fitted_to", "sequential", "control")}
+    default |= {"fitted_to": eraser.fitted_to[0], "sequential": False, "control": None, "matched": False}
+    own = step["options"] | {key: step[key] for key in ("fitted_to", "sequential", "control", "matched") if key in step}
     return " ".join(f"{name}={json.dumps(value)}" for name, value in own.items() if value != default[name])
 
 

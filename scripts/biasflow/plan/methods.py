@@ -12,11 +12,12 @@ from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
 
 NONE, GRID = "none", "grid"
-# Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its control,
-# random directions in place of those that were fitted (a grid has none).
-OF_PRETRAINED, RANDOM, DRAWS = "-pretrained", "-random", 5
-VARIANT = re.compile(rf"({OF_PRETRAINED}|{RANDOM}\d)$")
-CONTROL = re.compile(rf"random|(?P<of>.+){RANDOM}\d")  # the first: the method of the eraser of that name
+# Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its controls,
+# random directions in place of those that were fitted, as many or, matched, with as much effect (a grid has none).
+OF_PRETRAINED, RANDOM, MATCHED, DRAWS = "-pretrained", "-random", "-matched", 5
+VARIANT = re.compile(rf"({OF_PRETRAINED}|{RANDOM}({MATCHED})?\d)$")
+# The first: the method of the eraser of that name.
+CONTROL = re.compile(rf"random|(?P<of>.+){RANDOM}(?P<matched>{MATCHED})?\d")
 PLACE = re.compile(r"all|last|last\.cls|pooled|each|layer\[(?P<layer>-?\d+)\](\.cls|\.attention\.(query|key|value))?")
 
 
@@ -26,15 +27,18 @@ def methods_of_erasers() -> dict[str, list[dict]]:
 
 
 def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
-    """All methods, and each once more as `<name>-pretrained` and as `<name>-random0` to 4 (see VARIANT). What is fitted
-    to a task has no `<name>-pretrained`: the vectors of its texts are those of the model that is edited."""
+    """All methods, and each once more as `<name>-pretrained`, and as `<name>-random0` to 4 and `<name>-random-matched0`
+    to 4 (see VARIANT). What is fitted to a task has no `<name>-pretrained`: the vectors of its texts are those of the
+    model that is edited."""
     found = {}
     for name, method in methods.items():
         if method and not VARIANT.search(name):
             if "task" not in sources(method):
                 found[name + OF_PRETRAINED] = _with(method, fitted_on="pretrained")
             if not isinstance(method, Mapping):
-                found |= {f"{name}{RANDOM}{seed}": _with(method, control=seed) for seed in range(DRAWS)}
+                for seed in range(DRAWS):
+                    found[f"{name}{RANDOM}{seed}"] = _with(method, control=seed)
+                    found[f"{name}{RANDOM}{MATCHED}{seed}"] = _with(method, control=seed, matched=True)
     return {**found, **methods}
 
 
@@ -43,6 +47,12 @@ def control_of(name: str) -> str | None:
     in particular, None for what is no control."""
     control = CONTROL.fullmatch(name)
     return control and (control["of"] or "")
+
+
+def is_matched(name: str) -> bool:
+    """Whether the method of this name is a control that moves vectors as far as its method does."""
+    control = CONTROL.fullmatch(name)
+    return bool(control and control["matched"])
 
 
 def _with(method: object, **keys: object) -> object:

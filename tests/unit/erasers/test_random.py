@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasflow.erasers import conceptor, inlp, leace, random
+from biasflow.erasers import conceptor, hard, inlp, leace, random, splince
 from biasflow.erasers.eraser import Eraser
 from tests.unit.erasers.vectors import probe, two_genders
 
@@ -50,3 +50,51 @@ def test_the_control_of_an_eraser_has_its_rank_weights_and_centre(module, heads)
     drawn = random.fit(X, z, components=eraser.components, seed=0)
     assert torch.equal(control.left, drawn.left)
     assert isinstance(control, Eraser) and control.accuracy is None
+
+
+def change(eraser, X):
+    return (eraser.apply(X.double()) - X).square().sum(-1).mean(0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    module=st.sampled_from([leace, conceptor, inlp, hard]),
+    heads=st.sampled_from([(), (2,)]),
+    seed=st.integers(0, 999),
+    spread=st.floats(0, 3),
+)
+def test_a_matched_control_moves_the_vectors_as_far_as_the_method(module, heads, seed, spread):
+    X, z = two_genders(n=200, heads=heads, seed=seed)
+    X = X * torch.logspace(0, spread, 8)  # directions along which vectors vary little, and much
+    eraser = module.fit(X, z)
+    control = random.matched(eraser, X, seed)
+    assert torch.allclose(change(control, X), change(eraser, X), rtol=1e-4)
+    assert control.left.shape == eraser.left.shape and (control.center is None) == (eraser.center is None)
+    gram = control.left @ control.left.mT
+    assert torch.allclose(gram, torch.eye(len(gram[-1])).expand_as(gram), atol=1e-5)
+    assert torch.equal(control.left, random.matched(eraser, X, seed).left)
+    if eraser.components < 8:
+        assert not torch.allclose(control.left, random.matched(eraser, X, seed + 1).left, atol=1e-3)
+
+
+def test_a_matched_control_is_a_projection_wherever_one_moves_vectors_as_far():
+    X, z = two_genders(n=400, d=64)
+    X = X * torch.logspace(0, 1, 64)
+    eraser = hard.fit(X, z)  # the largest principal component: far more than a random direction
+    control = random.matched(eraser, X, 0)
+    assert change(eraser, X) > 3 * change(random.like(eraser, 0), X)
+    assert control.weights == pytest.approx(1, abs=1e-3)
+    # The change of an oblique map may be larger than that of any projection; then the weight is, too.
+    z = torch.rand(400, generator=torch.Generator().manual_seed(0)) < 0.5
+    y = z ^ (torch.arange(400) < 4)
+    oblique = splince.fit(X, z, y=y)
+    assert change(oblique, X) > torch.linalg.eigvalsh(torch.cov(X.T.double()))[-1]
+    assert random.matched(oblique, X, 0).weights > 1
+    assert torch.allclose(change(random.matched(oblique, X, 0), X), change(oblique, X), rtol=1e-4)
+
+
+def test_a_matched_control_keeps_gender_that_its_method_takes_out():
+    X, z = two_genders(n=400, d=64)
+    eraser = leace.fit(X, z)
+    controls = [random.matched(eraser, X, seed) for seed in range(5)]
+    assert min(probe(control.apply(X), z) for control in controls) > probe(X, z) - 0.03

@@ -215,13 +215,16 @@ def test_a_method_can_be_fitted_on_the_model_before_training(bert, tokenizer):
 
 
 def test_a_control_has_random_directions_in_place_of_those_that_were_fitted(bert, tokenizer):
-    methods = {name: [at("all", "inlp", **keys)] for name, keys in {"inlp": {}, "control": {"control": 3}}.items()}
+    keys = {"inlp": {}, "control": {"control": 3}, "matched": {"control": 3, "matched": True}}
+    methods = {name: [at("all", "inlp", **more)] for name, more in keys.items()}
     fitted = fit(bert, tokenizer, methods)
-    own, control = (erasers_of(fitted, name) for name in methods)
+    own, control, matched = (erasers_of(fitted, name) for name in methods)
+    states, _ = states_of_words(bert, tokenizer, list(own))
     assert own.keys() == control.keys()
     for place, eraser in own.items():
         assert torch.equal(control[place].left, random.like(eraser, 3).left)
         assert not torch.allclose(control[place].left, eraser.left, atol=1e-3)
+        assert torch.allclose(matched[place].left, random.matched(eraser, states[place], 3).left, atol=1e-3)
 
 
 def test_what_a_classifier_still_reads_after_each_direction_is_a_table(bert, tokenizer):

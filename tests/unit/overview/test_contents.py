@@ -217,6 +217,9 @@ def test_three_seeds_name_a_winner_with_an_interval():
 def test_random_directions_are_no_method_whatever_they_remove():
     said = seeds(**{"zeta-random0": (1.6, 10.0), "zeta-random1": (1.8, 10.0), "gamma-random0": (0.1, 10.0)})
     assert ": zeta removes 4" in said and said.endswith("random directions in its place remove 14%")
+    said = seeds(**{"zeta-random0": (1.8, 10.0), "zeta-random-matched0": (1.6, 10.0)})
+    assert ": zeta removes 4" in said and "in its place remove 9%" in said
+    assert said.endswith("; random directions that move vectors as far remove 19%")
 
 
 def test_controls_alone_are_no_best_method():

@@ -54,8 +54,11 @@ def test_each_method_but_a_grid_has_five_random_controls():
     methods = resolve(changed(("methods.mine", [{"eraser": "leace", "places": "last"}])), SCHEMA)["methods"]
     draws = [methods[f"mine-random{seed}"] for seed in range(5)]
     assert draws == [[methods["mine"][0] | {"control": seed}] for seed in range(5)]
+    assert methods["mine-random-matched4"] == [methods["mine"][0] | {"control": 4, "matched": True}]
     unwanted = (
         "mine-random5",
+        "mine-random-matched5",
+        "mine-random-matched0-random0",
         "none-random0",
         "dawkins2024-random0",
         "mine-pretrained-random0",

@@ -23,7 +23,7 @@ MANY = changed(
         "ask.words",
         {
             "encoders": ["own", "real"],
-            "methods": ["two", "two-pretrained", "two-random0", "plain"],
+            "methods": ["two", "two-pretrained", "two-random0", "two-random-matched0", "plain"],
             "metrics": ["weat"],
         },
     ),
@@ -71,6 +71,7 @@ def test_names_have_the_attributes_of_the_configuration():
     assert found["method", "two-pretrained"]["fitted_on"] == "pretrained"
     assert found["method", "two-pretrained"]["base"] == found["method", "two-random0"]["base"] == "two"
     assert found["method", "two-random0"]["options"] == "control=0"
+    assert found["method", "two-random-matched0"]["options"] == "control=0 matched=true"
     assert found["method", "sent-0"]["setting"] == "sent 0" and "setting" not in found["method", "dawkins2024"]
     assert found["method", "dawkins2024"]["sequential"] == "False"
     assert ("method", "leace") not in found  # it is not in the plan

@@ -11,6 +11,7 @@ from biasflow.plan.methods import (
     PLACE,
     control_of,
     erasers,
+    is_matched,
     methods_of_erasers,
     missing_layer,
     needs_origin,
@@ -102,3 +103,6 @@ def test_controls_are_known_by_their_names():
     assert of.pop("random") == ""
     assert set(of.values()) <= set(methods_of_erasers()) and "leace-pretrained" not in of
     assert set(of) == {name for name, (step, *_) in methods.items() if step.get("control") is not None}
+    assert of["leace-random-matched1"] == of["leace-random1"] == "leace"
+    matched = {name for name, (step, *_) in methods.items() if step.get("matched")}
+    assert {name for name in methods if is_matched(name)} == matched and len(matched) == len(of) / 2
