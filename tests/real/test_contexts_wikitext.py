@@ -120,7 +120,7 @@ def test_erasing_layer_by_layer_takes_most_of_the_gender_out(encoder, sentences,
     module = f"biasflow.erasers.{eraser}"
     method = [{"eraser": eraser, "module": module, "places": "all", "sequential": sequential}]
     options = {"sentences": sentences, "words": words, "n": 300, "max_length": 64, "batch_size": 32}
-    (active,) = fit_block(model, tokenizer, {"some": method}, **options).each()
+    (active,) = fit_block(model, tokenizer, {"some": method}, **options).every_setting()
     some = find_occurrences(tokenizer, sentences, *words, n=300, max_length=64)
     states = WordStates(model, tokenizer, 32, sentences, some)
     with edited(model, active.edits) as reports:

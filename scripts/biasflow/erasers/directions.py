@@ -34,9 +34,9 @@ def each_head(fit: Callable[..., Eraser]) -> Callable[..., Eraser]:
 
 def checked_vectors(eraser: str, X: Vectors, z: Vectors) -> tuple[torch.Tensor, torch.Tensor]:
     """X [n, d] or [n, heads, d] in float64, and z [n] as booleans, true for feminine; BiasflowError if they are not."""
-    for what, values in (("vectors", X), ("genders", z)):
+    for name, values in (("vectors", X), ("genders", z)):
         if not torch.is_tensor(values) and np.asarray(values).dtype.kind not in "buif":
-            raise BiasflowError(f"{eraser}: the {what} are no numbers; genders must be 0 (masculine) or 1 (feminine)")
+            raise BiasflowError(f"{eraser}: the {name} are no numbers; genders must be 0 (masculine) or 1 (feminine)")
     X, z = torch.as_tensor(X), torch.as_tensor(z)
     if X.dim() not in (2, 3) or z.shape != X.shape[:1]:
         raise BiasflowError(
@@ -46,8 +46,8 @@ def checked_vectors(eraser: str, X: Vectors, z: Vectors) -> tuple[torch.Tensor, 
     if not ((z == 0) | (z == 1)).all():
         raise BiasflowError(f"{eraser}: genders must be 0 (masculine) or 1 (feminine)")
     z = z == 1
-    for gender, there in ((MASCULINE, ~z), (FEMININE, z)):
-        if not there.any():
+    for gender, members in ((MASCULINE, ~z), (FEMININE, z)):
+        if not members.any():
             raise BiasflowError(f"{eraser}: there are no {gender} vectors; give at least one")
     if not torch.isfinite(X).all():
         raise BiasflowError(f"{eraser}: the vectors hold NaN or infinite values; check the encoder")

@@ -127,11 +127,11 @@ class Eraser:
 
     @classmethod
     def from_state(cls, tensors: Mapping[str, torch.Tensor], name: str) -> "Eraser":
-        found = {part.name: tensors.get(f"{name}/{part.name}") for part in fields(cls)}
-        missing = [part for part in ("right", "left", "weights") if found[part] is None]
+        parts = {part.name: tensors.get(f"{name}/{part.name}") for part in fields(cls)}
+        missing = [part for part in ("right", "left", "weights") if parts[part] is None]
         if missing:
             raise KeyError(f"{name}/{missing[0]}")
-        return cls(**found)
+        return cls(**parts)
 
 
 def save_erasers(erasers: Mapping[str, Eraser], path: str | Path, metadata: Mapping[str, str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Arrays for hidden states: in memory, or in files where they are too large for that."""
+"""Arrays for hidden states: in memory, or in files if they are too large."""
 
 import math
 import tempfile

@@ -1,4 +1,4 @@
-"""The methods that were fitted to one model: what each does where, in the order of the axis that readouts have."""
+"""The methods that were fitted to one model: where which eraser acts, in the order of the axis of readouts."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from biasflow.erasers.eraser import Eraser, load_erasers, load_metadata, save_er
 from biasflow.methods.grid import Setting, Subspaces, edits_of, name_of_setting, setting_named
 
 CARRIED = "methods.safetensors"  # in the folder of a model that was trained with a method active
-NONE, NO_SETTING = "none", "-"  # the method that leaves a model as it is; the setting of a method that has but one
+NONE, NO_SETTING = "none", "-"  # the method that leaves a model as it is; the setting of a method that has only one
 Specification = Mapping[str, object] | Sequence[Mapping[str, object]]  # a method as the configuration has it
 
 
@@ -33,20 +33,20 @@ class Grid:
     settings: tuple[Setting, ...]
     subspaces: Subspaces
 
-    def each(self) -> Iterator[Active]:
-        """Every setting with its edits."""
+    def every_setting(self) -> Iterator[Active]:
+        """Yield every setting with its edits."""
         for setting in self.settings:
             yield Active(self.method, name_of_setting(setting), edits_of(setting, self.subspaces))
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """Methods by name, in order: an ordinary one is a tuple of its settings, one of paper B's is a Grid, which has no
-    row for its Base: that is the method NONE.
+    """The methods fitted to one model, by name, in order.
 
-    specifications: what the configuration says of each, kept for whoever opens the file. tables, facts: what `fitting`
-    has to say of what was fitted to, for files beside this one; they are not in it. reasons: why a method could not be
-    fitted to this model, which lacks its place, by the method's name."""
+    methods: an ordinary one is a tuple of its settings; one of paper B's is a Grid, without its Base, which is the
+    method NONE. specifications: the method as the configuration has it, stored for people who open the file. tables,
+    facts: about the data that was fitted to; written to other files. reasons: why a method could not be fitted
+    to this model (a place is missing), by the method's name."""
 
     methods: Mapping[str, tuple[Active, ...] | Grid]
     specifications: Mapping[str, Specification]
@@ -56,51 +56,52 @@ class Fitted:
 
     @property
     def axis(self) -> tuple[tuple[str, str], ...]:
-        """(method, setting) of everything that `each` yields, in its order."""
-        return tuple((each.method, each.setting) for each in self.each())
+        """(method, setting) of all settings, in the order of `every_setting`: the axis of readouts."""
+        return tuple((active.method, active.setting) for active in self.every_setting())
 
     @property
     def hooked(self) -> tuple[Active, ...]:
-        """The settings of the ordinary methods, NONE among them if it is wanted."""
-        return tuple(each for found in self.methods.values() if not isinstance(found, Grid) for each in found)
+        """The settings of ordinary methods, which run by hooks; NONE is one of them if it was asked for."""
+        return tuple(active for method in self.methods.values() if not isinstance(method, Grid) for active in method)
 
     @property
     def grids(self) -> tuple[Grid, ...]:
-        return tuple(found for found in self.methods.values() if isinstance(found, Grid))
+        """The methods that are grids of paper B."""
+        return tuple(method for method in self.methods.values() if isinstance(method, Grid))
 
-    def each(self) -> Iterator[Active]:
-        """Every method in every setting, along the axis."""
-        for found in self.methods.values():
-            yield from found.each() if isinstance(found, Grid) else found
+    def every_setting(self) -> Iterator[Active]:
+        """Yield every method in every setting, in the order of the axis."""
+        for method in self.methods.values():
+            yield from method.every_setting() if isinstance(method, Grid) else method
 
 
 def save(fitted: Fitted, path: str | Path) -> None:
-    """Write all methods but NONE, and what the configuration says of them, as one safetensors file."""
+    """Write all methods but NONE, with their specifications, as one safetensors file."""
     erasers: dict[str, Eraser] = {}
     methods: dict[str, dict[str, object]] = {}
-    for name, found in fitted.methods.items():
+    for name, method in fitted.methods.items():
         if name == NONE:
             continue
         methods[name] = {"specification": fitted.specifications[name]}
-        if isinstance(found, Grid):
-            keys = sorted(found.subspaces.erasers)
-            erasers |= {_key(name, number): found.subspaces.erasers[key] for number, key in enumerate(keys)}
+        if isinstance(method, Grid):
+            keys = sorted(method.subspaces.erasers)
+            erasers |= {_key(name, number): method.subspaces.erasers[key] for number, key in enumerate(keys)}
             methods[name] |= {
-                "grid": [name_of_setting(setting) for setting in found.settings],
-                "sequential": found.subspaces.sequential,
+                "grid": [name_of_setting(setting) for setting in method.settings],
+                "sequential": method.subspaces.sequential,
                 "subspaces": keys,
             }
         else:
-            edits = [(each.setting, *edit) for each in found for edit in each.edits]
+            edits = [(active.setting, *edit) for active in method for edit in active.edits]
             erasers |= {_key(name, number): eraser for number, (*_, eraser) in enumerate(edits)}
             methods[name]["edits"] = [(setting, place) for setting, place, _ in edits]
     save_erasers(erasers, path, {"methods": json.dumps(methods), "reasons": json.dumps(dict(fitted.reasons))})
 
 
 def load(path: str | Path | None, names: Sequence[str] | None = None) -> Fitted:
-    """The methods of those names, in that order, NONE among them if it is named; all of the file's without names.
+    """Read the methods of these names, in this order, NONE included if it is named; without names all of the file.
 
-    path may be None where nothing but NONE is wanted. BiasflowError: a damaged file, or a method that it lacks."""
+    path may be None if only NONE is named. BiasflowError: a damaged file, or a method that it lacks."""
     stored = {} if path is None else _read_json(path, load_metadata(path))
     names = tuple(stored) if names is None else tuple(names)
     missing = [name for name in names if name != NONE and name not in stored]
@@ -114,7 +115,7 @@ def load(path: str | Path | None, names: Sequence[str] | None = None) -> Fitted:
 
 
 def carried(folder: str | Path) -> Fitted | None:
-    """The method that was active when the model in `folder` was trained, None if none was."""
+    """Read the method that was active while the model in `folder` was trained; None if there was none."""
     path = Path(folder) / CARRIED
     return load(path) if path.is_file() else None
 
@@ -124,7 +125,7 @@ def _key(method: str, number: int) -> str:
 
 
 def _parts(stored: Mapping) -> Sequence[tuple[str, str]]:
-    """What tells one eraser of a method from another: (name, upstream) in a grid, otherwise (setting, place)."""
+    """The keys of a method's erasers: (name, upstream) in a grid, otherwise (setting, place)."""
     return [tuple(part) for part in stored["subspaces" if "grid" in stored else "edits"]]
 
 
@@ -135,7 +136,7 @@ def _restored(name: str, stored: Mapping, erasers: Mapping[str, Eraser]) -> tupl
         return Grid(name, tuple(setting_named(setting) for setting in stored["grid"]), subspaces)
     settings = dict.fromkeys(setting for setting, *_ in parts)
     return tuple(
-        Active(name, setting, tuple((place, eraser) for its, place, eraser in parts if its == setting))
+        Active(name, setting, tuple((place, eraser) for active_in, place, eraser in parts if active_in == setting))
         for setting in settings
     )
 

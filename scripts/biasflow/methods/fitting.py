@@ -1,4 +1,4 @@
-"""Fitting all methods of a block to one model, with every kind of vectors read from it once."""
+"""Fit all methods of a block to one model, reading every kind of vectors from it only once."""
 
 import contextlib
 import importlib
@@ -35,17 +35,19 @@ from biasflow.methods.grid import (
 )
 from biasflow.methods.states import TaskTexts, VectorSource, pair_states, task_vectors, word_states
 
-WORDS, PAIRS, TASK = "words", "pairs", "task"  # what can be fitted to; SENTENCE_DEBIAS has pairs of its own
+WORDS, PAIRS, TASK = "words", "pairs", "task"  # values of fitted_to; SENTENCE_DEBIAS has its own pairs
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
-MODEL, PRETRAINED = "model", "pretrained"  # what can be fitted on
-GRID = "dawkins2024"  # the one that there is
+MODEL, PRETRAINED = "model", "pretrained"  # values of fitted_on
+GRID = "dawkins2024"  # the only grid
 
 
 @dataclass(frozen=True)
 class Intervention:
-    """An eraser at a place, as the configuration has it. module: the one that has its fit, by its full name; control:
-    the seed of random directions that act in place of what was fitted (`random.like`; with matched those that
-    move vectors as far, `random.matched`), or None; needs_labels: whether its fit takes the task's classes `y`."""
+    """An eraser at places, as the configuration describes it.
+
+    module: the full name of the eraser's module; control: the seed of random directions that replace the fitted ones
+    (`random.like`; with `matched` those that move vectors as far, `random.matched`), or None; needs_labels: whether its
+    fit takes the task's classes `y`."""
 
     eraser: str
     module: str
@@ -79,22 +81,22 @@ def fit_block(
     task: TaskTexts | None = None,
     batch_size: int = 64,
 ) -> Fitted:
-    """Fit all methods that edit `model`.
+    """Fit all methods that edit `model`, and return their erasers by method, setting and place.
 
-    methods: name -> list of interventions (see `Intervention`; [] is `none`), or a grid of paper B. Those that say
-    fitted_on: pretrained are fitted to the states of `origin`, the model before training. What they are fitted to:
+    methods: name -> list of interventions (see `Intervention`; [] is `none`), or a grid of paper B. Those with
+    fitted_on: pretrained are fitted to the states of `origin`, the model before training. They are fitted to:
     words   the states of gendered words: n occurrences of `words` (masculine, feminine, or of two other `groups`) in
             `sentences`, with cap_per_word and max_length as in `find_occurrences`;
     pairs   the states of `sentence_pairs` (see `load_sentence_pairs`); so are grids;
     task    X [n, hidden], z [n] and y [n] of `task`: the first token's states in the last layer for a task's texts,
             their genders, and their classes (for erasers that need labels).
-    An untouched model is run over words and pairs once, for all methods and places together; what is fitted
-    `sequential`ly to a place with edits before it takes a pass of its own under these.
+    An untouched model is run over words and pairs once, for all methods and places together. A `sequential` eraser
+    whose place has edits before it needs another pass, with these edits active.
 
     The result's tables: occurrences and counts (see `occurrences`), sentence_pairs (by set, with kept and
     reason), explained_variance (see `variance_table`), accuracies (see `accuracy_table`); facts: words_left_out,
-    sentences_read. A method whose place the model lacks is not fitted: reasons says so. BiasflowError, one line with
-    method, place and model: words without contexts, vectors that were not given, whatever an eraser refuses."""
+    sentences_read; reasons: the methods that were not fitted because the model lacks their place. BiasflowError, one
+    line with method, place and model: words without contexts, missing vectors, input that an eraser refuses."""
     plans, reasons = {}, {}
     for name, method in methods.items():
         if name != NONE:
@@ -106,36 +108,43 @@ def fit_block(
     reading = {"batch_size": batch_size}
     context = {"groups": groups, "n": n, "cap_per_word": cap_per_word, "max_length": max_length}
     sources: dict[str, Callable[[nn.Module], VectorSource]] = {
-        WORDS: lambda on: word_states(on, tokenizer, sentences, words, **context, **reading),
-        PAIRS: lambda on: pair_states(on, tokenizer, sentence_pairs, "interventions", **reading),
-        SENTENCE_DEBIAS: lambda on: pair_states(on, tokenizer, sentence_pairs, "sentence-debias", **reading),
-        TASK: lambda on: task_vectors(on, task),
+        WORDS: lambda fitted_on: word_states(fitted_on, tokenizer, sentences, words, **context, **reading),
+        PAIRS: lambda fitted_on: pair_states(fitted_on, tokenizer, sentence_pairs, "interventions", **reading),
+        SENTENCE_DEBIAS: lambda fitted_on: pair_states(
+            fitted_on, tokenizer, sentence_pairs, "sentence-debias", **reading
+        ),
+        TASK: lambda fitted_on: task_vectors(fitted_on, task),
     }
     needs: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
     for name, plan in plans.items():
-        for on, kind, place in plan.needs:
-            needs.setdefault((on, kind), []).append((name, place))
+        for fitted_on, kind, place in plan.needs:
+            needs.setdefault((fitted_on, kind), []).append((name, place))
     vectors = _Vectors(model)
-    for (on, kind), uses in needs.items():
+    for (fitted_on, kind), uses in needs.items():
         with _named(model, ", ".join(dict(uses))):
-            if models[on] is None:
-                raise BiasflowError(f"fitted_on is {on}, but no model before training was given")
-            vectors.read(on, kind, sources[kind](models[on]), list(dict.fromkeys(place for _, place in uses if place)))
-    found = {}
+            if models[fitted_on] is None:
+                raise BiasflowError(f"fitted_on is {fitted_on}, but no model before training was given")
+            vectors.read(
+                fitted_on,
+                kind,
+                sources[kind](models[fitted_on]),
+                list(dict.fromkeys(place for _, place in uses if place)),
+            )
+    active = {}
     for name in progress(methods, total=len(methods), description="fit methods"):
         if name not in reasons:
-            found[name] = plans[name].fit(vectors) if name in plans else (Active(NONE),)
+            active[name] = plans[name].fit(vectors) if name in plans else (Active(NONE),)
     tables, facts = vectors.reports()
-    if grids := [each for each in found.values() if isinstance(each, Grid)]:
-        tables["explained_variance"] = variance_table(grids)
-    fitted = Fitted(found, dict(methods), tables, facts, reasons)
+    fitted = Fitted(active, dict(methods), tables, facts, reasons)
+    if fitted.grids:
+        tables["explained_variance"] = variance_table(fitted.grids)
     if len(accuracies := accuracy_table(fitted)):
         tables["accuracies"] = accuracies
     return fitted
 
 
 class _Vectors:
-    """All that is fitted to, by model and kind; erasers of an untouched model are fitted once for all methods."""
+    """All vectors to fit to, by model and kind; an eraser of the untouched model is fitted once for all methods."""
 
     def __init__(self, model: nn.Module):
         self.model = model
@@ -143,13 +152,13 @@ class _Vectors:
         self.plain: dict[tuple[str, str], States] = {}
         self.known: dict[str, Eraser] = {}
 
-    def read(self, on: str, kind: str, source: VectorSource, places: Sequence[str]) -> None:
-        """Keep a source, and its vectors at `places` of the untouched model."""
-        self.sources[on, kind] = source
-        self.plain[on, kind] = source.at(places) if places else {}
+    def read(self, fitted_on: str, kind: str, source: VectorSource, places: Sequence[str]) -> None:
+        """Store a source, and its vectors at `places` of the untouched model."""
+        self.sources[fitted_on, kind] = source
+        self.plain[fitted_on, kind] = source.at(places) if places else {}
 
     def reports(self) -> tuple[dict[str, pd.DataFrame], dict[str, object]]:
-        """The tables and facts of all sources; tables of one name one below the other, equal rows once."""
+        """The tables and facts of all sources; tables of one name are concatenated, without repeated rows."""
         tables: dict[str, list[pd.DataFrame]] = {}
         facts: dict[str, object] = {}
         for source in self.sources.values():
@@ -161,27 +170,29 @@ class _Vectors:
             for name, parts in tables.items()
         }, facts
 
-    def fit(self, method: str, each: Intervention, kind: str, place: str, edits: Edits = ()) -> Eraser:
-        """The eraser of an intervention for the vectors at `place` of the model with `edits` active."""
-        source = self.sources[each.fitted_on, kind]
+    def fit(self, method: str, intervention: Intervention, kind: str, place: str, edits: Edits = ()) -> Eraser:
+        """Fit the eraser of an intervention to the vectors at `place` of the model with `edits` active."""
+        source = self.sources[intervention.fitted_on, kind]
         with _named(self.model, f"{method} at {place}"):
             if edits:
                 X = source.at([place], edits)[place]
-                eraser = _fit(each, source, X)
+                eraser = _fit(intervention, source, X)
             else:
-                X = self.plain[each.fitted_on, kind][place]
-                key = json.dumps([each.module, each.options, each.fitted_on, kind, place], sort_keys=True)
+                X = self.plain[intervention.fitted_on, kind][place]
+                keys = [intervention.module, intervention.options, intervention.fitted_on, kind, place]
+                key = json.dumps(keys, sort_keys=True)
                 if key not in self.known:
-                    self.known[key] = _fit(each, source, X)
+                    self.known[key] = _fit(intervention, source, X)
                 eraser = self.known[key]
-        if each.control is None:
+        seed = intervention.control
+        if seed is None:
             return eraser
-        return random.matched(eraser, X, each.control) if each.matched else random.like(eraser, each.control)
+        return random.matched(eraser, X, seed) if intervention.matched else random.like(eraser, seed)
 
 
-def _fit(each: Intervention, source: VectorSource, X: torch.Tensor) -> Eraser:
-    labels = source.labels(X) | ({"y": source.classes} if each.needs_labels else {})
-    return importlib.import_module(each.module).fit(X, **labels, **each.options)
+def _fit(intervention: Intervention, source: VectorSource, X: torch.Tensor) -> Eraser:
+    labels = source.labels(X) | ({"y": source.classes} if intervention.needs_labels else {})
+    return importlib.import_module(intervention.module).fit(X, **labels, **intervention.options)
 
 
 @dataclass(frozen=True)
@@ -195,20 +206,20 @@ class _Ordinary:
     def needs(self) -> list[tuple[str, str, str | None]]:
         """(model, kind of vectors, place to read in the untouched model; None: it is read with edits before it)."""
         return [
-            (each.fitted_on, each.fitted_to, None if each.sequential and number else place)
+            (intervention.fitted_on, intervention.fitted_to, None if intervention.sequential and number else place)
             for edits in self.settings.values()
-            for number, (place, each) in enumerate(edits)
+            for number, (place, intervention) in enumerate(edits)
         ]
 
     def fit(self, vectors: _Vectors) -> tuple[Active, ...]:
-        """One method for each setting, with the erasers of its places."""
+        """Fit one method for each setting, with the erasers of its places."""
         return tuple(Active(self.method, setting, self._edits(setting, vectors)) for setting in self.settings)
 
     def _edits(self, setting: str, vectors: _Vectors) -> tuple[tuple[str, Eraser], ...]:
         edits: tuple[tuple[str, Eraser], ...] = ()
-        for place, each in self.settings[setting]:
-            before = edits if each.sequential else ()
-            edits += ((place, vectors.fit(self.method, each, each.fitted_to, place, before)),)
+        for place, intervention in self.settings[setting]:
+            before = edits if intervention.sequential else ()
+            edits += ((place, vectors.fit(self.method, intervention, intervention.fitted_to, place, before)),)
         return edits
 
 
@@ -216,8 +227,8 @@ class _Ordinary:
 class _OfGrid:
     """A grid of paper B: the subspaces of all places that the model has (Dawkins et al. 2024, sec. 4).
 
-    sequential=False: all are fitted to the untouched model. sequential=True: each to the model with the interventions
-    that come before it already active, so that there is one for every distinct setting upstream."""
+    sequential=False: all are fitted to the untouched model. sequential=True: every one is fitted with the interventions
+    before it active, once for each distinct setting upstream."""
 
     method: str
     settings: tuple[Setting, ...]
@@ -229,14 +240,16 @@ class _OfGrid:
         return [(self.intervention.fitted_on, _kind(name), PLACES[name]) for name in self.subspaces]
 
     def fit(self, vectors: _Vectors) -> Grid:
-        """The grid, with the erasers that its settings are made of."""
+        """Fit the grid: the subspaces that its settings combine."""
 
         def fit(name: str, edits: Edits = ()) -> Eraser:
             options = {**self.intervention.options, "components": COMPONENTS[name]}
-            each = replace(self.intervention, options=options)
-            eraser = vectors.fit(self.method, each, _kind(name), PLACES[name], edits)
+            intervention = replace(self.intervention, options=options)
+            eraser = vectors.fit(self.method, intervention, _kind(name), PLACES[name], edits)
             if eraser.explained_variance is None:
-                raise BiasflowError(f"method {self.method}: the directions of {each.eraser} have no order; take pca")
+                raise BiasflowError(
+                    f"method {self.method}: the directions of {intervention.eraser} have no order; take pca"
+                )
             return eraser
 
         sequential = self.intervention.sequential
@@ -254,14 +267,14 @@ def _kind(subspace: str) -> str:
 
 
 def _planned(model: nn.Module, name: str, method: Specification) -> _Ordinary | _OfGrid:
-    """What the configuration says of a method, checked against the model."""
+    """A method as the configuration describes it, checked against the model."""
     try:
         if isinstance(method, Mapping):
             return _planned_grid(model, name, **method)
-        return _Ordinary(name, _places(model, [Intervention(**each) for each in method]))
+        return _Ordinary(name, _places(model, [Intervention(**options) for options in method]))
     except BiasflowError as error:
         raise type(error)(f"method {name}: {error}") from error
-    except TypeError as error:  # names the key that there is none of, or one too many
+    except TypeError as error:  # names the missing or unknown key
         raise BiasflowError(f"method {name}: {error}") from error
 
 
@@ -271,18 +284,20 @@ def _planned_grid(
     if grid != GRID:
         raise BiasflowError(f"grid {grid!r} is not known; there is {GRID}")
     subspaces = tuple(subspace for subspace, place in PLACES.items() if taps.has(model, place))
-    each = Intervention(places=places.ALL, **{**intervention, "fitted_to": PAIRS})
-    return _OfGrid(name, chosen_settings(settings), subspaces, each)
+    options = {**intervention, "fitted_to": PAIRS}
+    return _OfGrid(name, chosen_settings(settings), subspaces, Intervention(places=places.ALL, **options))
 
 
 def _places(model: nn.Module, interventions: Sequence[Intervention]) -> dict[str, list[tuple[str, Intervention]]]:
     """Setting -> (place, intervention), in order of flow: one setting, or with `each` one for every layer."""
     if not interventions:
         raise BiasflowError(f"it has no intervention; the untouched model is {NONE!r}")
-    edits = [(place, each) for each in interventions for place in taps.resolve(model, each.places)]
+    edits = [
+        (place, intervention) for intervention in interventions for place in taps.resolve(model, intervention.places)
+    ]
     if interventions[0].places == places.EACH and len(interventions) == 1:
-        return {place: [(place, each)] for place, each in edits}
-    if any(each.places == places.EACH for each in interventions):
+        return {place: [(place, intervention)] for place, intervention in edits}
+    if any(intervention.places == places.EACH for intervention in interventions):
         raise BiasflowError(f"places: {places.EACH} stands for one intervention alone; make it a method of its own")
     return {NO_SETTING: sorted(edits, key=lambda edit: places.order_of_flow(edit[0]))}
 
@@ -297,7 +312,8 @@ def _named(model: nn.Module, method: str) -> Iterator[None]:
 
 
 def variance_table(grids: Sequence[Grid]) -> pd.DataFrame:
-    """A row per direction: method, subspace, upstream, head ("" outside attention), component, explained_variance."""
+    """Return the variance that each direction explains, a row per direction: method, subspace, upstream, head (""
+    outside attention), component, explained_variance."""
     rows = []
     for grid in grids:
         for (name, upstream), eraser in grid.subspaces.erasers.items():
@@ -309,15 +325,17 @@ def variance_table(grids: Sequence[Grid]) -> pd.DataFrame:
 
 
 def accuracy_table(fitted: Fitted) -> pd.DataFrame:
-    """How well a linear classifier still tells the genders apart, where erasers say so: a row per direction that is
-    taken out, in their order: method, setting, place, head ("" outside attention), directions (so far), accuracy
-    (balanced: chance is 0.5)."""
+    """Return how well a linear classifier still predicts gender after each direction removed, for erasers that record
+    it.
+
+    Columns method, setting, place, head ("" outside attention), directions (removed so far), accuracy (balanced, in
+    [0, 1]: chance is 0.5)."""
     rows = []
-    for each in fitted.hooked:
-        for place, eraser in each.edits:
+    for active in fitted.hooked:
+        for place, eraser in active.edits:
             if eraser.accuracy is not None:
                 for head, values in enumerate(eraser.accuracy.reshape(-1, eraser.components).tolist()):
-                    keys = (each.method, each.setting, place, str(head) if eraser.heads else "")
+                    keys = (active.method, active.setting, place, str(head) if eraser.heads else "")
                     rows += [(*keys, number, value) for number, value in enumerate(values, 1)]
     columns = ["method", "setting", "place", "head", "directions", "accuracy"]
     return pd.DataFrame(rows, columns=columns).dropna(ignore_index=True)  # a head may need fewer than another

@@ -32,7 +32,8 @@ class Projection:
     n: int
     c: int = 0
 
-    def of(self, eraser: "Eraser") -> "Eraser":
+    def apply_to(self, eraser: "Eraser") -> "Eraser":
+        """Return the eraser with this n and c."""
         return eraser.with_setting(weighted=bool(self.n), components=1 + self.c)
 
 
@@ -47,11 +48,12 @@ class Setting:
 
     @property
     def attention(self) -> bool:
+        """Whether the setting also acts in the attention of the second-to-last layer."""
         return self.level == "layer-11+attention"
 
     @property
     def settings(self) -> str:
-        """The tuple as printed: (n_11, c_11, n_12, c_12, n_p) as far as the level goes."""
+        """The numbers as printed: "n_11,c_11,n_12,c_12,n_p", as many of them as the level has."""
         if self.level in ("base", "sentence-debias"):
             return ""
         layers = [projection for projection in (self.before, self.last) if projection]
@@ -68,7 +70,7 @@ class Setting:
         return tuple(names)
 
     def upstream(self, subspace: str) -> str:
-        """Which earlier interventions are active when `subspace` is reached: the key of a sequentially fitted one."""
+        """The key of a sequentially fitted subspace: the interventions that are active before `subspace` is reached."""
         if subspace in (SENTENCE_DEBIAS, *ATTENTION):
             return "plain"
         active = [f"{name}{p.n}{p.c}" for name, p in self._before(subspace)]
@@ -88,7 +90,7 @@ BASE = Setting("base")  # no intervention: the untouched model
 
 
 def all_settings() -> list[Setting]:
-    """The 76 rows in the order of table 7: 1 + 1 + 2 + 8 + 32 + 32."""
+    """Return the 76 settings in the order of table 7: 1 + 1 + 2 + 8 + 32 + 32."""
     pooled = [Projection(n) for n in (0, 1)]
     layer = [Projection(n, c) for n, c in product((0, 1), (0, 1))]
     rows = [BASE, Setting("sentence-debias", Projection(0))]
@@ -100,7 +102,7 @@ def all_settings() -> list[Setting]:
 
 
 def setting_named(name: str) -> Setting:
-    """The setting that `name_of_setting` calls so; BiasflowError if none of the 76 does."""
+    """Return the setting with this name (see `name_of_setting`); BiasflowError if none of the 76 has it."""
     for setting in all_settings():
         if name_of_setting(setting) == name:
             return setting
@@ -110,13 +112,13 @@ def setting_named(name: str) -> Setting:
 
 
 def name_of_setting(setting: Setting) -> str:
-    """A setting as one word or two: "base", "sent 0", "layer-11+attention 0,0,1,0,1"."""
+    """Return the name of a setting, one word or two: "base", "sent 0", "layer-11+attention 0,0,1,0,1"."""
     return f"{setting.level} {setting.settings}".strip()
 
 
 def chosen_settings(names: Iterable[str] | None = None) -> tuple[Setting, ...]:
-    """The settings of those names, or all 75 that intervene. BiasflowError for an unknown name, and for base: the
-    untouched model is the method `none`."""
+    """Return the settings with these names, or all 75 that intervene. BiasflowError for an unknown name, and for base:
+    the untouched model is the method `none`."""
     settings = all_settings()[1:] if names is None else [setting_named(name) for name in names]
     if BASE in settings:
         raise BiasflowError("setting 'base' has no intervention; leave it out and name the method none")
@@ -138,7 +140,7 @@ class Subspaces:
                 f"no subspace was fitted for {subspace} after {upstream}; the encoder may lack that place"
             )
         projection = Projection(0) if subspace in ATTENTION else getattr(setting, place_of(subspace))
-        return projection.of(self.erasers[subspace, upstream])
+        return projection.apply_to(self.erasers[subspace, upstream])
 
     def active(self, setting: Setting) -> dict[str, "Eraser"]:
         """Every eraser that `setting` applies, by subspace, in the order in which the model meets them."""
@@ -146,18 +148,18 @@ class Subspaces:
 
 
 def upstreams(subspace: str, settings: Iterable[Setting]) -> dict[str, Setting]:
-    """The distinct interventions that come before the place of `subspace` in `settings`, each as a setting without the
-    rest; "plain" is left out."""
+    """Return the distinct sets of interventions before the place of `subspace` in `settings`: key -> setting with only
+    these. "plain", the empty set, is left out."""
     reached = [s for s in settings if s.level != "sentence-debias" and getattr(s, subspace) is not None]
-    found = {setting.upstream(subspace): setting.until(subspace) for setting in reached}
-    return {key: setting for key, setting in found.items() if key != "plain"}
+    by_key = {setting.upstream(subspace): setting.until(subspace) for setting in reached}
+    return {key: setting for key, setting in by_key.items() if key != "plain"}
 
 
 def edits_of(setting: Setting, subspaces: Subspaces) -> tuple[tuple[str, "Eraser"], ...]:
-    """The (place, eraser) pairs of one setting, for `edited`: the plain way that `sweep` must agree with."""
+    """Return the (place, eraser) pairs of one setting, for `edited`: the reference that `sweep` must agree with."""
     return tuple((PLACES[name], eraser) for name, eraser in subspaces.active(setting).items())
 
 
 def place_of(subspace: str) -> str:
-    """The field of `Setting` that says how a subspace is removed."""
+    """Return the name of the field of `Setting` that says how a subspace is removed."""
     return POOLED if subspace == SENTENCE_DEBIAS else subspace

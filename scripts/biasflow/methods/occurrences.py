@@ -1,4 +1,4 @@
-"""Where words of two groups, such as genders, occur in running text: as many of either, from the same sentences."""
+"""Find words of two groups, such as genders, in running text: equally many of both, from the same sentences."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,17 +13,18 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import OF_WORDS
 from biasflow.encoders.batches import encode, longest_input, require_offsets
 
-BLOCK = 1000  # sentences that are tokenised at once while occurrences are looked for
+BLOCK = 1000  # sentences that are tokenised at once
 
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Where gendered words occur, with as many of either gender.
+    """The places in sentences where gendered words occur, equally many of both genders.
 
     table: a row per occurrence, in the order of the text: sentence (number), position (of its token, special tokens
     counted), token (its id), word, gender (its group). counts: a row per word: word, gender, found (in the sentences
-    that were read), used (in `table`). left_out: words that are no single piece of the vocabulary. sentences_read: how
-    many sentences, from the first, were needed. max_length: where longer sentences were cut. groups: their names."""
+    that were read), used (in `table`). left_out: words that are not one piece of the vocabulary. sentences_read: how
+    many sentences, from the first, were needed. max_length: where longer sentences were cut, in tokens. groups: the
+    names of the two groups."""
 
     table: pd.DataFrame
     counts: pd.DataFrame
@@ -62,13 +63,13 @@ def find_occurrences(
     require_offsets(tokenizer)
     words, left_out = _single_pieces(tokenizer, dict(zip(groups, (masculine, feminine), strict=True)))
 
-    rows, found, counted = [], Counter(), Counter()
+    rows, occurred, counted = [], Counter(), Counter()
     sentences_read, half = 0, n // 2
     for row in _candidates(tokenizer, sentences, words, max_length):
         rows.append(row)
         sentence, *_, word, gender = row
-        found[word] += 1
-        counted[gender] += cap_per_word is None or found[word] <= cap_per_word
+        occurred[word] += 1
+        counted[gender] += cap_per_word is None or occurred[word] <= cap_per_word
         if min(counted[gender] for gender in groups) == half:
             sentences_read = sentence + 1
             break
@@ -85,7 +86,7 @@ def find_occurrences(
     table = _thin(table, "gender", half).reset_index(drop=True)
     gender_of = dict(words.values())
     counts = pd.DataFrame({"word": list(gender_of), "gender": list(gender_of.values())})
-    counts["found"] = counts["word"].map(found).astype(int)
+    counts["found"] = counts["word"].map(occurred).astype(int)
     counts["used"] = counts["word"].map(table["word"].value_counts()).fillna(0).astype(int)
     return Occurrences(table, counts, left_out, sentences_read, max_length, groups)
 

@@ -19,19 +19,19 @@ Reports = dict[str, EditReport]
 def passes(
     model: nn.Module, methods: Sequence[Active], forward: Callable[[], torch.Tensor], reports: Reports
 ) -> list[torch.Tensor]:
-    """What `forward`, which runs the model on one batch, returns under each method, in their order.
+    """Run the model on one batch under every method; return the outputs of `forward`, which runs it, in their order.
 
-    The model computes `as_trained`. Layers before a method's first edit are not run again: they return what they return
-    in the untouched model, if that is among the methods or takes fewer layers than it spares. `reports` gathers over
-    batches what every edit did."""
-    counts = [untouched_layers(model, each.edits) for each in methods]
-    if all(each.edits for each in methods) and sum(counts) <= len(layers(model)):
-        return [_under(model, each, 0, {}, forward, reports) for each in methods]
+    The model computes `as_trained`. The outputs of layers before a method's first edit are taken from a run of the
+    untouched model, if that is one of the methods or costs fewer layers than it saves. `reports` sums up over batches
+    what every edit did."""
+    counts = [untouched_layers(model, active.edits) for active in methods]
+    if all(active.edits for active in methods) and sum(counts) <= len(layers(model)):
+        return [_under(model, active, 0, {}, forward, reports) for active in methods]
     with recorded(model, counts) as outputs, as_trained(model):
         plain = full(forward())
     return [
-        _under(model, each, count, outputs, forward, reports) if each.edits else plain
-        for each, count in zip(methods, counts, strict=True)
+        _under(model, active, count, outputs, forward, reports) if active.edits else plain
+        for active, count in zip(methods, counts, strict=True)
     ]
 
 
@@ -39,15 +39,15 @@ def _under(
     model: nn.Module, active: Active, count: int, outputs: Outputs, forward: Callable, reports: Reports
 ) -> torch.Tensor:
     with resumed(model, count, outputs), edited(model, active.edits) as done, as_trained(model):
-        found = full(forward())
+        output = full(forward())
     for report in done:
         setting = "" if active.setting == NO_SETTING else f"{active.setting} "
         add_report(reports, replace(report, name=f"{active.method} {setting}at {report.name}"))
-    return found
+    return output
 
 
 def add_report(reports: Reports, report: EditReport) -> None:
-    """Count what `report` counted in that of its name."""
+    """Add the counts of `report` to the report of the same name."""
     if report.name in reports:
         reports[report.name].add(report)
     else:

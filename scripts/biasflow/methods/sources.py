@@ -1,4 +1,4 @@
-"""What methods are fitted to, read from the files that a job is given."""
+"""Read the data to which methods are fitted from the files of a job."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,13 +11,13 @@ Files = Mapping[str, Sequence[str | Path]]
 
 
 def fitting_arguments(fit: Mapping, files: Files) -> dict[str, object]:
-    """The arguments of `fitting.fit_block` but for models and the vectors of a task.
+    """Return the arguments of `fitting.fit_block`, without the models and the vectors of a task.
 
     fit: methods, words ("planted", "family" or "own") and contexts (n, cap_per_word, max_length, batch_size); files by
     role: sentence_pairs, and where methods are fitted to words text and, unless the words are embedded, words."""
-    found = {"methods": fit["methods"], **fit["contexts"]}
-    found["sentence_pairs"] = load_sentence_pairs(files["sentence_pairs"][0])
+    arguments = {"methods": fit["methods"], **fit["contexts"]}
+    arguments["sentence_pairs"] = load_sentence_pairs(files["sentence_pairs"][0])
     if files.get("text"):
-        found["sentences"] = read_sentences(files["text"][0])
-        found["groups"], found["words"] = read_word_groups(fit["words"], files.get("words", ()))
-    return found
+        arguments["sentences"] = read_sentences(files["text"][0])
+        arguments["groups"], arguments["words"] = read_word_groups(fit["words"], files.get("words", ()))
+    return arguments

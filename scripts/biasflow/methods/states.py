@@ -33,8 +33,8 @@ Read = Callable[[Mapping[str, torch.Tensor], Which], States]
 
 
 class VectorSource(ABC):
-    """Where vectors to fit to come from. tables, facts: what is to be written and logged beside what is fitted;
-    classes: the task's class of every row [n], or None where the vectors are of no task."""
+    """A source of vectors to fit erasers to. tables, facts: about the vectors, to be written and logged; classes: the
+    task's class of every row [n], or None for vectors that are of no task."""
 
     tables: Mapping[str, pd.DataFrame] = MappingProxyType({})
     facts: Mapping[str, object] = MappingProxyType({})
@@ -42,16 +42,16 @@ class VectorSource(ABC):
 
     @abstractmethod
     def at(self, places: Sequence[str], edits: Edits = ()) -> States:
-        """place -> the vectors there, with `edits` active in the model."""
+        """Return place -> the vectors there, with `edits` active in the model."""
 
     @abstractmethod
     def labels(self, X: torch.Tensor) -> dict[str, torch.Tensor | None]:
-        """The arguments `z` and `pairs` of an eraser's fit for the vectors X of one place."""
+        """Return the arguments `z` and `pairs` of an eraser's `fit` for the vectors X of one place."""
 
 
 @dataclass(frozen=True)
 class PassStates(VectorSource):
-    """States that are read off a model, in one pass over batches of texts. Edits are those of `edit.edited`.
+    """States read from a model in one pass over batches of texts. Edits are those of `edit.edited`.
 
     Large states go into files (see `arrays.allocate`), so that no more than one batch is in memory."""
 
@@ -61,43 +61,44 @@ class PassStates(VectorSource):
 
     @abstractmethod
     def _batches(self, read: Read) -> Iterator[tuple[Rows, States]]:
-        """Row numbers, for places with tokens (True) and without, and what read(padded batch, which of its states they
-        are) returns."""
+        """Yield row numbers, for places with tokens (True) and without, and the states that `read` returns for them.
+
+        `read` takes a padded batch, and which of its states belong to the rows."""
 
     @abstractmethod
     def _sizes(self) -> Mapping[bool, int]:
-        """How many rows places with tokens (True) and without have."""
+        """The number of rows of places with tokens (True) and without."""
 
     @torch.inference_mode()
     def at(self, places: Sequence[str], edits: Edits = ()) -> States:
-        """place -> float32 [n, hidden], or [n, heads, head_dim] in attention, read in one pass with `edits` active."""
-        sizes, run = self._sizes(), self.model if POOLED in places else self.model.base_model  # a head costs much
-        found: States = {}
-        which: Which = {}
+        """Return place -> float32 [n, hidden], or [n, heads, head_dim] in attention; one pass with `edits` active."""
+        sizes, run = self._sizes(), self.model if POOLED in places else self.model.base_model  # skips an expensive head
+        result: States = {}
+        current: Which = {}
 
         def chosen(place: str, h: torch.Tensor) -> torch.Tensor:
-            return h[which[has_tokens(place)]].float().cpu()  # only these leave the device
+            return h[current[has_tokens(place)]].float().cpu()  # only these leave the device
 
         with edited(self.model, edits), watched(self.model, places, chosen) as seen, as_trained(self.model):
 
             def read(batch: Mapping[str, torch.Tensor], wanted: Which) -> States:
-                nonlocal which
-                which = wanted
+                nonlocal current
+                current = wanted
                 run(**batch)
                 return dict(seen)
 
             for rows, states in self._batches(read):
-                found = found or allocate({p: (sizes[has_tokens(p)], *states[p].shape[1:]) for p in places})
+                result = result or allocate({p: (sizes[has_tokens(p)], *states[p].shape[1:]) for p in places})
                 for place, h in states.items():
-                    found[place][rows[has_tokens(place)]] = h
-        return found
+                    result[place][rows[has_tokens(place)]] = h
+        return result
 
 
 @dataclass(frozen=True)
 class WordStates(PassStates):
-    """The states of one model at the n occurrences of gendered words in `sentences`; at places with tokens.
+    """The states of one model at n occurrences of gendered words in `sentences`, at places with tokens.
 
-    Row i belongs to row i of occurrences.table; `sentences` and `tokenizer` are those that they were found with.
+    Row i belongs to row i of occurrences.table, which was made with these `sentences` and this `tokenizer`.
     BiasflowError: a place without tokens, other sentences or another tokenizer."""
 
     sentences: Sequence[str]
@@ -149,9 +150,9 @@ class WordStates(PassStates):
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        own = {} if self.occurrences.groups == OF_WORDS else {"gender": "group"}
+        renamed = {} if self.occurrences.groups == OF_WORDS else {"gender": "group"}
         tables = {"occurrences": self.occurrences.table, "counts": self.occurrences.counts}
-        return {name: table.rename(columns=own) for name, table in tables.items()}
+        return {name: table.rename(columns=renamed) for name, table in tables.items()}
 
     @property
     def facts(self) -> dict[str, object]:
@@ -170,7 +171,8 @@ def word_states(
     batch_size: int,
     **options,
 ) -> WordStates:
-    """The states at occurrences of `words` (masculine, feminine) in `sentences`; options: see `find_occurrences`."""
+    """Return the states at occurrences of `words` (masculine, feminine) in `sentences`; options: of
+    `find_occurrences`."""
     if words is None:
         raise BiasflowError("there are no words to fit to; give words and sentences")
     occurrences = find_occurrences_for(model, tokenizer, sentences, *words, **options)
@@ -181,7 +183,7 @@ def word_states(
 class PairStates(PassStates):
     """The states of sentence pairs in one model: all masculine members, then all feminine ones in the same order.
 
-    checked: the pairs, as `check_pairs` gives them; those that are kept have members of as many tokens. A place with
+    checked: the pairs, from `check_pairs`; both members of a kept pair have equally many tokens. A place with
     tokens has a row for every token of every pair, the sentence's first and last included."""
 
     checked: pd.DataFrame
@@ -205,8 +207,8 @@ class PairStates(PassStates):
             second = padded(feminine, pairs, self.model, self.tokenizer)
             batch = {key: torch.cat([first[key], second[key]]) for key in first}
             keep = batch["attention_mask"].bool()
-            which = {True: keep, False: torch.ones(len(keep), dtype=torch.bool)}
-            return {tokens: int(states.sum()) // 2 for tokens, states in which.items()}, read(batch, which)
+            masks = {True: keep, False: torch.ones(len(keep), dtype=torch.bool)}
+            return {tokens: int(states.sum()) // 2 for tokens, states in masks.items()}, read(batch, masks)
 
         options = {"batch_size": self.batch_size}
         for _, (sums, states) in over_batches(of_pairs, masculine, self.model, self.tokenizer, **options):
@@ -234,7 +236,7 @@ def pair_states(
     *,
     batch_size: int,
 ) -> PairStates:
-    """The states of the pairs of one set (see `load_sentence_pairs`) that the encoder's tokenizer can use."""
+    """Return the states of the pairs of one set (see `load_sentence_pairs`) that the encoder's tokenizer can use."""
     if sentence_pairs is None:
         raise BiasflowError("there are no sentence pairs to fit to; give sentence_pairs")
 
@@ -266,7 +268,7 @@ class TaskVectors(VectorSource):
 
 
 def task_vectors(model: nn.Module, task: TaskTexts | None) -> TaskVectors:
-    """The vectors, genders and classes of a task's texts, at the first token of the model's last layer."""
+    """Return the vectors, genders and classes of a task's texts, at the first token of the model's last layer."""
     if task is None:
         raise BiasflowError("there are no vectors of a task to fit to; give task")
     return TaskVectors(*taps.resolve(model, LAST_CLS), *task)

@@ -57,14 +57,15 @@ def _inputs_of(layer: nn.Module, model: nn.Module, batch: Mapping[str, torch.Ten
 def sentence_vectors(
     model: nn.Module, batch: Mapping[str, torch.Tensor], fitted: Fitted, reports: Reports | None = None
 ) -> torch.Tensor:
-    """What the classification layer reads under every method: [axis, batch, hidden], in the order of fitted.axis.
+    """Return the input of the classification layer under every method, in the order of fitted.axis: [axis, batch,
+    hidden].
 
     Computed `as_trained`. A pass of the hooked model for every setting of an ordinary method, one `sweep` for all
     settings of a grid (and for the untouched model beside it). batch: the model's inputs, with `attention_mask`; the
     model must be in evaluation mode. `reports`, if given, gathers over batches what every edit did; see
     `check_reports`."""
     reports = {} if reports is None else reports
-    found = {}
+    result = {}
     for grid in fitted.grids:
         names = [(NONE, NO_SETTING), *((grid.method, name_of_setting(setting)) for setting in grid.settings)]
         with as_trained(model):
@@ -72,11 +73,11 @@ def sentence_vectors(
                 model, batch, [BASE, *grid.settings], grid.subspaces, reports, name=f"{grid.method} "
             )
         vectors = full(of_grid)
-        found |= zip(names, vectors, strict=True)
-    others = [each for each in fitted.hooked if (each.method, each.setting) not in found]
+        result |= zip(names, vectors, strict=True)
+    others = [active for active in fitted.hooked if (active.method, active.setting) not in result]
     vectors = passes(model, others, lambda: _read_by_head(model, batch), reports)
-    found |= {(each.method, each.setting): vector for each, vector in zip(others, vectors, strict=True)}
-    return torch.stack([found[pair] for pair in fitted.axis])
+    result |= {(active.method, active.setting): vector for active, vector in zip(others, vectors, strict=True)}
+    return torch.stack([result[pair] for pair in fitted.axis])
 
 
 def _read_by_head(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
@@ -94,7 +95,7 @@ def sweep(
     subspaces: Subspaces,
     reports: Reports | None = None,
 ) -> torch.Tensor:
-    """Logits of every setting: [settings, batch, classes], equal to the plainly hooked model (see `edit.edited`).
+    """Return the logits of every setting, [settings, batch, classes], equal to those with hooks (see `edit.edited`).
 
     Computed `as_trained`. Arguments and errors as in `grid_vectors`; the model must have a next-sentence or a
     classification head."""
@@ -113,7 +114,7 @@ def grid_vectors(
     *,
     name: str = "",
 ) -> torch.Tensor:
-    """What the classification layer reads in every setting: [settings, batch, hidden].
+    """Return the input of the classification layer in every setting: [settings, batch, hidden].
 
     batch: the model's inputs, with `attention_mask`; the model must be in evaluation mode. `reports`, if given, gathers
     over batches what every edit did, under names that begin with `name`; see `check_reports`."""
@@ -155,7 +156,7 @@ class _Editor:
     name: str
 
     def __call__(self, h: torch.Tensor, place: str, setting: Setting) -> torch.Tensor:
-        """h with the setting's projection at `place`; h itself where the setting has none there."""
+        """Return h with the setting's projection at `place`, or h itself if the setting has none there."""
         projection = getattr(setting, place_of(place))
         if projection is None:
             return h
@@ -177,8 +178,8 @@ class _Editor:
 
 
 def check_reports(reports: Reports, fitted: Fitted) -> list[dict]:
-    """One row per edit; BiasflowError if one never ran or changed nothing (design rule 11)."""
-    if not reports and any(each.edits for each in fitted.each()):
+    """Return one row per edit; BiasflowError if one never ran or changed nothing (design rule 11)."""
+    if not reports and any(active.edits for active in fitted.every_setting()):
         raise BiasflowError("no edit was ever applied; were there any sentences?")
     for report in reports.values():
         report.check()

@@ -47,7 +47,7 @@ def read(
     where = gender_places(reader.model)
     found = [
         gender_shares(states, where, each.edits).assign(method=each.method, setting=each.setting)
-        for each in reader.fitted.each()
+        for each in reader.fitted.every_setting()
     ]
     write_parquet(pd.concat(found, ignore_index=True)[["method", "setting", "place", "head", "share"]], output)
     return {"device": str(reader.model.device), **states.facts}

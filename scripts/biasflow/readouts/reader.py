@@ -64,7 +64,7 @@ class Reader:
     @cached_property
     def methods(self) -> tuple[Active, ...]:
         """Every method in every setting, along the axis."""
-        return tuple(self.fitted.each())
+        return tuple(self.fitted.every_setting())
 
     @property
     def longest_input(self) -> int:

@@ -51,13 +51,13 @@ def at_the_end(active: Active, layers: int) -> bool:
 
 def all_reaching(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
     """`reaching` of all methods in all settings, on the same axis."""
-    return _of(reaching(each, layers, words=words) for each in fitted.each())
+    return _of(reaching(each, layers, words=words) for each in fitted.every_setting())
 
 
 def to_be_stored(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
     """What has to be read off the model, of first tokens or of words: the untouched one, if it is wanted or others are
     made of it, and every method that acts before the end of the last layer."""
-    wanted = list(all_reaching(fitted, layers, words=words).each())
+    wanted = list(all_reaching(fitted, layers, words=words).every_setting())
     early = [each for each in wanted if each.edits and not at_the_end(each, layers)]
     return _of(early if len(early) == len(wanted) else [Active(NONE), *early])
 
@@ -99,7 +99,7 @@ class States:
             return vectors[stored[pair]][rows].to(device)
 
         plain, layers = None, file.meta[LAYERS]
-        for each in all_reaching(self.fitted, layers, words=file.meta.get(WORDS, False)).each():
+        for each in all_reaching(self.fitted, layers, words=file.meta.get(WORDS, False)).every_setting():
             made = at_the_end(each, layers)
             if made and plain is None:
                 plain = read(PLAIN)

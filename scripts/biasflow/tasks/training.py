@@ -79,7 +79,7 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
         raise BiasflowError(
             f"method {' and '.join(method['methods'])}: {len(fitted.axis)} settings; a training takes one, name it."
         )
-    (active,) = fitted.each()
+    (active,) = fitted.every_setting()
     return Carried(method["methods"], fitted, active.edits)
 
 

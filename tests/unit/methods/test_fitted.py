@@ -36,13 +36,13 @@ def test_the_axis_has_a_row_for_every_setting_and_none_for_base(fitted):
     assert fitted.axis[:3] == (("none", "-"), ("densray", "-"), ("dawkins2024", "sentence-debias"))
     assert ("dawkins2024", "layer-12 0,1,0") in fitted.axis
     assert fitted.axis[77:80] == tuple(("densray-each", f"layer[{i}]") for i in range(3))
-    assert [(each.method, each.setting) for each in fitted.each()] == list(fitted.axis)
+    assert [(each.method, each.setting) for each in fitted.every_setting()] == list(fitted.axis)
     assert [grid.method for grid in fitted.grids] == ["dawkins2024"] and len(fitted.hooked) == 7
 
 
 def same(a, b):
     def shown(fitted):
-        return [(e.method, e.setting, [(place, x.state("x")) for place, x in e.edits]) for e in fitted.each()]
+        return [(e.method, e.setting, [(place, x.state("x")) for place, x in e.edits]) for e in fitted.every_setting()]
 
     for (*keys, ours), (*others, theirs) in zip(shown(a), shown(b), strict=True):
         assert keys == others and [place for place, _ in ours] == [place for place, _ in theirs]
@@ -82,7 +82,7 @@ def test_all_methods_at_once_are_the_hooked_model(model, fitted):
     with torch.inference_mode():
         found = taps.classify(model, sentence_vectors(model, batch, fitted, reports))
     assert found.shape[:2] == (len(fitted.axis), 5)
-    for each, ours in zip(fitted.each(), found, strict=True):
+    for each, ours in zip(fitted.every_setting(), found, strict=True):
         with torch.inference_mode(), edited(model, each.edits):
             theirs = logits_of(model(**batch))
         assert torch.allclose(ours, theirs, atol=1e-5, rtol=0), (each.method, each.setting)

@@ -64,7 +64,7 @@ def fit(model, tokenizer, methods, **given):
 def erasers_of(fitted, method, setting="-"):
     return {
         place: eraser
-        for each in fitted.each()
+        for each in fitted.every_setting()
         if (each.method, each.setting) == (method, setting)
         for place, eraser in each.edits
     }
@@ -130,7 +130,7 @@ def test_every_method_acts_in_the_model_it_was_fitted_to_and_comes_back_from_its
     back = load(tmp_path / "methods.safetensors", list(methods))
     assert back.axis == fitted.axis and back.specifications == methods
     batch = random_batch(model)
-    for each in back.each():
+    for each in back.every_setting():
         with torch.inference_mode(), edited(model, each.edits):
             model(**batch)
 
@@ -283,7 +283,7 @@ def test_an_encoder_without_a_sentence_vector_has_the_other_subspaces(tokenizer)
     (found,) = fit(roberta, tokenizer, {"grid": grid()}).grids
     assert {name for name, _ in found.subspaces.erasers} == {"last", "before", "query", "key", "value"}
     with pytest.raises(BiasflowError, match="sentence-debias"):
-        list(found.each())
+        list(found.every_setting())
 
 
 def test_states_in_files_give_the_same_methods(bert, tokenizer, tmp_path, monkeypatch):
@@ -291,7 +291,7 @@ def test_states_in_files_give_the_same_methods(bert, tokenizer, tmp_path, monkey
     small = fit(bert, tokenizer, methods)
     monkeypatch.setattr(arrays, "IN_MEMORY", 100)
     large = fit(bert, tokenizer, methods)
-    for one, other in zip(small.each(), large.each(), strict=True):
+    for one, other in zip(small.every_setting(), large.every_setting(), strict=True):
         assert all(torch.equal(a.left, b.left) for (_, a), (_, b) in zip(one.edits, other.edits, strict=True))
 
 

@@ -69,10 +69,10 @@ def test_erasers_of_the_model_before_fine_tuning_leave_gender_readable_and_refit
         for fitted_on in ("model", "pretrained")
     }
     fitted = fit_block(changed, tokenizer, methods, origin=model, **options)
-    left = {each.method: readable(changed, tokenizer, each.edits) for each in fitted.each()}
+    left = {each.method: readable(changed, tokenizer, each.edits) for each in fitted.every_setting()}
     assert left["leace-pretrained"] > 0.99 and left["densray-pretrained"] > 0.99
     assert left["leace-model"] == pytest.approx(0.5) and left["densray-model"] < 0.65
     # It is not that they are worse: in the model that they were fitted to they leave as little.
-    edits = {each.method: each.edits for each in fitted.each()}
+    edits = {each.method: each.edits for each in fitted.every_setting()}
     assert readable(model, tokenizer, edits["leace-pretrained"]) == pytest.approx(0.5)
     assert readable(model, tokenizer, edits["densray-pretrained"]) < 0.65

@@ -91,7 +91,7 @@ def by_hand(source: Source, texts: tuple[list[str], ...]) -> np.ndarray:
     model, tokenizer = load_encoder(source.model_folder, head="classification")
     batch = tokenizer(*texts, padding=True, return_tensors="pt")
     found = []
-    for active in load(source.methods_file, source.methods).each():
+    for active in load(source.methods_file, source.methods).every_setting():
         with torch.inference_mode(), edited(model, active.edits):
             found.append(model(**batch).logits.argmax(-1).numpy())
     return np.stack(found)

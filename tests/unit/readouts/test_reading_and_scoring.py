@@ -186,7 +186,7 @@ def test_next_sentence_probabilities_are_those_of_the_model_hooked_by_hand(metho
     table = pd.read_parquet(tmp_path / "p.parquet")
     assert list(table.columns) == ["method", "setting", "triple", "label", "swapped", "truncated", "p"]
     model, tokenizer = load_encoder(folder / "model", head="next_sentence")
-    for active in load(one.methods_file, [method]).each():
+    for active in load(one.methods_file, [method]).every_setting():
         rows = table[(table["method"] == active.method) & (table["setting"] == active.setting)]
         row = rows[(rows["triple"] == "pilot") & (rows["label"] == "unrelated") & rows["swapped"]]
         pair = tokenizer("the man is a pilot .", "he is late .", return_tensors="pt")
@@ -217,7 +217,7 @@ def test_masked_words_are_those_of_the_model_hooked_by_hand(method, source, fold
     assert dict(zip(table["word"], table["gender"], strict=True)) == {"he": "masculine", "she": "feminine"}
     model, tokenizer = load_encoder(folder / "model", head="masked_lm")
     batch = tokenizer("[MASK] is a judge .", return_tensors="pt")
-    for active in load(one.methods_file, [method]).each():
+    for active in load(one.methods_file, [method]).every_setting():
         rows = table[(table["method"] == active.method) & (table["setting"] == active.setting)]
         with torch.inference_mode(), edited(model, active.edits):
             log_p = model(**batch).logits[0, 1].log_softmax(0)[tokenizer.convert_tokens_to_ids(["he", "she"])]

@@ -19,7 +19,7 @@ def test_they_are_coordinates_along_the_last_layers_direction(source, folder, tm
     assert set(table["method"]) == {"densray"} and set(table["place"]) == {"layer[2]"} and facts["device"] == "cpu"
     assert [" ".join(rows["piece"]) for _, rows in table.groupby("sentence")] == sentences()
     model, tokenizer = load_encoder(folder / "model", head="none")
-    (active,) = load(one.methods_file, ["densray"]).each()
+    (active,) = load(one.methods_file, ["densray"]).every_setting()
     with torch.inference_mode():
         states = model(**tokenizer(sentences()[4], return_tensors="pt")).last_hidden_state[0, 1:-1]
     expected = (states @ active.edits[-1][1].left[0]).tolist()

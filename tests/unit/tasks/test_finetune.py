@@ -274,7 +274,7 @@ def test_a_method_in_training_changes_the_weights_and_is_carried_by_the_model(tm
     assert found.axis == (("densray", "-"),)
     model, tokenizer = load_encoder(tmp_path / "with", head="classification")
     batch = tokenizer(*(VALIDATION[text].tolist() for text in TEXTS), padding=True, return_tensors="pt")
-    (active,) = found.each()
+    (active,) = found.every_setting()
     with torch.inference_mode(), edited(model, active.edits):
         predicted = np.array(LABELS)[model(**batch).logits.argmax(-1).numpy()]
     assert (predicted == VALIDATION["label"]).mean() == pytest.approx(facts["validation_score"])

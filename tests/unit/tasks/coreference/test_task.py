@@ -169,7 +169,7 @@ def test_a_method_in_training_changes_the_weights_and_is_carried_by_the_model(tm
     assert not same(weights(tmp_path, "plain"), weights(tmp_path, "with"))
     assert (plain["method"], facts["method"]) == (["none", "-"], ["densray", "-"])
     assert carried(tmp_path / "plain") is None
-    (active,) = carried(tmp_path / "with").each()
+    (active,) = carried(tmp_path / "with").every_setting()
     model, tokenizer = load_coreference(tmp_path / "with")
     documents = read_conll(files(tmp_path)["validation"][0]).documents
     gold = [without_singletons(document.clusters) for document in documents]

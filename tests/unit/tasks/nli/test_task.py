@@ -100,10 +100,10 @@ def test_what_is_fitted_to_the_model_before_training_is_active_in_it_and_carried
     method = {"methods": {name: specification}, **SOURCES}
     facts = train(tmp_path, data, strategy=f"with-{name}", method=method)
     assert facts["method"] == list(axis)
-    (active,) = load(tmp_path / "model" / CARRIED).each()
+    (active,) = load(tmp_path / "model" / CARRIED).every_setting()
     assert [place for place, _ in active.edits] == places
     model, tokenizer = new_classifier(tmp_path / "source", LABELS, seed=3)
-    (again,) = fit_block(model.eval(), tokenizer, **method, origin=model).each()
+    (again,) = fit_block(model.eval(), tokenizer, **method, origin=model).every_setting()
     for (_, carried), (_, fitted) in zip(active.edits, again.edits, strict=True):
         assert torch.equal(carried.right, fitted.right) and torch.equal(carried.weights, fitted.weights)
     found = read(tmp_path, data, (name,))

@@ -141,7 +141,7 @@ def test_a_method_in_training_is_carried_and_read_with_the_model(folder, monkeyp
     assert set(scores["method"]) == {"erased"}
     own = scores[(scores["head"] == "own") & (scores["metric"] == "accuracy")]["value"].item()
 
-    bios, (active,) = readable(200), carried(trained).each()
+    bios, (active,) = readable(200), carried(trained).every_setting()
     vectors, _ = first_token_vectors(*load_encoder(trained, head="none"), bios["text"].tolist(), max_length=32)
     edited = active.edits[0][1].apply(vectors)
     ((_, _, found),) = States(folder / "vectors", carried(trained)).under_each()
