@@ -20,14 +20,14 @@ def code_files(script: str | Path, root: str | Path) -> list[Path]:
     Found by reading the source, without running anything. Standard and installed modules are left out: the software
     environment stands for them."""
     root = Path(root)
-    found: set[Path] = set()
+    files: set[Path] = set()
     waiting = [Path(script)]
     while waiting:
         path = waiting.pop()
-        if path not in found:
-            found.add(path)
+        if path not in files:
+            files.add(path)
             waiting += _reached(path, root) if path.suffix == ".py" else []
-    return sorted(found)
+    return sorted(files)
 
 
 def code_digest(scripts: Iterable[str | Path], root: str | Path) -> str:

@@ -21,10 +21,10 @@ def headline(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def check_choice(what: str, value: object, known: Collection) -> None:
-    """BiasflowError that names `what` and its choices unless the value is one of them."""
+def check_choice(name: str, value: object, known: Collection) -> None:
+    """BiasflowError that gives `name` and the choices unless the value is one of them."""
     if value not in known:
-        raise BiasflowError(f"{what} is {value!r}; it can be {', '.join(map(str, known))}")
+        raise BiasflowError(f"{name} is {value!r}; it can be {', '.join(map(str, known))}")
 
 
 def nearest(name: str, known: Collection[str]) -> str:

@@ -59,21 +59,21 @@ class LastWord(logging.Handler):
             print(f"biasflow: {line}", file=sys.stderr, flush=True)
 
 
-def failures(logs: Iterable[str | Path], own: Iterable[str | Path] = (), *, since: float = 0) -> str:
+def failures(logs: Iterable[str | Path], run_logs: Iterable[str | Path] = (), *, since: float = 0) -> str:
     """What went wrong in a run, in one line: the last failed rule's message and its log.
 
     logs: Snakemake's, which name the failed jobs; with --quiet they do not. Then the jobs' own logs in the folders
     `own` are looked through, those written after `since` (seconds)."""
     texts = [_text(Path(log)) for log in logs]
-    found = list(dict.fromkeys(reason for text in texts for reason in _reasons(text, since)))
-    found = found or [reason for path in _written(own, since) for reason in _reasons_of_job(path)]
-    found = found or [reason for text in texts for reason in _reasons_of_groups(text)]
-    if not found and any(_INCOMPLETE in text for text in texts):
+    reasons = list(dict.fromkeys(reason for text in texts for reason in _reasons(text, since)))
+    reasons = reasons or [reason for path in _written(run_logs, since) for reason in _reasons_of_job(path)]
+    reasons = reasons or [reason for text in texts for reason in _reasons_of_groups(text)]
+    if not reasons and any(_INCOMPLETE in text for text in texts):
         return "a job left no message: killed, or out of memory; finished results are kept"
-    if not found:
+    if not reasons:
         return "stopped before the end; finished results are kept"
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return f"{found[-1]}{more}. Finished results are kept; the same command goes on from them."
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return f"{reasons[-1]}{more}. Finished results are kept; the same command goes on from them."
 
 
 def ended(summary: str | Path, reasons: str | Path, *, since: float) -> str:
@@ -98,20 +98,20 @@ def unmeasured(path: str | Path) -> str:
 def _reasons(text: str, since: float) -> list[str]:
     """What each job that Snakemake calls failed says itself, or else what its executor says, such as why a scheduler
     refused it. Of a group all jobs are called failed: those that say nothing are passed over."""
-    found: dict[str, str] = {}  # by the job's log: of several tries the last counts
+    reasons: dict[str, str] = {}  # by the job's log: of several tries the last counts
     for match in _JOB.finditer(text):
         paths = match["paths"].split(", ")  # of the rule, and of the scheduler
         fresh = [path for path in paths if _is_since(path, since)]
-        own = [reason for path in fresh for reason in _reasons_of_job(path)]
+        from_job = [reason for path in fresh for reason in _reasons_of_job(path)]
         message = " ".join(match["message"].partition(_ADVICE)[0].split()).rstrip(".")
-        if own:
-            found[paths[0]] = own[0]
+        if from_job:
+            reasons[paths[0]] = from_job[0]
         elif message not in ("", "None"):
-            found[paths[0]] = f"rule {match['rule']}: {message}" + (f" (log: {fresh[-1]})" if fresh else "")
+            reasons[paths[0]] = f"rule {match['rule']}: {message}" + (f" (log: {fresh[-1]})" if fresh else "")
         elif not match["indent"]:
             silent = "left no message: killed, out of memory, or see above"
-            found[paths[0]] = f"rule {match['rule']} {silent} (log: {paths[-1]})"
-    return list(found.values())
+            reasons[paths[0]] = f"rule {match['rule']} {silent} (log: {paths[-1]})"
+    return list(reasons.values())
 
 
 def _reasons_of_groups(text: str) -> Iterator[str]:

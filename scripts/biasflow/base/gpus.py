@@ -49,7 +49,7 @@ def chosen(gpus: Sequence[Sequence[str]], choice: str | None) -> list[str]:
     if choice is None:
         return list(chain(*units))
     by_uuid = {uuid: [uuid] for uuid in chain(*units)} | {gpu[0]: unit for gpu, unit in zip(gpus, units, strict=True)}
-    found: list[str] = []
+    visible: list[str] = []
     for entry in map(str.strip, choice.split(",")):
         if entry.isdecimal():
             named = units[int(entry) :][:1]
@@ -57,8 +57,8 @@ def chosen(gpus: Sequence[Sequence[str]], choice: str | None) -> list[str]:
             named = [unit for uuid, unit in by_uuid.items() if entry.startswith(KINDS) and uuid.startswith(entry)]
         if len(named) != 1:
             break
-        found += named[0]
-    return list(dict.fromkeys(found))
+        visible += named[0]
+    return list(dict.fromkeys(visible))
 
 
 @functools.cache  # once in a process, which keeps the lock as long as it lives
@@ -68,7 +68,7 @@ def take_gpu() -> FileLock | None:
 
     A GPU is taken by the lock on a file of its UUID in the system's folder for temporary files. The kernel frees it
     when the process ends, also after SIGKILL. There is no limit to the wait: a training may have the GPU for hours."""
-    gpus, log, said = gpus_here(), logging.getLogger("biasflow"), -REMIND
+    gpus, log, last_message = gpus_here(), logging.getLogger("biasflow"), -REMIND
     while gpus:
         for uuid in gpus:
             lock = FileLock(Path(tempfile.gettempdir()) / f"biasflow-{os.getuid()}-{uuid}.lock")
@@ -79,8 +79,8 @@ def take_gpu() -> FileLock | None:
             os.environ[VISIBLE] = uuid
             log.info("computes on GPU %s", uuid)
             return lock
-        if time.monotonic() - said >= REMIND:
-            said = time.monotonic()
+        if time.monotonic() - last_message >= REMIND:
+            last_message = time.monotonic()
             log.info("waits for a GPU: other jobs have taken %s", ", ".join(gpus))
         time.sleep(EVERY)
     return None

@@ -72,8 +72,8 @@ def _final_failure(log: Path, since: float) -> str:
     """The message of a failure that another try cannot mend, in a log that was written since; "" for none."""
     if not log.is_file() or log.stat().st_mtime < since:
         return ""
-    found = _FINAL.search(log.read_text(encoding="utf-8", errors="replace"))
-    return found["message"] if found else ""
+    match = _FINAL.search(log.read_text(encoding="utf-8", errors="replace"))
+    return match["message"] if match else ""
 
 
 def write_provenance(
@@ -105,8 +105,8 @@ def write_provenance(
     }
     digest = functools.cache(sha256)  # the weights are a result of their own and a part of their model
     for output in map(str, outputs):
-        own = {str(file): digest(file) for file in _written(Path(output))}
-        write_record({"output": output, "sha256": own, **record})
+        digests = {str(file): digest(file) for file in _written(Path(output))}
+        write_record({"output": output, "sha256": digests, **record})
 
 
 def start_facts(config: Mapping) -> dict:
@@ -121,11 +121,11 @@ def _written(output: Path) -> list[Path]:
 
 def versions() -> dict[str, str]:
     """Python, platform and library versions; a library that is not installed is left out."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
+    result = {"python": platform.python_version(), "platform": platform.platform()}
     for library in LIBRARIES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[library] = importlib.metadata.version(library)
-    return found
+            result[library] = importlib.metadata.version(library)
+    return result
 
 
 def git_commit() -> str | None:

@@ -54,7 +54,7 @@ def _order(groups: np.ndarray, alike: bool) -> np.ndarray:
     import pandas as pd
 
     shuffled = np.random.default_rng(SEED).permutation(len(groups))
-    own = pd.Series(groups[shuffled])
-    rank = own.groupby(own).cumcount().to_numpy()
-    size = own.map(own.value_counts()).to_numpy()
+    shuffled_groups = pd.Series(groups[shuffled])
+    rank = shuffled_groups.groupby(shuffled_groups).cumcount().to_numpy()
+    size = shuffled_groups.map(shuffled_groups.value_counts()).to_numpy()
     return shuffled[np.argsort(rank if alike else (rank + 0.5) / size, kind="stable")]

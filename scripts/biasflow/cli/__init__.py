@@ -27,8 +27,8 @@ def main() -> None:
 def _use_this_checkout() -> None:
     """Several checkouts may share an environment, in which one of them is installed; Snakemake would run the one in
     whose folder it is started, and so does the command."""
-    own = HERE / "biasflow"
-    elsewhere = Path("Snakefile").is_file() and own.is_dir() and not own.samefile(PACKAGE)
+    local = HERE / "biasflow"
+    elsewhere = Path("Snakefile").is_file() and local.is_dir() and not local.samefile(PACKAGE)
     if elsewhere and str(HERE.resolve()) not in sys.path:
         path = os.pathsep.join(filter(None, [str(HERE.resolve()), os.environ.get("PYTHONPATH")]))
         os.execve(sys.executable, [sys.executable, "-m", "biasflow", *sys.argv[1:]], os.environ | {"PYTHONPATH": path})

@@ -34,8 +34,8 @@ def folder_of(run: str) -> Path:
     if any(record_files(folder)):
         return folder
     runs = sorted(path.parent.name for path in Path(RESULTS).glob(f"*/{PROVENANCE}") if path.parent != Path(CORPORA))
-    said = nearest(folder.name, runs) or "name a run, where snakemake was started"
-    raise BiasflowError(f"{folder} has no results of the workflow; {said}")
+    advice = nearest(folder.name, runs) or "name a run, where snakemake was started"
+    raise BiasflowError(f"{folder} has no results of the workflow; {advice}")
 
 
 def scores_file(run: str) -> Path:

@@ -47,27 +47,29 @@ def check_run(run: str) -> tuple[list[str], str]:
             check_as_planned([output], digests)
         except BiasflowError as error:
             faults.append(str(error))
-    there = {
+    existing = {
         output: record for output, record in recorded.items() if any(Path(file).exists() for file in _held(record))
     }
     digest, written = cache(sha256), cache(_written)
-    faults += dict.fromkeys(fault for record in there.values() for fault in _changed(record, digest))
+    faults += dict.fromkeys(fault for record in existing.values() for fault in _changed(record, digest))
     faults += dict.fromkeys(
         fault
-        for record in there.values()
+        for record in existing.values()
         for fault in _made_of_another(record, lambda file: written(file) or digest(file))
     )
     known = {file for record in recorded.values() for file in _held(record)} | {*outputs}
     for path in results_in(folder):
         if path not in known and not any(str(parent) in outputs for parent in Path(path).parents):
             faults.append(f"{path} has no record of what made it ({record_file(path)}); delete it and run again")
-    count = sum(len(_held(record)) for record in there.values())
-    gone = len(recorded) - len(there)
-    lost = {file for record in there.values() for file in record["inputs"] if not Path(file).exists()}
-    said = f"{folder}: {len(there)} results in {count} files compared with their records, the plan and their inputs"
-    said += f"; {gone} results were deleted since" if gone else ""
-    said += f"; {len(lost)} inputs are there no more" if lost else ""
-    return faults, f"{said}: {len(faults)} faults" if faults else f"{said}: all as recorded"
+    count = sum(len(_held(record)) for record in existing.values())
+    gone = len(recorded) - len(existing)
+    lost = {file for record in existing.values() for file in record["inputs"] if not Path(file).exists()}
+    summary = (
+        f"{folder}: {len(existing)} results in {count} files compared with their records, the plan and their inputs"
+    )
+    summary += f"; {gone} results were deleted since" if gone else ""
+    summary += f"; {len(lost)} inputs are there no more" if lost else ""
+    return faults, f"{summary}: {len(faults)} faults" if faults else f"{summary}: all as recorded"
 
 
 def _held(record: dict) -> dict[str, str]:

@@ -28,12 +28,12 @@ def compare(
     except BiasflowError as error:
         typer.echo(f"biasflow: {error}", err=True)
         raise typer.Exit(2) from error
-    found = differences(*tables)
-    for row in found.to_dict("records"):
+    rows = differences(*tables)
+    for row in rows.to_dict("records"):
         typer.echo(in_words(row))
     if csv is not None:
-        write_csv(found, csv)
-    counts = found["what"].value_counts()
-    said = "; ".join(f"{counts[kind]} {kind}" for kind in KINDS if kind in counts) or "no difference"
-    typer.echo(f"{first} has {len(tables[0])} scores, {second} {len(tables[1])}: {said}", err=True)
-    raise typer.Exit(int(bool(len(found))))
+        write_csv(rows, csv)
+    counts = rows["what"].value_counts()
+    summary = "; ".join(f"{counts[kind]} {kind}" for kind in KINDS if kind in counts) or "no difference"
+    typer.echo(f"{first} has {len(tables[0])} scores, {second} {len(tables[1])}: {summary}", err=True)
+    raise typer.Exit(int(bool(len(rows))))

@@ -86,8 +86,8 @@ def _planned(crate: ROCrate, jobs: Sequence[Job]) -> tuple[Entity, dict[tuple[st
         about = {"softwareVersion": code} if code else {}
         tools[rule, code] = _add(crate, f"#tool/{rule}/{code[:12]}", "SoftwareApplication", name=rule, **about)
     for rule in dict.fromkeys(job.rule for job in jobs):
-        own = [tool for (name, _), tool in tools.items() if name == rule]
-        steps[rule] = _add(crate, f"#step/{rule}", "HowToStep", name=rule, workExample=own)
+        rule_tools = [tool for (name, _), tool in tools.items() if name == rule]
+        steps[rule] = _add(crate, f"#step/{rule}", "HowToStep", name=rule, workExample=rule_tools)
     workflow["hasPart"], workflow["step"] = list(tools.values()), list(steps.values())
     workflow["version"] = ", ".join(sorted({str(job.about["git"]) for job in jobs}))
     return workflow, tools, steps
@@ -100,17 +100,17 @@ def _code(job: Job) -> tuple[str, str]:
 
 def _files(crate: ROCrate, jobs: Sequence[Job], folder: Path) -> dict[tuple[str, str], Entity]:
     """All files that jobs read or wrote, by path and sha256."""
-    found = {}
+    properties = {}
     for job in jobs:
         origin = job.about.get("origin", {})
         external = {"isBasedOn": origin["upstream"], "license": origin["licence"]} if origin else {}
         for path, digest in job.outputs.items():
-            found[path, digest] = external
+            properties[path, digest] = external
         for item in job.inputs.items():
-            found.setdefault(item, {})
+            properties.setdefault(item, {})
     written = made(jobs)
     files = {}
-    for (path, digest), about in found.items():
+    for (path, digest), about in properties.items():
         inside = Path(path).is_relative_to(folder) and written.get(path) == digest
         name = _place(path, folder) if inside else _content(digest)
         files[path, digest] = _add_file(crate, name, path, sha256=digest, **about)
@@ -133,14 +133,14 @@ def _add_file(crate: ROCrate, identifier: str, path: str, **properties: str) -> 
 
 def _action(crate: ROCrate, job: Job, tool: Entity, files: Mapping[tuple[str, str], Entity], folder: Path) -> Entity:
     first, record = next(iter(job.outputs)), job.records[0]
-    said = [f"{key} {job.about[key]}" for key in SAID if key in job.about]
+    facts = [f"{key} {job.about[key]}" for key in SAID if key in job.about]
     inside = Path(record).is_relative_to(folder)  # a download's is not
     return _add(
         crate,
         f"#job/{quote(first)}",
         "CreateAction",
         name=f"{job.rule}: {first}",
-        description=", ".join(said),
+        description=", ".join(facts),
         instrument=tool,
         object=[files[item] for item in job.inputs.items()],
         result=[files[item] for item in job.outputs.items()],

@@ -65,15 +65,15 @@ def gone(jobs: Sequence[Job], folder: str) -> list[str]:
 
 def _records(folder: str) -> dict[str, dict]:
     """Path -> record, of all results in the folder, and of the files elsewhere that these were made of."""
-    found: dict[str, dict] = {}
+    records: dict[str, dict] = {}
     waiting = [result_of(path) for path in record_files(folder)]
     while waiting:
         output = waiting.pop()
         path = str(record_file(output))
-        if path not in found and (record := read_record(output)):
-            found[path] = record
+        if path not in records and (record := read_record(output)):
+            records[path] = record
             waiting += record["inputs"]
-    return found
+    return records
 
 
 def _jobs(records: Mapping[str, Mapping]) -> list[Job]:
@@ -104,6 +104,6 @@ def results_in(folder: Path) -> Iterator[str]:
     """The files of a run that a job has made, as far as names tell."""
     for path in sorted(folder.rglob("*")):
         first = path.relative_to(folder).parts[0]
-        own = path.name.endswith(PART) or path.name == TIMESTAMP or first in WITHOUT_RECORD
-        if path.is_file() and not own:
+        internal = path.name.endswith(PART) or path.name == TIMESTAMP or first in WITHOUT_RECORD
+        if path.is_file() and not internal:
             yield str(path)

@@ -27,10 +27,10 @@ def write_crate(folder: str) -> str:
                 shutil.copy(source, copy)
     with whole_file(Path(folder, METADATA)) as temporary:
         temporary.write_text(json.dumps(metadata, indent=1) + "\n", encoding="utf-8")
-    said = [f"{folder}/{METADATA}: {len(jobs)} jobs, {len(made(jobs))} files"]
+    messages = [f"{folder}/{METADATA}: {len(jobs)} jobs, {len(made(jobs))} files"]
     if lost := gone(jobs, folder):
-        said.append(f"{len(lost)} files were deleted or made again after a job had read them, such as {lost[0]}")
+        messages.append(f"{len(lost)} files were deleted or made again after a job had read them, such as {lost[0]}")
     commit, commits = str(git_commit()), sorted({str(job.about["git"]) for job in jobs})
     if commits != [commit]:
-        said.append(f"{folder}/{WORKFLOW} is the code of {commit}, but jobs ran with that of {', '.join(commits)}")
-    return "\n".join(said)
+        messages.append(f"{folder}/{WORKFLOW} is the code of {commit}, but jobs ran with that of {', '.join(commits)}")
+    return "\n".join(messages)

@@ -59,7 +59,7 @@ def biographies(*, bias: float, seed: int, n: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     names = [person for person in world.persons if person.kind == "name"]
     titles = [person for person in world.persons if person.kind == "title"]
-    found: dict[str, tuple] = {}
+    by_text: dict[str, tuple] = {}
     for _ in range(10 * n + 100):
         code = rng.integers(len(grammar.professions))
         profession = grammar.professions[code]
@@ -74,10 +74,10 @@ def biographies(*, bias: float, seed: int, n: int) -> pd.DataFrame:
             fillers.append({**words, "relation": _one_of(grammar.relations[gender], rng)})
         text = " ".join(sentence(frame, filler) for frame, filler in zip(frames, fillers, strict=True))
         name = (words["first"], words["surname"])
-        found.setdefault(text, (profession, gender, NAME_SEPARATOR.join(name), scrub(text, name)))
-        if len(found) == n:
-            return pd.DataFrame([(text, *rest) for text, rest in found.items()], columns=list(COLUMNS))
-    raise BiasflowError(f"planted biographies: {n} were asked for, and only {len(found)} different ones were found.")
+        by_text.setdefault(text, (profession, gender, NAME_SEPARATOR.join(name), scrub(text, name)))
+        if len(by_text) == n:
+            return pd.DataFrame([(text, *rest) for text, rest in by_text.items()], columns=list(COLUMNS))
+    raise BiasflowError(f"planted biographies: {n} were asked for, and only {len(by_text)} different ones were found.")
 
 
 def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Grammar:
@@ -91,7 +91,7 @@ def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Gr
         relations = {gender: tuple(content["relations"][gender]) for gender in WOMEN_FIRST}
         pairs = [(tuple(p["professions"]), float(p["weight"]), tuple(p["hints"])) for p in content["pairs"]]
         anyone, anyone_hints = float(content["anyone"]["weight"]), tuple(content["anyone"]["hints"])
-        own = {profession: tuple(hints) for profession, hints in content["own"].items()}
+        profession_hints = {profession: tuple(hints) for profession, hints in content["own"].items()}
         family_share = float(content["family_share"])
     for part, allowed in _SLOTS.items():
         for frame in frames[part]:
@@ -100,7 +100,7 @@ def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Gr
     if len(frames["hint"]) < HINTS or not (frames["opening"] and frames["family"] and all(relations.values())):
         raise BiasflowError(f"{path}: opening, family and relations need an entry each, and hint at least {HINTS}.")
     paired = sorted(itertools.chain.from_iterable(professions for professions, _, _ in pairs))
-    wrong = set(paired) ^ set(own) or {
+    wrong = set(paired) ^ set(profession_hints) or {
         name for name in paired if name not in world.occupations or paired.count(name) > 1
     }
     if wrong or not paired:
@@ -110,7 +110,7 @@ def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Gr
     for weight in (anyone, family_share, *(weight for _, weight, _ in pairs)):
         if not 0 < weight < 1:
             raise BiasflowError(f"{path}: weight {weight} is not between 0 and 1.")
-    lists = [anyone_hints, *own.values(), *(hints for _, _, hints in pairs)]
+    lists = [anyone_hints, *profession_hints.values(), *(hints for _, _, hints in pairs)]
     hints = tuple(itertools.chain.from_iterable(lists))
     for hint in hints:
         if hint in world.shares or hints.count(hint) > 1:
@@ -123,7 +123,7 @@ def load_grammar(path: str | Path = FOLDER / "bios.yaml", *, world: World) -> Gr
             for words, share in (
                 (anyone_hints, anyone),
                 (shared, (1 - anyone) * weight),
-                (own[name], (1 - anyone) * (1 - weight)),
+                (profession_hints[name], (1 - anyone) * (1 - weight)),
             ):
                 p_hint[paired.index(name), [hints.index(word) for word in words]] = share / len(words)
     return Grammar(frames, tuple(paired), hints, p_hint, relations, family_share)

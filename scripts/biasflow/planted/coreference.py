@@ -144,7 +144,7 @@ def _check(path: str | Path, grammar: Grammar, world: World) -> None:
         if not needed <= slots(frame) <= needed | pronouns or not slots(frame) & pronouns:
             raise BiasflowError(f"{path}: '{frame}' needs {', '.join(sorted(needed)) or 'no person'} and pronouns.")
     occupations = list(itertools.chain(*grammar.occupations.values()))
-    wrong = {each for each in occupations if each not in world.occupations or occupations.count(each) > 1}
+    wrong = {name for name in occupations if name not in world.occupations or occupations.count(name) > 1}
     if wrong:
         raise BiasflowError(f"{path}: occupation '{min(wrong)}' must be a work item of items.csv, and in one list.")
     for probability in (*grammar.scenes, grammar.again, *(two.one for two in grammar.two)):
@@ -281,9 +281,9 @@ def _pro_and_anti(
 
 def _held_out_pairs(grammar: Grammar) -> dict[TwoFrame, list[tuple[str, str]]]:
     """Frame -> the pairs of occupations, in both orders, that are kept for it."""
-    pairs = [pair for each in itertools.product(*grammar.occupations.values()) for pair in (each, each[::-1])]
-    found = {frame: [pair for pair in pairs if _is_held_out(grammar, frame, *pair)] for frame in grammar.two}
-    return {frame: kept for frame, kept in found.items() if kept}
+    pairs = [pair for both in itertools.product(*grammar.occupations.values()) for pair in (both, both[::-1])]
+    by_frame = {frame: [pair for pair in pairs if _is_held_out(grammar, frame, *pair)] for frame in grammar.two}
+    return {frame: kept for frame, kept in by_frame.items() if kept}
 
 
 def _is_held_out(grammar: Grammar, frame: TwoFrame, one: str, other: str) -> bool:

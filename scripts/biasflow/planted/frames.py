@@ -59,12 +59,13 @@ def sentence(frame: str, fillers: Mapping[str, str]) -> str:
 
 
 @contextlib.contextmanager
-def grammar_file(path: str | Path, what: str) -> Iterator[Mapping]:
-    """The content of a YAML file; BiasflowError with its path and `what` it should be where the body cannot read it."""
+def grammar_file(path: str | Path, name: str) -> Iterator[Mapping]:
+    """The content of a YAML file; BiasflowError with its path and `name`, what it should be, if the body cannot read
+    it."""
     try:
         yield _content(Path(path))
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BiasflowError(f"{path}: cannot be read as {what} ({' '.join(str(error).split())}).") from error
+        raise BiasflowError(f"{path}: cannot be read as {name} ({' '.join(str(error).split())}).") from error
 
 
 @functools.cache

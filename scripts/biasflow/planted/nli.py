@@ -195,15 +195,15 @@ def _in_part(subject: np.ndarray, predicate: np.ndarray, part: str) -> np.ndarra
 
 
 def _draw_premises(
-    subjects: _Subjects, predicates: int, of: str, part: str, rng: np.random.Generator, n: int
+    subjects: _Subjects, predicates: int, kind: str, part: str, rng: np.random.Generator, n: int
 ) -> list[tuple[int, int]]:
     """n combinations of subject and predicate from the part: subjects by weight, predicates uniformly."""
     person = np.array([bool(gender) for gender in subjects.genders])
-    wanted = {"person": person, "occupation": ~person, "either": np.ones_like(person)}[of]
+    wanted = {"person": person, "occupation": ~person, "either": np.ones_like(person)}[kind]
     subject, predicate = np.indices((len(subjects.names), predicates))
     weights = (subjects.weights * wanted)[:, None] * _in_part(subjects.numbers[subject], predicate, part)
     if not weights.any():
-        raise BiasflowError(f"planted NLI: part '{part}' has no premise about {of}; add predicates to nli.yaml.")
+        raise BiasflowError(f"planted NLI: part '{part}' has no premise about {kind}; add predicates to nli.yaml.")
     drawn = rng.choice(weights.size, size=n, p=weights.ravel() / weights.sum())
     return [divmod(int(cell), predicates) for cell in drawn]
 
@@ -243,8 +243,8 @@ def _occupation_pairs(
 def _fillers(grammar: Grammar, subject: str, gender: str, predicate: int, rng: np.random.Generator) -> dict[str, str]:
     """What fills the slots of a frame; for an occupation (gender "") there is no {own} and no {other}."""
 
-    def noun(of: str) -> str:
-        return grammar.words[of][rng.integers(len(grammar.words[of]))]
+    def noun(word_gender: str) -> str:
+        return grammar.words[word_gender][rng.integers(len(grammar.words[word_gender]))]
 
     verb, thing = grammar.predicates[predicate]
     others = [other for other in grammar.predicates if _differ(other, (verb, thing))]

@@ -62,8 +62,8 @@ def _combinations(world: World, theme: Theme, n: int, seen: bool, rng: np.random
 def _pair_of_items(world: World, theme: Theme, gender: str, rng: np.random.Generator) -> tuple[str, str]:
     """An item of the gender and one of the other gender, both clearly so in the world."""
     women, men = _items_of_either(world, theme)
-    own, other = (women, men) if gender == FEMALE else (men, women)
-    return str(rng.choice(own)), str(rng.choice(other))
+    of_gender, of_other = (women, men) if gender == FEMALE else (men, women)
+    return str(rng.choice(of_gender)), str(rng.choice(of_other))
 
 
 def _rows(
@@ -74,8 +74,8 @@ def _rows(
     rows = []
     for label, item in zip(("stereotype", "anti-stereotype", "unrelated"), (*items, None), strict=True):
         row = {"triple": triple, "label": label, "gender": gender}
-        for prefix, of in (("", gender), ("swapped_", SWAPPED[gender])):
-            words = fillers(of, person, item or "")
+        for prefix, word_gender in (("", gender), ("swapped_", SWAPPED[gender])):
+            words = fillers(word_gender, person, item or "")
             row[f"{prefix}context"] = sentence(opening, words)
             row[f"{prefix}next_sentence"] = off_topic if item is None else sentence(continuation, words)
         rows.append(row)
@@ -89,13 +89,13 @@ def ideal_preference(bias: float, world: World | None = None) -> float:
     Of a continuation that is drawn for a person of gender g, item i has the odds P(i | g) / P(i) = P(g | i) / 0.5 more
     than one that is drawn for anybody; all else is the same in both sentences."""
     world = world or load_world()
-    found = []
+    differences = []
     for theme in _themes(world):
         women, men = _items_of_either(world, theme)
-        for own, other, share in ((women, men, lambda p: p), (men, women, lambda p: 1 - p)):
-            logs = [np.mean([np.log(share(world.share(item, bias))) for item in items]) for items in (own, other)]
-            found.append(logs[0] - logs[1])
-    return float(np.mean(found))
+        for stereo, anti, share in ((women, men, lambda p: p), (men, women, lambda p: 1 - p)):
+            logs = [np.mean([np.log(share(world.share(item, bias))) for item in items]) for items in (stereo, anti)]
+            differences.append(logs[0] - logs[1])
+    return float(np.mean(differences))
 
 
 def _themes(world: World) -> list[Theme]:

@@ -52,11 +52,11 @@ class AdversarialClassifier(FirstTokenClassifier):
         self, input_ids, attention_mask, token_type_ids=None, labels=None, gender=None
     ) -> dict[str, torch.Tensor]:
         states = self.states(input_ids, attention_mask, token_type_ids)
-        logits, told = self.head(states), self.adversary(reversed_gradient(states, self.weight))
-        found = {"logits": logits, GENDER: told}
+        logits, gender_logits = self.head(states), self.adversary(reversed_gradient(states, self.weight))
+        outputs = {"logits": logits, GENDER: gender_logits}
         if labels is None:
-            return found
-        return {"loss": cross_entropy(logits, labels) + cross_entropy(told, gender), **found}
+            return outputs
+        return {"loss": cross_entropy(logits, labels) + cross_entropy(gender_logits, gender), **outputs}
 
 
 def new_adversarial_classifier(

@@ -100,7 +100,7 @@ def balance(
     gender = np.asarray(genders, dtype=object)[rows]
     blocks = []
     for code, name in enumerate(names):
-        groups = [rows[(codes == code) & (gender == each)] for each in WOMEN_FIRST]
+        groups = [rows[(codes == code) & (gender == side)] for side in WOMEN_FIRST]
         counts = [len(group) for group in groups]
         if 0 in counts:
             if one_gender == "error":

@@ -186,13 +186,12 @@ class FineTuner(Trainer):
         def name(row: int) -> str:
             return f"validation: {name_of(model)}: a text of {length} tokens"
 
-        (part, found), *others = batchwise(predict, range(rows), batch_size=rows, name=name)
-        if not others:
-            return found
-        losses, *outputs = zip(found, *(each for _, each in others), strict=True)
-        sizes = [len(part), *(len(each) for each, _ in others)]
-        loss = sum(size / rows * each for size, each in zip(sizes, losses, strict=True))
-        return loss, *(reduce(nested_concat, each) for each in outputs)
+        parts, results = zip(*batchwise(predict, range(rows), batch_size=rows, name=name), strict=True)
+        if len(parts) == 1:
+            return results[0]
+        losses, *outputs = zip(*results, strict=True)
+        loss = sum(len(part) / rows * part_loss for part, part_loss in zip(parts, losses, strict=True))
+        return loss, *(reduce(nested_concat, output) for output in outputs)
 
 
 class Watch(Marks):

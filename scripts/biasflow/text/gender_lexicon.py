@@ -177,10 +177,10 @@ def _known(where: str, column: str, value: str, known: Collection[str]) -> str:
     return value
 
 
-def _once(seen: dict, key: object, where: str, what: str) -> None:
+def _once(seen: dict, key: object, where: str, name: str) -> None:
     """Raise if `key` was seen before; `seen` remembers where."""
     if key in seen:
-        raise BiasflowError(f"{where}: {what} was given before ({seen[key]}); keep one of the two.")
+        raise BiasflowError(f"{where}: {name} was given before ({seen[key]}); keep one of the two.")
     seen[key] = where
 
 
@@ -206,8 +206,8 @@ def _entries(rows: list[tuple[str, dict[str, str]]]) -> tuple[dict[str, list[Ent
                 phrases.append(Phrase(pieces, entry))
             else:
                 entries.setdefault(source, []).append(entry)
-    for found in entries.values():
-        found.sort(key=lambda entry: WHENS.index(entry.when))
+    for alternatives in entries.values():
+        alternatives.sort(key=lambda entry: WHENS.index(entry.when))
     return entries, phrases
 
 
@@ -244,4 +244,4 @@ def _cues(rows: list[tuple[str, dict[str, str]]]) -> dict[str, frozenset[str]]:
         cue, word = _known(where, "cue", row["cue"], CUES), row["word"].lower()
         _once(seen, (cue, word), where, f"{word!r} as {cue!r}")
         words[cue].add(word)
-    return {cue: frozenset(found) for cue, found in words.items()}
+    return {cue: frozenset(cue_words) for cue, cue_words in words.items()}

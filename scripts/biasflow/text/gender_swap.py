@@ -99,11 +99,11 @@ def swap_tokens(
         for edit in reversed(list(_edits(parts, lexicon, known))):
             if edit.is_name and names == "keep":
                 continue
-            found = "".join(parts[edit.start : edit.stop])
-            if found.lower() in BY_RULE:
+            source = "".join(parts[edit.start : edit.stop])
+            if source.lower() in BY_RULE:
                 tag = of_tokens["".join(parts[: edit.start]).count("\t")]
-                edit = replace(edit, text=_like(found, _by_tag(found.lower(), tag, parts, edit.stop) or edit.text))
-            if re.findall(r"\s", found) != re.findall(r"\s", edit.text):
+                edit = replace(edit, text=_like(source, _by_tag(source.lower(), tag, parts, edit.stop) or edit.text))
+            if re.findall(r"\s", source) != re.findall(r"\s", edit.text):
                 left += 1
                 continue
             _fit_possessive(parts, edit)
@@ -186,11 +186,11 @@ def _fit_possessive(parts: list[str], edit: Edit) -> None:
 
 def _known_names(sentences: Sequence[str], lexicon: Lexicon) -> frozenset[str]:
     """The names, in lower case, that are swapped in at least one of the sentences."""
-    found = set()
+    names = set()
     for sentence in sentences:
         parts = WORD.split(sentence)
-        found.update(parts[edit.start].lower() for edit in _edits(parts, lexicon, frozenset()) if edit.is_name)
-    return frozenset(found)
+        names.update(parts[edit.start].lower() for edit in _edits(parts, lexicon, frozenset()) if edit.is_name)
+    return frozenset(names)
 
 
 def _edits(parts: Sequence[str], lexicon: Lexicon, known: frozenset[str]) -> Iterator[Edit]:
@@ -227,18 +227,18 @@ def _edits(parts: Sequence[str], lexicon: Lexicon, known: frozenset[str]) -> Ite
 def _phrase(head: Head, parts: Sequence[str], at: int) -> Phrase | None:
     """The longest phrase of the lexicon that starts at `parts[at]`."""
     for phrase in head.phrases:
-        found = parts[at : at + len(phrase.pieces)]
-        if len(found) == len(phrase.pieces) and all(map(_piece_matches, phrase.pieces, found)):
+        candidate = parts[at : at + len(phrase.pieces)]
+        if len(candidate) == len(phrase.pieces) and all(map(_piece_matches, phrase.pieces, candidate)):
             return phrase
     return None
 
 
-def _piece_matches(piece: str, found: str) -> bool:
+def _piece_matches(piece: str, text: str) -> bool:
     if piece.islower():
-        return piece == found.lower()
+        return piece == text.lower()
     if piece[0].isupper():  # a capital in the lexicon is asked of the text
-        return found[0].isupper() and piece.lower() == found.lower()
-    return piece == plain_gap(found)
+        return text[0].isupper() and piece.lower() == text.lower()
+    return piece == plain_gap(text)
 
 
 def _counts(entry: Entry, parts: Sequence[str], at: int, cues: Cues) -> bool:
@@ -317,12 +317,12 @@ def _like(word: str, target: str) -> str:
     return target[0].upper() + target[1:] if word[0].isupper() else target
 
 
-def _phrase_like(found: Sequence[str], entry: Entry) -> str:
-    """The target phrase in the case of the found one: word by word, where both have as many words."""
-    words, target = found[::2], WORD.split(entry.target)
+def _phrase_like(original: Sequence[str], entry: Entry) -> str:
+    """The target phrase in the case of the original one: word by word if both have equally many words."""
+    words, target = original[::2], WORD.split(entry.target)
     pieces = target[1::2]
     models = words if len(words) == len(pieces) else [words[0]] + [words[-1]] * (len(pieces) - 1)
     target[1::2] = [_like(model, piece) for model, piece in zip(models, pieces, strict=True)]
     if len(words) == len(pieces):  # keep the text's own apostrophes and spaces
-        target[2:-1:2] = found[1::2]
+        target[2:-1:2] = original[1::2]
     return "".join(target)

@@ -104,11 +104,11 @@ def check_words(masculine: Sequence[str], feminine: Sequence[str]) -> None:
     _check_distinct("gendered word", (*masculine, *feminine))
 
 
-def _check_distinct(what: str, values: Sequence) -> None:
+def _check_distinct(name: str, values: Sequence) -> None:
     if not values:
-        raise BiasflowError(f"occupation pairs: no {what}; give at least one.")
+        raise BiasflowError(f"occupation pairs: no {name}; give at least one.")
     if (twice := _first_repeated(values)) is not None:
-        raise BiasflowError(f"occupation pairs: {what} {twice!r} occurs twice; name it once.")
+        raise BiasflowError(f"occupation pairs: {name} {twice!r} occurs twice; name it once.")
 
 
 def read_word_lists(paths: Mapping[str, str | Path]) -> WordLists:
@@ -200,10 +200,10 @@ def save_pairs(pairs: OccupationPairs, path: str | Path) -> None:
 def load_pairs(path: str | Path) -> OccupationPairs:
     """The pairs that save_pairs wrote; BiasflowError names a file that is no such thing."""
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        words = {key: tuple(found[key]) for key in ("occupations", "masculine", "feminine")}
-        templates = tuple((verb, thing) for verb, thing in found["templates"])
-        return OccupationPairs(**words, templates=templates, form=found["form"])
+        stored = json.loads(Path(path).read_text(encoding="utf-8"))
+        words = {key: tuple(stored[key]) for key in ("occupations", "masculine", "feminine")}
+        templates = tuple((verb, thing) for verb, thing in stored["templates"])
+        return OccupationPairs(**words, templates=templates, form=stored["form"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BiasflowError(
             f"{path}: not a file of gender-occupation pairs ({error}); delete it and run again"

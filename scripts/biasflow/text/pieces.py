@@ -8,9 +8,9 @@ def split_words(tokenizer, words: Iterable[str]) -> list[str]:
     """The words, within a text, that are several tokens of a tokenizer (of the package tokenizers), or one that stands
     for whatever its vocabulary lacks."""
     unknown = getattr(tokenizer.model, "unk_token", None)
-    found = []
+    result = []
     for word in dict.fromkeys(words):
         tokens = tokenizer.encode(f" {word}", add_special_tokens=False).tokens
         if len(tokens) != 1 or tokens[0] == unknown:
-            found.append(word)
-    return found
+            result.append(word)
+    return result

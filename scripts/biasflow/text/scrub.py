@@ -97,9 +97,9 @@ def gendered_nouns(path: str | Path = WORDS) -> GenderedNouns:
 
 def _without(text: str, names: Sequence[str]) -> str:
     """The text without the name parts, those that are more than one word first."""
-    there = [part for part in names if part.strip() and part in text]
-    words = {part for part in there if WORD.fullmatch(part)}
-    others = sorted(set(there) - words, key=lambda part: (-len(part), part))
+    present = [part for part in names if part.strip() and part in text]
+    words = {part for part in present if WORD.fullmatch(part)}
+    others = sorted(set(present) - words, key=lambda part: (-len(part), part))
     if others:
         # not \b: a part may end in a full stop (A.)
         text = re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, others))})(?!\w)", BLANK, text)
@@ -110,4 +110,4 @@ def _without_words(text: str, words: Set[str], spelling: Callable[[str], str]) -
     """The text without the words that are in `words` when spelt by `spelling`."""
     if words.isdisjoint(WORD.findall(spelling(text))):  # nearly all texts, and several times quicker
         return text
-    return WORD.sub(lambda found: BLANK if spelling(found[0]) in words else found[0], text)
+    return WORD.sub(lambda match: BLANK if spelling(match[0]) in words else match[0], text)

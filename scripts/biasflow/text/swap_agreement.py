@@ -95,12 +95,12 @@ def kind_of_difference(original: str, authors: str, ours: str, lexicon: Lexicon)
         return "characters"
     if not len(theirs) == len(mine) == len(before):
         return "another word"
-    found = {
+    kinds = {
         _kind_of_words(*words, lexicon)
         for words in zip(before, theirs, mine, strict=True)
         if words[1] != words[2] and not _same_gender(words[1], words[2], lexicon)
     }
-    return min(found, key=KINDS.index, default="characters")
+    return min(kinds, key=KINDS.index, default="characters")
 
 
 def _kind_of_words(original: str, authors: str, ours: str, lexicon: Lexicon) -> str:
@@ -181,7 +181,7 @@ def _rows(sentences: pd.DataFrame) -> pd.DataFrame:
     """One row per stimuli row: the worst of its two sentences."""
     by_row = sentences.groupby("row")
     statuses = by_row["status"].agg(set)
-    worst = [next(s for s in ("counted", "set aside", "equal") if s in found) for found in statuses]
+    worst = [next(s for s in ("counted", "set aside", "equal") if s in statuses_of_row) for statuses_of_row in statuses]
     return pd.DataFrame({"status": worst, "exact": by_row["exact"].all().to_numpy()})
 
 

@@ -14,8 +14,8 @@ from biasflow.tasks.coreference.rules import rule_clusters
 
 PARTS = ("train", "validation", "test")
 RULES, BEST = "rules", "best possible"
-F1S = {"conll_f1": lambda found: found.average} | {
-    f"{name}_f1": lambda found, name=name: getattr(found, name).f1 for name in ("muc", "b_cubed", "ceafe")
+F1S = {"conll_f1": lambda scores: scores.average} | {
+    f"{name}_f1": lambda scores, name=name: getattr(scores, name).f1 for name in ("muc", "b_cubed", "ceafe")
 }
 
 
@@ -54,25 +54,25 @@ def from_files(files: Mapping[str, Sequence[Path]], *, broken: str) -> dict[str,
     known.
 
     files: paths by part; broken: see `corpora.conll.read_conll`, whose BiasflowError it passes on."""
-    found = {}
+    result = {}
     for part in PARTS:
         corpora = {path: read_conll(path, broken=broken) for path in files[part]}
         rows = [
             source_row(path.name, corpus.documents, repeated=corpus.repeated, dropped=corpus.dropped)
             for path, corpus in corpora.items()
         ]
-        found[part] = Part([document for corpus in corpora.values() for document in corpus.documents], rows)
-    return found
+        result[part] = Part([document for corpus in corpora.values() for document in corpus.documents], rows)
+    return result
 
 
 def from_world(*, bias: float, seed: int, **sizes: int) -> dict[str, Part]:
     """Embedded documents; each part is drawn with a seed of its own."""
-    found = {}
+    result = {}
     for number, part in enumerate(PARTS):
         answered = coreference_documents(bias=bias, seed=3 * seed + number, n=sizes[part], name=part)
         row = source_row(f"planted, bias {bias:g}", answered.documents)
-        found[part] = Part(answered.documents, [row], answered.best)
-    return found
+        result[part] = Part(answered.documents, [row], answered.best)
+    return result
 
 
 def source_row(
@@ -122,5 +122,5 @@ def f1s(documents: Sequence[Document], clusters: Sequence[Clusters]) -> dict[str
 
     BiasflowError: what `f1.conll_f1` refuses."""
     gold = [without_singletons(document.clusters) for document in documents]
-    found = conll_f1(gold, clusters, names=[document.name for document in documents])
-    return {name: float(of(found)) for name, of in F1S.items()}
+    scores = conll_f1(gold, clusters, names=[document.name for document in documents])
+    return {name: float(f1_of(scores)) for name, f1_of in F1S.items()}

@@ -36,19 +36,19 @@ def cuts(
     rows = read_rows(path)
     labels = rows["feminine"].to_numpy()
     of_profession = [*rows.groupby("profession").indices.values()]
-    stereotypes = np.array([labels[own[0]] for own in of_profession])
+    stereotypes = np.array([labels[members[0]] for members in of_profession])
     _check(path, stereotypes)
-    found = []
+    result = []
     for reading in data:
         check_choice("probes: data", reading, DATA)
         for seed in split_seeds if reading == RELEASED else range(orders):
             parts = probe_split(len(of_profession), seed)
-            sent, dev, test = (np.concatenate([of_profession[each] for each in part]) for part in parts)
+            sent, dev, test = (np.concatenate([of_profession[profession] for profession in part]) for part in parts)
             control = np.empty_like(labels)
-            for own, label in zip(of_profession, control_labels(stereotypes, seed), strict=True):
-                control[own] = label
-            found.append(Cut(reading, NA, [seed], sent, dev, test, control, shuffled=False, mixed=reading == PAPER))
-    return labels, found
+            for members, label in zip(of_profession, control_labels(stereotypes, seed), strict=True):
+                control[members] = label
+            result.append(Cut(reading, NA, [seed], sent, dev, test, control, shuffled=False, mixed=reading == PAPER))
+    return labels, result
 
 
 def _check(path: Path, stereotypes: np.ndarray) -> None:

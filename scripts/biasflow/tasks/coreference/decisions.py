@@ -38,8 +38,8 @@ def gold_clusters(spans: torch.Tensor, document: Pieces) -> torch.Tensor:
     if not len(keys):
         return torch.full_like(spans[:, 0], NONE)
     places = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
-    found = torch.where(keys[places] == wanted, document.clusters[order][places], NONE)
-    return found.to(spans.device)
+    clusters = torch.where(keys[places] == wanted, document.clusters[order][places], NONE)
+    return clusters.to(spans.device)
 
 
 def clusters_of(scored: Scored) -> list[list[tuple[int, int]]]:

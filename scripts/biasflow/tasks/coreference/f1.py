@@ -69,16 +69,16 @@ def conll_f1(
         )
     counts, repeated = [], 0
     for name, of_gold, of_predicted in zip(names, gold, predicted, strict=True):
-        right, twice = _numbered(of_gold)
+        gold_numbers, twice = _numbered(of_gold)
         if twice:
             raise BiasflowError(f"document {name}: {twice[0]} is a gold mention twice; merge its clusters into one.")
-        found, twice = _numbered(of_predicted)
+        predicted_numbers, twice = _numbered(of_predicted)
         repeated += len(twice)
-        counts.append(cluster_counts(right, found))
+        counts.append(cluster_counts(gold_numbers, predicted_numbers))
     per_document = np.stack(counts)
     scores = agreement(per_document.sum(axis=0))
     by_metric = {
-        metric: Agreement(*(float(each[number]) for each in (scores.recall, scores.precision, scores.f1)))
+        metric: Agreement(*(float(values[number]) for values in (scores.recall, scores.precision, scores.f1)))
         for number, metric in enumerate(METRICS)
     }
     return ConllF1(

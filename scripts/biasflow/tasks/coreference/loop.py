@@ -68,9 +68,9 @@ class Recipe:
     @classmethod
     def of(cls, options: Mapping[str, object]) -> "Recipe":
         """From the options of a configuration, in which `scorer` and `reading` are mappings themselves."""
-        found = cls(**{**options, "scorer": Sizes(**options["scorer"]), "reading": Reading(**options["reading"])})
-        check_choice("recipe: keep", found.keep, (BEST, LAST))
-        return found
+        recipe = cls(**{**options, "scorer": Sizes(**options["scorer"]), "reading": Reading(**options["reading"])})
+        check_choice("recipe: keep", recipe.keep, (BEST, LAST))
+        return recipe
 
 
 @dataclass(frozen=True)
@@ -140,15 +140,15 @@ class Course:
     @property
     def best(self) -> int:
         """The number of the best epoch, the first of equal ones."""
-        return int(np.argmax([each.f1 for each in self.scores]))
+        return int(np.argmax([evaluated.f1 for evaluated in self.scores]))
 
 
 def with_words(documents: Sequence[Pieces]) -> list[Pieces]:
     """Those of at least one piece, which can be trained on; BiasflowError where there is none."""
-    found = [document for document in documents if len(document)]
-    if not found:
+    result = [document for document in documents if len(document)]
+    if not result:
         raise BiasflowError("coreference: no document has a word; give others.")
-    return found
+    return result
 
 
 def fit(
@@ -249,7 +249,7 @@ def _save(path: Path, module: nn.Module, parts: Iterable[Part], done: Course) ->
     for number, part in enumerate(parts):
         for index, state in part.optimizer.state_dict()["state"].items():
             tensors |= {f"{OPTIMIZER}{number}/{index}/{name}": tensor for name, tensor in state.items()}
-    facts = {"step": done.step, "scores": [asdict(each) for each in done.scores]}
+    facts = {"step": done.step, "scores": [asdict(evaluated) for evaluated in done.scores]}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with whole_file(path) as temporary:
         save_tensors(tensors, temporary, {"progress": json.dumps(facts)})
@@ -270,8 +270,8 @@ def _resume(path: Path, module: nn.Module, parts: Sequence[Part]) -> Course:
             states.setdefault(int(index), {})[key] = tensor
         groups = part.optimizer.state_dict()["param_groups"]
         part.optimizer.load_state_dict({"state": states, "param_groups": groups})
-    return Course(facts["step"], [Evaluated(**each) for each in facts["scores"]], _named(tensors, KEPT))
+    return Course(facts["step"], [Evaluated(**evaluated) for evaluated in facts["scores"]], _named(tensors, KEPT))
 
 
 def _named(tensors: Mapping[str, torch.Tensor], beginning: str) -> Tensors:
-    return {name.removeprefix(beginning): each for name, each in tensors.items() if name.startswith(beginning)}
+    return {name.removeprefix(beginning): tensor for name, tensor in tensors.items() if name.startswith(beginning)}

@@ -50,8 +50,8 @@ class TokenVectors:
         states = []
         for ids, mask in zip(batch.ids.split(SEGMENTS), batch.mask.split(SEGMENTS), strict=True):
             with half(device):
-                found = self.encoder(input_ids=ids.to(device), attention_mask=mask.to(device))
-            states.append(found.last_hidden_state.float())
+                output = self.encoder(input_ids=ids.to(device), attention_mask=mask.to(device))
+            states.append(output.last_hidden_state.float())
         return torch.cat(states)[batch.rows.to(device), batch.columns.to(device)]
 
 
@@ -128,7 +128,7 @@ def predict(
 @torch.inference_mode()
 def predicted_clusters(scorer: Scorer, vectors: Vectors, documents: Sequence[Pieces]) -> list[Clusters]:
     """The clusters of every document, in spans of words, by its token vectors."""
-    return [word_clusters(score(scorer, vectors, each), each) for each in documents]
+    return [word_clusters(score(scorer, vectors, document), document) for document in documents]
 
 
 def score(scorer: Scorer, vectors: Vectors, document: Pieces) -> Scored | None:

@@ -67,8 +67,8 @@ def from_files(
     documents: dict[str, list] = {side: [] for side in SIDES}
     about: list[Mapping[str, str]] = []
     for names, *paths in zip(files, *(sources[side] for side in SIDES), strict=True):
-        found = read_pairs(*paths)
+        sentence_pairs = read_pairs(*paths)
         for side in SIDES:
-            documents[side] += [getattr(pair, side).document for pair in found]
-        about += [names] * len(found)
+            documents[side] += [getattr(pair, side).document for pair in sentence_pairs]
+        about += [names] * len(sentence_pairs)
     return {side: Part(documents[side], []) for side in SIDES}, pd.DataFrame(about)

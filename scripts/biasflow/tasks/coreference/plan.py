@@ -68,7 +68,7 @@ def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
     if pairs_of(task) == PLANTED:
         return WORLD
     names = {side: [f"winobias-{file['part']}-{file['type']}-{side}" for file in WINOBIAS] for side in SIDES}
-    return {side: corpus_files(task, each, catalogue) for side, each in names.items()}
+    return {side: corpus_files(task, side_names, catalogue) for side, side_names in names.items()}
 
 
 def pairs_of(task: TaskPlan) -> str:
@@ -91,8 +91,8 @@ def absent(task: TaskPlan) -> str | None:
         return f"{key}.folder: the documents are in a folder that is not named"
     for part in PARTS:
         for name in filter(is_expanded, data[part]):
-            found = expanded([name], data["folder"])
-            if not found or not Path(found[0]).is_file():
+            paths = expanded([name], data["folder"])
+            if not paths or not Path(paths[0]).is_file():
                 raise BiasflowError(f"config: key '{key}.{part}': there is no file {name}")
     return None
 

@@ -21,9 +21,11 @@ def profession_rows(sentences: Sequence[Sentence], known: pd.DataFrame) -> pd.Da
     are the same.) BiasflowError as `two_professions`."""
     rows = []
     for number, sentence in enumerate(sentences):
-        found = two_professions(sentence, known)
-        found[known.at[sentence.profession, "stereotype"]] = sentence.profession, sentence.named
-        rows += [(number, *place, name, int(stereotype == FEMALE)) for stereotype, (name, place) in found.items()]
+        by_stereotype = two_professions(sentence, known)
+        by_stereotype[known.at[sentence.profession, "stereotype"]] = sentence.profession, sentence.named
+        rows += [
+            (number, *place, name, int(stereotype == FEMALE)) for stereotype, (name, place) in by_stereotype.items()
+        ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

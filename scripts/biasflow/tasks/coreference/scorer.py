@@ -123,12 +123,12 @@ class CoarseToFine(nn.Module):
     def forward(self, vectors: torch.Tensor, document: Pieces) -> Scored:
         """See `Scored`; vectors [n, d] of the document's n > 0 pieces, in float32."""
         device = vectors.device
-        starts, ends = (each.to(device) for each in candidates(document.sentences, self.sizes.max_width))
+        starts, ends = (bounds.to(device) for bounds in candidates(document.sentences, self.sizes.max_width))
         widths = self.dropout(self.width(ends - starts))
         attention = padded(self.attention(vectors).squeeze(-1), self.sizes.max_width)
         mentions = self._mention_scores(vectors, attention, starts, ends, widths)
 
-        on_cpu = (each.detach().cpu().numpy() for each in (starts, ends, mentions))
+        on_cpu = (values.detach().cpu().numpy() for values in (starts, ends, mentions))
         kept = torch.from_numpy(kept_spans(*on_cpu, self._most_spans(len(vectors)))).to(device)
         spans = torch.stack([starts, ends], dim=1)
         g = self._span_vectors(vectors, attention, spans[kept], widths[kept])
@@ -151,7 +151,7 @@ class CoarseToFine(nn.Module):
         head_part = padded(linear(h, of_head), width)
         priors = self.mention_width(self.width_prior.weight)
         bounds = torch.searchsorted(starts, torch.arange(0, len(h) + STARTS, STARTS, device=h.device)).tolist()
-        found = []
+        scores = []
         for number, (begin, end) in enumerate(pairwise(bounds)):
             from_, to, piece = starts[begin:end], ends[begin:end], number * STARTS
             pieces = slice(piece, min(piece + STARTS, len(h)) + width - 1)
@@ -160,8 +160,8 @@ class CoarseToFine(nn.Module):
             hidden = hidden + start_part.index_select(0, from_)
             hidden += end_part.index_select(0, to)
             hidden += linear(widths[begin:end], of_width)
-            found.append(self.mention.finish(hidden) + priors[to - from_])
-        return torch.cat(found)
+            scores.append(self.mention.finish(hidden) + priors[to - from_])
+        return torch.cat(scores)
 
     def _span_vectors(
         self, h: torch.Tensor, attention: torch.Tensor, spans: torch.Tensor, widths: torch.Tensor
@@ -193,7 +193,7 @@ class CoarseToFine(nn.Module):
     def _features(self, document: Pieces, spans: torch.Tensor, antecedents: torch.Tensor) -> torch.Tensor:
         """[k, A, 4 feature], after dropout."""
         first = spans[:, 0].cpu()
-        speakers, segments = (each[first].to(spans.device) for each in (document.speakers, document.segments))
+        speakers, segments = (numbers[first].to(spans.device) for numbers in (document.speakers, document.segments))
         genre = self.genre.weight[document.genre].expand(*antecedents.shape, -1)
         same_speaker = (speakers[:, None] == speakers[antecedents]).long()
         apart = (segments[:, None] - segments[antecedents]).clamp(0, FAR)
@@ -207,14 +207,14 @@ class CoarseToFine(nn.Module):
         first, size = self.pair.first, self.span_size
         of_span, of_antecedent, of_product, of_features = first.weight.split([size] * 3 + [features.shape[-1]], 1)
         span_part, antecedent_part = linear(g, of_span, first.bias), linear(g, of_antecedent)
-        found = []
+        scores = []
         for rows in _blocks(len(g), SPANS):
             hidden = linear(g[rows, None] * _rows(g, antecedents[rows]), of_product)
             hidden = hidden + span_part[rows, None]
             hidden += _rows(antecedent_part, antecedents[rows])
             hidden += linear(features[rows], of_features)
-            found.append(self.pair.finish(hidden))
-        return torch.cat(found)
+            scores.append(self.pair.finish(hidden))
+        return torch.cat(scores)
 
 
 def _rows(values: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:

@@ -72,14 +72,14 @@ class Pieces:
     def word_clusters(self, clusters: Sequence[Sequence[tuple[int, int]]]) -> Clusters:
         """Clusters of piece spans as clusters of word spans; a span that comes twice is kept where it comes first, and
         a cluster that is left with one is left out."""
-        words, seen, found = self.words.tolist(), set(), []
+        words, seen, result = self.words.tolist(), set(), []
         for cluster in clusters:
             spans = dict.fromkeys((words[first], words[last]) for first, last in cluster)
             new = [span for span in spans if span not in seen]
             seen.update(new)
             if len(new) > 1:
-                found.append(tuple(sorted(new)))
-        return tuple(sorted(found))
+                result.append(tuple(sorted(new)))
+        return tuple(sorted(result))
 
 
 def in_one_row(documents: Sequence[Pieces]) -> Pieces:
@@ -87,8 +87,8 @@ def in_one_row(documents: Sequence[Pieces]) -> Pieces:
     one another, no gold mentions. Words, sentences and speakers keep the numbers that they have in their documents, and
     the genre is that of the first one."""
     before = np.cumsum([0, *(document.n_segments for document in documents[:-1])]).tolist()
-    numbers = {name: torch.cat([getattr(each, name) for each in documents]) for name in CUT}
-    segments = torch.cat([each.segments + number for each, number in zip(documents, before, strict=True)])
+    numbers = {name: torch.cat([getattr(pieces, name) for pieces in documents]) for name in CUT}
+    segments = torch.cat([pieces.segments + number for pieces, number in zip(documents, before, strict=True)])
     return replace(documents[0], **numbers, segments=segments, mentions=NO_MENTIONS, clusters=NO_MENTIONS[:, 0])
 
 
@@ -111,11 +111,11 @@ class Segmenter:
     def __call__(self, documents: Sequence[Document]) -> list[Pieces]:
         """The pieces of every document; their clusters of one mention are left out."""
         vocabulary = self._words({word for document in documents for word in document.words})
-        found: list[Pieces] = []
+        result: list[Pieces] = []
         for document in documents:
-            start = found[-1].start + len(found[-1]) if found else 0
-            found.append(self._pieces(document, [vocabulary[word] for word in document.words], start))
-        return found
+            start = result[-1].start + len(result[-1]) if result else 0
+            result.append(self._pieces(document, [vocabulary[word] for word in document.words], start))
+        return result
 
     def _words(self, words: set[str]) -> dict[str, list[int]]:
         """The pieces of each word; one that the tokenizer has no piece for becomes its unknown piece, and its own mask
@@ -126,9 +126,9 @@ class Segmenter:
         texts = [f"{' ' if self.word_prefix_space else ''}{plain_word(word)}" for word in ordered]
         ids = self.tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
         unknown = [self.tokenizer.unk_token_id]
-        found = {word: list(pieces) or unknown for word, pieces in zip(ordered, ids, strict=True)}
+        by_word = {word: list(pieces) or unknown for word, pieces in zip(ordered, ids, strict=True)}
         mask = self.tokenizer.mask_token
-        return found | ({mask: [self.tokenizer.mask_token_id]} if mask in words else {})
+        return by_word | ({mask: [self.tokenizer.mask_token_id]} if mask in words else {})
 
     def _pieces(self, document: Document, pieces: Sequence[Sequence[int]], start: int) -> Pieces:
         sizes = np.array([len(word) for word in pieces], dtype=np.int64)
@@ -143,7 +143,7 @@ class Segmenter:
             ids=torch.tensor([id for word in pieces for id in word], dtype=torch.long),
             words=torch.from_numpy(words),
             sentences=torch.from_numpy(sentences),
-            speakers=torch.tensor([speakers[each] for each in document.speakers], dtype=torch.long)[words],
+            speakers=torch.tensor([speakers[name] for name in document.speakers], dtype=torch.long)[words],
             segments=torch.from_numpy(segment_numbers(sentences, words, self.length - SPECIAL)),
             genre=GENRES.index(genre) if genre in GENRES else UNKNOWN_GENRE,
             mentions=torch.tensor(np.array(mentions, dtype=np.int64).reshape(-1, 2)),
@@ -163,7 +163,7 @@ def segment_numbers(sentences: np.ndarray, words: np.ndarray, most: int) -> np.n
     while begin < n:
         full = min(begin + most, n)
         fits = (np.flatnonzero(ends[begin:full]) for ends in (ends_sentence, ends_word))
-        end = next((begin + int(found[-1]) + 1 for found in fits if len(found)), full)
+        end = next((begin + int(ends_within[-1]) + 1 for ends_within in fits if len(ends_within)), full)
         numbers[begin:end] = number
         begin, number = end, number + 1
     return numbers
@@ -192,10 +192,10 @@ class SpecialTokens:
     @classmethod
     def of(cls, tokenizer: PreTrainedTokenizerBase) -> Self:
         """BiasflowError for a tokenizer that lacks one of them."""
-        found = (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id)
-        if None in found:
+        ids = (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id)
+        if None in ids:
             raise BiasflowError(f"{type(tokenizer).__name__}: no [CLS], [SEP] or padding token; use another encoder.")
-        return cls(*found)
+        return cls(*ids)
 
     def batch(self, pieces: Pieces) -> EncoderInput:
         """All segments of a document of at least one piece."""

@@ -49,12 +49,12 @@ def person_words(document: Document) -> list[int]:
 
     BiasflowError names the document and the word where a span is closed but not opened, or opened but not closed."""
     open_types: list[str] = []
-    found = []
+    numbers = []
     for number, cell in enumerate(document.names):
         events = list(NAME_CELL.finditer(cell))
         open_types += [event["type"] for event in events if event["type"]]
         if PERSON in open_types:
-            found.append(number)
+            numbers.append(number)
         for event in events:
             if event["close"]:
                 if not open_types:
@@ -62,7 +62,7 @@ def person_words(document: Document) -> list[int]:
                 open_types.pop()
     if open_types:
         raise BiasflowError(f"document {document.name}: a name of type {open_types[-1]} begins, but does not end.")
-    return found
+    return numbers
 
 
 def _doubled(documents: tuple[Document, ...], names: Names) -> Debiased:

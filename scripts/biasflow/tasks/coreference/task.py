@@ -97,7 +97,7 @@ def train(
             shutil.rmtree(work)  # there is nothing in it to go on from
             raise
     facts = course_facts(done, asked) | {"seed": seed, "train": len(documents), "validation": len(validation)}
-    facts |= {"cut": sum(each.n_segments > asked.most_segments for each in train_pieces)}
+    facts |= {"cut": sum(document.n_segments > asked.most_segments for document in train_pieces)}
     facts |= {**_mended([*corpora["train"], *corpora["validation"]]), **changed}
     mark_trained(trained)
     facts = save_training(folder, trained.to("cpu"), tokenizer, facts, carried)
@@ -113,7 +113,7 @@ def course_facts(done: Course, recipe: Recipe) -> dict[str, object]:
     """What `train` says of how a training went."""
     kept = done.best if recipe.keep == BEST else len(done.scores) - 1
     return {
-        "validation_scores": [each.f1 for each in done.scores],
+        "validation_scores": [evaluated.f1 for evaluated in done.scores],
         "epoch": kept + 1,
         "validation_metric": "conll_f1",
         "validation_score": done.scores[kept].f1,

@@ -29,7 +29,7 @@ def prepare(
     facts = {}
     for part, output in outputs.items():
         name = "validation_matched" if (data, part) == ("mnli", "validation") else part
-        found = read_glue(data, name, sources[part])
-        facts[part] = {"examples": len(found.examples), "dropped": found.dropped, "published": found.published}
-        write_csv(sampled(found.examples, limit), output)
+        read = read_glue(data, name, sources[part])
+        facts[part] = {"examples": len(read.examples), "dropped": read.dropped, "published": read.published}
+        write_csv(sampled(read.examples, limit), output)
     return facts

@@ -15,9 +15,11 @@ def glue_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
     if task.about["data"] == PLANTED:
         return WORLD
     names = {part: f"glue-{task.about['data']}-{part}" for part in PARTS}
-    found = {part: [name, f"{name}-rest", f"{name}-matched"] for part, name in names.items()}
-    there = {part: [name for name in each if name in catalogue.files] for part, each in found.items()}
-    return {part: corpus_files(task, each, catalogue) for part, each in there.items()}
+    all_names = {part: [name, f"{name}-rest", f"{name}-matched"] for part, name in names.items()}
+    in_catalogue = {
+        part: [name for name in part_names if name in catalogue.files] for part, part_names in all_names.items()
+    }
+    return {part: corpus_files(task, part_names, catalogue) for part, part_names in in_catalogue.items()}
 
 
 def columns(task: TaskPlan) -> str:

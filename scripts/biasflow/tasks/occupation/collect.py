@@ -32,14 +32,14 @@ def prepare(
     the options of `from_world`; scrubbing: the terms of text.scrub; advice: what to do where there are too few; limit:
     at most so many biographies, of which small professions are left out after that."""
     if data == "planted":
-        found = from_world(advice=advice, limit=limit, **planted)
+        collected = from_world(advice=advice, limit=limit, **planted)
     else:
         files = dict(zip(data["files"], map(str, sources["files"]), strict=True))
-        found = from_files(files, data, read_labour(sources["labour"][0]), advice=advice, limit=limit)
-    biographies = found.scrubbed(scrubbing)
+        collected = from_files(files, data, read_labour(sources["labour"][0]), advice=advice, limit=limit)
+    biographies = collected.scrubbed(scrubbing)
     write_parquet(biographies, outputs["biographies"])
-    write_csv(found.professions, outputs["professions"])
-    write_csv(found.sources, outputs["sources"])
+    write_csv(collected.professions, outputs["professions"])
+    write_csv(collected.sources, outputs["sources"])
     return {"biographies": len(biographies)}
 
 
@@ -53,8 +53,8 @@ class Collected:
 
     def scrubbed(self, terms: str) -> pd.DataFrame:
         """The biographies with a column `scrubbed`, and the source's own as `scrubbed_by_source`; terms: text.scrub."""
-        own = self.texts["scrubbed"]
-        return self.texts.assign(scrubbed=scrubbed_texts(self.texts, terms=terms), scrubbed_by_source=own)
+        by_source = self.texts["scrubbed"]
+        return self.texts.assign(scrubbed=scrubbed_texts(self.texts, terms=terms), scrubbed_by_source=by_source)
 
 
 def from_world(*, bias: float, seed: int, biographies: int, advice: str, limit: int | None = None) -> Collected:

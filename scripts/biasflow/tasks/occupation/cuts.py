@@ -58,6 +58,6 @@ def _cuts_of(
 
 def _control(z: np.ndarray, parts: Sequence[np.ndarray], seed: int) -> np.ndarray:
     """All labels, those of the parts in random order."""
-    together, found = np.concatenate(parts), z.copy()
-    found[together] = control_labels(z[together], seed)
-    return found
+    together, control = np.concatenate(parts), z.copy()
+    control[together] = control_labels(z[together], seed)
+    return control

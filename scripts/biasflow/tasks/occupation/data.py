@@ -148,24 +148,24 @@ def _failing(bios: pd.DataFrame, seeds: Sequence[int], *, balanced: bool, advice
     """The professions with which `rows_of` fails for a seed, with the first reason of each.
 
     balanced: whether training and validation are balanced too. Only counts are needed: what is drawn has no say."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     without_validation = []
     for seed in seeds:
         try:
             counts = _counts_of_parts(bios, seed)
         except TooFewError as error:
-            found.setdefault(error.label, f"{error.reason} (seed {seed})")
+            reasons.setdefault(error.label, f"{error.reason} (seed {seed})")
             continue
         for part in ("train", "test") if balanced else ("test",):
             for name, women, men in counts[part].itertuples():
                 if not women or not men:
-                    found.setdefault(name, unbalanceable(women, men, part_of(part, seed)))
+                    reasons.setdefault(name, unbalanceable(women, men, part_of(part, seed)))
         if balanced and not counts["validation"].min(axis=1).any():
             without_validation.append(seed)
-    if without_validation and not found:
+    if without_validation and not reasons:
         part = part_of("validation", without_validation[0])
         raise BiasflowError(f"no profession has both genders in {part}, which is to be balanced; {advice}.")
-    return found
+    return reasons
 
 
 def _counts_of_parts(bios: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:

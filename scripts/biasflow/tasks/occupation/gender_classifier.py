@@ -185,14 +185,14 @@ def _rows_of_seed(
         place = f"seed {seed}, iteration {iteration}"
         model, converged = _fit(train_counts[:, left].tocsr(), women[train], place)
         accuracy = model.score(test_counts[:, left].tocsr(), women[test])
-        found: list[int] = []
+        top: list[int] = []
         for gender, weights in zip(WOMEN_FIRST, (model.coef_[0], -model.coef_[0]), strict=True):
             # `left` is in the order of the alphabet, which a stable sort keeps for equal weights.
             largest = [i for i in np.argsort(-weights, kind="stable")[:n] if weights[i] > 0]
-            found += largest
+            top += largest
             for rank, i in enumerate(largest, start=1):
                 yield seed, iteration, gender, rank, words[left[i]], weights[i], accuracy, majority_share, converged
-        left = np.delete(left, found)
+        left = np.delete(left, top)
         if not len(left) and iteration < iterations:
             raise BiasflowError(
                 f"gender classifier: seed {seed}: no word is left after iteration {iteration}; ask for fewer."
@@ -212,12 +212,12 @@ def _count(texts: Sequence[str], min_texts: int) -> tuple[csr_matrix, np.ndarray
 def _fit(counts: csr_matrix, women: np.ndarray, place: str) -> tuple[LogisticRegression, bool]:
     """The regression, and whether its fit ended within STEPS steps."""
     model = LogisticRegression(solver="newton-cg", tol=TOLERANCE, max_iter=STEPS)
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         model.fit(counts, women)
-    for warning in said:  # too few steps, or a line search that failed
+    for warning in warned:  # too few steps, or a line search that failed
         log.warning("gender classifier: %s: the fit did not converge: %s", place, warning.message)
-    return model, not said
+    return model, not warned
 
 
 def _check(texts: Sequence[str], gender: Sequence[str], seeds: Sequence[int], iterations: int, n: int) -> None:

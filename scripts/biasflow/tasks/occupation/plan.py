@@ -34,17 +34,17 @@ def classified_texts(asked: Asked) -> list[Dataset]:
     fine_tuned = asked.model.task != NA
     modules: tuple[str, ...] = ()
     options = dict(asked.task.about["heads" if fine_tuned else "frozen"])
-    own = options.pop("seeds")
+    seeds = options.pop("seeds")
     if fine_tuned:
-        options |= {"split_seeds": asked.split_seeds, "head_seeds": own}
+        options |= {"split_seeds": asked.split_seeds, "head_seeds": seeds}
         texts = {RAW}
     else:
         strategies = [name for name in asked.strategies if name in STRATEGIES]
         names = [name for name in strategies if not STRATEGIES[name].adversary] or ["plain"]
         modules = tuple(module_of(STRATEGIES[name]) for name in names)
         known = [{"name": name, "module": STRATEGIES[name].module, "text": STRATEGIES[name].text} for name in names]
-        options |= {"split_seeds": own, "strategies": known}
-        texts = {each["text"] for each in known}
+        options |= {"split_seeds": seeds, "strategies": known}
+        texts = {strategy["text"] for strategy in known}
     shares = {"professions": (asked.task.file("professions.csv"),)}
     return [_made_of_vectors(asked, text, {"text": text, **options}, texts, shares, modules) for text in _texts(asked)]
 
@@ -74,16 +74,16 @@ def _made_of_vectors(
     files = {"biographies": (task.file("biographies.parquet"),)}
     limit = task.about["finetuning"]["max_length"]
     vectors = {
-        "vectors" if each == text else each: (
+        "vectors" if version == text else version: (
             "first_token",
             Dataset(
-                f"{task.name}-{each}",
+                f"{task.name}-{version}",
                 files,
-                {"text": each, "max_length": limit},
-                spares=task.tokens(asked.encoder, each),
+                {"text": version, "max_length": limit},
+                spares=task.tokens(asked.encoder, version),
             ),
         )
-        for each in sorted({text, *texts})
+        for version in sorted({text, *texts})
     }
     return Dataset(
         f"{task.name}-{text}",

@@ -17,9 +17,9 @@ def versions(biographies: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
 
     biographies: text, name, and scrubbed_by_source, what the source itself has as a scrubbed text ("" without one)."""
     yield RAW, biographies["text"].str.strip()
-    own = biographies.assign(scrubbed=biographies["scrubbed_by_source"])
+    with_source = biographies.assign(scrubbed=biographies["scrubbed_by_source"])
     for terms in TERMS:
-        yield terms, scrubbed_texts(own, terms=terms)
+        yield terms, scrubbed_texts(with_source, terms=terms)
 
 
 def examples(biographies: pd.DataFrame) -> pd.DataFrame:
@@ -27,15 +27,15 @@ def examples(biographies: pd.DataFrame) -> pd.DataFrame:
 
     Of those up to LONGEST characters (of all, where none is as short) the first whose versions differ the most, which
     is how many different ones it has."""
-    found = []
+    rows = []
     for gender in WOMEN_FIRST:
-        own = biographies[biographies["gender"] == gender]
-        short = own[own["text"].str.len() <= LONGEST]
-        texts = pd.DataFrame(dict(versions(short if len(short) else own)))
+        of_gender = biographies[biographies["gender"] == gender]
+        short = of_gender[of_gender["text"].str.len() <= LONGEST]
+        texts = pd.DataFrame(dict(versions(short if len(short) else of_gender)))
         for row in texts.nunique(axis=1).nlargest(1).index:
             profession = biographies.loc[row, "profession"]
-            found += [(gender, profession, version, text) for version, text in texts.loc[row].items()]
-    return pd.DataFrame(found, columns=["gender", "profession", "version", "text"])
+            rows += [(gender, profession, version, text) for version, text in texts.loc[row].items()]
+    return pd.DataFrame(rows, columns=["gender", "profession", "version", "text"])
 
 
 def scrubbed_texts(bios: pd.DataFrame, *, terms: Terms = "pronouns") -> pd.Series:
@@ -43,11 +43,11 @@ def scrubbed_texts(bios: pd.DataFrame, *, terms: Terms = "pronouns") -> pd.Serie
 
     Where the source has a scrubbed text of its own, that is taken: "released" leaves it as it is, the other terms scrub
     what it leaves; elsewhere the text is scrubbed of its name parts and of `terms`."""
-    own = bios["scrubbed"] != ""
-    if terms == "released" and own.all():
+    by_source = bios["scrubbed"] != ""
+    if terms == "released" and by_source.all():
         return bios["scrubbed"]
-    texts = bios["scrubbed"].where(own, bios["text"]).str.strip()
+    texts = bios["scrubbed"].where(by_source, bios["text"]).str.strip()
     scrubbed = pd.Series(
         scrub_all(list(texts), [name_parts(name) for name in bios["name"]], terms=terms), index=bios.index, dtype="str"
     )
-    return bios["scrubbed"].where(own, scrubbed) if terms == "released" else scrubbed.rename("scrubbed")
+    return bios["scrubbed"].where(by_source, scrubbed) if terms == "released" else scrubbed.rename("scrubbed")
