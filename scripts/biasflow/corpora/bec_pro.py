@@ -43,16 +43,18 @@ def read_bec_pro(path: str | Path) -> pd.DataFrame:
     refuse_unknown(path, table["Prof_Gender"], PROFESSION_GENDERS)
     spans = []
     for name, place in (("Person", 0), ("Profession", -1)):
-        found = [
+        matches = [
             [match.span() for match in re.finditer(rf"\b{re.escape(word)}\b", text)]
             for word, text in zip(table[name], table["Sentence"], strict=True)
         ]
-        refuse(path, table[name], pd.Series([not each for each in found], table.index), "is not in its sentence")
-        spans.append([each[place] for each in found])
+        refuse(
+            path, table[name], pd.Series([not in_text for in_text in matches], table.index), "is not in its sentence"
+        )
+        spans.append([in_text[place] for in_text in matches])
     english = table[ENGLISH_NAME if ENGLISH_NAME in table else "Profession"]
     table = table[list(COLUMNS)].rename(columns=COLUMNS).assign(profession=english).astype("str")
-    for (start, end), own in zip((("start", "end"), ("profession_start", "profession_end")), spans, strict=True):
-        table = table.assign(**{start: [span[0] for span in own], end: [span[1] for span in own]})
+    for (start, end), word_spans in zip((("start", "end"), ("profession_start", "profession_end")), spans, strict=True):
+        table = table.assign(**{start: [span[0] for span in word_spans], end: [span[1] for span in word_spans]})
     who = pd.Series([text[:end] for text, end in zip(table["text"], table["end"], strict=True)], table.index)
     for column, values in (("template", table["template"]), ("pair", who)):
         numbers = {gender: _numbers(values[table["gender"] == gender]) for gender in PERSON_GENDERS}

@@ -20,7 +20,7 @@ PROFESSIONS = (
     "software_engineer", "surgeon", "teacher", "yoga_teacher",
 )  # fmt: skip # alphabetical: the order of the hub's numbers, and the positions of the Wasserstein distance
 NAME_SEPARATOR = "|"
-GENDER_OF = {name: each for each, word in zip(GENDERS, SPELT_OUT, strict=True) for name in (each.lower(), word)}
+GENDER_OF = {name: code for code, word in zip(GENDERS, SPELT_OUT, strict=True) for name in (code.lower(), word)}
 SUMMARY_COLUMNS = ("file", "read", "no_profession", "duplicate", "conflicting", "kept")
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # cannot be written as UTF-8
 WHOLE_NUMBER = re.compile(r"[0-9]{1,3}(\.0+)?")
@@ -188,13 +188,13 @@ def _is_of_numbers(column: pd.Series) -> bool:
 
 def _by_number(path: Path, column: pd.Series, names: Sequence[str]) -> pd.Series:
     """The names of the hub's numbers, None for those that are not given; BiasflowError names any other value."""
-    given = ~column.map(_is_absent)
+    present = ~column.map(_is_absent)
     numbers = column.map(_number)
     refuse(
-        path, column, given & ~numbers.isin(range(len(names))), f"is none of the hub's numbers, 0 to {len(names) - 1}"
+        path, column, present & ~numbers.isin(range(len(names))), f"is none of the hub's numbers, 0 to {len(names) - 1}"
     )
-    found = [names[int(number)] if there else None for number, there in zip(numbers, given, strict=True)]
-    return pd.Series(found, index=column.index, name=column.name, dtype=object)
+    values = [names[int(number)] if is_present else None for number, is_present in zip(numbers, present, strict=True)]
+    return pd.Series(values, index=column.index, name=column.name, dtype=object)
 
 
 def _number(value: object) -> int | None:

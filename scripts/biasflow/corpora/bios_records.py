@@ -40,17 +40,17 @@ def read_biographies(path: Path) -> pd.DataFrame:
 
 
 def _columns(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    found = {}
+    columns = {}
     for column, names in NAMES_OF.items():
-        there = [name for name in names if name in table]
-        if not there and column not in OPTIONAL:
+        present = [name for name in names if name in table]
+        if not present and column not in OPTIONAL:
             has = ", ".join(one_line(name, 30) for name in table.attrs["columns"])
             raise BiasflowError(f"{path}: has no column {' or '.join(names)}; it has {one_line(has)}.")
-        values = table[there[0]] if there else pd.Series("", index=table.index)
-        if there == ["raw"] and "start_pos" in table:
+        values = table[present[0]] if present else pd.Series("", index=table.index)
+        if present == ["raw"] and "start_pos" in table:
             values = _after_first_sentence(path, table)
-        found[column] = values.astype(object).where(values.notna(), None).rename(column)
-    raw = pd.DataFrame(found)
+        columns[column] = values.astype(object).where(values.notna(), None).rename(column)
+    raw = pd.DataFrame(columns)
     raw.attrs["hub"] = "hard_text" in table.attrs["columns"]
     return raw
 
@@ -79,9 +79,9 @@ class _PlainValues(pickle.Unpickler):
     def persistent_load(self, pid: object):
         raise self._refused("a value outside the file (a persistent id)")
 
-    def _refused(self, what: str) -> BiasflowError:
+    def _refused(self, name: str) -> BiasflowError:
         return BiasflowError(
-            f"{self.path}: the pickle asks for {one_line(what)}; only plain values are read. It is not the original "
+            f"{self.path}: the pickle asks for {one_line(name)}; only plain values are read. It is not the original "
             "BIOS.pkl: delete it, or save its records as JSON lines where you trust it."
         )
 

@@ -81,8 +81,8 @@ def read_catalogue(path: str | Path = CATALOGUE) -> Catalogue:
     shards = {name: _shards(name, keys) for name, keys in data["sharded"].items()}
     files = {name: _entry(name, keys) for name, keys in data["files"].items()}
     return Catalogue(
-        files=files | {entry.name: entry for own in shards.values() for entry in own},
-        shards={name: tuple(own[number].name for number in scattered(len(own))) for name, own in shards.items()},
+        files=files | {entry.name: entry for parts in shards.values() for entry in parts},
+        shards={name: tuple(parts[number].name for number in scattered(len(parts))) for name, parts in shards.items()},
         encoders={id: HubEncoder(id=id, **keys) for id, keys in data["encoders"].items()},
     )
 

@@ -79,7 +79,7 @@ class Document:
         """The document under another key, in its first line and in the first column; text before it is left out."""
         old = re.compile(rf"^(#begin document \()?{re.escape(self.key)}(?=[\t ]|\);)", re.MULTILINE)
         head = self.gaps[0][self.gaps[0].index("#begin document (") :]
-        gaps = (old.sub(lambda found: f"{found[1] or ''}{key}", gap) for gap in (head, *self.gaps[1:]))
+        gaps = (old.sub(lambda match: f"{match[1] or ''}{key}", gap) for gap in (head, *self.gaps[1:]))
         return replace(self, key=key, gaps=tuple(gaps))
 
 
@@ -231,9 +231,9 @@ def _read(path: Path, broken: str, *, bare: bool = False) -> tuple[list[Document
             dropped.append(name)
     if not documents:
         raise BiasflowError(f"{path}: no document that can be read ({len(dropped)} broken ones); is it a CoNLL file?")
-    found = list(documents.values())
-    found[-1] = replace(found[-1], gaps=(*found[-1].gaps[:-1], found[-1].gaps[-1] + after))
-    return found, tuple(dropped)
+    result = list(documents.values())
+    result[-1] = replace(result[-1], gaps=(*result[-1].gaps[:-1], result[-1].gaps[-1] + after))
+    return result, tuple(dropped)
 
 
 def _parts(path: Path) -> Iterator[_Lines | str]:
@@ -316,8 +316,8 @@ def _cells(line: str) -> tuple[list[str], int]:
     if "\t" in line:
         cells = line.split("\t")
         return cells, sum(len(cell) + 1 for cell in cells[:WORD])
-    found = list(re.finditer("[^ ]+", line))
-    return [cell[0] for cell in found], found[WORD].start() if len(found) > WORD else 0
+    matches = list(re.finditer("[^ ]+", line))
+    return [cell[0] for cell in matches], matches[WORD].start() if len(matches) > WORD else 0
 
 
 def _filled(line: str, cells: list[str], start: int) -> tuple[list[str], int]:

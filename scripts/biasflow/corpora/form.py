@@ -25,11 +25,11 @@ def check_form(path: str | Path, *, parquet: bool, columns: Collection[str], row
 
     if parquet and not is_parquet(path):
         raise BiasflowError(f"{path}: not a Parquet file.")
-    found = read_records(path, wanted=())
-    lacking = [name for name in columns if name not in found.attrs["columns"]]
+    table = read_records(path, wanted=())
+    lacking = [name for name in columns if name not in table.attrs["columns"]]
     if lacking:
         raise BiasflowError(
             f"{path}: no column {', '.join(lacking)}; biasflow/data/corpora.yaml expects {', '.join(columns)}."
         )
-    if rows is not None and len(found) != rows:
-        raise BiasflowError(f"{path}: {len(found)} rows, where biasflow/data/corpora.yaml expects {rows}.")
+    if rows is not None and len(table) != rows:
+        raise BiasflowError(f"{path}: {len(table)} rows, where biasflow/data/corpora.yaml expects {rows}.")

@@ -114,18 +114,18 @@ def read_glue(task: str, part: str, paths: str | Path | Sequence[str | Path]) ->
 
 
 def _check(where: str, part: str, data: GlueData, labels: Iterable[str]) -> None:
-    found = len(data.examples) + data.dropped
-    if found > data.published:
+    total = len(data.examples) + data.dropped
+    if total > data.published:
         raise BiasflowError(
-            f"{where}: {found} examples, but part {part} has {data.published}; was a file of another part named?"
+            f"{where}: {total} examples, but part {part} has {data.published}; was a file of another part named?"
         )
     if data.examples.empty:
         raise BiasflowError(f"{where}: no example has a gold label (those of the test part are secret).")
     absent = [label for label in labels if label not in set(data.examples[LABEL])]
     if part == "train" and absent:
         raise BiasflowError(f"{where}: no training example of class {absent[0]}; check the file.")
-    if found < data.published:
-        log.warning("%s: %d of the %d examples of part %s", where, found, data.published, part)
+    if total < data.published:
+        log.warning("%s: %d of the %d examples of part %s", where, total, data.published, part)
 
 
 def _distinct(paths: Sequence[Path]) -> list[Path]:
@@ -160,26 +160,26 @@ def _examples(path: Path, entry: GlueTask, raw: pd.DataFrame) -> tuple[pd.DataFr
     # A question of QQP may be empty, so only an example without any text is wrong.
     empty = ~raw[list(entry.texts)].map(lambda text: bool(text.strip())).any(axis=1)
     refuse(path, raw[entry.texts[-1]], empty, "is empty")
-    given = raw[LABEL].map(lambda value: "" if value is None else str(value).strip())
-    refuse(path, given, given == "", "is empty; give a label, or -1 where there is none")
-    labels = _class_names(path, entry.labels, given) if entry.labels else _gold_scores(path, given)
+    labels_in_file = raw[LABEL].map(lambda value: "" if value is None else str(value).strip())
+    refuse(path, labels_in_file, labels_in_file == "", "is empty; give a label, or -1 where there is none")
+    labels = _class_names(path, entry.labels, labels_in_file) if entry.labels else _gold_scores(path, labels_in_file)
     gold = labels != NO_GOLD_LABEL
     texts = {column: raw[column].astype("str").str.replace(r"[\r\n]+", " ", regex=True) for column in entry.texts}
     examples = pd.DataFrame(texts)[gold].assign(**{LABEL: labels[gold].astype("str" if entry.labels else float)})
     return examples.reset_index(drop=True), int((~gold).sum())
 
 
-def _class_names(path: Path, labels: Sequence[str], given: pd.Series) -> pd.Series:
+def _class_names(path: Path, labels: Sequence[str], labels_in_file: pd.Series) -> pd.Series:
     names = {name: name for name in labels} | {str(number): name for number, name in enumerate(labels)}
-    found = given.map(names | dict.fromkeys(("-", "-1"), NO_GOLD_LABEL))
+    class_names = labels_in_file.map(names | dict.fromkeys(("-", "-1"), NO_GOLD_LABEL))
     known = ", ".join((*labels, *map(str, range(len(labels)))))
-    refuse(path, given, found.isna(), f"is none of {known}, - and -1")
-    return found
+    refuse(path, labels_in_file, class_names.isna(), f"is none of {known}, - and -1")
+    return class_names
 
 
-def _gold_scores(path: Path, given: pd.Series) -> pd.Series:
+def _gold_scores(path: Path, labels_in_file: pd.Series) -> pd.Series:
     """Scores in [0, 5]; -1, which no score is, stands for none."""
-    scores = pd.to_numeric(given, errors="coerce")
+    scores = pd.to_numeric(labels_in_file, errors="coerce")
     low, high = SCORE_RANGE
-    refuse(path, given, ~(scores.between(low, high) | (scores == -1)), f"is no score from {low:g} to {high:g}")
+    refuse(path, labels_in_file, ~(scores.between(low, high) | (scores == -1)), f"is no score from {low:g} to {high:g}")
     return scores.astype(object).mask(scores == -1, NO_GOLD_LABEL)

@@ -39,14 +39,14 @@ def read_labour_table(path: str | Path) -> pd.DataFrame:
     notes = "note" in table
     table = table.reindex(columns=COLUMNS, fill_value="").apply(lambda column: column.str.strip())
     shares = pd.to_numeric(table["share_of_women"], errors="coerce")
-    named, given = table["profession"], table["share_of_women"] != ""
+    named, has_share = table["profession"], table["share_of_women"] != ""
     refuse(path, named, named == "", "names no profession; name one or remove the row")
     refuse(path, named, named.duplicated(), "is repeated; give each profession once")
-    refuse(path, table["share_of_women"], given & ~shares.between(0, 1), "is no share between 0 and 1; mend it")
+    refuse(path, table["share_of_women"], has_share & ~shares.between(0, 1), "is no share between 0 and 1; mend it")
     for column in of_a_share:
-        refuse(path, named, given & (table[column] == ""), f"has a share but no {column}; say where it is from")
-    about = (table[of_a_share] != "").any(axis=1) | (notes & (table["note"] == ""))
-    refuse(path, named, ~given & about, "has no share: give one, or the reason alone, in the column note")
+        refuse(path, named, has_share & (table[column] == ""), f"has a share but no {column}; say where it is from")
+    described = (table[of_a_share] != "").any(axis=1) | (notes & (table["note"] == ""))
+    refuse(path, named, ~has_share & described, "has no share: give one, or the reason alone, in the column note")
     return table.reset_index(drop=True).assign(share_of_women=shares.to_numpy(float))
 
 

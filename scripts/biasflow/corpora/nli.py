@@ -115,10 +115,10 @@ def _labelled(path: Path, raw: pd.DataFrame) -> NliData:
 
     raw: one row per pair, columns as in one of NAMINGS; its index, named "line" or "row", is the place in `path`."""
     naming = columns_of(path, raw, *NAMINGS)
-    given = raw[naming[2]].map(lambda value: "" if value is None else str(value).strip())
-    labels = given.map(LABEL_OF)
-    refuse(path, given, given == "", "is empty; give a label, or - where there is none")
-    refuse(path, given, labels.isna(), f"is none of {', '.join(LABELS)}, 0, 1, 2, - and -1")
+    labels_in_file = raw[naming[2]].map(lambda value: "" if value is None else str(value).strip())
+    labels = labels_in_file.map(LABEL_OF)
+    refuse(path, labels_in_file, labels_in_file == "", "is empty; give a label, or - where there is none")
+    refuse(path, labels_in_file, labels.isna(), f"is none of {', '.join(LABELS)}, 0, 1, 2, - and -1")
     gold = labels != NO_GOLD_LABEL
     if not gold.any():
         raise BiasflowError(f"{path}: no pairs with a gold label ({len(raw)} without one); check the file.")

@@ -123,13 +123,13 @@ def _table_texts(path: Path, separator: str) -> Iterator[str]:
 
 def _text_column(path: Path, header: list[str]) -> int:
     """The place of the one column of texts."""
-    found = [place for place, name in enumerate(header) if name.strip().lower() in COLUMNS]
-    if len(found) == 1:
-        return found[0]
-    several = f"several columns of text, {', '.join(header[place] for place in found)}; keep one"
+    places = [place for place, name in enumerate(header) if name.strip().lower() in COLUMNS]
+    if len(places) == 1:
+        return places[0]
+    several = f"several columns of text, {', '.join(header[place] for place in places)}; keep one"
     none = f"no column of text; call it one of {', '.join(COLUMNS)}"
     columns = shorten(", ".join(repr(name) for name in header), 200, placeholder=" ...")
-    raise BiasflowError(f"{path}: the first line names {several if found else none}. Its columns: {columns}.")
+    raise BiasflowError(f"{path}: the first line names {several if places else none}. Its columns: {columns}.")
 
 
 def parquet_texts(path: str | Path, names: Sequence[str] = FIELDS) -> Iterator[str]:

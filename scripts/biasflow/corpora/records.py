@@ -111,13 +111,13 @@ def one_line(message: object, most: int = 200) -> str:
 
 def printable(text: str) -> str:
     """`text` with control characters and half characters (lone surrogates) as escapes."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _frame(columns: dict[str, list], names: Sequence[str], index: pd.Index) -> pd.DataFrame:
-    found = pd.DataFrame(columns, index=index, dtype=object)
-    found.attrs["columns"] = list(names)
-    return found
+    frame = pd.DataFrame(columns, index=index, dtype=object)
+    frame.attrs["columns"] = list(names)
+    return frame
 
 
 def _refuse_twice(path: Path, names: Sequence[str], wanted: Collection[str] | None) -> None:
@@ -186,11 +186,11 @@ def _separated(
         for row in reader:
             if len(row) > 1 or "".join(row).strip():
                 if not names:
-                    given = headerless and headerless(row)
-                    names = list(given or row)
+                    header = headerless and headerless(row)
+                    names = list(header or row)
                     _refuse_twice(path, names, None)
                     kept = [place for place, name in enumerate(names) if wanted is None or name in wanted]
-                    if not given:
+                    if not header:
                         line = reader.line_num + 1
                         continue
                 if len(row) != len(names):

@@ -103,9 +103,9 @@ def in_templates(test: AssociationTest) -> AssociationTest:
 def in_sentences(test: AssociationTest, templates: Sequence[str]) -> AssociationTest:
     """The test with a sentence, which begins with a capital, for every word and template; a template has {word}."""
     sets = {}
-    for role, own in ((role, getattr(test, role)) for role in ROLES):
-        filled = [template.replace(SLOT, word) for word in own.examples for template in templates]
-        sets[role] = replace(own, examples=tuple(text[0].upper() + text[1:] for text in filled))
+    for role, words in ((role, getattr(test, role)) for role in ROLES):
+        filled = [template.replace(SLOT, word) for word in words.examples for template in templates]
+        sets[role] = replace(words, examples=tuple(text[0].upper() + text[1:] for text in filled))
     return replace(test, **sets)
 
 
@@ -154,8 +154,8 @@ def _line(text: str, values: Iterable[object]) -> int:
     """The line (from 1) where the last of `values` stands, each looked for after the one before."""
     position = 0
     for value in values:
-        found = text.find(json.dumps(value, ensure_ascii=False), position)
-        if found < 0:  # spelt otherwise (escapes, spaces): the line of what comes before it is near enough
+        start = text.find(json.dumps(value, ensure_ascii=False), position)
+        if start < 0:  # spelt otherwise (escapes, spaces): the line of what comes before it is near enough
             break
-        position = found + 1
+        position = start + 1
     return text.count("\n", 0, position) + 1

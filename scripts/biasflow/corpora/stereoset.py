@@ -105,9 +105,9 @@ def items(stereoset: str | Path) -> pd.DataFrame:
         f"{text[:end]} {text[end - ending :]}" if ending else text
         for text, end, ending in zip(table["text"], table["end"], table["ending"], strict=True)
     ]
-    found = [table.assign(filling=filling) for filling in ("left-to-right", "together")]
-    found.append(table.assign(filling="one-mask", text=released))
-    return pd.concat(found, ignore_index=True).drop(columns="ending")
+    tables = [table.assign(filling=filling) for filling in ("left-to-right", "together")]
+    tables.append(table.assign(filling="one-mask", text=released))
+    return pd.concat(tables, ignore_index=True).drop(columns="ending")
 
 
 def read_gender_swapped(path: str | Path) -> pd.DataFrame:
@@ -145,28 +145,29 @@ def align(original: pd.DataFrame, authors: pd.DataFrame, *, least: float = 0.8) 
     (StereoSet's id), authors_triple, similarity in [least, 1]. BiasflowError names a triple that has no counterpart."""
     ours, theirs = _texts(original), _texts(authors)
     by_text = {text: triple for triple, text in ours.items()}
-    links = {mine: (by_text[text], 1.0) for mine, text in theirs.items() if text in by_text}
+    links = {authors_triple: (by_text[text], 1.0) for authors_triple, text in theirs.items() if text in by_text}
     free = [triple for triple in ours if triple not in {triple for triple, _ in links.values()}]
     matcher = SequenceMatcher(autojunk=False)
     candidates = []
-    for mine in theirs:
-        if mine in links:
+    for authors_triple in theirs:
+        if authors_triple in links:
             continue
-        matcher.set_seq2(theirs[mine])
+        matcher.set_seq2(theirs[authors_triple])
         for triple in free:
             matcher.set_seq1(ours[triple])
-            candidates.append((-matcher.ratio(), mine, triple))
-    for ratio, mine, triple in sorted(candidates):
-        if -ratio >= least and mine not in links and triple in free:
-            links[mine] = (triple, -ratio)
+            candidates.append((-matcher.ratio(), authors_triple, triple))
+    for ratio, authors_triple, triple in sorted(candidates):
+        if -ratio >= least and authors_triple not in links and triple in free:
+            links[authors_triple] = (triple, -ratio)
             free.remove(triple)
-    lost = [mine for mine in theirs if mine not in links]
+    lost = [authors_triple for authors_triple in theirs if authors_triple not in links]
     if lost:
         raise BiasflowError(
             f"Gender-swapped triple {lost[0]} has no counterpart in StereoSet ({len(lost)} such triples)."
         )
     return pd.DataFrame(
-        [(links[mine][0], mine, links[mine][1]) for mine in theirs], columns=["triple", "authors_triple", "similarity"]
+        [(links[authors_triple][0], authors_triple, links[authors_triple][1]) for authors_triple in theirs],
+        columns=["triple", "authors_triple", "similarity"],
     )
 
 
@@ -195,7 +196,7 @@ def changes(original: pd.DataFrame, authors: pd.DataFrame) -> pd.DataFrame:
         "authors_triple",
         "change",
         "label",
-        *(f"{of}_{text}" for of in ("original", "authors") for text in texts),
+        *(f"{source}_{text}" for source in ("original", "authors") for text in texts),
     ]
     return both.loc[differs, order].fillna("").reset_index(drop=True)
 

@@ -42,7 +42,7 @@ def read_chinese_wikipedia(paths: Iterable[str | Path], *, characters: int = CHA
 
 def chinese_sentences(text: str) -> list[str]:
     """The sentences of a text, line by line."""
-    return [found.strip() for line in text.split("\n") for found in SENTENCE.findall(line) if found.strip()]
+    return [sentence.strip() for line in text.split("\n") for sentence in SENTENCE.findall(line) if sentence.strip()]
 
 
 def read_paragraphs(path: str | Path) -> Iterator[str]:

@@ -64,8 +64,8 @@ def sentences_of(articles: Iterable[Iterable[Piece]], *, whole: bool = False) ->
     """The sentences of each article in natural text: all of them or, with `whole`, only those that end in a full stop,
     have three words or more and no <unk>. Articles left with none are left out."""
     kinds = {WHOLE} if whole else set(SENTENCES)
-    found = ([piece.text for piece in article if piece.kind in kinds] for article in articles)
-    return [sentences for sentences in found if sentences]
+    by_article = ([piece.text for piece in article if piece.kind in kinds] for article in articles)
+    return [sentences for sentences in by_article if sentences]
 
 
 def contents(articles: Iterable[Iterable[Piece]], words: tuple[Iterable[str], Iterable[str]]) -> pd.DataFrame:

@@ -120,17 +120,17 @@ def two_professions(sentence: Sentence, known: pd.DataFrame | None = None) -> di
 
     The longest name of a list, where there are several. BiasflowError names a document without one of either list."""
     table = _known(known)
-    found = professions_in(sentence.document.words, table)
+    spans = professions_in(sentence.document.words, table)
     chosen = {}
     for stereotype in GENDERS:
-        names = [name for name in found if table.at[name, "stereotype"] == stereotype]
+        names = [name for name in spans if table.at[name, "stereotype"] == stereotype]
         if not names:
             raise BiasflowError(
                 f"document {sentence.document.name}: no profession of the list with stereotype {stereotype}; "
                 "a sentence of WinoBias names one of either."
             )
         name = max(names, key=len)
-        chosen[stereotype] = name, found[name]
+        chosen[stereotype] = name, spans[name]
     return chosen
 
 

@@ -41,18 +41,18 @@ def read_winogender(path: str | Path) -> pd.DataFrame:
     table = table.assign(**{name: parts[number] for number, name in enumerate(names)})
     table = table[table["gender"].isin(SPELT_OUT)]
     rows = []
-    for (occupation, participant, answer), own in table.groupby(names[:3], sort=False):
+    for (occupation, participant, answer), group in table.groupby(names[:3], sort=False):
         item = f"{occupation}.{participant}.{answer}"
-        texts = dict(zip(own["gender"], own["sentence"], strict=True))
-        if sorted(own["gender"]) != sorted(SPELT_OUT):
-            raise BiasflowError(f"{path}: line {own.index[0]}: {item} needs one sentence of each gender.")
+        texts = dict(zip(group["gender"], group["sentence"], strict=True))
+        if sorted(group["gender"]) != sorted(SPELT_OUT):
+            raise BiasflowError(f"{path}: line {group.index[0]}: {item} needs one sentence of each gender.")
         words = [texts[gender].split(" ") for gender in SPELT_OUT]
-        places = [place for place, each in enumerate(zip(*words, strict=False)) if len(set(each)) > 1]
-        if len({len(each) for each in words}) > 1 or len(places) != 1:
-            raise BiasflowError(f"{path}: line {own.index[0]}: the sentences of {item} differ in more than one word.")
+        places = [place for place, pair in enumerate(zip(*words, strict=False)) if len(set(pair)) > 1]
+        if len({len(tokens) for tokens in words}) > 1 or len(places) != 1:
+            raise BiasflowError(f"{path}: line {group.index[0]}: the sentences of {item} differ in more than one word.")
         start = len(" ".join([*words[0][: places[0]], ""]))
-        for gender, each in zip(SPELT_OUT, words, strict=True):
-            pronoun = each[places[0]].rstrip(".,;!?")
+        for gender, tokens in zip(SPELT_OUT, words, strict=True):
+            pronoun = tokens[places[0]].rstrip(".,;!?")
             about = (item, occupation, participant, PARTS[int(answer)], gender)
             rows.append((*about, texts[gender], start, start + len(pronoun)))
     columns = ["item", "occupation", "participant", "refers_to", "gender", "text", "start", "end"]
