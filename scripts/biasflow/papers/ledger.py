@@ -49,8 +49,8 @@ def ledger(runs: Mapping[str, Run]) -> pd.DataFrame:
     """The ledgers of all papers of a run that print numbers, one below the other: COLUMNS.
 
     runs: paper -> the run as its tables see it."""
-    found = [of_paper(load(name), run) for name, run in runs.items()]
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
+    ledgers = [of_paper(load(name), run) for name, run in runs.items()]
+    return pd.concat(ledgers, ignore_index=True) if ledgers else pd.DataFrame(columns=COLUMNS)
 
 
 def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
@@ -69,7 +69,9 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
         judge(row.printed, row.printed_sd, row.ours, incomparable=why, absent=row.absent)
         for row, why in zip(rows.itertuples(), incomparable, strict=True)
     ]
-    audits = [_joined(*found) for found in zip(module.audited(run, numbers), _printed_again(numbers), strict=True)]
+    audits = [
+        _joined(*verdicts) for verdicts in zip(module.audited(run, numbers), _printed_again(numbers), strict=True)
+    ]
     return rows.join(pd.DataFrame(judged, index=rows.index)).assign(audit=audits)[COLUMNS].astype({"ours_n": "Float64"})
 
 
@@ -91,12 +93,12 @@ def judge(
     rounding = rounded(value, decimals_of(printed))
     difference, by_sd = ours - value, sd > rounding.high - value
     reach = around(value, sd) if by_sd else rounding
-    found = {"difference": difference, "difference_in_printed_sd": difference / sd if sd > 0 else np.nan, "off_by": ""}
+    apart = {"difference": difference, "difference_in_printed_sd": difference / sd if sd > 0 else np.nan, "off_by": ""}
     if reach.meets(around(ours)):
-        return found | {"status": REPRODUCED, "reason": f"within its printed {'deviation' if by_sd else 'rounding'}"}
+        return apart | {"status": REPRODUCED, "reason": f"within its printed {'deviation' if by_sd else 'rounding'}"}
     units = abs(difference) * 10 ** decimals_of(printed)
     many = f"{abs(difference) / sd:.1f} printed deviations" if sd > 0 else f"{units:.1f} units of the last decimal"
-    return found | {"status": OFF, "off_by": many, "reason": ""}
+    return apart | {"status": OFF, "off_by": many, "reason": ""}
 
 
 def decimals_of(printed: str) -> int:
@@ -107,15 +109,17 @@ def decimals_of(printed: str) -> int:
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """A row per paper: how many numbers it prints, how many have each status, how many its audit finds at odds with
     others that are printed, and the commonest reasons for what was not compared."""
-    found = []
-    for paper, own in rows.groupby("paper", sort=False):
-        counts = {status.replace(" ", "_"): (own["status"] == status).sum() for status in STATUSES}
-        doubted = own["audit"].str.startswith(DISAGREES).sum()
-        reasons = own.loc[own["status"].isin([NOT_COMPARABLE, NOT_RUN]), "reason"].value_counts()
+    summaries = []
+    for paper, numbers in rows.groupby("paper", sort=False):
+        counts = {status.replace(" ", "_"): (numbers["status"] == status).sum() for status in STATUSES}
+        doubted = numbers["audit"].str.startswith(DISAGREES).sum()
+        reasons = numbers.loc[numbers["status"].isin([NOT_COMPARABLE, NOT_RUN]), "reason"].value_counts()
         why = "; ".join(f"{reason} ({n})" for reason, n in reasons.head(3).items())
-        found.append({"paper": paper, "numbers": len(own), **counts, "disputed_by_audit": doubted, "reasons": why})
+        summaries.append(
+            {"paper": paper, "numbers": len(numbers), **counts, "disputed_by_audit": doubted, "reasons": why}
+        )
     columns = ["paper", "numbers", *(status.replace(" ", "_") for status in STATUSES), "disputed_by_audit", "reasons"]
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(summaries, columns=columns)
 
 
 def _ours(
@@ -125,33 +129,33 @@ def _ours(
     have the numbers of a `wanted` file."""
     traced = replace(run, published=lambda name: _with_places(run.published(name), name, numbers))
     tables = [_traced(beside, traced) for beside in besides if beside.file in wanted]
-    found = pd.concat([table for table in tables if len(table)] or [pd.DataFrame(columns=_TRACED)], ignore_index=True)
+    ours = pd.concat([table for table in tables if len(table)] or [pd.DataFrame(columns=_TRACED)], ignore_index=True)
     same = {name: {"", *names} for name, names in _same_encoders(text, run).items()}
-    printed = numbers["encoder"].reindex(found["place"])
-    own = [name == "" or who in same[name] for name, who in zip(printed, found[_WHO], strict=True)]
+    printed = numbers["encoder"].reindex(ours["place"])
+    comparable = [name == "" or who in same[name] for name, who in zip(printed, ours[_WHO], strict=True)]
     # Of several methods or encoders that a number stands beside, the first that has a value.
-    found = found[np.array(own, dtype=bool)].sort_values("ours", key=pd.isna, kind="stable")
-    found = found.drop_duplicates("place").set_index("place").reindex(numbers.index).assign(cell=numbers["cell"])
-    known = found.dropna(subset=_WHO).drop_duplicates("cell").set_index("cell")
+    ours = ours[np.array(comparable, dtype=bool)].sort_values("ours", key=pd.isna, kind="stable")
+    ours = ours.drop_duplicates("place").set_index("place").reindex(numbers.index).assign(cell=numbers["cell"])
+    known = ours.dropna(subset=_WHO).drop_duplicates("cell").set_index("cell")
     elsewhere = known.reindex(numbers["cell"]).set_axis(numbers.index)
-    found = found.drop(columns="cell").where(found[_WHO].notna(), elsewhere)
+    ours = ours.drop(columns="cell").where(ours[_WHO].notna(), elsewhere)
     never = np.where(numbers["file"].isin([beside.file for beside in besides]), NOT_ASKED, IN_NO_TABLE)
-    return found.assign(absent=found["absent"].where(found["absent"].notna(), never), **{_WHO: found[_WHO].fillna("")})
+    return ours.assign(absent=ours["absent"].where(ours["absent"].notna(), never), **{_WHO: ours[_WHO].fillna("")})
 
 
 def _with_places(frame: pd.DataFrame, file: str, numbers: pd.DataFrame) -> pd.DataFrame:
     """A data file with the place of each number instead of it; all else, deviations too, as they are."""
-    own = numbers[numbers["file"] == file]
+    in_file = numbers[numbers["file"] == file]
     places = {
         column: pd.Series(cells.index, index=cells["line"], dtype=float).reindex(frame.index)
-        for column, cells in own.groupby("column")
+        for column, cells in in_file.groupby("column")
     }
     return frame.assign(**places)
 
 
 def _traced(beside: Beside, run: Run) -> pd.DataFrame:
     frame = beside.table(run)
-    found = []
+    tables = []
     for value in beside.values:
         if value + PUBLISHED not in frame:  # a table of nothing
             continue
@@ -164,8 +168,8 @@ def _traced(beside: Beside, run: Run) -> pd.DataFrame:
             _WHO: rows["encoder"],
             "absent": rows[beside.status].str.removeprefix(f"{NOT_RUN}: ") if beside.status else NOT_ASKED,
         }
-        found.append(pd.DataFrame(columns))
-    table = pd.concat(found) if found else pd.DataFrame(columns=_TRACED)
+        tables.append(pd.DataFrame(columns))
+    table = pd.concat(tables) if tables else pd.DataFrame(columns=_TRACED)
     return table.astype({"ours_sd": float, "ours_n": float}).replace({"absent": {RUN: NOT_ASKED}})
 
 
@@ -176,9 +180,9 @@ def _same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
         printed: [
             name
             for name, repository in ids.items()
-            if _repository(repository) == _repository(own["id"]) and revisions.get(name) == own["revision"]
+            if _repository(repository) == _repository(about["id"]) and revisions.get(name) == about["revision"]
         ]
-        for printed, own in text.encoders.items()
+        for printed, about in text.encoders.items()
     }
 
 
@@ -186,8 +190,8 @@ def _other_encoder(text: PaperText, run: Run, printed: pd.Series) -> pd.Series:
     """Why the encoder of each number is none of the run's; "" where it is, and for a number that is of no encoder."""
     same = _same_encoders(text, run)
     reasons = {
-        name: "" if same[name] else f"other encoder: printed of {own['id']} at revision {own['revision'][:7]}"
-        for name, own in text.encoders.items()
+        name: "" if same[name] else f"other encoder: printed of {about['id']} at revision {about['revision'][:7]}"
+        for name, about in text.encoders.items()
     }
     return printed.map(reasons | {"": ""})
 
@@ -199,21 +203,21 @@ def _repository(identifier: str) -> str:
 
 def _printed_again(numbers: pd.DataFrame) -> pd.Series:
     """What the paper prints elsewhere for the same number, where no value rounds to both."""
-    found = pd.Series("", index=numbers.index)
-    for _, same in numbers.groupby("cell"):
-        if len(same) > 1:
-            ranges = same["printed"].map(_range)
-            prints = same["table"] + " prints " + same["printed"]
-            for place, own in ranges.items():
-                said = ", ".join(prints[other] for other in same.index if not own.meets(ranges[other]))
-                found[place] = f"{DISAGREES}: {said}" if said else f"{AGREES} with where it is printed again"
-    return found
+    verdicts = pd.Series("", index=numbers.index)
+    for _, printings in numbers.groupby("cell"):
+        if len(printings) > 1:
+            ranges = printings["printed"].map(_range)
+            prints = printings["table"] + " prints " + printings["printed"]
+            for place, reach in ranges.items():
+                others = ", ".join(prints[other] for other in printings.index if not reach.meets(ranges[other]))
+                verdicts[place] = f"{DISAGREES}: {others}" if others else f"{AGREES} with where it is printed again"
+    return verdicts
 
 
 def _range(printed: str) -> Range:
     return rounded(float(printed), decimals_of(printed))
 
 
-def _joined(*found: str) -> str:
+def _joined(*verdicts: str) -> str:
     """What several audits say: disagreement first."""
-    return "; ".join(sorted(filter(None, found), key=lambda text: not text.startswith(DISAGREES)))
+    return "; ".join(sorted(filter(None, verdicts), key=lambda text: not text.startswith(DISAGREES)))

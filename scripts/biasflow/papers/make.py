@@ -48,14 +48,14 @@ def make_paper(name: str, run: Run, files: Mapping[str, Sequence[str | Path]], *
 
 def _functions(text: PaperText, module: ModuleType) -> dict[str, dict[str, Callable]]:
     """kind -> target -> function, in the order of paper.yaml."""
-    found = {}
+    functions = {}
     for kind in _WRITERS:
         made, named = getattr(module, kind.upper(), {}), getattr(text, kind)
         for name in sorted(set(made) ^ set(named)):
             lacks = "paper.yaml has no caption" if name in made else "targets.py has no function"
             raise BiasflowError(f"{text.name}, {kind}: {lacks} for {name!r}")
-        found[kind] = dict(zip(text.targets(kind), (made[name] for name in named), strict=True))
-    return found
+        functions[kind] = dict(zip(text.targets(kind), (made[name] for name in named), strict=True))
+    return functions
 
 
 def _write_table(function: Callable, run: Run, paths: list[Path], target: Target) -> None:

@@ -29,8 +29,10 @@ def released_errors(scores: pd.DataFrame) -> pd.DataFrame:
 
 def _compared(scores: pd.DataFrame, metric: str, released: str, variant: str) -> dict[str, float]:
     """Of the scores of a metric that differ in nothing but these two variants."""
-    own = scores[scores["metric"] == metric]
-    both = own.pivot(index=_OTHER_KEYS, columns="variant", values="value").reindex(columns=[released, variant]).dropna()
+    rows = scores[scores["metric"] == metric]
+    both = (
+        rows.pivot(index=_OTHER_KEYS, columns="variant", values="value").reindex(columns=[released, variant]).dropna()
+    )
     if both.empty:
         return {"compared": 0}
     largest = (both[released] - both[variant]).abs().max()

@@ -57,27 +57,27 @@ class Statements:
 
         def add(count: Callable[..., Finding | None]) -> Callable[..., Finding | None]:
             for values in product(*options.values()):
-                said = dict(zip(options, values, strict=True))
-                name = "-".join(identifier.format(**said).lower().split())
-                own = {
+                chosen = dict(zip(options, values, strict=True))
+                name = "-".join(identifier.format(**chosen).lower().split())
+                arguments = {
                     key: options[key][value] if isinstance(options[key], Mapping) else value
-                    for key, value in said.items()
+                    for key, value in chosen.items()
                 }
                 more = [aside for value, aside in (asides or {}).items() if value in values]
-                counted = partial(_counted_where, frozenset(needs), partial(count, **own))
-                self.known.append(Statement(name, section, " ".join([text.format(**said), *more]), counted))
+                counted = partial(_counted_where, frozenset(needs), partial(count, **arguments))
+                self.known.append(Statement(name, section, " ".join([text.format(**chosen), *more]), counted))
             return count
 
         return add
 
     def findings(self, tables: Mapping[str, pd.DataFrame]) -> dict[str, Finding]:
         """Id -> what the tables (by name) show together, of those that have what the statement needs."""
-        found = {}
+        result = {}
         for statement in self.known:
             counted = {name: statement.count(table) for name, table in tables.items()}
-            if own := {name: finding for name, finding in counted.items() if finding is not None}:
-                found[statement.id] = together(own) if len(tables) > 1 else next(iter(own.values()))
-        return found
+            if counted_in := {name: finding for name, finding in counted.items() if finding is not None}:
+                result[statement.id] = together(counted_in) if len(tables) > 1 else next(iter(counted_in.values()))
+        return result
 
     def beside(
         self, ours: Mapping[tuple[str, ...], Mapping[str, Finding]], printed: Mapping[str, Finding], keys: Sequence[str]
@@ -87,13 +87,15 @@ class Statements:
         Columns: keys, id, section, statement, the fields of a finding, and these again `_published`; empty where
         there is none."""
         rows = []
-        for key, found in ours.items():
+        for key, findings in ours.items():
             about = dict(zip(keys, key, strict=True))
-            for one in self.known:
-                parts = {"": found.get(one.id), PUBLISHED: printed.get(one.id)}
+            for statement in self.known:
+                parts = {"": findings.get(statement.id), PUBLISHED: printed.get(statement.id)}
                 if any(parts.values()):
                     row = {f"{name}{end}": getattr(part, name, None) for end, part in parts.items() for name in _FIELDS}
-                    rows.append(about | {"id": one.id, "section": one.section, "statement": one.text} | row)
+                    rows.append(
+                        about | {"id": statement.id, "section": statement.section, "statement": statement.text} | row
+                    )
         kinds = {name + end: kind for end in ("", PUBLISHED) for name, kind in _FIELDS.items()}
         frame = pd.DataFrame(rows, columns=[*keys, "id", "section", "statement", *kinds]).astype(kinds)
         return frame.fillna({column: "" for column, kind in kinds.items() if kind is object})
@@ -106,10 +108,10 @@ def _counted_where(needs: Collection[str], count: Callable, table: pd.DataFrame)
 def all_of(cases: Mapping[str, bool], detail: str = "", *, but: Collection[str] = (), between: str = ", ") -> Finding:
     """The statement says that every case is true, except `but`, and that these are false; `detail` then also names
     those that are true all the same."""
-    found = _counted(cases, len(cases), detail, between)
+    finding = _counted(cases, len(cases), detail, between)
     missing = between.join(name for name in but if cases[name])
     details = "; ".join(filter(None, [detail, missing and f"no exception: {missing}"]))
-    return replace(found, holds=found.n - found.k == len(but) and not missing, detail=details)
+    return replace(finding, holds=finding.n - finding.k == len(but) and not missing, detail=details)
 
 
 def most_of(cases: Mapping[str, bool], detail: str = "") -> Finding:
@@ -119,12 +121,13 @@ def most_of(cases: Mapping[str, bool], detail: str = "") -> Finding:
 
 def together(findings: Mapping[str, Finding]) -> Finding:
     """One finding for several tables, by name: it holds if it holds in each."""
-    said = {
-        part: "; ".join(f"{name}: {text}" for name, own in findings.items() if (text := getattr(own, part)))
+    texts = {
+        part: "; ".join(f"{name}: {text}" for name, finding in findings.items() if (text := getattr(finding, part)))
         for part in ("exceptions", "detail")
     }
-    own = findings.values()
-    return Finding(all(one.holds for one in own), sum(one.k for one in own), sum(one.n for one in own), **said)
+    several = findings.values()
+    k, n = sum(finding.k for finding in several), sum(finding.n for finding in several)
+    return Finding(all(finding.holds for finding in several), k, n, **texts)
 
 
 def _counted(cases: Mapping[str, bool], enough: int, detail: str, between: str = ", ") -> Finding:

@@ -40,19 +40,19 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
             )
     methods = ["none", options["method"]]
     inside = {"encoders": encoders_inside(options), "methods": methods, "metrics": ["strength"]}
-    found = {f"{_NAME}-inside": inside | {"items": {"next_sentence": "stimuli"}}}  # examples are printed one by one
+    result = {f"{_NAME}-inside": inside | {"items": {"next_sentence": "stimuli"}}}  # examples are printed one by one
     nli = {
         "encoders": encoders_of_nli(options),
         "task": options["task"],
         "seeds": list(options["seeds"]),
         "metrics": _DOWNSTREAM,
     }
-    found[f"{_NAME}-nli"] = nli | {"strategies": ["plain"], "methods": methods}
-    found[f"{_NAME}-during"] = nli | {"strategies": [WITH + name for name in options["during"]], "methods": ["none"]}
-    found = {name: block for name, block in found.items() if block["encoders"] and block.get("strategies", True)}
-    if not found:
+    result[f"{_NAME}-nli"] = nli | {"strategies": ["plain"], "methods": methods}
+    result[f"{_NAME}-during"] = nli | {"strategies": [WITH + name for name in options["during"]], "methods": ["none"]}
+    result = {name: block for name, block in result.items() if block["encoders"] and block.get("strategies", True)}
+    if not result:
         raise BiasflowError(f"config: key 'papers.{_NAME}.encoders': no encoder is named; name one or leave it out")
-    return found
+    return result
 
 
 def _settings(config: Mapping, name: str) -> list[str] | None:

@@ -61,44 +61,44 @@ def correlations(run: Run, *, resamples: int = 1000) -> pd.DataFrame:
     there are several. The rows of the encoder `printed` are those of the printed table 7. The rho and p of the paper's
     text stand beside what they are of: Spearman of Strength and fairness over all models. Where a correlation cannot be
     computed `note` says why."""
-    found, tuned = [], nli(run)
+    rows, tuned = [], nli(run)
     for keys, block in with_printed(run).groupby(_MODELS, sort=False):
         about = dict(zip(_MODELS, keys, strict=True))
-        own_seeds = tuned[(tuned[READING] == pd.Series(about)[READING]).all(axis=1)]
-        for (models, level, own), measure, (parity, fairness) in product(_groups(block), MEASURES, PARITY.items()):
-            both = own[[*SETTING, measure, fairness]].dropna()
+        by_seed = tuned[(tuned[READING] == pd.Series(about)[READING]).all(axis=1)]
+        for (models, level, group), measure, (parity, fairness) in product(_groups(block), MEASURES, PARITY.items()):
+            both = group[[*SETTING, measure, fairness]].dropna()
             if both.empty and about["encoder"] == PRINTED:  # the paper has one reading of parity
                 continue
-            seeds = own_seeds.pivot(index=SETTING, columns="seed", values=fairness)
+            seeds = by_seed.pivot(index=SETTING, columns="seed", values=fairness)
             seeds = seeds.reindex(pd.MultiIndex.from_frame(both[SETTING]))
             named = {"models": models, "level": level, "measure": measure, "parity": parity}
             for method in METHODS:
                 options = {"method": method, "resamples": resamples}
                 numbers = _numbers(both[measure], both[fairness], both["level"], seeds, options)
-                found.append(about | named | {"method": method} | numbers)
-    table = merge_published(pd.DataFrame(found), _of_text(run.published("text")), on=_KEYS, values=["estimate", "p"])
+                rows.append(about | named | {"method": method} | numbers)
+    table = merge_published(pd.DataFrame(rows), _of_text(run.published("text")), on=_KEYS, values=["estimate", "p"])
     same = (table["encoder"] == PRINTED) | (printed_inside(run, table) & printed_nli(run, table))
     return published_where(same, table, ["estimate", "p"]).drop(columns="p_difference")
 
 
 def _numbers(x: pd.Series, y: pd.Series, levels: pd.Series, seeds: pd.DataFrame, options: dict) -> dict[str, object]:
     """One correlation with its intervals; `seeds`: y of every single seed, a column each."""
-    one = correlation(x, y, **options)
-    low, high = (np.nan, np.nan) if one.reason else cluster_interval(x, y, levels, **options)
-    several = seeds.shape[1] > 1 and not one.reason
-    single = [correlation(x, each, options["method"], resamples=1).estimate for _, each in seeds.items() if several]
+    result = correlation(x, y, **options)
+    low, high = (np.nan, np.nan) if result.reason else cluster_interval(x, y, levels, **options)
+    several = seeds.shape[1] > 1 and not result.reason
+    single = [correlation(x, values, options["method"], resamples=1).estimate for _, values in seeds.items() if several]
     return {
-        "estimate": one.estimate,
-        "p": one.p,
-        "n": one.n,
-        "low": one.low,
-        "high": one.high,
+        "estimate": result.estimate,
+        "p": result.p,
+        "n": result.n,
+        "low": result.low,
+        "high": result.high,
         "by_level_low": low,
         "by_level_high": high,
         "seeds": seeds.shape[1],
         "seeds_low": min(single, default=np.nan),
         "seeds_high": max(single, default=np.nan),
-        "note": one.reason,
+        "note": result.reason,
     }
 
 
@@ -116,6 +116,6 @@ def _groups(block: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """All models and the viable ones, each of all levels and of one with enough of them for a correlation."""
     for models, chosen in ((ALL, block), (VIABLE, block[block["viable"] == "yes"])):
         yield models, ALL, chosen
-        for level, own in chosen.groupby("level", sort=False):
-            if len(own) >= LEAST:
-                yield models, level, own
+        for level, of_level in chosen.groupby("level", sort=False):
+            if len(of_level) >= LEAST:
+                yield models, level, of_level

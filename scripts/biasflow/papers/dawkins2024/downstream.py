@@ -46,11 +46,11 @@ def table6(run: Run) -> pd.DataFrame:
     judged = nli_by_setting(run, run.published("table7"))
     blocks = []
     for encoder in encoders(run):
-        own = judged[judged["encoder"] == encoder]
-        for interventions, block in own.groupby("interventions", sort=False):
+        of_encoder = judged[judged["encoder"] == encoder]
+        for interventions, block in of_encoder.groupby("interventions", sort=False):
             effect = weighting_effect(block.set_index(SETTING)["snli_accuracy"], levels=published["level"])
             blocks.append(effect.assign(encoder=encoder, interventions=interventions, status=RUN))
-        if own.empty:
+        if of_encoder.empty:
             status = not_run(run, encoder, NLI)
             blocks.append(published[["level"]].assign(encoder=encoder, interventions=AFTER, status=status))
     values = [column for column in published if column != "level"]
@@ -71,11 +71,11 @@ def weighting_effect(snli_accuracy: pd.Series, *, levels: pd.Series) -> pd.DataF
     pairs = weighting_pairs(snli_accuracy)
     rows = []
     for level in levels:
-        own = pairs if level == _ALL else pairs[pairs.index.get_level_values("level") == level]
-        means = {f"snli_accuracy_{name}": own[name].mean() for name in own}
-        increase = own["np1"] - own["np0"]
+        of_level = pairs if level == _ALL else pairs[pairs.index.get_level_values("level") == level]
+        means = {f"snli_accuracy_{name}": of_level[name].mean() for name in of_level}
+        increase = of_level["np1"] - of_level["np0"]
         increases = {"increase": increase.mean(), "increase_sd": increase.std(ddof=1)}
-        rows.append({"level": level, "model_pairs": len(own)} | means | increases)
+        rows.append({"level": level, "model_pairs": len(of_level)} | means | increases)
     return pd.DataFrame(rows)
 
 
@@ -102,10 +102,10 @@ def finetuning(run: Run) -> pd.DataFrame:
 
     Made of the files `sources` (part, source, pairs, dropped) and `occupation_pairs` of the task, and of what each
     fine-tuning wrote of itself (pairs cut, the epoch kept, its validation accuracy)."""
-    found = run.files.get("training", {})
-    data = _data(run) if found else {}
+    training_files = run.files.get("training", {})
+    data = _data(run) if training_files else {}
     rows = []
-    for model, path in found.items():
+    for model, path in training_files.items():
         encoder, _, strategy, seed = model.split("/")
         facts = json.loads(Path(path).read_text(encoding="utf-8"))
         row = {"encoder": encoder, "strategy": strategy, "seed": seed.removeprefix("seed"), **data}
@@ -115,7 +115,7 @@ def finetuning(run: Run) -> pd.DataFrame:
     for encoder in encoders_of_nli(run.options):
         if encoder not in tuned:
             rows.append({"encoder": encoder, "status": not_run(run, encoder, NLI)})
-    parts = [f"{part}_{what}" for part in ("train", "validation", "test") for what in ("source", "pairs")]
+    parts = [f"{part}_{fact}" for part in ("train", "validation", "test") for fact in ("source", "pairs")]
     columns = ["encoder", "strategy", "seed", *parts, "dropped", "occupation_selection", "occupation_pairs"]
     return pd.DataFrame(rows).reindex(columns=[*columns, "cut", "epoch", "epochs", "validation_accuracy", "status"])
 

@@ -38,13 +38,13 @@ def examples_of(number: int, run: Run) -> pd.DataFrame:
     for encoder in encoders_inside(run.options):
         read = {name: _untouched(run, encoder, name) for name in stimuli}
         compared = is_papers_encoder(run, encoder)
-        own = {
+        shown = {
             (encoder, name): examples(number, stimuli[name], probabilities, published, compared=compared)
             for name, probabilities in read.items()
             if probabilities is not None
         }
-        tables |= own
-        missing += [] if own else [f"Encoder {encoder} {not_run(run, encoder, INSIDE)}."]
+        tables |= shown
+        missing += [] if shown else [f"Encoder {encoder} {not_run(run, encoder, INSIDE)}."]
     empty = pd.DataFrame(columns=_EXAMPLE)
     table = pd.concat(tables, names=BLOCK).reset_index(BLOCK).reset_index(drop=True) if tables else empty
     table.attrs[NOTE] = " ".join(missing)
@@ -94,8 +94,8 @@ def table2(run: Run) -> pd.DataFrame:
     for encoder in encoders_inside(run.options):
         before, after = (_untouched(run, encoder, stimuli) for stimuli in (SWAPPED, AUTHORS))
         if changes is not None and before is not None and after is not None:
-            found = mended(read_text_csv(changes), before, after, run.published("table2"))
-            tables.append(found.assign(encoder=encoder, status=RUN))
+            table = mended(read_text_csv(changes), before, after, run.published("table2"))
+            tables.append(table.assign(encoder=encoder, status=RUN))
         else:
             status = not_run(run, encoder, INSIDE, f"it needs the stimuli {AUTHORS} and {SWAPPED}")
             tables.append(pd.DataFrame({"encoder": [encoder], "status": [status]}))
@@ -159,10 +159,10 @@ def _choose(table: int, sentences: pd.DataFrame, printed: pd.DataFrame) -> dict[
 def _printed_triples(sentences: pd.DataFrame, printed: pd.DataFrame) -> dict[str, str]:
     """Example -> the triple that has all of its printed sentences, word for word, with the same labels."""
     pairs = zip(sentences["sentence_a"], sentences["sentence_b"], strict=True)
-    own = sentences.assign(digest=[digest(*pair) for pair in pairs])
-    same = printed.merge(own[["triple", "label", "swapped", "digest"]], on=["label", "swapped", "digest"])
-    found = same.groupby(["example", "triple"], sort=False).size().reset_index(name="n")
-    complete = found[found["n"] == found["example"].map(printed["example"].value_counts())]
+    digests = sentences.assign(digest=[digest(*pair) for pair in pairs])
+    matches = printed.merge(digests[["triple", "label", "swapped", "digest"]], on=["label", "swapped", "digest"])
+    counts = matches.groupby(["example", "triple"], sort=False).size().reset_index(name="n")
+    complete = counts[counts["n"] == counts["example"].map(printed["example"].value_counts())]
     return dict(zip(complete["example"], complete["triple"], strict=True))
 
 

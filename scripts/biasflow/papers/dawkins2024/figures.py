@@ -135,10 +135,12 @@ def _draw(axes: Axes, block: pd.DataFrame, measure: str, layers: int | None, *, 
     base = block.loc[block["level"] == BASE, measure]
     axes.axhline(base.iloc[0], color=draw.BLACK, linestyle="--", linewidth=0.8, zorder=1)
     first, n_p = block["settings"].str[:3], block["settings"].str[-1:]
-    for (projection, weighted), own in block.groupby([first.where(first.isin(_PROJECTIONS), ""), n_p == "1"]):
+    for (projection, weighted), points in block.groupby([first.where(first.isin(_PROJECTIONS), ""), n_p == "1"]):
         color, marker, _ = _PROJECTIONS.get(projection, (draw.BLACK, "o", ""))
         face = "white" if weighted else color
-        axes.scatter(x[own.index], own[measure], s=size, marker=marker, facecolors=face, edgecolors=color, zorder=3)
+        axes.scatter(
+            x[points.index], points[measure], s=size, marker=marker, facecolors=face, edgecolors=color, zorder=3
+        )
     axes.set_xlim(x.min() - 1, x.max() + 1)
     draw.light_grid(axes, "y")
 
@@ -147,14 +149,14 @@ def _scatter(axes: Axes, block: pd.DataFrame, x: str, y: str) -> None:
     """One point per setting, and Spearman's rho of all and of the viable ones as the panel's title."""
     known = block.dropna(subset=[x, y])
     for level, (_, color, marker) in _LEVELS.items():
-        own = known[known["level"] == level]
-        faces = [color if viable == "yes" else "none" for viable in own["viable"]]
+        points = known[known["level"] == level]
+        faces = [color if viable == "yes" else "none" for viable in points["viable"]]
         size = 60 if marker in "*P" else 20  # the single models of Base and Sentence-Debias must be found in the crowd
         axes.scatter(
-            own[x], own[y], s=size, marker=marker, facecolors=faces, edgecolors=color, linewidths=0.9, zorder=3
+            points[x], points[y], s=size, marker=marker, facecolors=faces, edgecolors=color, linewidths=0.9, zorder=3
         )
     groups = {"all": known, "viable": known[known["viable"] == "yes"]}
-    titles = [f"{name}: {_rho(own[x], own[y])}" for name, own in groups.items()]
+    titles = [f"{name}: {_rho(points[x], points[y])}" for name, points in groups.items()]
     axes.set_title("\n".join(titles), loc="left", fontsize=8)
     draw.light_grid(axes)
     axes.tick_params(labelleft=True)
@@ -162,8 +164,8 @@ def _scatter(axes: Axes, block: pd.DataFrame, x: str, y: str) -> None:
 
 def _rho(x: pd.Series, y: pd.Series) -> str:
     """Without p: the settings of one encoder are not independent."""
-    found = correlation(x, y, "spearman", resamples=1)
-    return f"\u03c1 = {found.estimate:.3f}, n = {found.n}" if not found.reason else f"{found.reason}, n = {found.n}"
+    rho = correlation(x, y, "spearman", resamples=1)
+    return f"\u03c1 = {rho.estimate:.3f}, n = {rho.n}" if not rho.reason else f"{rho.reason}, n = {rho.n}"
 
 
 def _level_legend() -> list[Line2D]:

@@ -76,8 +76,8 @@ def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:
         OF_STEREOSET: _other_stimuli(run, SWAPPED),
         OF_OCCUPATIONS: nli,
     }
-    of = numbers["of"].where(numbers["of"] != "", numbers["column"].map(_OF))
-    return of.map(reasons).fillna("")
+    made_of = numbers["of"].where(numbers["of"] != "", numbers["column"].map(_OF))
+    return made_of.map(reasons).fillna("")
 
 
 def _other_stimuli(run: Run, printed: str) -> str:
@@ -91,11 +91,11 @@ def audited(run: Run, numbers: pd.DataFrame) -> pd.Series:
     table = audit(run)
     checks = dict(list(table.groupby(["where", "claim"])))
     rows = {file: run.published(file).to_dict("records") for file in numbers["file"].unique()}
-    found = [
+    checked = [
         [checks.get((_where(number, rows[number.file][number.line]), claim)) for claim in _claims(number)]
         for number in numbers.itertuples()
     ]
-    return pd.Series(["; ".join(_verdicts(own)) for own in found], index=numbers.index)
+    return pd.Series(["; ".join(_verdicts(claims)) for claims in checked], index=numbers.index)
 
 
 def _claims(number: NamedTuple) -> list[str]:
@@ -115,14 +115,14 @@ def _where(number: NamedTuple, row: Mapping[str, str]) -> str:
     return number.table + (f" ({row['example']})" if row.get("example") else "")
 
 
-def _verdicts(found: Iterable[pd.DataFrame | None]) -> list[str]:
+def _verdicts(claims: Iterable[pd.DataFrame | None]) -> list[str]:
     """A text for each claim, those that do not hold first; one that holds under some readings only names these."""
     texts = []
-    for own in found:
-        if own is not None:
-            overall, claim = own["overall"].iloc[0], own["claim"].iloc[0]
-            others = own[own["verdict"] != AGREES]
-            given = [(row.recomputed, f" ({row.reading})" if row.reading else "") for row in others.itertuples()]
-            gives = ", ".join("".join(each) for each in given if each[0])
+    for rows in claims:
+        if rows is not None:
+            overall, claim = rows["overall"].iloc[0], rows["claim"].iloc[0]
+            others = rows[rows["verdict"] != AGREES]
+            results = [row for row in others.itertuples() if row.recomputed]
+            gives = ", ".join(row.recomputed + (f" ({row.reading})" if row.reading else "") for row in results)
             texts.append(f"{overall}: {claim}" + (f" gives {gives}" if gives else ""))
     return sorted(texts, key=lambda text: not text.startswith(DISAGREES))

@@ -62,8 +62,8 @@ def other_nli_data(run: Run, *, occupations: bool = False) -> str:
     them."""
     about = {key: run.attributes("task", key).get(run.options["task"]) for key in ("data", "data.train", "data.test")}
     if [about["data.train"], about["data.test"]] != _SNLI:
-        here = ", ".join(dict.fromkeys(filter(None, about.values()))) or "no task"
-        return f"other data: printed of SNLI, here {here}"
+        in_run = ", ".join(dict.fromkeys(filter(None, about.values()))) or "no task"
+        return f"other data: printed of SNLI, here {in_run}"
     pairs = run.attributes("task", "occupations").get(run.options["task"])
     return f"other data: printed of {_OCCUPATIONS}, here {pairs}" if occupations and pairs != _OCCUPATIONS else ""
 
@@ -153,9 +153,9 @@ def nli(run: Run) -> pd.DataFrame:
     Encoders whose NLI was not measured under the grid are left out. BiasflowError names the first setting that lacks a
     score."""
     scores, options = run.scores, run.options
-    own = nli_rows(scores[(scores["task"] == options["task"]) & scores["encoder"].isin(encoders_of_nli(options))])
-    after = _of_grid(own[own["strategy"] == "plain"], options["method"], per=["encoder"])
-    rows = pd.concat([after.assign(interventions=after["head"].map(HEADS)), _in_training(own, run)])
+    of_task = nli_rows(scores[(scores["task"] == options["task"]) & scores["encoder"].isin(encoders_of_nli(options))])
+    after = _of_grid(of_task[of_task["strategy"] == "plain"], options["method"], per=["encoder"])
+    rows = pd.concat([after.assign(interventions=after["head"].map(HEADS)), _in_training(of_task, run)])
     rows = rows.dropna(subset="interventions")
     wide = rows.pivot(index=[*READING, *SETTING, "seed"], columns="metric", values="value").reindex(
         columns=list(SCORES)

@@ -116,8 +116,8 @@ def _steeper(table: pd.DataFrame) -> Finding:
 )
 def _extensions(table: pd.DataFrame, n_p: str, measure: str) -> Finding:
     """Layer-12 models with the same n_p against the SENT model that they extend."""
-    own = _with(table.loc[LAYER_12, measure], n_p)
-    return _all_of(own < table.loc[(SENT, n_p), measure], but=[f"{UNWEIGHTED_PLANE},{n_p}"])
+    values = _with(table.loc[LAYER_12, measure], n_p)
+    return _all_of(values < table.loc[(SENT, n_p), measure], but=[f"{UNWEIGHTED_PLANE},{n_p}"])
 
 
 @_says(
@@ -131,7 +131,7 @@ def _worst_plane(table: pd.DataFrame, measure: str) -> Finding:
     values = table.loc[LAYER_11, measure]
     groups = values.groupby(values.index.str[len(UNWEIGHTED_PLANE) + 1 :])
     worst = {rest: group.index[group == group.max()] for rest, group in groups}
-    return _all_of({f"*,*,{rest}": list(found) == [f"{UNWEIGHTED_PLANE},{rest}"] for rest, found in worst.items()})
+    return _all_of({f"*,*,{rest}": list(names) == [f"{UNWEIGHTED_PLANE},{rest}"] for rest, names in worst.items()})
 
 
 @_says(
@@ -234,12 +234,12 @@ def _unweighted_unviable(table: pd.DataFrame) -> Finding:
     level=[LAYER_11, ATTENTION],
 )
 def _viable_are_weighted(table: pd.DataFrame, level: str) -> Finding:
-    own = table.loc[level, "viable"]
-    viable = own.index[own]
+    flags = table.loc[level, "viable"]
+    viable = flags.index[flags]
     # A level without a viable model shows nothing: the statement is not taken to hold.
     if viable.empty:
         return Finding(False, 0, 0, _NONE_VIABLE)
-    return _all_of({settings: settings.endswith(",1") for settings in viable}, f"{len(viable)} of {len(own)} viable")
+    return _all_of({settings: settings.endswith(",1") for settings in viable}, f"{len(viable)} of {len(flags)} viable")
 
 
 @_says_of_both(
@@ -270,7 +270,7 @@ def _not_correlated_viable(table: pd.DataFrame, measure: str) -> Finding:
 )
 def _not_correlated_within(table: pd.DataFrame, models: str, measure: str) -> Finding:
     counted = table if models == ALL else table[table["viable"]]
-    levels = {level: own for level, own in counted.groupby(level="level") if len(own) >= LEAST}
+    levels = {level: of_level for level, of_level in counted.groupby(level="level") if len(of_level) >= LEAST}
     return _uncorrelated({level: levels[level] for level in LEVELS if level in levels}, measure)
 
 
@@ -280,16 +280,16 @@ def shown_p(p: float) -> str:
 
 def _uncorrelated(groups: Mapping[str, pd.DataFrame], measure: str) -> Finding:
     """In how many groups of models, by name, the measure is not correlated with fairness."""
-    found = {name: correlation(own[measure], own["fairness"], resamples=1) for name, own in groups.items()}
-    if not found:
+    results = {name: correlation(group[measure], group["fairness"], resamples=1) for name, group in groups.items()}
+    if not results:
         return Finding(False, 0, 0, _NONE_VIABLE)
-    if unknown := [f"{name}: {each.reason}" for name, each in found.items() if each.reason]:
-        return Finding(False, 0, len(found), "; ".join(unknown))
+    if unknown := [f"{name}: {result.reason}" for name, result in results.items() if result.reason]:
+        return Finding(False, 0, len(results), "; ".join(unknown))
     details = [
-        f"{f'{name} ' if len(found) > 1 else ''}rho {each.estimate:.4f}, p {shown_p(each.p)}, n {each.n}"
-        for name, each in found.items()
+        f"{f'{name} ' if len(results) > 1 else ''}rho {result.estimate:.4f}, p {shown_p(result.p)}, n {result.n}"
+        for name, result in results.items()
     ]
-    return _all_of({name: each.p >= SIGNIFICANT for name, each in found.items()}, "; ".join(details))
+    return _all_of({name: result.p >= SIGNIFICANT for name, result in results.items()}, "; ".join(details))
 
 
 @_says_of_both(

@@ -26,13 +26,13 @@ def _compared(run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
     listed = read_text_csv(DEFAULT_FOLDER / "set_aside.csv")
     paths = {name: path for name, path in run.files.get("stimuli", {}).items() if name in AUTHORS_STIMULI}
     if paths:
-        found = {
+        compared = {
             name: compare(read_text_csv(path), listed if name == AUTHORS else listed[:0])
             for name, path in paths.items()
         }
         disagreements, summaries = (
-            pd.concat(dict(zip(found, tables, strict=True)), names=["stimuli"]).reset_index("stimuli")
-            for tables in zip(*found.values(), strict=True)
+            pd.concat(dict(zip(compared, tables, strict=True)), names=["stimuli"]).reset_index("stimuli")
+            for tables in zip(*compared.values(), strict=True)
         )
         return disagreements, summaries
     empty = pd.DataFrame(columns=["stimuli", *DISAGREEMENT_COLUMNS]), pd.DataFrame(columns=["stimuli", "unit"])

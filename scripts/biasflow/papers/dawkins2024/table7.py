@@ -47,16 +47,16 @@ def table7(run: Run) -> pd.DataFrame:
     blocks = []
     for encoder in encoders(run):
         sets = measured.loc[measured["encoder"] == encoder, "stimuli"].unique()
-        own = judged[judged["encoder"] == encoder]
+        of_encoder = judged[judged["encoder"] == encoder]
         statuses = {
             "status": RUN if len(sets) else not_run(run, encoder, INSIDE),
-            "nli_status": not_run(run, encoder, NLI) if own.empty else RUN,
+            "nli_status": not_run(run, encoder, NLI) if of_encoder.empty else RUN,
         }
-        further = [name for name in own["interventions"].unique() if name != AFTER]
+        further = [name for name in of_encoder["interventions"].unique() if name != AFTER]
         for stimuli, interventions in product(sets if len(sets) else [""], [AFTER, *further]):
             settings = published[SETTING]
             if interventions != AFTER:
-                settings = settings.merge(own.loc[own["interventions"] == interventions, SETTING])
+                settings = settings.merge(of_encoder.loc[of_encoder["interventions"] == interventions, SETTING])
             keys = dict(zip([*BLOCK, "interventions"], (encoder, stimuli, interventions), strict=True))
             blocks.append(settings.assign(**keys, **statuses))
     rows = pd.concat(blocks, ignore_index=True)

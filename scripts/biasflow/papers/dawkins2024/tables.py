@@ -110,13 +110,13 @@ def subspaces(run: Run) -> pd.DataFrame:
 
 
 def _agreement(a: pd.Series, b: pd.Series) -> dict:
-    found = correlation(a, b, "spearman")
+    result = correlation(a, b, "spearman")
     pairs = np.triu_indices(len(a), k=1)
     of_a, of_b = (np.sign(np.subtract(*side.to_numpy()[np.array(pairs)])) for side in (a, b))
     changed = int((of_a != of_b).sum())
     verdict = f"{changed} of {len(of_a)} pairs of settings change order" if changed else "ranks unchanged"
-    numbers = {"p": found.p, "low": found.low, "high": found.high, "n": found.n}
-    return {"spearman": found.estimate, **numbers, "verdict": found.reason or verdict}
+    numbers = {"p": result.p, "low": result.low, "high": result.high, "n": result.n}
+    return {"spearman": result.estimate, **numbers, "verdict": result.reason or verdict}
 
 
 def _best(block: pd.DataFrame, measure: str, *, ascending: bool, also: Sequence[str] = ()) -> dict:

@@ -59,17 +59,17 @@ def text(run: Run) -> pd.DataFrame:
     inside, nli = printed_inside(run, table), printed_nli(run, table)
     same = {ON_STIMULI: inside, ON_SNLI: nli, ON_NLI: nli, ON_BOTH: inside & nli}
     same[OF_ENCODER] = printed_inside(run, table.assign(stimuli=""))
-    shown = pd.Series([of not in same or same[of][place] for place, of in table["of"].items()], index=table.index)
+    shown = pd.Series([data not in same or same[data][place] for place, data in table["of"].items()], index=table.index)
     return published_where(shown, table, ["value"]).drop(columns="of")
 
 
-def _why(run: Run, encoder: str, of: str) -> str:
-    return not_run(run, encoder, INSIDE if of in (ON_STIMULI, OF_ENCODER) else NLI) if encoder else status(NOT_ASKED)
+def _why(run: Run, encoder: str, data: str) -> str:
+    return not_run(run, encoder, INSIDE if data in (ON_STIMULI, OF_ENCODER) else NLI) if encoder else status(NOT_ASKED)
 
 
 def _of_models(block: pd.DataFrame, viability: Mapping) -> dict[str, float]:
     """The numbers of one encoder's table 7."""
-    found, indexed = findings(block, **viability), block.set_index(SETTING)
+    counts_of, indexed = findings(block, **viability), block.set_index(SETTING)
     eleven = indexed.loc[LAYER_11]
     viable = eleven[eleven["viable"] == "yes"]
     models = {"base": indexed.loc[(BASE, "")]}
@@ -84,17 +84,17 @@ def _of_models(block: pd.DataFrame, viability: Mapping) -> dict[str, float]:
     values |= {"spearman-rho": rho.estimate, "spearman-p": rho.p}
     counted = {"weighting-improved": "weighting-keeps-accuracy", "attention-improved": "attention-improves-strength"}
     counted |= {name: name for name in ("layer-12-weighted-viable", "layer-12-unweighted-unviable")}
-    values |= {name: found[id].k if id in found else np.nan for name, id in counted.items()}
-    attention = found.get(counted["attention-improved"])
+    values |= {name: counts_of[id].k if id in counts_of else np.nan for name, id in counted.items()}
+    attention = counts_of.get(counted["attention-improved"])
     return values | {"attention-not-improved": attention.n - attention.k if attention else np.nan}
 
 
 def _heads(run: Run) -> dict[str, dict[str, float]]:
     """Encoder -> its attention heads, and the subspaces that were fitted in their queries, keys and values."""
-    found = subspaces(run)
-    heads = found["heads"].where(found["subspace"].isin(HEADS)).groupby(found["encoder"])
-    own = pd.DataFrame({"attention-heads": heads.max(), "attention-subspaces": heads.sum(min_count=1)})
-    return own.to_dict("index")
+    fitted = subspaces(run)
+    heads = fitted["heads"].where(fitted["subspace"].isin(HEADS)).groupby(fitted["encoder"])
+    counts = pd.DataFrame({"attention-heads": heads.max(), "attention-subspaces": heads.sum(min_count=1)})
+    return counts.to_dict("index")
 
 
 def _of_data(run: Run) -> dict[str, float]:

@@ -51,34 +51,34 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
     if not encoders:
         return {}
     inside = methods + options["inside_only"]
-    found = {
+    result = {
         NAME: {"encoders": encoders, "methods": inside, "metrics": _INSIDE},
         f"{NAME}-shares": {"encoders": encoders, "methods": [NONE], "metrics": ["gender_share"]},
     }
     if "densray" in methods:  # the page of sentences
         items = {"token_scores": "token_scores"}
-        found[f"{NAME}-sentences"] = {"encoders": encoders, "methods": ["densray"], "items": items}
+        result[f"{NAME}-sentences"] = {"encoders": encoders, "methods": ["densray"], "items": items}
     if options["by_layer"]:
-        found[f"{NAME}-by-layer"] = {"encoders": encoders, "methods": [EACH], "metrics": options["by_layer"]}
+        result[f"{NAME}-by-layer"] = {"encoders": encoders, "methods": [EACH], "metrics": options["by_layer"]}
     chinese = [name for name in config["metrics"]["occtmp"]["chinese"] if name not in encoders]
     if chinese:  # encoders that are there for this alone
         inside = [*methods, *options["inside_only"]]
-        found[f"{NAME}-chinese"] = {"encoders": chinese, "methods": inside, "metrics": ["occtmp"]}
+        result[f"{NAME}-chinese"] = {"encoders": chinese, "methods": inside, "metrics": ["occtmp"]}
     if options["finetuned_perplexity"]:
-        found[f"{NAME}-mlm"] = {
+        result[f"{NAME}-mlm"] = {
             "encoders": [finetuned(encoder) for encoder in encoders],
             "methods": [of_pretrained(method) for method in inside],
             "metrics": _PERPLEXITY,
         }
         if "perplexity" in options["by_layer"]:
-            each = {"methods": [of_pretrained(EACH)], "metrics": ["perplexity"]}
-            found[f"{NAME}-mlm-by-layer"] = {"encoders": found[f"{NAME}-mlm"]["encoders"], **each}
+            by_layer = {"methods": [of_pretrained(EACH)], "metrics": ["perplexity"]}
+            result[f"{NAME}-mlm-by-layer"] = {"encoders": result[f"{NAME}-mlm"]["encoders"], **by_layer}
     tuned = encoders if options["glue_encoders"] is None else options["glue_encoders"]
     for task in options["tasks"] if tuned else []:
         models = {"encoders": tuned, "task": task, "seeds": options["seeds"], "metrics": ["accuracy"]}
         at_evaluation = methods if AT_EVALUATION in options["when"] else [NONE]
-        found[f"{NAME}-{task}"] = {**models, "strategies": [PLAIN], "methods": at_evaluation}
+        result[f"{NAME}-{task}"] = {**models, "strategies": [PLAIN], "methods": at_evaluation}
         carried = [f"{WITH}{method}" for method in methods if method != NONE and IN_TRAINING in options["when"]]
         if carried:
-            found[f"{NAME}-{task}-in-training"] = {**models, "strategies": carried, "methods": [NONE]}
-    return found
+            result[f"{NAME}-{task}-in-training"] = {**models, "strategies": carried, "methods": [NONE]}
+    return result

@@ -170,13 +170,13 @@ def gender_shares(run: Run) -> Figure:
     for column, (part, name) in zip(grid.T, ((_VALUES, "attention values by head"), (_OUTPUT, "outputs")), strict=True):
         highest, mesh = shares.loc[shares["part"] == part, "value"].max(), None
         for axes, (encoder, block) in zip(column, blocks.items(), strict=True):
-            own = block[block["part"] == part]
+            of_part = block[block["part"] == part]
             axes.set_title(f"{encoder}: {name}" if part == _VALUES else name, loc="left")
-            if own.empty:
+            if of_part.empty:
                 axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color=draw.GREY)
                 axes.set_axis_off()
                 continue
-            mesh = _draw_shares(axes, own, highest)
+            mesh = _draw_shares(axes, of_part, highest)
             axes.set_ylabel("layer (from 0)" if part == _VALUES else "")
             axes.set_xlabel("head (from 0)" if part == _VALUES else "")
         if mesh:
@@ -206,11 +206,11 @@ def sentences(run: Run, caption: str) -> str:
 
 
 def _scored_sentences(pieces: pd.DataFrame) -> list[ScoredSentence]:
-    found = [
+    scored = [
         ScoredSentence(list(zip(block["piece"], block["score"], strict=True)), float(block["score"].mean()))
         for _, block in pieces.groupby("sentence", sort=False)
     ]
-    return sorted(found, key=lambda sentence: sentence.score)
+    return sorted(scored, key=lambda sentence: sentence.score)
 
 
 def sentences_page(
@@ -250,7 +250,7 @@ def _section(name: str, sentences: Sequence[ScoredSentence], quantile: float) ->
     def shown(value: float) -> tuple[str, str]:
         return f"{value:.3f}", _background((value - middle) / width if width else np.sign(value - middle))
 
-    rows = [(*shown(own.score), [(token, *shown(value)) for token, value in own.tokens]) for own in sentences]
+    rows = [(*shown(line.score), [(token, *shown(value)) for token, value in line.tokens]) for line in sentences]
     beyond = int((np.abs(values - middle) > width).sum())
     legend = (
         f"White is the median of the {len(values)} tokens. Colours are full at the {quantile:g} quantile of the "
@@ -279,11 +279,11 @@ def _draw_layers(axes: Axes, block: pd.DataFrame, measure: str) -> None:
     draw.light_grid(axes, "y")
 
 
-def _draw_shares(axes: Axes, own: pd.DataFrame, highest: float) -> QuadMesh:
+def _draw_shares(axes: Axes, shares: pd.DataFrame, highest: float) -> QuadMesh:
     """Layers downwards, heads to the right; the one column of the outputs has its values written in."""
-    heads = own["head"].replace("", "0").astype(int)
-    matrix = own.assign(head=heads).pivot(index="layer", columns="head", values="value")
-    matrix = matrix.reindex(index=range(own["layer"].max() + 1), columns=range(heads.max() + 1))
+    heads = shares["head"].replace("", "0").astype(int)
+    matrix = shares.assign(head=heads).pivot(index="layer", columns="head", values="value")
+    matrix = matrix.reindex(index=range(shares["layer"].max() + 1), columns=range(heads.max() + 1))
     edges = (np.arange(size + 1) - 0.5 for size in reversed(matrix.shape))
     mesh = axes.pcolormesh(*edges, matrix.to_numpy(), cmap="cividis", vmin=0, vmax=highest)
     axes.invert_yaxis()

@@ -24,10 +24,10 @@ def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:
 def audited(run: Run, numbers: pd.DataFrame) -> pd.Series:
     """Whether the printed p(he) + p(she) is the sum of the two that are printed."""
     p = numbers[numbers["measure"].isin(_PARTS)].pivot(index=_WHOSE, columns="measure", values="printed").astype(float)
-    found = pd.Series("", index=numbers.index)
+    verdicts = pd.Series("", index=numbers.index)
     for place, number in numbers[numbers["measure"] == "occtmp_p_sum"].iterrows():
         total, decimals = p.loc[tuple(number[_WHOSE])].sum(), decimals_of(number["printed"])
         reach = around(total, len(_PARTS) * 0.5 * 10**-decimals)
         agrees = rounded(float(number["printed"]), decimals).meets(reach)
-        found[place] = f"{AGREES if agrees else DISAGREES}: the printed terms give {total:.{decimals}f}"
-    return found
+        verdicts[place] = f"{AGREES if agrees else DISAGREES}: the printed terms give {total:.{decimals}f}"
+    return verdicts

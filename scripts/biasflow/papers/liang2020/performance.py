@@ -33,8 +33,8 @@ _PLACE = r"^(?P<place>layer\[(?P<layer>\d+)\](?:\.(?P<part>[a-z_.]+))?)(?:\[(?P<
 
 def perplexity_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of perplexity and pseudo-perplexity; the released form of perplexity is `batch_perplexity`."""
-    own = rows[rows["metric"].isin(["perplexity", "pseudo_perplexity"])]
-    return own.assign(metric=own["metric"].mask(own["variant"] == "released", "batch_perplexity"))
+    shown = rows[rows["metric"].isin(["perplexity", "pseudo_perplexity"])]
+    return shown.assign(metric=shown["metric"].mask(shown["variant"] == "released", "batch_perplexity"))
 
 
 def perplexities(ours: Rows) -> pd.DataFrame:
@@ -145,8 +145,8 @@ def intrinsic(run: Run) -> pd.DataFrame:
     ours = of_paper(run)
     rows = ours.inside
     parts = {(name, measure.part, measure.variant) for name, measure in _INTRINSIC.items()}
-    own = pd.MultiIndex.from_frame(rows[["metric", "part", "variant"]]).isin(parts)
-    table = wide(rows[own], [*KEY, "set"], list(_INTRINSIC))
+    shown = pd.MultiIndex.from_frame(rows[["metric", "part", "variant"]]).isin(parts)
+    table = wide(rows[shown], [*KEY, "set"], list(_INTRINSIC))
     check_methods(table, ours, "intrinsic", ["set"])
     nli = _nli(ours)
     table = table.rename(columns={"set": "stimuli"}).merge(nli, on=KEY, how="outer").fillna({"stimuli": ""})

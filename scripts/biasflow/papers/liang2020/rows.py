@@ -64,7 +64,7 @@ class Rows:
 
     def tasks(self, kind: str) -> list[str]:
         """The names of the run's tasks of a kind, such as "glue"."""
-        return [name for name, own in self.run.attributes("task", "kind").items() if own == kind]
+        return [name for name, task_kind in self.run.attributes("task", "kind").items() if task_kind == kind]
 
     def reason(self, encoder: str, measure: str, method: str | None = None, **unit: str) -> str:
         """Why there are no scores of a measure; "" if the plan says that it was run.
@@ -134,11 +134,11 @@ def printed_rows(run: Run) -> pd.DataFrame:
 def placements(run: Run, names: Sequence[str]) -> dict[str, Placement]:
     """Method -> what names.csv says that it is; the untouched model has neither eraser nor places."""
     about = {attribute: run.attributes("method", attribute) for attribute in ("eraser", "options", "places")}
-    found = {}
+    result = {}
     for name in dict.fromkeys(names):
         eraser, options, places = (about[attribute].get(name, "") for attribute in about)
-        found[name] = Placement(f"{eraser} ({options})" if options else eraser, places)
-    return found
+        result[name] = Placement(f"{eraser} ({options})" if options else eraser, places)
+    return result
 
 
 def _decoded(scores: pd.DataFrame, encoders: Sequence[str], methods: Mapping[str, Placement]) -> pd.DataFrame:
@@ -149,14 +149,14 @@ def _decoded(scores: pd.DataFrame, encoders: Sequence[str], methods: Mapping[str
     method = rows["method"].mask(rows["stage"] == FINETUNED, rows["method"].map(fitted))
     rows = rows.assign(method=method)[method.isin(methods)]
     erasers, places = ({name: placement[i] for name, placement in methods.items()} for i in (0, 1))
-    own = rows["method"].map(places).where(rows["setting"] == NA, rows["setting"])
-    return rows.assign(eraser=rows["method"].map(erasers), places=own).reset_index(drop=True)
+    shown_places = rows["method"].map(places).where(rows["setting"] == NA, rows["setting"])
+    return rows.assign(eraser=rows["method"].map(erasers), places=shown_places).reset_index(drop=True)
 
 
 def _staged(rows: pd.DataFrame, encoders: Sequence[str]) -> pd.DataFrame:
     """The rows of these encoders, with stage and set; what an encoder became by masked-LM training has its name."""
     children = {finetuned(encoder): encoder for encoder in encoders}
-    before, after = (rows[rows["encoder"].isin(own)] for own in (list(encoders), children))
+    before, after = (rows[rows["encoder"].isin(names)] for names in (list(encoders), children))
     after = after.assign(encoder=after["encoder"].map(children))
     staged = pd.concat([before.assign(stage=PRETRAINED), after.assign(stage=FINETUNED)], ignore_index=True)
     return staged.assign(set=staged["dataset"])
@@ -164,8 +164,8 @@ def _staged(rows: pd.DataFrame, encoders: Sequence[str]) -> pd.DataFrame:
 
 def of_metrics(rows: pd.DataFrame, prefix: str) -> pd.DataFrame:
     """The rows of the metrics `<prefix>_<metric>`, with `metric` without the prefix."""
-    own = rows[rows["metric"].str.startswith(f"{prefix}_")]
-    return own.assign(metric=own["metric"].str.removeprefix(f"{prefix}_"))
+    chosen = rows[rows["metric"].str.startswith(f"{prefix}_")]
+    return chosen.assign(metric=chosen["metric"].str.removeprefix(f"{prefix}_"))
 
 
 def wide(rows: pd.DataFrame, index: Sequence[str], metrics: Sequence[str], *, complete: bool = True) -> pd.DataFrame:
@@ -175,8 +175,8 @@ def wide(rows: pd.DataFrame, index: Sequence[str], metrics: Sequence[str], *, co
     rows = rows[rows["metric"].isin(metrics)]
     refuse_doubles(rows, [*index, "metric"])
     table = rows.pivot(index=[*index], columns="metric", values="value").reindex(columns=[*metrics]).astype(float)
-    there = rows.assign(value=1).pivot(index=[*index], columns="metric", values="value").reindex(columns=[*metrics])
-    holes = there.isna().stack() if complete else pd.Series(dtype=bool)
+    present = rows.assign(value=1).pivot(index=[*index], columns="metric", values="value").reindex(columns=[*metrics])
+    holes = present.isna().stack() if complete else pd.Series(dtype=bool)
     for *key, metric in holes.index[holes][:1]:
         raise BiasflowError(f"{_named(dict(zip(index, key, strict=True)), index)}: no {metric}; score it first")
     return table.rename_axis(columns=None).reset_index()
@@ -190,8 +190,8 @@ def refuse_doubles(rows: pd.DataFrame, index: Sequence[str]) -> None:
 
 def places_of_methods(ours: Rows) -> dict[str, list[tuple[str, str]]]:
     """Encoder -> the (method, places) that it was run with, in the order of the methods."""
-    own = ordered(ours.scores[KEY].drop_duplicates(), ["encoder"], ours)
-    return {name: list(zip(block["method"], block["places"], strict=True)) for name, block in own.groupby("encoder")}
+    table = ordered(ours.scores[KEY].drop_duplicates(), ["encoder"], ours)
+    return {name: list(zip(block["method"], block["places"], strict=True)) for name, block in table.groupby("encoder")}
 
 
 def check_methods(table: pd.DataFrame, ours: Rows, measure: str, unit: Sequence[str]) -> None:
@@ -201,15 +201,15 @@ def check_methods(table: pd.DataFrame, ours: Rows, measure: str, unit: Sequence[
     and method."""
     expected = places_of_methods(ours)
     for key, block in table.groupby(["encoder", *unit]):
-        found = set(zip(block["method"], block["places"], strict=True))
+        scored = set(zip(block["method"], block["places"], strict=True))
         named = dict(zip(unit, key[1:], strict=True))
         for method, places in dict.fromkeys([(NONE, ""), *expected[key[0]]]):
-            if (method, places) in found or ours.reason(key[0], measure, method, **named):
+            if (method, places) in scored or ours.reason(key[0], measure, method, **named):
                 continue
-            what = ", ".join(f"{name} {value}" for name, value in named.items() if value != NA)
+            missing_at = ", ".join(f"{name} {value}" for name, value in named.items() if value != NA)
             where = f" ({places})" if places else ""
             raise BiasflowError(
-                f"encoder {key[0]}, method {method}{where}: no scores of {what or 'this measure'}; score it first"
+                f"encoder {key[0]}, method {method}{where}: no scores of {missing_at or 'this measure'}; score it first"
             )
 
 

@@ -31,8 +31,8 @@ def _value(table: pd.DataFrame, placement: Placement, column: str) -> float | No
 def _values(table: pd.DataFrame, suffix: str, *placements: Placement) -> pd.DataFrame:
     """The columns that end in `suffix`, named without it, that all of these placements have; a row for each."""
     columns = [column for column in table if column.endswith(suffix)]
-    own = table.reindex(pd.MultiIndex.from_tuples(placements))[columns].dropna(axis="columns")
-    return own.rename(columns=lambda column: column.removesuffix(suffix))
+    rows = table.reindex(pd.MultiIndex.from_tuples(placements))[columns].dropna(axis="columns")
+    return rows.rename(columns=lambda column: column.removesuffix(suffix))
 
 
 def _less(table: pd.DataFrame, column: str, below: Placement, above: Placement) -> Finding | None:
@@ -45,27 +45,27 @@ def _less(table: pd.DataFrame, column: str, below: Placement, above: Placement) 
 
 def _by_placement(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """The rows that have these columns, named by their placement."""
-    own = table.reindex(columns=list(columns)).dropna()
-    return own.set_axis([f"{eraser} {places}".strip() or "untouched" for eraser, places in own.index])
+    rows = table.reindex(columns=list(columns)).dropna()
+    return rows.set_axis([f"{eraser} {places}".strip() or "untouched" for eraser, places in rows.index])
 
 
 @STATEMENTS.says(
     "he-on-average", _OCCTMP, "In most experiments he is more probable than she. (Means over the occupations.)"
 )
 def _he_on_average(table: pd.DataFrame) -> Finding | None:
-    own = _by_placement(table, "occtmp_p_he", "occtmp_p_she")
-    pairs = own.itertuples(name=None)
-    said = ", ".join(f"{name} {he:.3f} and {she:.3f}" for name, he, she in pairs)
-    return most_of(dict(own["occtmp_p_he"] > own["occtmp_p_she"]), said) if len(own) else None
+    values = _by_placement(table, "occtmp_p_he", "occtmp_p_she")
+    pairs = values.itertuples(name=None)
+    detail = ", ".join(f"{name} {he:.3f} and {she:.3f}" for name, he, she in pairs)
+    return most_of(dict(values["occtmp_p_he"] > values["occtmp_p_she"]), detail) if len(values) else None
 
 
 @STATEMENTS.says(
     "he-in-most-templates", _OCCTMP, "In most experiments he is more probable than she in most of the templates."
 )
 def _he_in_most_templates(table: pd.DataFrame) -> Finding | None:
-    own = _by_placement(table, "occtmp_share_he")["occtmp_share_he"]
-    said = ", ".join(f"{name} {share:.3f}" for name, share in own.items())
-    return most_of(dict(own > 0.5), said) if len(own) else None
+    shares = _by_placement(table, "occtmp_share_he")["occtmp_share_he"]
+    detail = ", ".join(f"{name} {share:.3f}" for name, share in shares.items())
+    return most_of(dict(shares > 0.5), detail) if len(shares) else None
 
 
 @STATEMENTS.says(
@@ -111,10 +111,10 @@ def _less_association(table: pd.DataFrame, method: Placement) -> Finding | None:
     method=_CHOSEN,
 )
 def _not_rejected(table: pd.DataFrame, method: Placement) -> Finding | None:
-    own = _values(table, _P, method)
-    if own.empty:
+    p_values = _values(table, _P, method)
+    if p_values.empty:
         return None
-    p = own.iloc[0]
+    p = p_values.iloc[0]
     return all_of(dict(p >= _LEVEL), ", ".join(f"{test} {value:.3g}" for test, value in p.items()))
 
 
@@ -144,12 +144,12 @@ def _hard_all_association(table: pd.DataFrame) -> Finding | None:
     "encoder, and higher than under any other method.)",
 )
 def _conceptor_all(table: pd.DataFrame) -> Finding | None:
-    own, untouched = (_value(table, placement, _PERPLEXITY) for placement in (CONCEPTOR_ALL, UNTOUCHED))
-    if own is None or untouched is None:
+    perplexity, untouched = (_value(table, placement, _PERPLEXITY) for placement in (CONCEPTOR_ALL, UNTOUCHED))
+    if perplexity is None or untouched is None:
         return None
     others = _by_placement(table.drop(index=[CONCEPTOR_ALL]), _PERPLEXITY)[_PERPLEXITY]
-    cases = {"twice that of the untouched encoder": own >= _POOR * untouched, **dict(others < own)}
-    return all_of(cases, f"{own:.4g}; untouched {untouched:.4g}; highest of the others {others.max():.4g}")
+    cases = {"twice that of the untouched encoder": perplexity >= _POOR * untouched, **dict(others < perplexity)}
+    return all_of(cases, f"{perplexity:.4g}; untouched {untouched:.4g}; highest of the others {others.max():.4g}")
 
 
 @STATEMENTS.says(
@@ -169,20 +169,20 @@ def _conceptor_last(table: pd.DataFrame) -> Finding | None:
     method=_CHOSEN,
 )
 def _perplexity_kept(table: pd.DataFrame, method: Placement) -> Finding | None:
-    own, untouched = (_value(table, placement, _PERPLEXITY) for placement in (method, UNTOUCHED))
-    if own is None or untouched is None:
+    perplexity, untouched = (_value(table, placement, _PERPLEXITY) for placement in (method, UNTOUCHED))
+    if perplexity is None or untouched is None:
         return None
-    return all_of({"perplexity": own <= _HARM * untouched}, f"{untouched:.4f} to {own:.4f}")
+    return all_of({"perplexity": perplexity <= _HARM * untouched}, f"{untouched:.4f} to {perplexity:.4f}")
 
 
 def _closer(table: pd.DataFrame, near: Placement, far: Placement, *, most: bool = False) -> Finding | None:
     """Are the effect sizes of all tests (or most) closer to zero under `near` than under `far`?"""
-    own = _values(table, _EFFECT, near, far)
-    if own.empty:
+    effects = _values(table, _EFFECT, near, far)
+    if effects.empty:
         return None
-    said = ", ".join(f"{test} {own.loc[near, test]:.3g} against {own.loc[far, test]:.3g}" for test in own)
-    closer = own.loc[near].abs() < own.loc[far].abs()
-    return (most_of if most else all_of)(dict(closer), said)
+    detail = ", ".join(f"{test} {effects.loc[near, test]:.3g} against {effects.loc[far, test]:.3g}" for test in effects)
+    closer = effects.loc[near].abs() < effects.loc[far].abs()
+    return (most_of if most else all_of)(dict(closer), detail)
 
 
 def statements(run: Run) -> pd.DataFrame:
@@ -194,12 +194,14 @@ def statements(run: Run) -> pd.DataFrame:
     ours = of_paper(run)
     papers = readings(replace(ours, scores=ours.scores.head(0)))  # those of the paper come first
     printed = STATEMENTS.findings(_tables(printed_rows(run), papers))
-    found = {(name,): STATEMENTS.findings({name: own}) for name, own in _tables(ours.inside, readings(ours)).items()}
-    return STATEMENTS.beside(found, printed, ["encoder"])
+    findings = {
+        (name,): STATEMENTS.findings({name: table}) for name, table in _tables(ours.inside, readings(ours)).items()
+    }
+    return STATEMENTS.beside(findings, printed, ["encoder"])
 
 
 def _tables(rows: pd.DataFrame, shown: Readings) -> dict[str, pd.DataFrame]:
     """Encoder -> a row per placement, a column per measure of the main table; of perplexity means over mask seeds."""
-    own = bias_rows(rows, shown)
-    wide = own.pivot_table(index=["encoder", *PLACEMENT], columns="metric", values="value")
+    shown_rows = bias_rows(rows, shown)
+    wide = shown_rows.pivot_table(index=["encoder", *PLACEMENT], columns="metric", values="value")
     return {name: block.droplevel("encoder") for name, block in wide.groupby(level="encoder")}

@@ -90,29 +90,29 @@ def main(run: Run) -> pd.DataFrame:
     ours = of_paper(run)
     shown = readings(ours)
     printed = bias_rows(published_rows(ours), shown)
-    own = ours.scores[KEY].drop_duplicates()
-    there = set(zip(own["encoder"], own["method"], strict=True))
+    scored = ours.scores[KEY].drop_duplicates()
+    run_pairs = set(zip(scored["encoder"], scored["method"], strict=True))
     absent = [(name, method, *where) for name in ours.encoders for method, where in ours.methods.items()]
-    absent = pd.DataFrame([row for row in absent if row[:2] not in there], columns=KEY)
-    table = ordered(pd.concat([own, absent, printed[KEY]]).drop_duplicates(), [], ours)
+    absent = pd.DataFrame([row for row in absent if row[:2] not in run_pairs], columns=KEY)
+    table = ordered(pd.concat([scored, absent, printed[KEY]]).drop_duplicates(), [], ours)
     table = table.set_index("encoder").loc[ours.encoders].reset_index()
     bias, perplexity = bias_rows(ours.inside, shown), perplexities(ours)
     perplexity = perplexity[(perplexity["set"] == shown.text) & (perplexity["stage"] == shown.stage)]
     sources = {"perplexity": perplexity, "glue": glue_average(ours, shown.strategy)}
     measured = {}
     for name, (reading, columns) in _columns(shown).items():
-        own = sources[name][[*KEY, *columns]] if name in sources else wide(bias, KEY, columns)
+        values_of = sources[name][[*KEY, *columns]] if name in sources else wide(bias, KEY, columns)
         if name not in sources:  # those were checked by stage or strategy, of which one is shown here
-            check_methods(own, ours, name, [])
-        table = table.assign(**reading).merge(own, on=KEY, how="left", validate="one_to_one")
-        measured[name] = set(own["encoder"])
+            check_methods(values_of, ours, name, [])
+        table = table.assign(**reading).merge(values_of, on=KEY, how="left", validate="one_to_one")
+        measured[name] = set(values_of["encoder"])
     for p in [column for column in table if column.endswith("_p_value")]:
         table = with_bound(table, p, table.pop(p.removesuffix("p_value") + "partitions"))
 
     values = [column for column in table if column in set(printed["metric"])]
     table = merge_published(table, wide(printed, KEY, values, complete=False), on=KEY, values=values)
     states = [
-        RUN if (encoder, method) in there else not_run(ours, encoder, "any", method)
+        RUN if (encoder, method) in run_pairs else not_run(ours, encoder, "any", method)
         for encoder, method in zip(table["encoder"], table["method"], strict=True)
     ]
     reasons = {name: _missing(ours, name, measured) for name in ours.encoders}
@@ -191,8 +191,8 @@ def _verdict(p: float, corrected: float) -> str:
 def _columns(shown: Readings) -> dict[str, tuple[dict[str, str], list[str]]]:
     """Measure of the main table -> the columns that say what is shown of it, filled in, and its own columns."""
     tests = {
-        name: [f"{test.lower()}_{metric}" for test in own for metric in ("effect_size", "p_value", "partitions")]
-        for name, own in (("weat", shown.words), ("seat", shown.sentences))
+        name: [f"{test.lower()}_{metric}" for test in names for metric in ("effect_size", "p_value", "partitions")]
+        for name, names in (("weat", shown.words), ("seat", shown.sentences))
     }
     columns = {
         "occtmp": ({"occtmp_set": shown.occtmp}, [f"occtmp_{metric}" for metric in _MAIN_OCCTMP]),
@@ -201,7 +201,7 @@ def _columns(shown: Readings) -> dict[str, tuple[dict[str, str], list[str]]]:
         "perplexity": ({"perplexity_text": shown.text, "perplexity_stage": shown.stage}, _MAIN_PERPLEXITY),
         "glue": ({"glue_strategy": shown.strategy}, ["glue_average", "glue_tasks"]),
     }
-    return {name: own for name, own in columns.items() if own[1]}
+    return {name: reading for name, reading in columns.items() if reading[1]}
 
 
 def bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
@@ -210,8 +210,8 @@ def bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
     `rows`: our scores or the published ones. Of perplexity only the released form, which is what is published."""
     occtmp, perplexity = rows[rows["metric"].str.startswith("occtmp_")], perplexity_rows(rows)
     tests = [
-        own[own["set"].isin(names) & (own["variant"] == pooling)]
-        for own, names, pooling in (
+        of_test[of_test["set"].isin(names) & (of_test["variant"] == pooling)]
+        for of_test, names, pooling in (
             (of_metrics(rows, "weat"), shown.words, shown.word_pooling),
             (of_metrics(rows, "seat"), shown.sentences, shown.sentence_pooling),
         )
@@ -221,7 +221,7 @@ def bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
     return pd.concat(
         [
             occtmp[occtmp["set"] == shown.occtmp],
-            *(own.assign(metric=own["set"].str.lower() + "_" + own["metric"]) for own in tests),
+            *(of_test.assign(metric=of_test["set"].str.lower() + "_" + of_test["metric"]) for of_test in tests),
             perplexity[released],
         ]
     )

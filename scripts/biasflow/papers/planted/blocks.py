@@ -28,19 +28,19 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
     not meet, and for kinds of task of which nothing is judged."""
     _check(options)
     doses, seeds, tasks = options["bias"], options["seeds"], options["tasks"]
-    found = dict(_with_methods(options, "planted", product(doses, seeds), metrics=FAMILIES[ENCODER]))
+    result = dict(_with_methods(options, "planted", product(doses, seeds), metrics=FAMILIES[ENCODER]))
     for name, about in tasks.items():
         metrics = FAMILIES[about["kind"]]
         if PROBED in metrics:
             keys = {"task": calibration_task(name, min(options["task_bias"])), "trainings": ["pretrained"]}
             keys |= {"seeds": seeds[:1], "metrics": [PROBED]}
-            found |= _with_methods(options, f"planted-{name}-pretrained", product(doses, seeds), **keys)
+            result |= _with_methods(options, f"planted-{name}-pretrained", product(doses, seeds), **keys)
         for task_bias, seed in product(options["task_bias"], seeds):
             keys = {"task": calibration_task(name, task_bias), "seeds": [seed], "metrics": metrics}
             models = product(met(options, task_bias), [seed])
             erased = task_bias == ends(options)[1]
-            found |= _with_methods(options, f"{keys['task']}-seed{seed}", models, erased, **keys)
-    return found
+            result |= _with_methods(options, f"{keys['task']}-seed{seed}", models, erased, **keys)
+    return result
 
 
 def _with_methods(
@@ -48,13 +48,13 @@ def _with_methods(
 ) -> dict[str, dict]:
     """A block of the encoders with these doses and seeds; those of the largest dose, under methods, in one of their
     own."""
-    found: dict[str, dict] = {}
+    result: dict[str, dict] = {}
     for bias, seed in models:
         under = erased and bias == ends(options)[1]
         methods = ["none", *options["methods"]] if under else ["none"]
-        block = found.setdefault(name + "-erased" * under, {"encoders": [], "methods": methods, **keys})
+        block = result.setdefault(name + "-erased" * under, {"encoders": [], "methods": methods, **keys})
         block["encoders"].append(calibration_name(bias, seed))
-    return found
+    return result
 
 
 def _check(options: Mapping) -> None:

@@ -27,9 +27,9 @@ PARTS = {PRETRAINING: draw.BLUE, TASK: draw.VERMILION, INTERACTION: draw.PURPLE,
 
 def by_dose(run: Run) -> pd.DataFrame:
     """The untouched models whose task has the same bias as their encoder, and the encoders themselves."""
-    found = measured(run)
-    same = found["task_bias"].isna() | (found["task_bias"] == found["bias"])
-    return found[same & (found["method"] == NONE)]
+    values = measured(run)
+    same = values["task_bias"].isna() | (values["task_bias"] == values["bias"])
+    return values[same & (values["method"] == NONE)]
 
 
 @lru_cache(maxsize=1)  # tables and figures are made of the same
@@ -47,9 +47,9 @@ def two_by_two(run: Run) -> pd.DataFrame:
 @lru_cache(maxsize=1)
 def erased(run: Run) -> pd.DataFrame:
     """Bias that was erased, beside bias that was never there."""
-    found = measured(run)
-    wanted = found["task_bias"].isna() | (found["task_bias"] == found["bias"])
-    return erasing.erased(found[wanted & found["bias"].isin(ends(run.options))])
+    values = measured(run)
+    wanted = values["task_bias"].isna() | (values["task_bias"] == values["bias"])
+    return erasing.erased(values[wanted & values["bias"].isin(ends(run.options))])
 
 
 def findings(run: Run) -> pd.DataFrame:
@@ -59,8 +59,8 @@ def findings(run: Run) -> pd.DataFrame:
 
 def _corners(run: Run) -> pd.DataFrame:
     """The untouched trained models without and with the whole bias, in pre-training and task."""
-    found, both = measured(run), ends(run.options)
-    return found[found["bias"].isin(both) & found["task_bias"].isin(both) & (found["method"] == NONE)]
+    values, both = measured(run), ends(run.options)
+    return values[values["bias"].isin(both) & values["task_bias"].isin(both) & (values["method"] == NONE)]
 
 
 @draw.style()

@@ -44,13 +44,13 @@ def two_by_two(values: pd.DataFrame) -> pd.DataFrame:
             for effect in EFFECTS:
                 row |= {f"{effect}_{name}": value for name, value in _effect(effect, groups).items()}
             row |= {f"eta_{name}": share for name, share in shares(_cells(groups)).items()}
-    found = pd.DataFrame(rows)
-    if found.empty:
-        return found
-    found = found.assign(**{f"{effect}_q": false_discovery_rates(found[f"{effect}_p"]) for effect in EFFECTS})
-    follows = [(found[f"{effect}_q"] <= LEVEL) for effect in (PRETRAINING, TASK)]
+    table = pd.DataFrame(rows)
+    if table.empty:
+        return table
+    table = table.assign(**{f"{effect}_q": false_discovery_rates(table[f"{effect}_p"]) for effect in EFFECTS})
+    follows = [(table[f"{effect}_q"] <= LEVEL) for effect in (PRETRAINING, TASK)]
     verdicts = [FOLLOWS[bool(a), bool(b)] for a, b in zip(*follows, strict=True)]
-    return found.assign(follows=np.where(found[f"{TASK}_q"].isna(), untested, verdicts))
+    return table.assign(follows=np.where(table[f"{TASK}_q"].isna(), untested, verdicts))
 
 
 def _cells(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -84,8 +84,8 @@ def _effect(effect: str, groups: Sequence[np.ndarray]) -> dict[str, float]:
 
 def welch_interval(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
     """low, high: the 95 % interval of mean(a) - mean(b) by Welch's t; NaN where neither varies."""
-    found = stats.ttest_ind(a, b, equal_var=False).confidence_interval() if np.ptp(a) or np.ptp(b) else None
-    return {"low": float(found.low), "high": float(found.high)} if found else dict.fromkeys(("low", "high"), np.nan)
+    ends = stats.ttest_ind(a, b, equal_var=False).confidence_interval() if np.ptp(a) or np.ptp(b) else None
+    return {"low": float(ends.low), "high": float(ends.high)} if ends else dict.fromkeys(("low", "high"), np.nan)
 
 
 def shares(cells: Sequence[np.ndarray]) -> dict[str, float]:

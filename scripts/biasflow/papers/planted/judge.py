@@ -75,8 +75,8 @@ def spearman_interval(r: float, n: int) -> tuple[float, float]:
 
 def _spearman(doses: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Spearman's correlation of doses [n] with values [..., n]."""
-    one, other = stats.zscore(stats.rankdata(doses)), stats.zscore(stats.rankdata(values, axis=-1), axis=-1)
-    return (one * other).mean(axis=-1)
+    x, y = stats.zscore(stats.rankdata(doses)), stats.zscore(stats.rankdata(values, axis=-1), axis=-1)
+    return (x * y).mean(axis=-1)
 
 
 def smallest_dose(groups: dict[float, np.ndarray], sign: int) -> float:
@@ -84,12 +84,12 @@ def smallest_dose(groups: dict[float, np.ndarray], sign: int) -> float:
     none. Tested from the largest dose down to the first that does not differ, so the chance of any false one stays 5
     %."""
     lowest, *doses = sorted(groups)
-    found = np.nan
+    smallest = np.nan
     for dose in reversed(doses):
         if permutation_p(groups[lowest], groups[dose], sign) > LEVEL:
             break
-        found = dose
-    return found
+        smallest = dose
+    return smallest
 
 
 def variance_shares(groups: Sequence[np.ndarray], errors: np.ndarray) -> dict[str, float]:
@@ -143,5 +143,5 @@ def judge(values: pd.DataFrame) -> pd.DataFrame:
         shares = variance_shares(list(groups.values()), defined["error"].to_numpy())
         row |= {f"share_{name}": share for name, share in shares.items()}
         row["verdict"] = SEES if row["p_full"] <= LEVEL else DOES_NOT
-    found = pd.DataFrame(rows)
-    return found.assign(q=false_discovery_rates(found["p"]))
+    table = pd.DataFrame(rows)
+    return table.assign(q=false_discovery_rates(table["p"]))

@@ -86,5 +86,6 @@ def judged(kinds: Mapping[str, str]) -> Iterator[Judged]:
 
 def _of(family: str) -> list[tuple[str, Measure]]:
     """The measures of a family; an NLI task has no GLUE score but its accuracy."""
-    found = [*METRICS[family].measures.items(), *((metric, one) for of, metric, one in _BESIDE if of == family)]
-    return [(metric, measure) for metric, measure in found if metric != "glue_score"]
+    beside = [(metric, measure) for name, metric, measure in _BESIDE if name == family]
+    measures = [*METRICS[family].measures.items(), *beside]
+    return [(metric, measure) for metric, measure in measures if metric != "glue_score"]

@@ -71,9 +71,9 @@ _IDEAL = {MASKED: ideal_slope, NEXT: ideal_preference, PROBABILITY: lambda bias:
 
 
 def _masked(run: Run) -> pd.DataFrame:
-    found = measured(run)
-    found = found[(found["measure"] == "log-odds slope") & (found["method"] == NONE)]
-    return found[["bias", "value"]].assign(quantity=MASKED, stimuli="as in pre-training")
+    values = measured(run)
+    values = values[(values["measure"] == "log-odds slope") & (values["method"] == NONE)]
+    return values[["bias", "value"]].assign(quantity=MASKED, stimuli="as in pre-training")
 
 
 def _next_sentence(run: Run) -> pd.DataFrame:
@@ -85,6 +85,6 @@ def _next_sentence(run: Run) -> pd.DataFrame:
                 if key not in files:
                     raise BiasflowError(f"{key}: not read; name {stimuli} in metrics.strength.stimuli")
                 table = pd.read_parquet(files[key])
-                found = preference(table[table["method"] == NONE])
-                rows += [(quantity, name, bias, value) for quantity, value in found.items()]
+                preferences = preference(table[table["method"] == NONE])
+                rows += [(quantity, name, bias, value) for quantity, value in preferences.items()]
     return pd.DataFrame(rows, columns=["quantity", "stimuli", "bias", "value"])

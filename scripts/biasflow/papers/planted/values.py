@@ -27,19 +27,19 @@ def measured(run: Run) -> pd.DataFrame:
     group: inside, outside or cost. Masks, probes and orders are averaged over. BiasflowError names the first model
     without a value (one that is not defined is NaN), and a measure that was read on several datasets."""
     about = _measures(run)
-    found = _scores(run).merge(about, on=["task", "data", "metric", "part", "variant"])
-    _check_datasets(found)
-    found = found.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
+    table = _scores(run).merge(about, on=["task", "data", "metric", "part", "variant"])
+    _check_datasets(table)
+    table = table.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
     known = set(
-        zip(found["measure"], found["bias"], found["task_bias"].fillna(-1), found["seed"], found["method"], strict=True)
+        zip(table["measure"], table["bias"], table["task_bias"].fillna(-1), table["seed"], table["method"], strict=True)
     )
-    for one, bias, task_bias, seed, method in _expected(run):
-        if (one.name, bias, task_bias, seed, method) not in known:
+    for entry, bias, task_bias, seed, method in _expected(run):
+        if (entry.name, bias, task_bias, seed, method) not in known:
             raise BiasflowError(
-                f"encoder {calibration_name(bias, seed)}, method {method}: no score {one.name}; run its rules again"
+                f"encoder {calibration_name(bias, seed)}, method {method}: no score {entry.name}; run its rules again"
             )
     order = {name: number for number, name in enumerate(about["measure"])}
-    return found.sort_values(
+    return table.sort_values(
         ["measure", *MODEL], key=lambda c: c.map(order) if c.name == "measure" else c, kind="stable"
     )
 
@@ -49,16 +49,16 @@ def _measures(run: Run) -> pd.DataFrame:
     parts = {LAST_LAYER: f"layer[{run.options['encoder']['layers'] - 1}]"}
     return pd.DataFrame(
         {
-            "measure": one.name,
-            "group": one.measure.group,
-            "sign": one.sign,
-            "task": one.task,
-            "data": one.data,
-            "metric": one.metric,
-            "part": parts.get(one.measure.part, one.measure.part),
-            "variant": one.measure.variant,
+            "measure": entry.name,
+            "group": entry.measure.group,
+            "sign": entry.sign,
+            "task": entry.task,
+            "data": entry.data,
+            "metric": entry.metric,
+            "part": parts.get(entry.measure.part, entry.measure.part),
+            "variant": entry.measure.variant,
         }
-        for one in _judged(run)
+        for entry in _judged(run)
     )
 
 
@@ -73,12 +73,12 @@ def _scores(run: Run) -> pd.DataFrame:
     tasks = {calibration_task(name, b): (name, b) for name in options["tasks"] for b in options["task_bias"]}
     wanted = scores["encoder"].isin(doses) & scores["task"].isin([NA, *tasks]) & (scores["setting"] == NA)
     wanted &= scores["strategy"].isin([NA, PLAIN]) & scores["head"].isin([NA, OWN]) & (scores["dataset"] != SEEN)
-    found = scores[wanted].copy()
-    found[["bias", "seed"]] = [doses[name] for name in found["encoder"]]
-    found["data"] = found["dataset"].map(lambda dataset: _data(dataset, tasks)).where(found["task"] == NA, "")
-    found[["task", "task_bias"]] = [tasks.get(name, ("", np.nan)) for name in found["task"]]
-    found["error"] = ((found["high"] - found["low"]) / (2 * Z)) ** 2
-    return found
+    rows = scores[wanted].copy()
+    rows[["bias", "seed"]] = [doses[name] for name in rows["encoder"]]
+    rows["data"] = rows["dataset"].map(lambda dataset: _data(dataset, tasks)).where(rows["task"] == NA, "")
+    rows[["task", "task_bias"]] = [tasks.get(name, ("", np.nan)) for name in rows["task"]]
+    rows["error"] = ((rows["high"] - rows["low"]) / (2 * Z)) ** 2
+    return rows
 
 
 def _data(dataset: str, tasks: Mapping[str, tuple[str, float]]) -> str:
@@ -86,17 +86,17 @@ def _data(dataset: str, tasks: Mapping[str, tuple[str, float]]) -> str:
     return next((name for known, (name, _) in tasks.items() if dataset.startswith(f"{known}-")), "")
 
 
-def _check_datasets(found: pd.DataFrame) -> None:
+def _check_datasets(rows: pd.DataFrame) -> None:
     """BiasflowError for a measure that is of several datasets in one model: their mean would be that of none."""
-    for key, names in found.groupby(KEYS, dropna=False, sort=False)["dataset"].unique().items():
+    for key, names in rows.groupby(KEYS, dropna=False, sort=False)["dataset"].unique().items():
         if len(names) > 1:
             raise BiasflowError(f"measure {key[0]}: read on {', '.join(names)}; name one of them under metrics")
 
 
 def _expected(run: Run) -> Iterator[tuple[Judged, float, float, int, str]]:
     options = run.options
-    for one in _judged(run):
-        for task_bias in options["task_bias"] if one.task else [-1]:
-            for bias in met(options, task_bias) if one.task else options["bias"]:
+    for entry in _judged(run):
+        for task_bias in options["task_bias"] if entry.task else [-1]:
+            for bias in met(options, task_bias) if entry.task else options["bias"]:
                 for seed in options["seeds"]:
-                    yield one, bias, task_bias, seed, NONE
+                    yield entry, bias, task_bias, seed, NONE
