@@ -13,12 +13,12 @@ def blocks(options: Mapping[str, object], config: Mapping[str, object]) -> dict[
     `named_encoders`) and coreference_strategies, seeds (of fine-tunings and their splits), random_encoders (see
     `random_seeds`), methods (absent: none). The probes of pretrained encoders take the splits of `seeds`, the heads on
     them are trained on the data of all strategies. `config` is not needed."""
-    found = _of_task(options, "task", "encoders", "strategies", ["fairness"], heads=["fairness"])
+    result = _of_task(options, "task", "encoders", "strategies", ["fairness"], heads=["fairness"])
     if options.get("coreference"):
         keys = ("coreference", "coreference_encoders", "coreference_strategies")
         more = _of_task(options, *keys, ["coreference", "winobias"], heads=[])
-        found |= {f"coreference-{name}": block for name, block in more.items()}
-    return {f"orgad2022-{name}": block for name, block in found.items() if block["encoders"] and block["seeds"]}
+        result |= {f"coreference-{name}": block for name, block in more.items()}
+    return {f"orgad2022-{name}": block for name, block in result.items() if block["encoders"] and block["seeds"]}
 
 
 def _of_task(

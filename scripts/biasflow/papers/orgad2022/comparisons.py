@@ -59,7 +59,7 @@ def _stars(p: pd.Series) -> np.ndarray:
 def _compare_encoder(runs: pd.DataFrame) -> pd.DataFrame:
     """`compare` of one encoder: a row per measure, model and test input."""
     wide = runs.pivot(index=["seed", "head_seed"], columns=[*MEASURE, *CELL], values="value")
-    values, there = wide.to_numpy(dtype=float), wide.notna().to_numpy()  # [runs, cells]
+    values, present = wide.to_numpy(dtype=float), wide.notna().to_numpy()  # [runs, cells]
     cells = wide.columns.to_frame(index=False)
     base = pd.MultiIndex.from_frame(cells.assign(model=NONE, text=np.where(cells["text"] == "", "", RAW)))
     compared = (cells["model"] != NONE) & base.isin(wide.columns)
@@ -70,8 +70,8 @@ def _compare_encoder(runs: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(
         mean=_of_defined(np.mean, values),
         sd=_of_defined(partial(np.std, ddof=1), values, least=2),
-        n=pd.DataFrame(there).groupby(seeds).any().sum().to_numpy(),
-        n_heads=there[heads].sum(axis=0),
+        n=pd.DataFrame(present).groupby(seeds).any().sum().to_numpy(),
+        n_heads=present[heads].sum(axis=0),
         change=change,
         pairs=pd.Series(np.isfinite(differences).sum(axis=0), dtype="Int64").where(compared),
         p=paired_permutations(differences, samples=SAMPLES),
@@ -83,4 +83,4 @@ def _compare_encoder(runs: pd.DataFrame) -> pd.DataFrame:
 def _of_defined(statistic: Callable[[np.ndarray], float], columns: np.ndarray, *, least: int = 1) -> list[float]:
     """A statistic of the finite values of each column; NaN where there are fewer than `least`."""
     defined = (column[np.isfinite(column)] for column in columns.T)
-    return [statistic(own) if len(own) >= least else np.nan for own in defined]
+    return [statistic(values) if len(values) >= least else np.nan for values in defined]

@@ -42,11 +42,11 @@ def correlations(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
         for encoder, table in points(chosen, stage, tested, average_heads=True).groupby("encoder")
         for row in _of_encoder(table, chosen)
     ]
-    found = {row["encoder"] for row in rows}
+    with_points = {row["encoder"] for row in rows}
     rows += [
         {"encoder": encoder, "n": 0, "note": chosen.no_points(encoder)}
         for encoder in chosen.encoders
-        if encoder not in found
+        if encoder not in with_points
     ]
     frame = pd.DataFrame(rows, columns=[*_KEYS, *_NUMBERS, "n", "note"]).astype(dict.fromkeys(_NUMBERS, float))
     frame["p_holm"] = (
@@ -64,44 +64,44 @@ def _of_encoder(table: pd.DataFrame, chosen: Selection) -> Iterator[dict[str, ob
     compressions = [reading(data) for data in chosen.probe_data for reading in (bits, mixed)]
     intrinsic = [(COMPRESSION, measure.variant, measure.column) for measure in compressions]
     intrinsic += [(effect, CEAT_VARIANT, effect) for effect, _ in map(ceat_columns, chosen.ceat_tests)]
-    intrinsic = [each for each in intrinsic if each[-1] in table and table[each[-1]].notna().any()]
+    intrinsic = [keys for keys in intrinsic if keys[-1] in table and table[keys[-1]].notna().any()]
     measures = [measure for measure in chosen.half.bias if measure.column in table]
-    found = _correlated(
+    rows = _correlated(
         table, [name for *_, name in intrinsic], [measure.column for measure in measures], [*chosen.models]
     )
-    for (what, variant, x), measure in product(intrinsic, measures):
-        keys = {"intrinsic": what, "intrinsic_variant": variant, "measure": measure.label, "variant": measure.variant}
-        yield from (keys | row for row in found[x, measure.column])
+    for (name, variant, x), measure in product(intrinsic, measures):
+        keys = {"intrinsic": name, "intrinsic_variant": variant, "measure": measure.label, "variant": measure.variant}
+        yield from (keys | row for row in rows[x, measure.column])
 
 
 def _correlated(
     table: pd.DataFrame, xs: Sequence[str], ys: Sequence[str], models: Sequence[str]
 ) -> Mapping[tuple[str, str], list[dict[str, object]]]:
     """For each pair of columns the rows of all groups and methods. Pairs over the same points are computed at once."""
-    found = defaultdict(list)
+    rows = defaultdict(list)
     for x_names, y_names in product(_defined_alike(table[xs]), _defined_alike(table[ys])):
         both = table[["model", *x_names, *y_names]].dropna()
-        for group, own, lost in _groups(both, models):
-            x, y = own[x_names].to_numpy(), own[y_names].to_numpy()
+        for group, data, lost in _groups(both, models):
+            x, y = data[x_names].to_numpy(), data[y_names].to_numpy()
             for method in METHODS:
-                one = statistics.correlations(x, y, method, resamples=RESAMPLES)
-                p = statistics.correlation_p(one.estimate, one.n - 2 - lost)
-                values = np.stack([one.estimate, one.estimate**2, p, one.low, one.high], axis=-1)
+                result = statistics.correlations(x, y, method, resamples=RESAMPLES)
+                p = statistics.correlation_p(result.estimate, result.n - 2 - lost)
+                values = np.stack([result.estimate, result.estimate**2, p, result.low, result.high], axis=-1)
                 for (i, x_name), (j, y_name) in product(enumerate(x_names), enumerate(y_names)):
-                    note = _why_none(one.n, one.estimate[i, j], lost)
+                    note = _why_none(result.n, result.estimate[i, j], lost)
                     numbers = (
                         dict.fromkeys(_MEASURED, np.nan) if note else dict(zip(_MEASURED, values[i, j], strict=True))
                     )
-                    row = {"strategies": group, "method": method, **numbers, "n": one.n, "note": note}
-                    found[x_name, y_name].append(row)
-    return found
+                    row = {"strategies": group, "method": method, **numbers, "n": result.n, "note": note}
+                    rows[x_name, y_name].append(row)
+    return rows
 
 
 def _defined_alike(values: pd.DataFrame) -> list[list[str]]:
     """The columns in groups that are defined in the same rows."""
     groups = defaultdict(list)
-    for name, there in values.notna().items():
-        groups[there.to_numpy().tobytes()].append(name)
+    for name, defined in values.notna().items():
+        groups[defined.to_numpy().tobytes()].append(name)
     return list(groups.values())
 
 
@@ -109,13 +109,13 @@ def _groups(both: pd.DataFrame, models: Sequence[str]) -> Iterator[tuple[str, pd
     """All points, the same centred by model, and each model: name, points, degrees of freedom that are lost."""
     values = both.drop(columns="model")
     yield ALL, values, 0
-    there = [name for name in models if name in set(both["model"])]
-    if len(there) > 1:
+    present = [name for name in models if name in set(both["model"])]
+    if len(present) > 1:
         centred = values - values.groupby(both["model"]).transform("mean")
         # Values that are equal but for rounding must stay tied: what is constant in each model has no correlation.
         scale = values.abs().max().replace(0, 1)
-        yield CENTRED, (centred / scale).round(12) * scale, len(there) - 1
-        for model in there:
+        yield CENTRED, (centred / scale).round(12) * scale, len(present) - 1
+        for model in present:
             yield model, values[both["model"] == model], 0
 
 

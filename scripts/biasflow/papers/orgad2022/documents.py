@@ -38,11 +38,11 @@ def baselines(run: Run) -> pd.DataFrame:
     known = pairs[pairs["metric"] == F1_DIFFERENCE.metric].set_index("model")["mean"]
     differences = known.combine_first(100 * (sides["pro"] - sides["anti"])).rename("mean").reset_index()
     metric, variant = F1_DIFFERENCE.key
-    found = [
+    tables = [
         documents[documents["part"] == "test"].assign(variant=""),
         differences.assign(metric=metric, variant=variant),
     ]
-    return pd.concat(found, ignore_index=True)[columns]
+    return pd.concat(tables, ignore_index=True)[columns]
 
 
 def _were_read(run: Run) -> bool:

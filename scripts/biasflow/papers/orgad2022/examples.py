@@ -51,8 +51,8 @@ def figure2(run: Run, caption: str) -> str:
     """A page of the run's file `scrubbed_examples`: each biography, marked where a scrubbing takes words out."""
     table = read_item(run, "scrubbed_examples", _COLUMNS, keep_default_na=False)
     sections = []
-    for (gender, profession), own in table.groupby(["gender", "profession"], sort=False):
-        texts = own.set_index("version")["text"]
+    for (gender, profession), versions in table.groupby(["gender", "profession"], sort=False):
+        texts = versions.set_index("version")["text"]
         rows = [(name if name != RAW else "none (raw)", [*marked(texts[RAW], text)]) for name, text in texts.items()]
         sections.append((f"{_PERSONS[gender]}, {profession.replace('_', ' ')}", rows))
     return _PAGE.render(title="Biographies before and after scrubbing", caption=caption, sections=sections)

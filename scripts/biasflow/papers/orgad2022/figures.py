@@ -89,8 +89,8 @@ def _boxes(run: Run, half: Half, measure: Measure, label: str, tested: str) -> F
     figure, grid = draw.panels(len(blocks), 2, (7.2, 0.7 + 2.6 * len(blocks)), sharey="row")
     for row, (name, stages) in zip(grid, blocks.items(), strict=True):
         for axes, (stage, block) in zip(row, stages.items(), strict=True):
-            theirs = printed.get((name, *measure.key, stage))
-            _draw(axes, block, _x(chosen), measure, marks, theirs, boxes=stage == AFTER, title=_STAGES[stage])
+            r_squared = printed.get((name, *measure.key, stage))
+            _draw(axes, block, _x(chosen), measure, marks, r_squared, boxes=stage == AFTER, title=_STAGES[stage])
             axes.tick_params(labelleft=True)
         row[0].set_ylabel(label)
         draw.name_row(row[0], name, _ABOVE)
@@ -111,8 +111,8 @@ def _small_multiples(run: Run, half: Half, rows: Sequence[Sequence[Measure]], te
         for left, right, measure in zip(line_of_panels[::2], line_of_panels[1::2], measures, strict=False):
             right.sharey(left)
             for axes, (stage, block) in zip((left, right), stages.items(), strict=True):
-                theirs = printed.get((name, *measure.key, stage))
-                _draw(axes, block, _x(chosen), measure, marks, theirs, title=stage)
+                r_squared = printed.get((name, *measure.key, stage))
+                _draw(axes, block, _x(chosen), measure, marks, r_squared, title=stage)
             left.set_ylabel(f"{measure.label}{', labour shares' if measure.variant == 'labour' else ''}")
             right.tick_params(labelleft=False)
         for unused in line_of_panels[2 * len(measures) :]:
@@ -179,13 +179,13 @@ def _draw(
         axes.text(0.5, 0.5, "no scores", transform=axes.transAxes, ha="center", color=draw.GREY)
         return
     for model, (color, marker) in marks.items():
-        own = known[known["model"] == model]
+        shown = known[known["model"] == model]
         if boxes:
-            _draw_boxes(axes, own, x, y, color, width=0.03 * (np.ptp(known[x]) or 1.0))
+            _draw_boxes(axes, shown, x, y, color, width=0.03 * (np.ptp(known[x]) or 1.0))
         else:
             size = 14 if len(known) < _CROWD else 6
             axes.scatter(
-                own[x], own[y], s=size, marker=marker, facecolors="none", edgecolors=color, linewidths=0.8, zorder=3
+                shown[x], shown[y], s=size, marker=marker, facecolors="none", edgecolors=color, linewidths=0.8, zorder=3
             )
     fitted, models = line(known[x], known[y]), len(known.drop_duplicates(POINT))
     if models < LEAST_MODELS:
@@ -203,8 +203,8 @@ def _draw(
     axes.set_title(text, loc="left", fontsize=7)
 
 
-def _draw_boxes(axes: Axes, own: pd.DataFrame, x: str, y: str, color: str, *, width: float) -> None:
-    groups = [(block[x].iloc[0], block[y].to_numpy()) for _, block in own.groupby(POINT, sort=False)]
+def _draw_boxes(axes: Axes, rows: pd.DataFrame, x: str, y: str, color: str, *, width: float) -> None:
+    groups = [(block[x].iloc[0], block[y].to_numpy()) for _, block in rows.groupby(POINT, sort=False)]
     if not groups:
         return
     drawn = axes.boxplot(

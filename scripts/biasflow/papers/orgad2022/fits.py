@@ -105,10 +105,10 @@ def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
     readings = [(COMPRESSION, measure.variant, EVERY, measure.column) for measure in compressions]
     readings += [(effect, CEAT_VARIANT, kept, effect) for kept in (SIGNIFICANT, EVERY)]
     rows = []
-    for encoder, own in table.groupby("encoder"):
+    for encoder, block in table.groupby("encoder"):
         for (*reading, x), measure in product(readings, chosen.half.bias):
-            if {x, measure.column} <= set(own) and own[x].notna().any():
-                shown = own[own[p] < LEVEL] if SIGNIFICANT in reading else own
+            if {x, measure.column} <= set(block) and block[x].notna().any():
+                shown = block[block[p] < LEVEL] if SIGNIFICANT in reading else block
                 fitted = line(shown[x], shown[measure.column])
                 rows.append((encoder, *reading, *measure.key, fitted.r_squared, fitted.n))
     keys = [key for key in _KEY if key != "tested"]

@@ -73,9 +73,9 @@ class Half:
     @cached_property
     def scored_by(self) -> dict[str, list[Measure]]:
         """Metric of the registry -> the measures of the task itself that it gives."""
-        found = {metric: [*measures] for metric, measures in self.performance.items()}
-        found[self.extrinsic_by] = [*found.get(self.extrinsic_by, []), *self.bias]
-        return found
+        result = {metric: [*measures] for metric, measures in self.performance.items()}
+        result[self.extrinsic_by] = [*result.get(self.extrinsic_by, []), *self.bias]
+        return result
 
     @cached_property
     def printed(self) -> list[Measure]:
@@ -104,7 +104,9 @@ class Half:
         """The metric of the registry that gives the measure with this key."""
         if key[0] == COMPRESSION_VALUE:
             return COMPRESSION
-        return next(metric for metric, own in self.scored_by.items() if key in {measure.key for measure in own})
+        return next(
+            metric for metric, measures in self.scored_by.items() if key in {measure.key for measure in measures}
+        )
 
     def undefined(self, measure: Measure) -> tuple[str, str]:
         """The key of the cells that are 0/0 in a measure of bias."""

@@ -46,8 +46,8 @@ def _other(run: Run, half) -> str:
     name = run.options.get(half.task)
     if name is None:
         return ""
-    own = run.attributes("task", attribute).get(name) or run.attributes("task", "data").get(name, "")
-    return "" if own.endswith(ending) else f"other data: printed of {known}, here {own}"
+    task_data = run.attributes("task", attribute).get(name) or run.attributes("task", "data").get(name, "")
+    return "" if task_data.endswith(ending) else f"other data: printed of {known}, here {task_data}"
 
 
 def audited(run: Run, numbers: pd.DataFrame) -> pd.Series:

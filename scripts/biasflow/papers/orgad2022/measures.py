@@ -29,7 +29,7 @@ READINGS = ("mixed-last", "bits-best", "bits-last", "mixed-best")  # units and c
 
 def compression(data: Iterable[str], reading: str) -> list[Measure]:
     """Compression in units and checkpoint of `reading`, as "mixed-last", with all data."""
-    return [Measure("Compression", COMPRESSION_VALUE, f"{each}-{reading}") for each in data]
+    return [Measure("Compression", COMPRESSION_VALUE, f"{name}-{reading}") for name in data]
 
 
 def mixed(data: str) -> Measure:

@@ -68,15 +68,15 @@ def _overview(run: Run, half: Half) -> pd.DataFrame:
     table = _rows(chosen, [*measured.values(), *in_print.values()])
     rows = pd.MultiIndex.from_frame(table)
 
-    def of(measure: Measure, frame: pd.DataFrame) -> pd.DataFrame:
-        own = frame[(frame["metric"] == measure.metric) & (frame["variant"] == measure.variant)]
-        return own.set_index(_KEY).reindex(rows).reset_index(drop=True)
+    def rows_of(measure: Measure, frame: pd.DataFrame) -> pd.DataFrame:
+        matching = frame[(frame["metric"] == measure.metric) & (frame["variant"] == measure.variant)]
+        return matching.set_index(_KEY).reindex(rows).reset_index(drop=True)
 
-    def beside(name: str, measure: Measure, what: str, number: str) -> dict[str, object]:
+    def beside(name: str, measure: Measure, source: str, number: str) -> dict[str, object]:
         """The columns of a measure, with the values of a printed table."""
-        ours, theirs = of(measure, measured[what]), of(measure, in_print[number])
+        ours, theirs = rows_of(measure, measured[source]), rows_of(measure, in_print[number])
         # No deviations are printed in table 1; that of compression stands in table 3 or 7, that of CEAT nowhere.
-        spread = of(measure, in_print[numbers[1]])["sd"] if number == "1" else theirs["sd"]
+        spread = rows_of(measure, in_print[numbers[1]])["sd"] if number == "1" else theirs["sd"]
         difference = ours["mean"] - theirs["value"]
         # A printed star of the model that is not debiased compares it with nothing.
         stars = zip(ours["star"], theirs["star"].mask(table["model"] == NONE), strict=True)
@@ -89,7 +89,7 @@ def _overview(run: Run, half: Half) -> pd.DataFrame:
             f"{name}_stars": [_who(*pair) for pair in stars],
         }
 
-    counts = of(CEAT_MEASURE, measured[CEAT])
+    counts = rows_of(CEAT_MEASURE, measured[CEAT])
     ceat = beside("ceat", CEAT_MEASURE, CEAT, "1")
     ceat.pop("ceat_difference_in_printed_sd")
     truncated = chosen.rows[chosen.rows["metric"] == "truncated"].groupby(["encoder", "model"])["value"].mean()
@@ -100,7 +100,7 @@ def _overview(run: Run, half: Half) -> pd.DataFrame:
     return table.assign(
         probe_data=chosen.probe_data[0],
         **beside("compression", mixed(chosen.probe_data[0]), COMPRESSION, "1"),
-        **_compression_columns(chosen.probe_data, lambda measure: of(measure, measured[COMPRESSION])),
+        **_compression_columns(chosen.probe_data, lambda measure: rows_of(measure, measured[COMPRESSION])),
         **ceat,
         ceat_significant=counts["significant"].astype("Int64"),
         ceat_seeds=counts["seeds"].astype("Int64"),
@@ -123,31 +123,31 @@ def _name(measure: Measure) -> str:
     return "_".join(re.findall(r"\w+", measure.label.lower()))
 
 
-def _compression_columns(probe_data: Sequence[str], of: Callable[[Measure], pd.DataFrame]) -> dict[str, pd.Series]:
+def _compression_columns(probe_data: Sequence[str], rows_of: Callable[[Measure], pd.DataFrame]) -> dict[str, pd.Series]:
     """Labels, bits and control of the compression of the first data; of the others mean, deviation and labels."""
     data, *others = probe_data
-    in_bits, at_random = of(bits(data)), of(control(data))["mean"]
-    found = {
-        "compression_coded": of(mixed(data))["coded"].astype("Int64"),
+    in_bits, at_random = rows_of(bits(data)), rows_of(control(data))["mean"]
+    columns = {
+        "compression_coded": rows_of(mixed(data))["coded"].astype("Int64"),
         "compression_bits": in_bits["mean"],
         "compression_bits_sd": in_bits["sd"],
         "control_compression": at_random,
         "control_at_chance": (at_random - 1).abs().le(CHANCE).astype("boolean").mask(at_random.isna()),
     }
     for other in others:
-        name, own = f"compression_{other}".replace("-", "_"), of(mixed(other))
-        found |= {name: own["mean"], f"{name}_sd": own["sd"], f"{name}_coded": own["coded"].astype("Int64")}
-    return found
+        name, values = f"compression_{other}".replace("-", "_"), rows_of(mixed(other))
+        columns |= {name: values["mean"], f"{name}_sd": values["sd"], f"{name}_coded": values["coded"].astype("Int64")}
+    return columns
 
 
 def _rows(chosen: Selection, frames: list[pd.DataFrame]) -> pd.DataFrame:
     """The rows of table 1: every model that an encoder has scores or printed values of, raw test input first."""
     encoders = encoders_of(chosen)
-    found = pd.concat([frame[_KEY] for frame in frames]).drop_duplicates()
-    found = found[found["encoder"].isin(encoders)]
-    found = with_all(found, encoders).fillna("")
+    keys = pd.concat([frame[_KEY] for frame in frames]).drop_duplicates()
+    keys = keys[keys["encoder"].isin(encoders)]
+    keys = with_all(keys, encoders).fillna("")
     models = [*BASELINES, *chosen.models, *PROBED_ON]
-    return arranged(found, encoder=encoders, model=models, text=chosen.half.inputs)[_KEY]
+    return arranged(keys, encoder=encoders, model=models, text=chosen.half.inputs)[_KEY]
 
 
 def _ceat(chosen: Selection) -> pd.DataFrame:
@@ -172,5 +172,5 @@ def _missing(chosen: Selection, encoder: str, measured: Mapping[str, pd.DataFram
     """What an encoder lacks, each with the reason; "" for one that was not run at all."""
     if encoder not in chosen.scored:
         return ""
-    absent = [what for what, frame in measured.items() if encoder not in set(frame["encoder"])]
-    return "; ".join(f"{what}: {chosen.reason(encoder, what)}" for what in absent)
+    absent = [name for name, frame in measured.items() if encoder not in set(frame["encoder"])]
+    return "; ".join(f"{name}: {chosen.reason(encoder, name)}" for name in absent)

@@ -34,13 +34,13 @@ def extrinsic_runs(chosen: Selection, stage: str) -> pd.DataFrame:
     wherever there are others of the same metric, those others in all runs of an encoder or in none."""
     half, keys = chosen.half, pd.MultiIndex.from_frame(chosen.rows[MEASURE])
     printed = {measure.key for measure in half.printed}
-    found = []
+    tables = []
     for metric, measures in half.scored_by.items():
-        own = {measure.key for measure in measures}
+        wanted = {measure.key for measure in measures}
         cells = {half.undefined(measure) for measure in half.bias} if metric == half.extrinsic_by else set()
-        rows = chosen.rows[keys.isin(own | cells)]
-        found.append(_whole(rows, chosen, stage, [*own & printed], f"{half.label}, {stage}"))
-    return pd.concat(found, ignore_index=True)
+        rows = chosen.rows[keys.isin(wanted | cells)]
+        tables.append(_whole(rows, chosen, stage, [*wanted & printed], f"{half.label}, {stage}"))
+    return pd.concat(tables, ignore_index=True)
 
 
 def compression_runs(chosen: Selection, stage: str = FINETUNED) -> pd.DataFrame:
@@ -52,8 +52,8 @@ def compression_runs(chosen: Selection, stage: str = FINETUNED) -> pd.DataFrame:
     # A probe seed that lacks a score must not hide in a mean: the runs are checked before they are averaged. The seeds
     # of released data are not those of the others.
     whole = pd.concat(
-        _whole(rows[data == own], chosen, stage, [mixed(own).key, bits(own).key], f"the gender probe, {own} data")
-        for own in chosen.probe_data
+        _whole(rows[data == name], chosen, stage, [mixed(name).key, bits(name).key], f"the gender probe, {name} data")
+        for name in chosen.probe_data
     )
     keys = ["encoder", *CELL, "seed", "head_seed", *MEASURE]
     return whole.groupby(keys, as_index=False, sort=False)[["value", "n"]].mean()
@@ -104,9 +104,9 @@ def points(chosen: Selection, stage: str, tested: str = RAW, *, average_heads: b
     table = _wide(runs[runs["metric"] != UNDEFINED], read, [*POINT, "head_seed"])
     if average_heads:
         table = table.drop(columns="head_seed").groupby(POINT, as_index=False).mean().assign(head_seed="")
-    found = compression_runs(chosen)
+    compressions = compression_runs(chosen)
     probed = pd.Series(chosen.models)
-    intrinsic = [_wide(found[found["metric"] == COMPRESSION_VALUE], probed, POINT)]
+    intrinsic = [_wide(compressions[compressions["metric"] == COMPRESSION_VALUE], probed, POINT)]
     for test in chosen.ceat_tests:
         names = dict(zip((f"{name} {CEAT_VARIANT}" for name in (CEAT_EFFECT, CEAT_P)), ceat_columns(test), strict=True))
         intrinsic.append(_wide(ceat_runs(chosen, test), probed, POINT).rename(columns=names))
@@ -129,23 +129,23 @@ def undefined_cells(runs: pd.DataFrame, half: Half) -> pd.Series:
 
     `runs`: as `extrinsic_runs` returns them. Independence and accuracy have no such cells."""
     counted = [(*half.undefined(measure), *measure.key) for measure in half.bias]
-    of = pd.DataFrame(counted, columns=[*MEASURE, "of_metric", "of_variant"])
-    counts = runs[runs["metric"] == UNDEFINED].merge(of, on=MEASURE).drop(columns=MEASURE)
+    measured = pd.DataFrame(counted, columns=[*MEASURE, "of_metric", "of_variant"])
+    counts = runs[runs["metric"] == UNDEFINED].merge(measured, on=MEASURE).drop(columns=MEASURE)
     counts = counts.rename(columns={f"of_{key}": key for key in MEASURE})
     return counts.groupby(["encoder", *MEASURE, *CELL])["value"].mean()
 
 
 def _wide(runs: pd.DataFrame, text: pd.Series, index: Sequence[str]) -> pd.DataFrame:
     """A row per `index`, a column per metric and variant, of the `text` of each model, or of none."""
-    own = runs[(runs["text"] == "") | (runs["text"] == runs["model"].map(text))]
-    if own.empty:
-        return own[[*index]]
-    own = own.assign(column=(own["metric"] + " " + own["variant"]).str.strip())
-    return own.pivot(index=[*index], columns="column", values="value").rename_axis(columns=None).reset_index()
+    rows = runs[(runs["text"] == "") | (runs["text"] == runs["model"].map(text))]
+    if rows.empty:
+        return rows[[*index]]
+    rows = rows.assign(column=(rows["metric"] + " " + rows["variant"]).str.strip())
+    return rows.pivot(index=[*index], columns="column", values="value").rename_axis(columns=None).reset_index()
 
 
 def _whole(
-    rows: pd.DataFrame, chosen: Selection, stage: str, required: Sequence[tuple[str, str]], what: str
+    rows: pd.DataFrame, chosen: Selection, stage: str, required: Sequence[tuple[str, str]], source: str
 ) -> pd.DataFrame:
     """The `rows` of a stage, NaN where the fine-tuning diverged; BiasflowError for a hole or a double.
 
@@ -155,7 +155,7 @@ def _whole(
     for double in rows[rows.duplicated([*_SCORE, *MEASURE])].head(1).itertuples():
         raise BiasflowError(
             f"encoder {double.encoder}, strategy {double.model}, seed {double.seed or '-'}: more than one "
-            f"{double.metric} of {what}; score it once"
+            f"{double.metric} of {source}; score it once"
         )
     for encoder, block in rows.groupby("encoder"):
         models = {NONE, *block["model"].unique()} if stage not in BASELINES else set()
@@ -171,7 +171,7 @@ def _whole(
             if (model, text, *run, *measure) not in present and (model, run[0]) not in lost:
                 keys = zip((*_RUN, "input"), (*run, text), strict=True)
                 raise BiasflowError(
-                    f"encoder {encoder}, strategy {model}: no {' '.join(measure).strip()} of {what}, "
+                    f"encoder {encoder}, strategy {model}: no {' '.join(measure).strip()} of {source}, "
                     f"{', '.join(f'{key} {value}' for key, value in keys if value)}; score it first"
                 )
     return rows.assign(value=rows["value"].mask(rows["lost"]))[[*_SCORE, *MEASURE, "value", "n"]]

@@ -70,8 +70,8 @@ class Selection:
     @cached_property
     def ceat_tests(self) -> list[str]:
         """C6, C7, C8, or the planted one: a user's tests, and limited ones, are none of the paper's."""
-        found = set(self.rows.loc[self.rows["metric"] == CEAT_EFFECT, "dataset"])
-        return [name for name in (*DENSRAY_TESTS, PLANTED) if name in found]
+        datasets = set(self.rows.loc[self.rows["metric"] == CEAT_EFFECT, "dataset"])
+        return [name for name in (*DENSRAY_TESTS, PLANTED) if name in datasets]
 
     @property
     def ceat_test(self) -> str:
@@ -81,14 +81,14 @@ class Selection:
     @cached_property
     def probe_data(self) -> list[str]:
         """The readings of the probe's data that the run has: those of the printed values first."""
-        found = set(self.rows.loc[self.rows["metric"] == COMPRESSION_VALUE, "variant"].map(data_of))
-        return [data for data in self.half.probe_data if data in found] or [*self.half.probe_data[:1]]
+        in_run = set(self.rows.loc[self.rows["metric"] == COMPRESSION_VALUE, "variant"].map(data_of))
+        return [data for data in self.half.probe_data if data in in_run] or [*self.half.probe_data[:1]]
 
     @property
     def inputs(self) -> list[str]:
         """The readings of what a scrubbed model is tested on, that of the printed values first."""
-        found = set(self.rows.loc[self.rows["stage"].isin([BEFORE, AFTER]), "text"])
-        return [text for text in (RAW, SCRUBBED) if text in found] or [RAW]
+        in_run = set(self.rows.loc[self.rows["stage"].isin([BEFORE, AFTER]), "text"])
+        return [text for text in (RAW, SCRUBBED) if text in in_run] or [RAW]
 
     def diverged_seeds(self, encoder: str, model: str) -> str:
         """The seeds that were left out, as tables name them: "seeds 3, 7", "" for none."""
@@ -126,10 +126,10 @@ class Selection:
 
     def no_points(self, encoder: str, intrinsic: str = COMPRESSION) -> str:
         """Why nothing can be correlated with an intrinsic measure of an encoder, "compression" or "ceat"."""
-        own = self.rows[(self.rows["encoder"] == encoder) & self.rows["stage"].isin([BEFORE, AFTER])]
-        if len(own) and own["lost"].all():
+        rows = self.rows[(self.rows["encoder"] == encoder) & self.rows["stage"].isin([BEFORE, AFTER])]
+        if len(rows) and rows["lost"].all():
             return "the fine-tuning of all models diverged"
-        return self.reason(encoder, intrinsic if len(own) else BEFORE)
+        return self.reason(encoder, intrinsic if len(rows) else BEFORE)
 
 
 @lru_cache(maxsize=2)  # all tables and figures are made of the same, of each half
@@ -166,14 +166,14 @@ def select(run: Run, half: Half) -> Selection:
 
     # The settings of a grid are models of their own, which the scores tell.
     tuned = models[models["stage"] == FINETUNED].set_index("label")["text"]
-    found = rows.groupby("label")["model"].unique()
+    models_by_label = rows.groupby("label")["model"].unique()
     encoders = sorted(set(rows["encoder"]))
     return Selection(
         run,
         half,
         rows,
         encoders=[*encoders, *(name for name in named if name not in encoders)],
-        models={model: text for label, text in tuned.items() for model in sorted(found.get(label, [label]))},
+        models={model: text for label, text in tuned.items() for model in sorted(models_by_label.get(label, [label]))},
         diverged={key: sorted(set(seeds), key=in_order) for key, seeds in lost},
     )
 

@@ -77,8 +77,8 @@ def _stage_table(run: Run, half: Half, stage: str) -> pd.DataFrame:
 
     def why(row: NamedTuple) -> str:
         """Where a whole stage is missing all of its measures are missing for the same reason."""
-        what = half.metric_of((row.metric, row.variant)) if row.encoder in scored and stage != FROZEN else stage
-        return status(chosen.reason(row.encoder, what, row.model))
+        metric = half.metric_of((row.metric, row.variant)) if row.encoder in scored and stage != FROZEN else stage
+        return status(chosen.reason(row.encoder, metric, row.model))
 
     sd = table["sd" + PUBLISHED]
     models = zip(table["encoder"], table["model"], strict=True)

@@ -39,23 +39,23 @@ def words_table(top: pd.DataFrame, printed: pd.DataFrame, profession: str) -> pd
     commoner gender would get) are means over seeds; `converged`: whether all fits of the row did."""
     rows = []
     for iteration, table in ((ALL, top.assign(iteration=ALL)), (None, top)):
-        for (number, gender), own in table.groupby(["iteration", "gender"]):
-            fits = own.drop_duplicates("seed")
-            theirs = None if printed is None else printed.loc[printed["gender"] == gender, "word"]
+        for (number, gender), words in table.groupby(["iteration", "gender"]):
+            fits = words.drop_duplicates("seed")
+            expected = None if printed is None else printed.loc[printed["gender"] == gender, "word"]
             rows.append(
                 {
                     "profession": profession,
                     "iteration": str(number),
                     "gender": gender,
-                    "words": ", ".join(f"{word} ({seeds})" for word, seeds in _by_seeds(own).items()),
+                    "words": ", ".join(f"{word} ({seeds})" for word, seeds in _by_seeds(words).items()),
                     "seeds": len(fits),
                     # Over all iterations there is no one accuracy: it falls as words are scrubbed.
                     "accuracy": np.nan if iteration == ALL else fits["accuracy"].mean(),
                     "majority_share": fits["majority_share"].mean(),
-                    "converged": _yes(own["converged"].all()),
-                    "printed": "" if theirs is None or iteration != ALL else ", ".join(theirs),
-                    "printed_words": None if theirs is None else len(theirs),
-                    "printed_found": None if theirs is None else theirs.drop_duplicates().isin(own["word"]).sum(),
+                    "converged": _yes(words["converged"].all()),
+                    "printed": "" if expected is None or iteration != ALL else ", ".join(expected),
+                    "printed_words": None if expected is None else len(expected),
+                    "printed_found": None if expected is None else expected.drop_duplicates().isin(words["word"]).sum(),
                 }
             )
     return pd.DataFrame(rows).astype({"printed_words": "Int64", "printed_found": "Int64"})
@@ -122,9 +122,9 @@ def _words(run: Run, number: str, parts: Sequence[str]) -> pd.DataFrame:
     if not parts:
         raise BiasflowError(f"table {number}: {item_file(run, 'top_words')} has no words for it; look for them first")
     printed = run.published("words")
-    theirs = {PRINTED_OF[number]: printed[printed["table"] == number].sort_values("rank")}
+    printed_of = {PRINTED_OF[number]: printed[printed["table"] == number].sort_values("rank")}
     return pd.concat(
-        [words_table(top[top["part"] == part], theirs.get(part), part) for part in parts], ignore_index=True
+        [words_table(top[top["part"] == part], printed_of.get(part), part) for part in parts], ignore_index=True
     )
 
 
