@@ -1,4 +1,4 @@
-"""Debiasing conceptor: damp every direction the more, the more of the gendered vectors lies in it."""
+"""Debiasing conceptor: shrink each direction in proportion to the variance that gendered vectors have along it."""
 
 import math
 

@@ -34,7 +34,7 @@ def fit(
 def spectrum(
     X: torch.Tensor, z: torch.Tensor, *, weights: Sequence[float] = (0.5, 0.5), normalize: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """All DensRay eigenvalues [d], descending, and their directions as rows [d, d], in float64.
+    """Return all DensRay eigenvalues [d], descending, and their directions as rows [d, d], in float64.
 
     X: [n, d]; z: [n], as in `fit`. The eigenvalues are those of
     A = a_b mean_{i, j of different gender} d_ij d_ij' - a_w mean_{i, j of one gender} d_ij d_ij',
@@ -73,7 +73,7 @@ def spectrum(
 
 
 def gender_share(X: torch.Tensor, z: torch.Tensor) -> float:
-    """How much gender is in these vectors: B - W, at least 0 and at most 1.
+    """Return how strongly vectors separate by gender, in [0, 1] (0: not at all): B - W.
 
     B is the mean squared cosine of the DensRay direction with the differences between the genders, W that with the
     differences within them; with normalised differences and equal weights of 0.5, B - W is twice the largest
@@ -86,7 +86,7 @@ def gender_share(X: torch.Tensor, z: torch.Tensor) -> float:
 
 
 def scores(eraser: Eraser, h: torch.Tensor) -> torch.Tensor:
-    """The bias score of every token: its coordinate <h, q_0> on the first direction; higher is more feminine.
+    """Return the bias score of every token: its coordinate <h, q_0> on the first direction; higher is more feminine.
 
     h: [..., d] (with heads: [..., heads, d]); the result is [...]. The vectors are not centred, so 0 is not the middle
     between the genders; differences of scores have a meaning, their sign has none."""

@@ -1,4 +1,5 @@
-"""What the erasers share: checked vectors of two genders, heads fitted one by one, scaling, leading eigenvectors."""
+"""Functions that erasers share: checked vectors of two genders, heads fitted one by one, scaling, leading
+eigenvectors."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,7 +16,7 @@ SAME = 1e-6  # of the vectors' length: what is shorter is rounding of float32, a
 
 
 def each_head(fit: Callable[..., Eraser]) -> Callable[..., Eraser]:
-    """Make of a fit for vectors [n, d] one that also takes [n, heads, d], and fits every head by itself.
+    """Extend a `fit` for vectors [n, d] to vectors [n, heads, d], for which every head is fitted separately.
 
     The fit inside gets checked arguments: X [n, d] finite, in float64; z [n], true for feminine, both genders there;
     pairs [n_pairs, 2], whole numbers, or None. What is wrong with them is a BiasflowError in the name of the eraser."""
@@ -33,7 +34,7 @@ def each_head(fit: Callable[..., Eraser]) -> Callable[..., Eraser]:
 
 
 def checked_vectors(eraser: str, X: Vectors, z: Vectors) -> tuple[torch.Tensor, torch.Tensor]:
-    """X [n, d] or [n, heads, d] in float64, and z [n] as booleans, true for feminine; BiasflowError if they are not."""
+    """Return X [n, d] or [n, heads, d] in float64, and z [n] as booleans (true: feminine), or raise BiasflowError."""
     for name, values in (("vectors", X), ("genders", z)):
         if not torch.is_tensor(values) and np.asarray(values).dtype.kind not in "buif":
             raise BiasflowError(f"{eraser}: the {name} are no numbers; genders must be 0 (masculine) or 1 (feminine)")
@@ -55,7 +56,7 @@ def checked_vectors(eraser: str, X: Vectors, z: Vectors) -> tuple[torch.Tensor, 
 
 
 def checked_pairs(eraser: str, pairs: Vectors, z: torch.Tensor) -> torch.Tensor:
-    """pairs [n_pairs, 2], row numbers (masculine, feminine); BiasflowError if they are anything else."""
+    """Return pairs [n_pairs, 2] of row numbers (masculine, feminine); BiasflowError for anything else."""
     pairs = torch.as_tensor(pairs, device=z.device)
     if pairs.dim() != 2 or pairs.shape[1] != 2 or not len(pairs) or pairs.is_floating_point():
         raise BiasflowError(f"{eraser}: pairs are {tuple(pairs.shape)}; they must be row numbers [n_pairs, 2]")
@@ -65,13 +66,13 @@ def checked_pairs(eraser: str, pairs: Vectors, z: torch.Tensor) -> torch.Tensor:
 
 
 def is_rounding(differences: torch.Tensor, X: torch.Tensor) -> bool:
-    """Whether differences [..., d] of vectors X [n, d] are so short (SAME) that they are rounding and nothing else."""
+    """Return whether differences [..., d] of vectors X [n, d] are so short (SAME) that they are only rounding."""
     length, of_vectors = ((rows.square().sum(-1)).mean().sqrt() for rows in (differences, X))
     return not length > SAME * of_vectors
 
 
 def mean_difference(eraser: str, X: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
-    """The feminine mean minus the masculine mean of X [n, d]: [d]; BiasflowError if they differ by rounding alone."""
+    """Return the feminine minus the masculine mean of X [n, d]: [d]; BiasflowError if it is only rounding."""
     difference = X[z].mean(0) - X[~z].mean(0)
     if is_rounding(difference, X):
         raise BiasflowError(
@@ -82,13 +83,13 @@ def mean_difference(eraser: str, X: torch.Tensor, z: torch.Tensor) -> torch.Tens
 
 
 def check_components(eraser: str, components: int, available: int) -> None:
-    """BiasflowError unless there are `components` directions to be had."""
+    """Raise BiasflowError if more directions (`components`) are asked for than are available."""
     if not 1 <= components <= available:
         raise BiasflowError(f"{eraser}: components is {components}; these vectors allow 1 to {available}")
 
 
 def standardised(eraser: str, X: torch.Tensor) -> torch.Tensor:
-    """X [n, d] about its mean, in units of its root mean square coordinate; BiasflowError if all rows are equal.
+    """Return X [n, d] centred and divided by its root mean square coordinate; BiasflowError if all rows are equal.
 
     Classifiers with a penalty find the same directions in vectors of any scale then."""
     centred = X - X.mean(0)
@@ -108,5 +109,5 @@ def leading(matrix: torch.Tensor, components: int) -> tuple[torch.Tensor, torch.
 
 
 def shares(eigenvalues: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
-    """The share of all variance (the trace, `total`) that each eigenvalue is, in float32."""
+    """Return each eigenvalue as a share of all variance (the trace, `total`), in float32."""
     return (eigenvalues.clamp_min(0) / total).float()  # rounding makes zeros negative

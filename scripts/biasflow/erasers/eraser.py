@@ -1,4 +1,4 @@
-"""What every eraser is once it is fitted: an affine map of low rank that takes something out of a vector."""
+"""A fitted eraser: an affine map of low rank that takes something out of a vector."""
 
 import contextlib
 import math
@@ -17,7 +17,7 @@ from biasflow.base.tensors import save_tensors
 
 @dataclass(frozen=True, eq=False)
 class Eraser:
-    """h' = h - (h - c) R diag(w) L, for rows h; leading dimensions (attention heads) each have a map of their own.
+    """A fitted eraser: h' = h - (h - c) R diag(w) L for rows h; every attention head (leading dimension) has its map.
 
     right R:  [..., d, k]; the coordinates (h - c) R say how much there is to take out.
     left L:   [..., k, d]; row i is the direction along which coordinate i is taken out.
@@ -52,13 +52,15 @@ class Eraser:
         weights: torch.Tensor | None = None,
         explained_variance: torch.Tensor | None = None,
     ) -> "Eraser":
-        """h' = h - sum_i w_i <h, g_i> g_i with orthonormal rows g_i of basis [..., k, d]; w_i = 1 unless given."""
+        """Project out the orthonormal rows g_i of basis [..., k, d]: h' = h - sum_i w_i <h, g_i> g_i; w_i = 1 by
+        default."""
         weights = basis.new_ones(basis.shape[:-1]) if weights is None else weights
         return cls(basis.mT.contiguous(), basis, weights, explained_variance=explained_variance)
 
     @classmethod
     def stack(cls, erasers: Sequence["Eraser"]) -> "Eraser":
-        """One eraser with a head for each of `erasers`; those of fewer directions get more, of weight 0."""
+        """Combine `erasers` into one with a head for each; fewer directions than the others' are filled up with weight
+        0."""
         most = max(eraser.components for eraser in erasers)
         parts = zip(*(eraser._filled_up(most)._parts().values() for eraser in erasers), strict=True)
         return cls(*(None if part[0] is None else torch.stack(part) for part in parts))
@@ -72,7 +74,7 @@ class Eraser:
         return self.right.dim() > 2
 
     def coordinates(self, h: torch.Tensor) -> torch.Tensor:
-        """(h - c) R: h is [..., d] (with heads: [..., heads, d]), the result [..., k], in float32 or better."""
+        """Return (h - c) R: h is [..., d] (with heads: [..., heads, d]), the result [..., k], in float32 or better."""
         with torch.autocast(h.device.type, enabled=False):
             precise = h.to(torch.promote_types(h.dtype, torch.float32))
             eraser = self.to(precise)
@@ -80,7 +82,8 @@ class Eraser:
             return torch.einsum("...hd,hdk->...hk", centred, eraser.right) if self.heads else centred @ eraser.right
 
     def apply(self, h: torch.Tensor) -> torch.Tensor:
-        """h', of the shape, type and device of h: [..., d], or [..., heads, d] for an eraser with heads.
+        """Return the erased h', in the shape, type and device of h: [..., d], or [..., heads, d] for an eraser with
+        heads.
 
         Computed in float32 or better, also under autocast: half precision would leave a part of what is taken out."""
         with torch.autocast(h.device.type, enabled=False):
@@ -91,8 +94,8 @@ class Eraser:
             return (h.to(taken) - taken).to(h.dtype)
 
     def with_setting(self, *, weighted: bool, components: int) -> "Eraser":
-        """The eraser of one setting of paper B: its first `components` directions, with weights v_i (the explained
-        variance) if `weighted`, and 1 otherwise."""
+        """Return the eraser for one setting of paper B: its first `components` directions, with weights v_i (the
+        explained variance) if `weighted`, and 1 otherwise."""
         if components > self.components:
             raise BiasflowError(f"the eraser has {self.components} direction(s), the setting needs {components}")
         if self.explained_variance is None:
@@ -102,7 +105,7 @@ class Eraser:
         return Eraser(self.right[..., :components], self.left[..., :components, :], weights, self.center, shares)
 
     def to(self, where: torch.Tensor | torch.device | torch.dtype) -> "Eraser":
-        """The same eraser on that device, or in that precision; with a tensor, as this is."""
+        """Return the same eraser on a device, or in a precision; for a tensor, in both of the tensor."""
         return Eraser(*(None if part is None else part.to(where) for part in self._parts().values()))
 
     def _filled_up(self, components: int) -> "Eraser":
@@ -144,7 +147,7 @@ def save_erasers(erasers: Mapping[str, Eraser], path: str | Path, metadata: Mapp
 
 
 def load_erasers(path: str | Path, names: Collection[str] | None = None) -> dict[str, Eraser]:
-    """The erasers that `save_erasers` wrote, or those of `names` alone; BiasflowError names a file that is no such."""
+    """Read the erasers that `save_erasers` wrote, all or those named; BiasflowError names a file of another kind."""
     with _reading(path) as file:
         of_eraser: dict[str, list[str]] = {}
         for key in sorted(file.keys()):
@@ -156,7 +159,7 @@ def load_erasers(path: str | Path, names: Collection[str] | None = None) -> dict
 
 
 def load_metadata(path: str | Path) -> dict[str, str]:
-    """What `save_erasers` wrote beside the erasers."""
+    """Read the metadata that `save_erasers` wrote."""
     with _reading(path) as file:
         return file.metadata() or {}
 

@@ -1,4 +1,4 @@
-"""INLP: linear classifiers of gender, one after another, each on what the ones before it left."""
+"""INLP: project out a linear classifier of gender, fit the next one to the rest, and so on."""
 
 from dataclasses import replace
 

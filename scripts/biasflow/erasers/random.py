@@ -1,4 +1,4 @@
-"""Random directions: what taking out anything at all does, as a control for every method."""
+"""Random directions, as a control for every method: the effect of removing any direction at all."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def fit(
 
 
 def like(eraser: Eraser, seed: int) -> Eraser:
-    """The control for a fitted eraser: as many random directions, orthonormal, about its centre and with its weights.
+    """Return the control for a fitted eraser: equally many random orthonormal directions, with its centre and weights.
 
     So INLP's has the rank that INLP came to, a conceptor's damps as much, and LEACE's leaves the mean where it is."""
     drawn = _drawn(*eraser.left.shape[-2:], seed).to(eraser.left)

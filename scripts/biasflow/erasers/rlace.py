@@ -1,4 +1,4 @@
-"""R-LACE: the projection of a given rank after which a linear classifier of gender does worst."""
+"""R-LACE: the projection of a chosen rank after which a linear classifier of gender does worst."""
 
 import math
 
@@ -93,7 +93,7 @@ def _moved(
 
 
 def fantope(eigenvalues: torch.Tensor, trace: float) -> torch.Tensor:
-    """The nearest eigenvalues in [0, 1] that sum to at most `trace`: clip(e - t, 0, 1) with the least t >= 0."""
+    """Return the nearest eigenvalues in [0, 1] that sum to at most `trace`: clip(e - t, 0, 1) with the least t >= 0."""
     if eigenvalues.clamp(0, 1).sum() <= trace:
         return eigenvalues.clamp(0, 1)
     # The sum falls with t, along straight lines between these corners.

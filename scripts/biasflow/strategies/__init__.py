@@ -1,4 +1,4 @@
-"""How a task's training data are debiased: which rows of which text a training sees. A file each.
+"""Strategies, one per file: how a task's training data are debiased, by the rows and the text that a training reads.
 
 Every module has `rows(name, train, validation, *, labels, genders, seed)`: the row numbers of the training and of the
 validation part as the strategy `name` has them. labels and genders (F or M) are those of all rows; the draws depend on
@@ -13,7 +13,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Strategy:
-    """name: the configuration's; module: the file here that does it; text: what it trains on (raw, scrubbed)."""
+    """A strategy. name: in the configuration; module: its module here; text: what it trains on (raw, scrubbed)."""
 
     name: str = "plain"
     module: str = "strategies.plain"
@@ -22,6 +22,6 @@ class Strategy:
     def rows(
         self, train: np.ndarray, validation: np.ndarray, *, labels: Sequence[str], genders: Sequence[str], seed: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of both parts that a training with this strategy sees; BiasflowError where it cannot be done."""
+        """Return the rows of both parts that a training with this strategy reads; BiasflowError if it is impossible."""
         module = import_module(f"biasflow.{self.module}")
         return module.rows(self.name, train, validation, labels=labels, genders=genders, seed=seed)

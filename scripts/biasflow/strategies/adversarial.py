@@ -1,5 +1,5 @@
-"""Adversarial training: while a classifier learns its task, an adversary learns to tell gender from what the classifier
-reads, and the encoder learns against it.
+"""Adversarial training: while a classifier learns its task, an adversary learns to predict gender from what the
+classifier reads, and the encoder learns against it.
 
 Source: Elazar & Goldberg (2018), after Ganin & Lempitsky (2015). They find that the adversary can come down to chance
 while a new one, trained on the finished encoder, still tells gender: read `adversary_accuracy` beside a probe's."""
@@ -30,7 +30,7 @@ class _Reversed(torch.autograd.Function):
 
 
 def reversed_gradient(states: torch.Tensor, weight: float) -> torch.Tensor:
-    """`states` as they are, whose gradient is multiplied by -weight on its way back."""
+    """Return `states` unchanged, but multiply their gradient by -weight in the backward pass."""
     return _Reversed.apply(states, weight)
 
 
@@ -68,7 +68,7 @@ def new_adversarial_classifier(
     hidden: int,
     device: torch.device | str = "cpu",
 ) -> tuple[AdversarialClassifier, PreTrainedTokenizerBase]:
-    """As `new_first_token_classifier`, whose linear layer it has, with an adversary of `hidden` units beside it."""
+    """Make a classifier as `new_first_token_classifier` does, and an adversary with `hidden` units."""
 
     def model(encoder: PreTrainedModel, n_labels: int) -> AdversarialClassifier:
         return AdversarialClassifier(encoder, n_labels, weight=weight, hidden=hidden)

@@ -1,4 +1,4 @@
-"""Balancing: as many women as men with every label, by leaving rows out or by repeating some.
+"""Balancing: make women and men equally many for every label, by leaving rows out or by repeating some.
 
 Source: Orgad et al. (2022, section 3) and their released code, draw by draw."""
 
@@ -19,7 +19,8 @@ Minority = Literal["resample", "keep-all"]
 
 @dataclass(frozen=True)
 class Balancing:
-    """how: `balance` drops rows or repeats some; minority: in what way the smaller gender is repeated."""
+    """A way to balance. how: whether rows are dropped or repeated; minority: how rows of the smaller gender are
+    repeated."""
 
     how: How
     minority: Minority = "resample"
@@ -33,7 +34,7 @@ STRATEGIES = {
 
 
 class TooFewError(BiasflowError):
-    """A label that a part of a split lacks, or lacks one gender of: `label`, and the `reason` without it."""
+    """A label that a part of a split lacks, at all or for one gender: `label`, and the `reason` without its name."""
 
     def __init__(self, label: str, reason: str) -> None:
         super().__init__(f"{label}: {reason}; give more examples of it, or drop it.")
@@ -49,7 +50,7 @@ def rows(
     genders: Sequence[str],
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Both parts balanced, drawn one after the other from one state seeded by `seed`.
+    """Return both parts balanced, drawn one after the other from one random state with this seed.
 
     A label with one gender in validation is left out of it (and logged); in training it is a TooFewError. BiasflowError
     for a strategy that is none of STRATEGIES."""
@@ -79,7 +80,7 @@ def balance(
     one_gender: Literal["error", "leave-out"] = "error",
     part: str = "a part",
 ) -> np.ndarray:
-    """`rows` with as many women as men with every label.
+    """Return `rows` with equally many women and men for every label.
 
     labels, genders (F or M): of all rows; rows: of the part to be balanced.
     how  "subsampling": of each gender min(women, men) are drawn without replacement.
@@ -112,12 +113,12 @@ def balance(
 
 
 def part_of(name: str, seed: int) -> str:
-    """What messages call a part of a split."""
+    """Return the name of a part of a split for messages."""
     return f"the {name} part of seed {seed}"
 
 
 def unbalanceable(women: int, men: int, part: str) -> str:
-    """Why a label with these counts in `part` cannot be balanced."""
+    """Say why a label with these counts in `part` cannot be balanced."""
     return f"{women} women and {men} men in {part}, which is to be balanced"
 
 

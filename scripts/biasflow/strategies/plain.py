@@ -1,4 +1,4 @@
-"""No debiasing: a training sees its part of the data as it is."""
+"""No debiasing: a training reads its part of the data unchanged."""
 
 from collections.abc import Sequence
 
@@ -14,5 +14,5 @@ def rows(
     genders: Sequence[str],
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Both parts as they are."""
+    """Return both parts unchanged."""
     return train, validation

@@ -1,4 +1,4 @@
 """Downstream tasks: a package each, with its data, its training and what it predicts (protocol: tasks.training)."""
 
-FACTS = "training.json"  # what a training says of itself, in the folder of its model
-TOLD = "told_beside"  # in it: mean recalls of what a model predicts beside the label (finetune.mean_recall), by name
+FACTS = "training.json"  # the record of a training, in the folder of its model
+TOLD = "told_beside"  # in it: mean recalls of what is predicted besides the label (finetune.mean_recall), by name

@@ -1,4 +1,4 @@
-"""What a probe of gender is told of a task's data: which labels are sent as one code, and which rows stop and test it.
+"""How a task's data are cut for a probe of gender: which labels are sent as one code, and which rows stop and test it.
 
 A kind of task whose representations are probed has `cuts(files, **options) -> (labels, cuts)` in a module that its plan
 names. files: role -> paths, of the readout `probes`; labels [n]: 1 (feminine) or 0 (masculine) for every row of the
@@ -18,7 +18,7 @@ NA = "-"  # a key of the table of scores that does not apply
 
 @dataclass(frozen=True)
 class Cut:
-    """Rows of the vectors whose labels are one code, and how it is sent.
+    """Rows of vectors whose labels are sent as one code, and how.
 
     data        the reading that it is of, the first part of the metric's variants
     split_seed  of the split that it is of; NA where that is the probe's
@@ -51,7 +51,7 @@ def control_labels(z: ArrayLike, seed: int) -> np.ndarray:
 
 
 def probe_split(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Numbers of the probe's train, dev and test part: a random 80 % of n, and the two halves of what is left.
+    """Return the row numbers of the probe's train, dev and test part: a random 80 % of n, and halves of the rest.
 
     Together they hold each of 0 ... n - 1 once. Raises BiasflowError if a part would be empty (n < 6)."""
     train = int(0.8 * n)

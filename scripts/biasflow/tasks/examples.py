@@ -1,4 +1,4 @@
-"""What a fine-tuned classifier is asked: texts that are made when they are used, and gold labels. Imports no torch."""
+"""The examples that a fine-tuned classifier predicts: texts, made when they are used, and gold labels. No torch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Examples:
 
 
 def of_table(examples: pd.DataFrame, *, texts: Sequence[str], classes: Sequence[str] | None) -> Examples:
-    """The rows of a table with the columns `texts` and `label`; errors as in `check_labels`."""
+    """Return the rows of a table with the columns `texts` and `label` as examples; errors as in `check_labels`."""
     check_labels(examples, classes, "test")
     number = {name: i for i, name in enumerate(classes)}.__getitem__ if classes else float
     columns = [examples[text].tolist() for text in texts]
@@ -42,8 +42,8 @@ def of_table(examples: pd.DataFrame, *, texts: Sequence[str], classes: Sequence[
 
 
 def check_labels(frame: pd.DataFrame, labels: Sequence[str] | None, part: str) -> None:
-    """BiasflowError that names the first row whose label is missing or none of `labels` (None: not a finite number),
-    and for no rows at all."""
+    """Raise BiasflowError for no rows, and for the first row whose label is missing or not one of `labels` (None: not a
+    finite number)."""
     if frame.empty:
         raise BiasflowError(f"{part} data: there are no examples.")
     if labels is None:

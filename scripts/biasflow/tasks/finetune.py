@@ -45,7 +45,7 @@ LOSSES = ("loss", "eval_loss", "train_loss")
 
 
 class DivergedError(BiasflowError):
-    """Fine-tuning whose loss is no longer finite."""
+    """Raised when the loss of a fine-tuning is no longer finite."""
 
     def __init__(self, loss: float, step: int):
         super().__init__(f"fine-tuning: the loss is {loss} after {step} steps; nothing was saved. Lower learning_rate.")
@@ -284,7 +284,8 @@ def score_of(beside: Iterable[str], score: Callable) -> Callable[..., dict[str, 
 
 
 def mean_recall(predicted: np.ndarray, true: np.ndarray, labels: np.ndarray) -> float:
-    """The share of each class that is predicted right, mean over labels and classes; NaN if no label has all classes.
+    """Return the share predicted right in each class, averaged over labels and classes; NaN if no label has all
+    classes.
 
     predicted, true: class numbers [n]; labels: those of the examples [n]. Labels without all the classes of `true` are
     left out. With k classes it is 1 / k for whoever knows the label and nothing else, however labels and classes go
@@ -294,12 +295,12 @@ def mean_recall(predicted: np.ndarray, true: np.ndarray, labels: np.ndarray) -> 
 
 
 def accuracy(outcome) -> dict[str, float]:
-    """The share of the logits whose largest is the label's."""
+    """Return the share of examples whose largest logit is that of the label."""
     return {"score": float((outcome[0].argmax(-1) == outcome[1]).mean())}
 
 
 def pearson(outcome) -> dict[str, float]:
-    """Pearson's correlation of predicted and true numbers; 0 where all predictions are equal."""
+    """Return Pearson's correlation of predicted and true numbers; 0 where all predictions are equal."""
     predicted = outcome[0].ravel()
     return {"score": float(np.corrcoef(predicted, outcome[1])[0, 1]) if np.ptp(predicted) > 0 else 0.0}
 

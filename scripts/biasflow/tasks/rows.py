@@ -1,4 +1,4 @@
-"""Examples of a fine-tuning as the Trainer takes them, and the order in which it does."""
+"""The examples of a fine-tuning in the form that the Trainer needs, and their order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,16 +31,16 @@ class Rows(Dataset):
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens of each example."""
+        """The number of tokens of each example."""
         return self.tokens.lengths[self.rows]
 
     @property
     def cut(self) -> int:
-        """How many examples were too long."""
+        """The number of examples that were too long and cut."""
         return int(self.tokens.cut[self.rows].sum())
 
     def by_length(self) -> "Rows":
-        """The shortest first; equal ones in their order."""
+        """Return the rows sorted by length, the shortest first; the sort is stable."""
         order = np.argsort(self.lengths, kind="stable")
         beside = {name: [column[number] for number in order] for name, column in self.beside.items()}
         return Rows(self.tokens, self.rows[order], [self.labels[number] for number in order], beside)

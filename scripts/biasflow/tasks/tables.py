@@ -1,4 +1,4 @@
-"""Fine-tuning on tables of texts and labels: what the tasks have in common whose data are such."""
+"""Fine-tuning on tables of texts and labels, for all tasks with such data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -29,14 +29,14 @@ PLAIN, WITH = "plain", "with-"
 
 
 class Savable(Protocol):
-    """A model that writes itself, as those of transformers do."""
+    """A model with `save_pretrained`, such as those of transformers."""
 
     def save_pretrained(self, folder: str | Path) -> None: ...
 
 
 @dataclass(frozen=True)
 class Carried:
-    """The method that is active in every forward pass of a training and of the trained model; none by default."""
+    """The method that is active in every forward pass of a training and of the trained model; by default no method."""
 
     specification: Mapping | None = None
     fitted: Fitted | None = None
@@ -48,7 +48,7 @@ class Carried:
         return (NONE, NO_SETTING) if self.fitted is None else self.fitted.axis[0]
 
     def claim(self) -> dict[str, object] | None:
-        """What tells it from another: the configuration's words, and the erasers to the last bit."""
+        """Return what identifies the method: its specification, and the erasers to the last bit."""
         if self.fitted is None:
             return None
         digest = hashlib.sha256()
@@ -59,14 +59,14 @@ class Carried:
 
 
 def check_strategy(strategy: str, method: Mapping | None, *, known: Sequence[str] = (PLAIN,)) -> None:
-    """BiasflowError unless the strategy is one of `known` and there is no method, or it is with-<method>."""
+    """Raise BiasflowError unless the strategy is one of `known`, without a method, or it is with-<method>."""
     right = known if method is None else [WITH + name for name in method["methods"]]
     if strategy not in right:
         raise BiasflowError(f"strategy {strategy!r}: this training is {' or '.join(right)}; name that.")
 
 
 def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Mapping | None) -> Carried:
-    """The method that is active in training, fitted to the model as it is before (in evaluation mode).
+    """Fit the method that is active in training to the model before the training (in evaluation mode).
 
     method: the arguments of `fitting.fit_block`, `methods` with a single one (by its name) and what it is fitted to;
     None for no method. BiasflowError for a method of several settings: a training has one."""
@@ -84,7 +84,7 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
 
 
 def origin(encoder_folder: str | Path, device: torch.device, code: Iterable[str | Path]) -> dict[str, object]:
-    """What decides a training beside its data and recipe, for `checkpoints.claim`: the encoder's files, weights,
+    """Return what a training depends on besides data and recipe, for `checkpoints.claim`: the encoder's files, weights,
     configuration and tokenizer, and what computes (`checkpoints.computed_by`)."""
     files = [path for path in sorted(Path(encoder_folder).iterdir()) if path.suffix in SUFFIXES]
     known = {path.name: sha256(path) for path in files}

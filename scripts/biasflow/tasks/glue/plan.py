@@ -11,7 +11,7 @@ PLANTED = "planted-nli"
 
 
 def glue_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
-    """Part -> its files: one upstream, two where mirrors split it (a name that ends in -rest)."""
+    """Return part -> its files: one upstream, two if mirrors split it (a name that ends in -rest)."""
     if task.about["data"] == PLANTED:
         return WORLD
     names = {part: f"glue-{task.about['data']}-{part}" for part in PARTS}
@@ -23,12 +23,12 @@ def glue_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
 
 
 def columns(task: TaskPlan) -> str:
-    """The GLUE task whose columns and classes the data have: the embedded pairs have those of MNLI."""
+    """Return the GLUE task whose columns and classes the data have: MNLI for the embedded pairs."""
     return "mnli" if task.about["data"] == PLANTED else task.about["data"]
 
 
 def test_sets(asked: Asked) -> list[Dataset]:
-    """The validation part: gold labels of the test part are secret."""
+    """Return the validation part as the dataset: gold labels of the test part are secret."""
     task = asked.task
     options = {"batch_size": 64, "max_length": task.about["finetuning"]["max_length"]}
     options |= {"task": task.module, "name": columns(task)}

@@ -1,4 +1,4 @@
-"""GLUE: what a classifier is asked, and how it is trained. Any data with a GLUE task's columns and classes will do."""
+"""GLUE: its examples, and how a classifier is trained. Any data with a GLUE task's columns and classes will do."""
 
 from collections.abc import Mapping
 from pathlib import Path

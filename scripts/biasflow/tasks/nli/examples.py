@@ -1,4 +1,5 @@
-"""Natural language inference: what a classifier is asked. Apart from its training, which knows no stimuli."""
+"""Natural language inference: the examples that a classifier predicts. Apart from its training, which knows no
+stimuli."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -20,7 +20,7 @@ EXAMPLES = f"{PACKAGE}.tasks.nli.examples"
 
 
 def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
-    """Part of the pairs -> files; none for a part that is held out of another."""
+    """Return part of the pairs -> files; no files for a part that is held out of another."""
     data = task.about["data"]
     return (
         WORLD if data == PLANTED else {part: corpus_files(task, data[part], catalogue) for part in PARTS if data[part]}
@@ -28,8 +28,8 @@ def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
 
 
 def occupations(task: TaskPlan) -> str:
-    """Whose word lists the gender-occupation pairs are made of: those that the configuration names, or what fits the
-    task's data, embedded lists for embedded pairs and real ones for any other."""
+    """Return which word lists make the gender-occupation pairs: those that the configuration names, or by default those
+    that fit the data: embedded lists for embedded pairs, real ones for others."""
     return task.about["occupations"] or (PLANTED if task.about["data"] == PLANTED else DEV)
 
 
@@ -75,7 +75,7 @@ def _asked_of(asked: Asked, name: str, **files: str) -> Dataset:
 
 
 def check(task: TaskPlan) -> None:
-    """BiasflowError for a selection that there is not, and for one whose words are no pairs."""
+    """Raise BiasflowError for an unknown selection, and for one whose words are not in pairs."""
     chosen, selections = task.about["selection"], task.about["selections"]
     require(chosen, selections, f"tasks.{task.name}.selection", "selections")
     for name, selection in selections.items():

@@ -45,20 +45,22 @@ def prepare(
 
 @dataclass(frozen=True)
 class Collected:
-    """texts: the biographies; professions: the table of professions, kept or not and why; sources: where from."""
+    """Biographies. texts: the biographies; professions: which are kept, or why not; sources: the files they are
+    from."""
 
     texts: pd.DataFrame
     professions: pd.DataFrame
     sources: pd.DataFrame
 
     def scrubbed(self, terms: str) -> pd.DataFrame:
-        """The biographies with a column `scrubbed`, and the source's own as `scrubbed_by_source`; terms: text.scrub."""
+        """Return the biographies with a column `scrubbed` (terms: text.scrub), and the source's as
+        `scrubbed_by_source`."""
         by_source = self.texts["scrubbed"]
         return self.texts.assign(scrubbed=scrubbed_texts(self.texts, terms=terms), scrubbed_by_source=by_source)
 
 
 def from_world(*, bias: float, seed: int, biographies: int, advice: str, limit: int | None = None) -> Collected:
-    """The embedded biographies; their shares of women are planted, too."""
+    """Make the embedded biographies; their shares of women are planted, too."""
     table = _limited(planted_biographies(bias=bias, seed=seed, n=biographies), limit)
     table, professions = keep_professions(table, least=2, advice=advice)
     labour = pd.Series(load_world().shares)

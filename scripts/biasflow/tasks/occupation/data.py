@@ -77,12 +77,12 @@ def texts(data: Mapping[str, tuple[Path, ...]], name: str) -> list[str]:
 
 
 def classes_of(bios: pd.DataFrame) -> np.ndarray:
-    """The number of every biography's profession in `professions_of`, [n]."""
+    """Return the class of every biography, the number of its profession in `professions_of`: [n]."""
     return pd.Categorical(bios["profession"], categories=professions_of(bios)).codes.astype(int)
 
 
 def women(bios: pd.DataFrame) -> np.ndarray:
-    """1 for every biography of a woman, 0 for that of a man, [n]."""
+    """Return 1 for every biography of a woman and 0 for one of a man, [n]."""
     return (bios["gender"] == FEMALE).to_numpy().astype(int)
 
 
@@ -93,7 +93,7 @@ def check_balanceable(
     strategies: Sequence[str],
     advice: str = "give more biographies of it, or let small professions be dropped",
 ) -> None:
-    """BiasflowError, with `advice` at its end, unless `rows_of` works for every seed, strategy and profession.
+    """Raise BiasflowError, with `advice` at its end, unless `rows_of` works for every seed, strategy and profession.
 
     bios: columns profession, gender. A profession fails where it has no biography in a part of a split, or one gender
     in a part that has to be balanced: test always, training with a strategy that balances. The error names the one with

@@ -1,4 +1,4 @@
-"""Which words still tell the gender of a biography after scrubbing (paper C, appendix C, tables 9 and 10).
+"""Which words still reveal the gender of a biography after scrubbing (paper C, appendix C, tables 9 and 10).
 
 A logistic regression predicts gender from the bag of words. The words with the largest weights for either gender are
 scrubbed as well, and it is fitted again, and so on. The paper prints the most relevant words of 5 seeds with 10 words
@@ -136,7 +136,7 @@ def gender_accuracy(
     least: int = 20,
     min_texts: int = 1,
 ) -> pd.DataFrame:
-    """How often the bag of words tells the gender of biographies, overall and by profession, where 1/2 is chance.
+    """Return how often a bag of words predicts gender correctly, overall and by profession, in [0, 1]; chance is 1/2.
 
     A seed draws as many women as men of every profession (by leaving some out), so that the profession tells nothing,
     and splits them, stratified by profession and gender, into TEST_SHARE and the rest, to which the regression of

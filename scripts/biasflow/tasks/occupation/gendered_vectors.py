@@ -1,4 +1,4 @@
-"""What a method is fitted to that is `fitted_to: task`: vectors of biographies, their genders and occupations."""
+"""The vectors of biographies, with genders and occupations, to which methods with `fitted_to: task` are fitted."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

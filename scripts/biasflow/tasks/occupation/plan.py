@@ -1,4 +1,4 @@
-"""The plan of occupation prediction: biographies and their splits, vectors of them, and what is made of those."""
+"""The plan of occupation prediction: biographies, their splits and vectors, and the datasets made from these."""
 
 from collections.abc import Callable, Collection, Mapping
 
@@ -20,7 +20,7 @@ NURSE = "nurse"  # of table 10
 
 
 def probed_texts(asked: Asked) -> list[Dataset]:
-    """What gender is to be told from, with the splits and probes of it."""
+    """Return the vectors from which probes predict gender, with their splits and seeds."""
     probe = asked.options["compression"]
     options = {"cuts": asked.task.cuts, "split_seeds": asked.split_seeds, "probe_seeds": probe["seeds"]}
     options |= {key: probe[key] for key in ("data", "fractions", "epochs")}
@@ -28,9 +28,9 @@ def probed_texts(asked: Asked) -> list[Dataset]:
 
 
 def classified_texts(asked: Asked) -> list[Dataset]:
-    """What professions are to be told from: by a model's own head and retrained ones, or by heads of each strategy on
-    an encoder that is not fine-tuned. What acts on an encoder in its training (with-<method>, an adversary) is no
-    strategy of such heads."""
+    """Return the texts whose professions are predicted: by a model's own head and retrained ones, or, on an encoder
+    that is not fine-tuned, by heads of each strategy. Strategies that act on the encoder in training (with-<method>, an
+    adversary) have no such heads."""
     fine_tuned = asked.model.task != NA
     modules: tuple[str, ...] = ()
     options = dict(asked.task.about["heads" if fine_tuned else "frozen"])
@@ -50,7 +50,7 @@ def classified_texts(asked: Asked) -> list[Dataset]:
 
 
 def adversaries(asked: Asked) -> list[Dataset]:
-    """What an adversary in the training says of itself."""
+    """Return the record of an adversary in the training, as a dataset."""
     return [Dataset("validation")]
 
 
@@ -104,7 +104,7 @@ def biography_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[s
 
 
 def collected(task: TaskPlan) -> dict[str, object]:
-    """How biographies are collected: the same ones whatever seeds and strategies are asked for."""
+    """Return how biographies are collected: the same ones for all seeds and strategies."""
     options = {key: task.about[key] for key in ("data", "planted", "scrubbing", "limit")}
     return {**options, "advice": advice(task)}
 
@@ -119,7 +119,7 @@ def splits(task: TaskPlan) -> dict[str, object]:
 
 
 def advice(task: TaskPlan) -> str:
-    """What to do where splits cannot be balanced."""
+    """Say what to do if splits cannot be balanced."""
     if task.about["data"] == PLANTED:
         return f"raise tasks.{task.name}.planted.biographies"
     key = f"tasks.{task.name}"
@@ -142,7 +142,7 @@ def training(task: TaskPlan, strategy: str) -> dict[str, object]:
 
 
 def check(task: TaskPlan) -> None:
-    """BiasflowError for labour statistics beside planted biographies."""
+    """Raise BiasflowError for labour statistics together with planted biographies."""
     if task.about["data"] == PLANTED and task.about["labour"] is not None:
         raise BiasflowError(
             f"config: key 'tasks.{task.name}.labour': planted biographies have planted shares of women; leave it out, "
@@ -167,7 +167,7 @@ def _check_professions(task: TaskPlan) -> None:
 
 
 def professions(task: TaskPlan) -> tuple[str, ...]:
-    """The professions that the biographies may have; none where they have whatever the files say."""
+    """Return the professions that the biographies may have; empty if the files decide."""
     data = task.about["data"]
     if data == PLANTED:
         return load_grammar(world=load_world()).professions
@@ -175,7 +175,7 @@ def professions(task: TaskPlan) -> tuple[str, ...]:
 
 
 def top_words(task: TaskPlan) -> dict[str, object]:
-    """How the words are looked for that tell gender."""
+    """Return how the words that reveal gender are searched."""
     about, known = task.about["top_words"], professions(task)
     first = known[0] if known and NURSE not in known else NURSE
     return {**about, "profession": about["profession"] or first}

@@ -1,4 +1,4 @@
-"""Can all splits be balanced as their strategies need it? Found before anything is trained."""
+"""Check that all splits can be balanced as their strategies need it, before anything is trained."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Occupation prediction from biographies (paper C): how a classifier is trained, on whatever its strategy lets it see.
+"""Occupation prediction from biographies (paper C): how a classifier is trained, on the rows and texts of its strategy.
 
 The classifier is a linear layer on the first token (encoders.first_token): what it predicts follows from the vectors of
 that token (readouts.first_token) and the layer, which lies beside the encoder as head.safetensors."""
@@ -28,8 +28,8 @@ def train(
     method: Mapping | None = None,
     **training,
 ) -> dict:
-    """Fine-tune an encoder to tell professions from the biographies of the role `biographies` (a Parquet file), whose
-    tokens may be given as the role `tokens` (a file of encoders.tokens, of all of them).
+    """Fine-tune an encoder to predict professions from the biographies of the role `biographies` (a Parquet file),
+    whose tokens may be given as the role `tokens` (a file of encoders.tokens, of all of them).
 
     strategy: its name, "plain" or with-<method> among them, and strategy_module and text its module and the texts that
     it trains on, as the registry has them; seed: of the split, of the strategy's draws, and of the training; recipe:
@@ -72,7 +72,7 @@ def train(
 
 
 def labelled_texts(biographies: pd.DataFrame, strategy: Strategy, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What an encoder is fine-tuned and validated on: two tables text, label, gender (1: a woman), with the
+    """Return the training and the validation texts of an encoder: two tables text, label, gender (1: a woman), with the
     biographies' numbers as index.
 
     Both parts of the seed's split are debiased by the strategy: balanced, or scrubbed."""
