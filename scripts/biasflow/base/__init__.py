@@ -1,1 +1,1 @@
-"""What everything stands on: errors, files, tables on disk, provenance, progress."""
+"""The foundation of all other modules: errors, files, tables on disk, provenance, progress."""

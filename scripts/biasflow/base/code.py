@@ -1,4 +1,4 @@
-"""Which modules of this project a script imports, and which data of the project these read: what makes its rule run
+"""The code behind a script: which modules it imports and which data of the package they read, so that its rule runs
 again when one of them changes."""
 
 import ast
@@ -14,7 +14,7 @@ OURS = (PACKAGE, "_rule")
 
 
 def code_files(script: str | Path, root: str | Path) -> list[Path]:
-    """`script`, every module of this project that it imports, directly or through others, and the files that
+    """Return `script`, every module of this project that it imports, directly or through others, and the files that
     these name in calls of `base.shipped.shipped`; sorted.
 
     Found by reading the source, without running anything. Standard and installed modules are left out: the software
@@ -31,7 +31,7 @@ def code_files(script: str | Path, root: str | Path) -> list[Path]:
 
 
 def code_digest(scripts: Iterable[str | Path], root: str | Path) -> str:
-    """A sha256 of all files of `code_files` of the scripts: of their paths from `root` and what is in them."""
+    """Return a sha256 of the paths (from `root`) and contents of all `code_files` of the scripts."""
     files = sorted({path for script in scripts for path in code_files(script, root)})
     digest = hashlib.sha256()
     for path in files:
@@ -40,7 +40,7 @@ def code_digest(scripts: Iterable[str | Path], root: str | Path) -> str:
 
 
 def module_file(name: str, root: str | Path) -> Path:
-    """The file of a module of this project: "biasflow.erasers.pca" -> scripts/biasflow/erasers/pca.py."""
+    """Return the file of a module of this project: "biasflow.erasers.pca" -> scripts/biasflow/erasers/pca.py."""
     path = Path(root).joinpath(FOLDER, *name.split("."))
     package = path / "__init__.py"  # a folder without it may be what is left of a package that was removed
     return package if package.is_file() else path.with_suffix(".py")

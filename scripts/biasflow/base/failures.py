@@ -1,4 +1,4 @@
-"""What to tell the user at the end of a run. No script imports it: an edit runs nothing again."""
+"""The messages at the end of a run. No script imports this module, so an edit makes nothing run again."""
 
 import csv
 import errno
@@ -60,7 +60,7 @@ class LastWord(logging.Handler):
 
 
 def failures(logs: Iterable[str | Path], run_logs: Iterable[str | Path] = (), *, since: float = 0) -> str:
-    """What went wrong in a run, in one line: the last failed rule's message and its log.
+    """Return what went wrong in a run, in one line: the last failed rule's message and its log.
 
     logs: Snakemake's, which name the failed jobs; with --quiet they do not. Then the jobs' own logs in the folders
     `own` are looked through, those written after `since` (seconds)."""
@@ -77,14 +77,15 @@ def failures(logs: Iterable[str | Path], run_logs: Iterable[str | Path] = (), *,
 
 
 def ended(summary: str | Path, reasons: str | Path, *, since: float) -> str:
-    """The summary of a run that ended well, if it was written after `since` (seconds), and what was not measured."""
+    """Return the summary of a successful run, if it was written after `since` (seconds), and what was not measured."""
     summary = Path(summary)
     written = summary.is_file() and summary.stat().st_mtime >= since
     return "\n".join(filter(None, [_text(summary).rstrip("\n") if written else "", unmeasured(reasons)]))
 
 
 def unmeasured(path: str | Path) -> str:
-    """How many cells a run that ended well could not measure, with the first reason of its reasons.csv; "" for none."""
+    """Return how many cells a successful run could not measure, with the first reason of its reasons.csv; "" for
+    none."""
     rows = list(csv.DictReader(_text(Path(path)).splitlines()))
     if not rows:
         return ""

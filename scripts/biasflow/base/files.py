@@ -117,7 +117,7 @@ def _umask() -> int:
 
 
 def check_writable(folder: str | Path) -> None:
-    """BiasflowError unless files can be made in `folder`, or in the nearest folder above it that exists."""
+    """Raise BiasflowError unless files can be made in `folder`, or in the nearest folder above it that exists."""
     folder = Path(folder).resolve()
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if not existing.is_dir():
@@ -127,7 +127,7 @@ def check_writable(folder: str | Path) -> None:
 
 
 def check_remembered(folder: str | Path, records: str | Path) -> None:
-    """BiasflowError if there are results in `folder`, and no record at all of what made them.
+    """Raise BiasflowError if there are results in `folder` but not one record of the jobs that made them.
 
     records: the folder .snakemake of the run. Without its records (deleted, or left on another machine) edited code and
     changed settings would run nothing again, and old results would stand for new ones."""
@@ -141,7 +141,7 @@ def check_remembered(folder: str | Path, records: str | Path) -> None:
 
 
 def read_text(path: str | Path, *, exact: bool = False) -> str:
-    """A text file in UTF-8, without a byte-order mark and with line feeds as line ends, or `exact`: as it is.
+    """Read a UTF-8 text file, without byte-order mark and with line feeds as line ends, or `exact`: unchanged.
     BiasflowError that names the file if it is none."""
     try:
         return Path(path).read_bytes().decode() if exact else Path(path).read_text(encoding="utf-8-sig")
@@ -152,7 +152,7 @@ def read_text(path: str | Path, *, exact: bool = False) -> str:
 
 
 def is_parquet(path: str | Path) -> bool:
-    """Whether the file begins as Parquet does; BiasflowError that names one that cannot be read."""
+    """Return whether the file begins as Parquet does; BiasflowError names a file that cannot be read."""
     try:
         with open(path, "rb") as stream:
             return stream.read(4) == b"PAR1"
@@ -161,7 +161,7 @@ def is_parquet(path: str | Path) -> bool:
 
 
 def read_json(path: str | Path, **options) -> object:
-    """What a JSON file holds; options: of json.loads. BiasflowError as `read_text`, and names line and column."""
+    """Read a JSON file; options: of json.loads. BiasflowError as `read_text`; for invalid JSON with line and column."""
     text = read_text(path)
     if not text.strip():
         raise BiasflowError(f"{path}: line 1, column 1: empty, not valid JSON.")
@@ -176,6 +176,6 @@ def read_json(path: str | Path, **options) -> object:
 
 
 def sha256(path: str | Path) -> str:
-    """The file's SHA-256 as 64 hex digits, read in blocks (constant memory)."""
+    """Return the file's SHA-256 as 64 hex digits, read in blocks (constant memory)."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

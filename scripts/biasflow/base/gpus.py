@@ -1,4 +1,4 @@
-"""The GPUs of this machine, and one of them for each job. Imports no torch: it is done before CUDA begins."""
+"""Give each job one GPU of this machine. Imports no torch, because it must be done before CUDA starts."""
 
 import functools
 import logging
@@ -21,7 +21,7 @@ REMIND = 600.0  # seconds between two lines that say so
 
 
 def gpus_here() -> list[str]:
-    """The UUIDs of the GPUs that this process may use, in order; of one that is divided (MIG), those of its parts.
+    """Return the UUIDs of the GPUs that this process may use, in order; for a divided one (MIG) those of its parts.
 
     They are what nvidia-smi lists, without those that CUDA_VISIBLE_DEVICES hides; none where there is no nvidia-smi."""
     if shutil.which("nvidia-smi") is None:
@@ -41,7 +41,7 @@ def _listed(lines: str) -> list[list[str]]:
 
 
 def chosen(gpus: Sequence[Sequence[str]], choice: str | None) -> list[str]:
-    """The UUIDs that `choice`, the value of CUDA_VISIBLE_DEVICES, leaves visible; None, where it is not set: all.
+    """Return the UUIDs that `choice`, the value of CUDA_VISIBLE_DEVICES, leaves visible; all if it is None (not set).
 
     gpus: as `nvidia-smi -L` numbers them, the UUID of each and those of its parts. As for CUDA, an entry is a number or
     the beginning of one UUID, and one that names no GPU hides itself and all that follow."""
@@ -63,8 +63,9 @@ def chosen(gpus: Sequence[Sequence[str]], choice: str | None) -> list[str]:
 
 @functools.cache  # once in a process, which keeps the lock as long as it lives
 def take_gpu() -> FileLock | None:
-    """Make a GPU that no other job of this user has the only one that this process sees, waiting until there is one;
-    None, and nothing done, where `gpus_here` finds none. To be called before CUDA is.
+    """Wait for a GPU that no other job of this user has, and make it the only one that this process sees.
+
+    Does nothing and returns None if `gpus_here` finds no GPU. Must be called before CUDA starts.
 
     A GPU is taken by the lock on a file of its UUID in the system's folder for temporary files. The kernel frees it
     when the process ends, also after SIGKILL. There is no limit to the wait: a training may have the GPU for hours."""

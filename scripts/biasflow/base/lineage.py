@@ -1,4 +1,4 @@
-"""What results were made of, however indirectly, as their records tell it."""
+"""The files that results were made from, directly or indirectly, according to their records."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ from biasflow.base.records import record_with
 
 
 def check_one_content(results: Iterable[str]) -> None:
-    """BiasflowError, one line, where results that are joined in one table were made of different contents of one file:
+    """Raise BiasflowError, one line, if results for one table were made from different contents of one file:
     of an encoder, say, whose weights were replaced between two readouts. It names the results to be made again."""
     records = dict(_records(results))
     written = {file: digest for record in records.values() for file, digest in record["sha256"].items()}

@@ -1,4 +1,4 @@
-"""What the plan of a run says of the job that makes each result, to compare with what did make it.
+"""The jobs that the plan of a run has for its results, to compare them with the jobs that made these.
 
 results/<run>/provenance/run.json has a digest of rule and parameters for every result, as the last start of the run
 planned it. A record tells what made the result that lies there: of another seed or learning rate, where somebody put
@@ -19,7 +19,7 @@ FACTS = ("config", "versions", "git")
 
 
 class Planned(NamedTuple):
-    """The job that makes a result; finished: whether the result is there and not to be made again."""
+    """The planned job of a result; finished: whether the result exists and is up to date."""
 
     rule: str
     params: Mapping
@@ -27,7 +27,7 @@ class Planned(NamedTuple):
 
 
 def planned_jobs(dag) -> dict[str, Planned]:
-    """Result -> the job that makes it, for all that the targets of a start need; dag: Snakemake's, of all jobs."""
+    """Return result -> its job, for all results that the targets need; dag: Snakemake's graph of all jobs."""
     return {
         path: Planned(job.rule.name, dict(job.params.items()), finished=not dag.needrun(job))
         for job in dag.jobs
@@ -46,14 +46,14 @@ def planned(run: str) -> dict[str, str]:
 
 
 def job_facts(record: Mapping) -> dict:
-    """Configuration, versions and commit of the job that wrote a record: its own, or those of the start of the run that
-    it names; nothing where that was deleted."""
+    """Return configuration, versions and commit of the job that wrote a record: its own, or those of the start of the
+    run that it names; nothing where that was deleted."""
     path, _, digest = record.get("start", "").rpartition("#")
     return _about(Path(path))[STARTS].get(digest, {}) if path else {key: record[key] for key in FACTS if key in record}
 
 
 def reference(facts: Mapping, run: str) -> dict:
-    """What the record of a job says of `facts` (FACTS): where they stand, if the run was started with the same; else
+    """Return how a job's record states `facts` (FACTS): by reference, if the run was started with the same ones; else
     themselves, as on a node of a cluster with other versions."""
     digest = digest_of(facts)
     return {"start": f"{run_file(run)}#{digest}"} if digest in _about(run_file(run))[STARTS] else dict(facts)
@@ -69,12 +69,12 @@ def _about(path: Path) -> dict[str, dict]:
 
 
 def job_digest(rule: str, params: Mapping) -> str:
-    """Changes with a job's rule and with each of its parameters, its code among them."""
+    """Return a digest that changes with a job's rule and with each of its parameters, including its code."""
     return digest_of([rule, dict(params)])
 
 
 def check_as_planned(results: Iterable[str], digests: Mapping[str, str]) -> None:
-    """BiasflowError for a result that another job made than the run plans for its path, by its record."""
+    """Raise BiasflowError for a result whose record names another job than the run plans for it."""
     for path in map(str, results):
         record = read_record(path)
         if record and path in digests and job_digest(record["rule"], record["params"]) != digests[path]:

@@ -1,4 +1,4 @@
-"""Where a result comes from: a log with tracebacks for every rule, and a record of every result."""
+"""The provenance of results: a log with tracebacks for every rule, and a record for every result."""
 
 import contextlib
 import functools
@@ -110,7 +110,7 @@ def write_provenance(
 
 
 def start_facts(config: Mapping) -> dict:
-    """What all jobs of a start of a run have in common (base.planned.FACTS)."""
+    """Return what all jobs share that one start of a run makes (base.planned.FACTS)."""
     return {"config": dict(config), "versions": versions(), "git": git_commit()}
 
 
@@ -120,7 +120,7 @@ def _written(output: Path) -> list[Path]:
 
 
 def versions() -> dict[str, str]:
-    """Python, platform and library versions; a library that is not installed is left out."""
+    """Return the versions of Python, platform and installed libraries."""
     result = {"python": platform.python_version(), "platform": platform.platform()}
     for library in LIBRARIES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -129,7 +129,7 @@ def versions() -> dict[str, str]:
 
 
 def git_commit() -> str | None:
-    """The commit of the working tree, with "+changes" if it has any; None outside a git repository."""
+    """Return the commit of the working tree, with "+changes" if it has any; None outside a git repository."""
     try:
         root = Path(__file__).parent
         commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=root, text=True, stderr=subprocess.DEVNULL)

@@ -24,7 +24,7 @@ KEYS = {"output", "sha256", "inputs", "aside", "rule", "params"}  # what every r
 
 
 def record_file(path: str | Path) -> Path | None:
-    """Where the record of a result lies; None for what is no file or folder in results/<run>.
+    """Return the path of a result's record; None for a path that is not in results/<run>.
 
     A result in a storage of Snakemake's has its record here, beside the records of all others."""
     parts = Path(path).parts
@@ -36,7 +36,7 @@ def record_file(path: str | Path) -> Path | None:
 
 
 def record_files(run: str | Path) -> list[Path]:
-    """The records in the folder of a run."""
+    """Return the paths of all records of a run."""
     folder = Path(run, PROVENANCE)
     return sorted(
         file for file in folder.rglob("*.json") if file.relative_to(folder).parts[0] not in (SHARED, RUN_FILE)
@@ -44,7 +44,7 @@ def record_files(run: str | Path) -> list[Path]:
 
 
 def result_of(record: str | Path) -> str:
-    """The result whose record lies at a path: the inverse of `record_file`."""
+    """Return the result to which the record at a path belongs: the inverse of `record_file`."""
     parts = Path(record).parts
     return str(Path(*parts[:2], *parts[3:-1], parts[-1].removesuffix(".json")))
 
@@ -64,7 +64,7 @@ def write_record(about: Mapping) -> None:
 
 
 def read_record(path: str | Path) -> dict | None:
-    """The record of a result; None where there is none. BiasflowError for one that is not whole, was edited, or is that
+    """Read the record of a result; None if there is none. BiasflowError if it is damaged, was edited, or is that
     of another path."""
     file = record_file(path)
     if file is None or not file.is_file():
@@ -123,13 +123,13 @@ def _write(file: Path, value: Mapping) -> None:
 
 
 def record_with(file: str) -> dict | None:
-    """The record of the result that a file is, or is a part of; None for a file that no job made."""
+    """Read the record of the result that is this file or contains it; None for a file that no job made."""
     records = map(read_record, (file, *Path(file).parents))
     return next((record for record in records if record is not None), None)
 
 
 def checked(inputs: Iterable[str]) -> dict[str, str]:
-    """The sha256 of all input files, and of those in input folders, by path.
+    """Return path -> sha256 of all input files, including those in input folders.
 
     BiasflowError, one line that names the file and what to delete, where one is not what the job that made it wrote:
     changed, cut, or gone. Files that no job made (those of the project and of the user) have no record, and are taken
@@ -149,18 +149,18 @@ def checked(inputs: Iterable[str]) -> dict[str, str]:
 
 
 def contents(path: Path) -> list[Path]:
-    """A file itself; of a folder, what is in it."""
+    """Return the files in a folder, or the file itself."""
     return [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
 
 
 def check_unchanged(inputs: Mapping[str, str], planned: Mapping[str, str]) -> None:
-    """BiasflowError if an input (path -> sha256) has another content than when the run was planned, so that one table
-    would hold scores of both."""
+    """Raise BiasflowError if an input (path -> sha256) has changed since the run was planned, because one table would
+    then hold scores of both contents."""
     for path, digest in planned.items():
         if inputs[path] != digest:
             raise BiasflowError(f"{path} was replaced or edited since the run began; run again, with one content")
 
 
 def digest_of(value: object) -> str:
-    """The sha256 of a value as JSON, whatever the order of its keys; what JSON lacks is taken as text."""
+    """Return the sha256 of a value as JSON with sorted keys; types that JSON lacks are taken as text."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

@@ -15,12 +15,13 @@ SUFFIX = "-limit"
 
 
 def marked(name: str, limits: Sequence[int]) -> str:
-    """The name of a dataset that was limited, which no full one has: `gest` limited to 500 is `gest-limit500`."""
+    """Return the name of a dataset with its limits, which differs from that of the full one: `gest` limited to 500 is
+    `gest-limit500`."""
     return f"{name}{SUFFIX}{'-'.join(map(str, dict.fromkeys(limits)))}" if limits else name
 
 
 def limit_of(name: str) -> str:
-    """The limits in a dataset's name, "" where there are none: "500" of `gest-limit500`."""
+    """Return the limits in a dataset's name, "" without any: "500" of `gest-limit500`."""
     return name.rpartition(SUFFIX)[2] if SUFFIX in name else ""
 
 
@@ -32,7 +33,7 @@ def sampled(
     strata: Sequence[str] = (),
     alike: bool = False,
 ) -> pd.DataFrame:
-    """At most `limit` items of a table, in the table's order; all of them if limit is None or there are no more.
+    """Return at most `limit` items of a table, in its order; all if limit is None or the table is smaller.
 
     unit: the columns that tell items apart, whose rows stay together (none: every row is an item); strata: the columns
     of groups that keep their shares of the items; with `alike` every group has as many items as any other, as long as

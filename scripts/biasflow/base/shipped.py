@@ -1,4 +1,4 @@
-"""Word lists and the like that come with the package. Who reads one through `shipped` is run again when it changes:
+"""Word lists and other data of the package. A job that reads a file through `shipped` runs again when it changes:
 `base.code` finds these calls."""
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Plain tables on disk: the same frame is the same bytes, and a file is whole or absent."""
+"""Tables on disk: equal frames give equal bytes, and a file is whole or absent."""
 
 import re
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_written(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table without the apostrophes that `without_formulas` adds."""
+    """Return the table without the apostrophes that `without_formulas` adds."""
     return _with_texts(frame, lambda text: text[1:] if _KEPT.match(text) and not _is_number(text[1:]) else text)
 
 

@@ -1,4 +1,4 @@
-"""Tensors as safetensors files in which equal content is equal bytes."""
+"""Tensors as safetensors files: equal contents give equal bytes."""
 
 import json
 from collections.abc import Mapping

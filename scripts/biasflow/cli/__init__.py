@@ -1,5 +1,5 @@
-"""The command `biasflow`: what is asked of runs beside making them. A command imports what it needs when it is called,
-so that help and short answers come at once."""
+"""The command `biasflow`: questions about runs; `snakemake` makes them. A command imports what it needs when it is
+called, so that help and short answers come at once."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Whether everything in the folder of a run is what its jobs wrote, of what they say, and as the run plans it."""
+"""Check that all files of a run are as its jobs wrote them, from the recorded inputs, and as the run plans them."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -29,8 +29,8 @@ def check(run: Run) -> None:
 
 
 def check_run(run: str) -> tuple[list[str], str]:
-    """A line for each file of a run that is wrong, and a line that says what was compared. BiasflowError where there is
-    no such run.
+    """Return a line for each file of a run that is wrong, and a line that says what was compared. BiasflowError if
+    there is no such run.
 
     Wrong is a result that is not as its job wrote it; whose record is gone, damaged, edited or that of another path;
     that was made with other parameters than the run plans; or that was made of other bytes than lie there now. Results

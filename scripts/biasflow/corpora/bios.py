@@ -1,4 +1,4 @@
-"""Biographies with a profession and a gender: Bias in Bios (De-Arteaga et al. 2019) and files of one's own."""
+"""Biographies with a profession and a gender: Bias in Bios (De-Arteaga et al. 2019) and a user's files."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -77,7 +77,8 @@ def keep_professions(
     small: Literal["error", "drop"] = "error",
     advice: str = "leave them out or let small professions be dropped",
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Only the professions with at least `least` biographies of each gender, and a table that says which those are.
+    """Keep only the professions with at least `least` biographies of each gender, and a table that says which those
+    are.
 
     least: at least 2. Splits keep the shares of professions, not of genders, and a test split without one gender cannot
     be balanced: of n biographies of a gender none is among a test quarter with probability about 0.75^n (5.6 % for 10,
@@ -108,7 +109,8 @@ def keep_professions(
 
 
 def left_out(summary: pd.DataFrame) -> str:
-    """What reading left out, in a sentence: the sums over all files of the second table of `collect_bios`."""
+    """Say in a sentence which biographies reading left out: the sums over all files of the second table of
+    `collect_bios`."""
     read, without, duplicates, conflicting = summary[list(SUMMARY_COLUMNS[1:-1])].sum()
     return (
         f"Of {read} biographies in the files these were left out: {without} without a profession, {duplicates} whose "

@@ -23,7 +23,7 @@ WANTED = {name for names in NAMES_OF.values() for name in names} | {"start_pos"}
 
 
 def read_biographies(path: Path) -> pd.DataFrame:
-    """One row per record, one column per name of COLUMNS, values as they are (None where there is none).
+    """Return one row per record with the columns COLUMNS, values unchanged (None if missing).
 
     The index, named line, row or record, is the place in the file, from 1. attrs["hub"]: whether the columns have the
     names of the hub's files. Formats and errors as `bios.collect_bios` has them."""

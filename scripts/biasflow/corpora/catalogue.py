@@ -46,8 +46,7 @@ class HubEncoder:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What the project knows: external files by name, encoders by id. shards: a data set of several files -> their
-    names, `scattered`."""
+    """All external files by name, and encoders by id. shards: data set of several files -> their names, `scattered`."""
 
     files: Mapping[str, Entry]
     shards: Mapping[str, tuple[str, ...]]
@@ -114,8 +113,8 @@ def _keys_of(shard: int, keys: dict) -> dict:
 
 
 def scattered(count: int) -> list[int]:
-    """0, ..., count - 1 in the order of their binary digits read backwards (van der Corput): any first few of them are
-    spread over the whole, and more of them are the same ones and others."""
+    """Return 0, ..., count - 1 in the order of their reversed binary digits (van der Corput): any first few are spread
+    over the whole, and a longer selection contains a shorter one."""
     digits = (count - 1).bit_length()
     return sorted(range(count), key=lambda number: f"{number:0{digits}b}"[::-1])
 

@@ -187,7 +187,7 @@ def new_document(
 
 
 def merge_clusters(clusters: Clusters) -> Clusters:
-    """The clusters with those made one that share a span, transitively; every span once, in order."""
+    """Merge clusters that share a span, transitively; every span is kept once, in order."""
     merged: list[set[Span]] = []
     for cluster in map(set, clusters):
         apart = [other for other in merged if other.isdisjoint(cluster)]
@@ -196,12 +196,12 @@ def merge_clusters(clusters: Clusters) -> Clusters:
 
 
 def without_singletons(clusters: Clusters) -> Clusters:
-    """The clusters of two mentions and more: what is trained on and scored."""
+    """Return the clusters of two or more mentions, which alone are trained on and scored."""
     return tuple(cluster for cluster in clusters if len(cluster) > 1)
 
 
 def plain_word(word: str) -> str:
-    """The word without the sign of OntoNotes before a full stop and a question mark: `/.` is `.`."""
+    """Return the word without the sign of OntoNotes before a full stop and a question mark: `/.` is `.`."""
     return word[1:] if word in ("/.", "/?") else word
 
 

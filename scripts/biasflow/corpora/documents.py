@@ -11,7 +11,8 @@ from biasflow.corpora.plain_text import read_texts
 
 
 def check_documents(documents: Sequence[Sequence[str]], source: str) -> None:
-    """BiasflowError naming `source` unless next-sentence pairs can be drawn: two documents of two sentences or more."""
+    """Raise BiasflowError naming `source` unless next-sentence pairs can be drawn: two documents of two sentences or
+    more."""
     usable = sum(len(document) >= 2 for document in documents)
     if usable < 2:
         raise BiasflowError(
@@ -50,7 +51,7 @@ def read_sentences(path: str | Path) -> list[str]:
 
 
 def sample_sentences(sentences: Sequence[str], n: int, *, seed: int) -> list[str]:
-    """n of the sentences, drawn without replacement, in their order; all where there are no more than n."""
+    """Draw n of the sentences without replacement and return them in their order; all if there are no more than n."""
     if n < 1:
         raise BiasflowError(f"sample of {n} sentences: give at least 1.")
     if len(sentences) <= n:

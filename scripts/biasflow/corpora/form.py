@@ -1,4 +1,4 @@
-"""What tells a file from something that was sent in its place, where no sha256 does."""
+"""Checks for downloads without a known sha256: is it the file, or something that was sent in its place?"""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -11,7 +11,7 @@ PAGE = "an HTML page came instead of the file: a login page, or the message of a
 
 
 def refuse_page(path: str | Path) -> None:
-    """BiasflowError if the file begins as an HTML page does: no external file is one."""
+    """Raise BiasflowError if the file begins as an HTML page does: no external file is one."""
     with open(path, "rb") as stream:
         start = stream.read(1024)
     if start.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_PAGES):

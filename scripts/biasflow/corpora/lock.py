@@ -1,4 +1,4 @@
-"""The lock file: what a file was when it was first downloaded, for files whose sha256 no catalogue states."""
+"""The lock file: the contents of files at their first download, for those whose sha256 is not in the catalogue."""
 
 import json
 import logging

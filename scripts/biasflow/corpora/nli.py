@@ -54,7 +54,8 @@ def read_pairs(path: str | Path) -> pd.DataFrame:
 
 
 def check_classes(data: NliData, name: str) -> None:
-    """BiasflowError unless every label occurs in the training data `name`: a class never seen is never predicted."""
+    """Raise BiasflowError unless every label occurs in the training data `name`: a class never seen is never
+    predicted."""
     absent = [label for label in LABELS if label not in set(data.pairs["label"])]
     if absent:
         raise BiasflowError(
@@ -106,7 +107,7 @@ def collect_parts(
 
 
 def sources_table(rows: Iterable[tuple[str, str, int, int]]) -> pd.DataFrame:
-    """Where the parts of NLI data are from: part, source, pairs, dropped."""
+    """Return where the parts of NLI data are from: part, source, pairs, dropped."""
     return pd.DataFrame(rows, columns=["part", "source", "pairs", "dropped"])
 
 

@@ -1,4 +1,4 @@
-"""What is known of an external file: where it came from, and what it was checked against."""
+"""The origin of an external file: where it came from, and what it was checked against."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -50,7 +50,7 @@ def origin_of(file: str | Path) -> dict:
 
 
 def remark(files: "pd.DataFrame") -> str:
-    """What captions of tables have to say of the external files of their run; "" if all are upstream's.
+    """Return the remark on a run's external files for captions of tables; "" if all are from upstream.
 
     files: COLUMNS, all text."""
     other = files.loc[files["byte_equal_to_upstream"] == "False", "name"]

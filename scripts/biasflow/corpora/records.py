@@ -66,7 +66,7 @@ def of_objects(path: Path, objects: Iterable[tuple[int, object]], unit: str, wan
 
 
 def columns_of(path: str | Path, table: pd.DataFrame, *namings: Sequence[str]) -> Sequence[str]:
-    """The columns of the table that a reader needs: of its `namings` the one that fits best.
+    """Return the names of the columns that a reader needs: the one of its `namings` that fits best.
 
     BiasflowError that names the first column that is not there, and for a table without a row."""
     best = max(namings, key=lambda naming: len({*naming} & {*table.columns}))
@@ -80,12 +80,12 @@ def columns_of(path: str | Path, table: pd.DataFrame, *namings: Sequence[str]) -
 
 
 def refuse_unknown(path: str | Path, values: pd.Series, known: Collection[object]) -> None:
-    """`refuse` of what is none of the `known` values."""
+    """Raise BiasflowError (see `refuse`) for the first value that is not one of the `known` ones."""
     refuse(path, values, ~values.isin([*known]), f"is none of {', '.join(map(str, known))}")
 
 
 def refuse(path: str | Path, values: pd.Series, wrong: pd.Series, why: str) -> None:
-    """BiasflowError that names the first place where `wrong` holds, and the value there (cut where it is long).
+    """Raise BiasflowError that names the first place where `wrong` holds, and the value there (shortened).
 
     values: a column of `read_records`; its name is that of the column, its index the places."""
     if wrong.any():
@@ -104,7 +104,7 @@ def _shown(value: object) -> str:
 
 
 def one_line(message: object, most: int = 200) -> str:
-    """What others wrote, as a part of one line: no line break, no full stop at its end, all printable, cut."""
+    """Return a foreign text as part of one line: without line breaks and final full stop, printable, shortened."""
     text = printable(" ".join(str(message).split()).rstrip("."))
     return text if len(text) <= most else f"{text[:most]} ..."
 

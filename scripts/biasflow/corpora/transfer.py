@@ -27,7 +27,8 @@ PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses that a later attempt m
 
 @dataclass(frozen=True)
 class Retry:
-    """How to insist: waits of first_wait * 2^k seconds (no jitter) up to longest_wait, or as Retry-After says."""
+    """How often to try again: waits of first_wait * 2^k seconds (no jitter) up to longest_wait, or as Retry-After
+    says."""
 
     attempts: int = 5
     first_wait: float = 1.0
@@ -38,7 +39,7 @@ class Retry:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a server may take: disk and time. largest holds for what is unpacked, where no size is known."""
+    """The disk space and the time that a download may take. largest: of unpacked files of unknown size."""
 
     largest: int = 1 << 30  # bytes of a file
     slowest: float = 1024.0  # bytes per second, on average over a `window`

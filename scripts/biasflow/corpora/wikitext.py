@@ -69,7 +69,7 @@ def sentences_of(articles: Iterable[Iterable[Piece]], *, whole: bool = False) ->
 
 
 def contents(articles: Iterable[Iterable[Piece]], words: tuple[Iterable[str], Iterable[str]]) -> pd.DataFrame:
-    """What the text is made of, and so what its sentences leave out: a row for each of KINDS, and one for all.
+    """Return what the text consists of, and so what its sentences leave out: a row for each of KINDS, and one for all.
 
     Columns: kind; pieces (headings or sentences); words (separated by blanks, as the file has them); masculine,
     feminine (occurrences of `words`, lower-cased); in_sentences, in_whole_sentences (yes or no: whether the sentences

@@ -105,7 +105,7 @@ def profession_of(words: Sequence[str], known: pd.DataFrame | None = None) -> st
 
 
 def professions_in(words: Sequence[str], known: pd.DataFrame | None = None) -> dict[str, Span]:
-    """The professions that stand in the words, as whole words in any case: name -> the span where it stands first."""
+    """Return the professions among the words, as whole words in any case: name -> the span of the first occurrence."""
     lower = tuple(word.lower() for word in words)
     return {
         name: (start, start + len(tokens) - 1)
@@ -116,7 +116,7 @@ def professions_in(words: Sequence[str], known: pd.DataFrame | None = None) -> d
 
 
 def two_professions(sentence: Sentence, known: pd.DataFrame | None = None) -> dict[str, tuple[str, Span]]:
-    """Stereotype (M, F) -> the profession of that list which the sentence names, and the span where it stands first.
+    """Return stereotype (M, F) -> the profession of that list in the sentence, and the span of its first occurrence.
 
     The longest name of a list, where there are several. BiasflowError names a document without one of either list."""
     table = _known(known)

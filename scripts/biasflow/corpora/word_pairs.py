@@ -1,4 +1,4 @@
-"""Pairs of words of a user's own, whose two groups erasers tell apart."""
+"""A user's word pairs: two groups of words to which erasers are fitted."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from biasflow.corpora.word_sets import SINGLE, text_columns
 
 
 class WordPairs(NamedTuple):
-    """groups: what the two groups of words are called; words: those of the first and of the second, row by row."""
+    """Pairs of words. groups: the names of the two groups; words: those of the first and of the second, row by row."""
 
     groups: tuple[str, str]
     words: tuple[Sequence[str], Sequence[str]]

@@ -49,7 +49,7 @@ def text_columns(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def test_of(path: str | Path, name: str, rows: pd.DataFrame) -> AssociationTest:
-    """The test that rows of `word_table` are.
+    """Make the association test from rows of `word_table`.
 
     BiasflowError names the file, and the line of a word that is in the test twice (most encoders do not tell capitals,
     so they do not make another word); a set with two names, or with fewer than two words."""

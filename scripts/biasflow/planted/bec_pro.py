@@ -17,7 +17,8 @@ GROUP = 20  # occupations of each kind, as in BEC-Pro
 
 
 def items() -> pd.DataFrame:
-    """As `corpora.bec_pro.items`: every frame with every occupation of `groups`, of a woman and of a man."""
+    """Return the sentences in the form of `corpora.bec_pro.items`: every frame with every occupation of `groups`, of a
+    woman and of a man."""
     world = load_world()
     frames = [
         frame
@@ -44,8 +45,8 @@ def items() -> pd.DataFrame:
 
 
 def groups(world: World) -> dict[str, str]:
-    """Occupation -> female, male, balanced: those with the largest and the smallest shares of women, GROUP of each, and
-    those nearest to one half."""
+    """Return occupation -> female, male, balanced: those with the largest and the smallest shares of women, GROUP of
+    each, and those nearest to one half."""
     by_share = sorted(world.occupations, key=world.shares.__getitem__, reverse=True)
     middle = sorted(by_share[GROUP:-GROUP], key=lambda name: abs(world.shares[name] - 0.5))[:GROUP]
     chosen = zip(PROFESSION_GENDERS, (by_share[:GROUP], by_share[-GROUP:], middle), strict=True)

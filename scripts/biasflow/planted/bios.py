@@ -26,7 +26,7 @@ _SLOTS = {
 
 @dataclass(frozen=True)
 class Grammar:
-    """What bios.yaml says.
+    """The contents of bios.yaml.
 
     frames       part (opening, hint, family) -> its frames
     professions  alphabetical; hints: all hint words; p_hint: P(hint | profession), shape [professions, hints]

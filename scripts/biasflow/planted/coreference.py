@@ -30,7 +30,7 @@ class TwoFrame:
 
 @dataclass(frozen=True)
 class Grammar:
-    """What coreference.yaml says.
+    """The contents of coreference.yaml.
 
     scenes  P(kind) in the order of KINDS; per_document: fewest and most scenes; again: P(a name comes again)
     occupations  stereotype (F or M) -> its occupations"""
@@ -196,7 +196,7 @@ class _Draft:
         self.sentences.append(words)
 
     def two(self, frame: TwoFrame, one: str, other: str, meant: str, gender: str, world: World, bias: float) -> str:
-        """Add a sentence about two occupations; the best guess whom its pronouns mean."""
+        """Add a sentence about two occupations; return the best guess whom its pronouns mean."""
         best = _best(frame, one, other, gender, world, bias)
         self.sentence(frame.frame, gender, {"one": one, "other": other}, meant, best)
         return best
@@ -262,7 +262,7 @@ def _clusters(by_person: Mapping[str, list[Span]]) -> Clusters:
 
 
 def _best(frame: TwoFrame, one: str, other: str, gender: str, world: World, bias: float) -> str:
-    """The more probable of the two; the first one where neither is."""
+    """The more probable of the two; the first one for a tie."""
     women = [world.share(occupation, bias) for occupation in (one, other)]
     first, second = women if gender == FEMALE else (1 - share for share in women)
     return one if frame.one * first >= (1 - frame.one) * second else other

@@ -14,7 +14,7 @@ HELD_OUT = 8  # one in so many combinations of opening, continuation and person 
 
 
 def discourses(*, bias: float, seed: int, n: int) -> list[list[str]]:
-    """n two-sentence discourses, about half of them about women whatever the bias; same arguments, same text.
+    """Return n two-sentence discourses, about half of them about women whatever the bias; same arguments, same text.
 
     Each draws a theme by weight, an item of the theme uniformly, the gender of the person from P(woman) =
     0.5 + bias * (share of the item - 0.5), a way to name that person, an opening and a continuation. So every word is
@@ -33,14 +33,14 @@ def discourses(*, bias: float, seed: int, n: int) -> list[list[str]]:
 
 
 def person_weights(world: World) -> np.ndarray:
-    """P(person), shape [persons]: KINDS shared out equally within each kind that the world has."""
+    """Return P(person), shape [persons]: all persons of a kind (KINDS) are equally probable."""
     kinds = [person.kind for person in world.persons]
     weights = np.array([KINDS[kind] / kinds.count(kind) for kind in kinds])
     return weights / weights.sum()
 
 
 def held_out(opening: np.ndarray, continuation: np.ndarray, person: np.ndarray) -> np.ndarray:
-    """Whether each combination (numbers within the theme, and of the person) is reserved for the triples.
+    """Return whether each combination (numbers within the theme, and of the person) is reserved for the triples.
 
     A fixed scramble of the three numbers: each opening and each continuation, and nearly every pair of them, still
     occurs in training, so no pair of frames gives itself away as never seen. Both genders of a person share a number:
@@ -53,7 +53,7 @@ def held_out(opening: np.ndarray, continuation: np.ndarray, person: np.ndarray) 
 
 
 def fillers(gender: str, person: Person, item: str) -> dict[str, str]:
-    """What fills the slots of a frame about a person of `gender` (F or M) and an item."""
+    """Return the fillers of the slots of a frame about a person of `gender` (F or M) and an item."""
     pronouns = PRONOUNS[gender]
     name = person.feminine if gender == FEMALE else person.masculine
     is_pronoun = person.kind == "pronoun"

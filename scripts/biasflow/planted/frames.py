@@ -23,7 +23,7 @@ SCENERY_SLOTS = {"thing", "a_thing", "place"}
 
 @dataclass(frozen=True)
 class Theme:
-    """What one kind of discourse is about, with its openings and its two kinds of continuation (see frames.yaml)."""
+    """A kind of discourse: its openings and its two kinds of continuation (see frames.yaml)."""
 
     name: str
     weight: float
@@ -35,7 +35,7 @@ class Theme:
 
     @property
     def is_scenery(self) -> bool:
-        """Whether nobody with a gender appears in it."""
+        """Whether no person with a gender appears in it."""
         return bool(self.words)
 
     @property
@@ -53,15 +53,15 @@ def slots(frame: str) -> set[str]:
 
 
 def sentence(frame: str, fillers: Mapping[str, str]) -> str:
-    """The frame with its slots filled, a capital letter and a full stop."""
+    """Return the frame with its slots filled, a capital letter and a full stop."""
     text = frame.format_map(fillers)
     return f"{text[0].upper()}{text[1:]}."
 
 
 @contextlib.contextmanager
 def grammar_file(path: str | Path, name: str) -> Iterator[Mapping]:
-    """The content of a YAML file; BiasflowError with its path and `name`, what it should be, if the body cannot read
-    it."""
+    """Yield the contents of a YAML file; BiasflowError with its path and `name`, what it should be, if the body cannot
+    read it."""
     try:
         yield _content(Path(path))
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:

@@ -33,7 +33,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Grammar:
-    """What nli.yaml says.
+    """The contents of nli.yaml.
 
     words  gender (F or M) -> the nouns of a hypothesis, aligned in pairs; predicates are pairs of verb and object;
     frames  class -> its frames, without `occupation_pair`, whose class depends on the bias."""
@@ -60,7 +60,8 @@ class _Subjects:
 def planted_parts(
     *, bias: float, seed: int, train: int, validation: int, test: int
 ) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
-    """The three parts of the embedded pairs, so many each, and where they are from (part, source, pairs, dropped)."""
+    """Return the three parts of the embedded pairs with these sizes, and where they are from (part, source, pairs,
+    dropped)."""
     sizes = {"train": train, "validation": validation, "test": test}
     parts = {part: nli_pairs(bias=bias, seed=seed, n=n, part=part) for part, n in sizes.items()}
     rows = [(part, f"planted, bias {bias:g}", len(pairs), 0) for part, pairs in parts.items()]

@@ -83,8 +83,8 @@ def _rows(
 
 
 def ideal_preference(bias: float, world: World | None = None) -> float:
-    """The mean over `triples` of log-odds(next | stereotype) - log-odds(next | anti-stereotype) of a perfect
-    next-sentence head of a corpus with this bias, in nats; 0 at bias 0.
+    """Return how strongly a perfect next-sentence head for a corpus with this bias prefers stereotypes, in nats; 0 at
+    bias 0: the mean over `triples` of log-odds(next | stereotype) - log-odds(next | anti-stereotype).
 
     Of a continuation that is drawn for a person of gender g, item i has the odds P(i | g) / P(i) = P(g | i) / 0.5 more
     than one that is drawn for anybody; all else is the same in both sentences."""

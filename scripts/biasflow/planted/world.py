@@ -46,12 +46,13 @@ class World:
         return self.items[OCCUPATIONS]
 
     def share(self, item: str, bias: float) -> float:
-        """Share of women of `item` in a corpus of the given bias: 0.5 + bias * (share - 0.5), bias in [0, 1]."""
+        """Return the share of women of `item` in a corpus of the given bias: 0.5 + bias * (share - 0.5), bias in [0,
+        1]."""
         return 0.5 + check_bias(bias) * (self.shares[item] - 0.5)
 
 
 def check_bias(bias: float) -> float:
-    """`bias` itself; BiasflowError unless it lies in [0, 1]."""
+    """Return `bias`; BiasflowError unless it lies in [0, 1]."""
     if not 0 <= bias <= 1:
         raise BiasflowError(f"planted: bias is {bias}; give a number from 0 (no association) to 1 (the full ones).")
     return bias

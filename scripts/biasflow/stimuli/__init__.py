@@ -1,1 +1,1 @@
-"""What encoders are shown, by the names that the configuration gives it: from files, or in the embedded language."""
+"""Stimuli, the words and sentences shown to encoders, by their names in the configuration: from files or embedded."""

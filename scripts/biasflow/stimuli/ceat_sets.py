@@ -44,7 +44,7 @@ def ceat_tests(names: Sequence[str], path: str | Path = WORDS) -> dict[str, Asso
 
 
 def words_of(tests: Iterable[AssociationTest]) -> list[str]:
-    """The distinct words of the tests, in the order in which they come first."""
+    """Return the distinct words of the tests, in the order of their first occurrence."""
     return list(dict.fromkeys(word for test in tests for role in ROLES for word in getattr(test, role).examples))
 
 

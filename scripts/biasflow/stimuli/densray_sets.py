@@ -46,7 +46,7 @@ def read_occupation_set(
     template: str | None = None,
     pronouns: Sequence[str] | None = None,
 ) -> OccupationSet:
-    """The set of that name: one of OCCUPATIONS, read from `path` if it has a file; or a set of one's own.
+    """Read the set of this name: one of OCCUPATIONS, from `path` if it has a file, or a user's set.
 
     The file of one's own has an occupation a line, or is a CSV with the column occupation; `template` has [MASK] and
     {occupation}, `pronouns` are the masculine and the feminine one. BiasflowError: an unknown set without these, a
@@ -64,7 +64,7 @@ def read_occupation_set(
 
 
 def check_pronouns(masculine: str, feminine: str) -> None:
-    """BiasflowError for two pronouns that differ in capitals or spaces alone, if at all: a sentence that begins with
+    """Raise BiasflowError for two pronouns that are equal but for capitals and spaces: a sentence that begins with
     one, and every encoder that lower-cases, has the same word for both."""
     if masculine.strip().casefold() == feminine.strip().casefold():
         raise BiasflowError(

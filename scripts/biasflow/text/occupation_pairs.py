@@ -26,7 +26,7 @@ PLURALS = frozenset({"headphones"})  # the only object of the released lists tha
 
 @dataclass(frozen=True)
 class WordLists:
-    """The words that sentences are made of, each list in the order of its file.
+    """The words from which sentences are made, all lists in the order of their files.
 
     verbs: kind (VERBS) -> verb phrases in the past tense; objects: kind (OBJECTS) -> nouns; people: sorted nouns, the
     objects of the interaction verbs."""
@@ -95,7 +95,7 @@ class OccupationPairs:
 
 
 def check_words(masculine: Sequence[str], feminine: Sequence[str]) -> None:
-    """BiasflowError unless the words come in pairs, at least one, and each stands once."""
+    """Raise BiasflowError unless the words come in pairs, at least one, and each stands once."""
     if len(masculine) != len(feminine):
         raise BiasflowError(
             f"occupation pairs: {len(masculine)} masculine and {len(feminine)} feminine words "
@@ -162,7 +162,7 @@ def select(
     feminine: Sequence[str],
     form: str,
 ) -> OccupationPairs:
-    """All occupations with some of the `known` templates (see `all_templates`).
+    """Combine all occupations with some of the `known` templates (see `all_templates`).
 
     verbs, objects: words; only templates with these are left (None: with any). templates: how many of the M templates
     left; N of them are the numbers floor(i M / N), i = 0 .. N - 1, so they are spread evenly over verbs and objects
@@ -198,7 +198,7 @@ def save_pairs(pairs: OccupationPairs, path: str | Path) -> None:
 
 
 def load_pairs(path: str | Path) -> OccupationPairs:
-    """The pairs that save_pairs wrote; BiasflowError names a file that is no such thing."""
+    """Read the pairs that save_pairs wrote; BiasflowError names a file of another kind."""
     try:
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
         words = {key: tuple(stored[key]) for key in ("occupations", "masculine", "feminine")}

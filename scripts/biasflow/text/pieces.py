@@ -1,12 +1,12 @@
-"""Which words a vocabulary has no piece for. Imports no torch: a local encoder's tokenizer is asked before the first
-job."""
+"""Find the words that a vocabulary splits into pieces. Imports no torch: a local encoder's tokenizer is asked before
+the first job."""
 
 from collections.abc import Iterable
 
 
 def split_words(tokenizer, words: Iterable[str]) -> list[str]:
-    """The words, within a text, that are several tokens of a tokenizer (of the package tokenizers), or one that stands
-    for whatever its vocabulary lacks."""
+    """Return the words that a tokenizer (of the package tokenizers) splits into several tokens within a text, or does
+    not know."""
     unknown = getattr(tokenizer.model, "unk_token", None)
     result = []
     for word in dict.fromkeys(words):

@@ -1,4 +1,4 @@
-"""Scrubbing: the words that tell a person's gender, and the parts of the name, become "_"."""
+"""Scrubbing: replace the words that reveal a person's gender, and the parts of the name, by "_"."""
 
 import functools
 import re
@@ -24,7 +24,7 @@ PRONOUNS = re.compile(r"\b(?:s?he|her|hers|herself|him|himself|his|mr|mrs|ms)\b"
 
 @dataclass(frozen=True)
 class GenderedNouns:
-    """Words in lower case that are scrubbed in any case, or in lower case only, and an expression that finds titles."""
+    """Words to scrub, in lower case: in any spelling or in lower case only, and an expression that matches titles."""
 
     any_case: frozenset[str]
     lower_case: frozenset[str]
@@ -32,7 +32,7 @@ class GenderedNouns:
 
 
 def scrub(text: str, names: Sequence[str] = (), *, terms: Terms = "pronouns") -> str:
-    """The text with every name part and every word of `terms` replaced by "_"; what stands between stays.
+    """Return the text with every name part and every word of `terms` replaced by "_", and all else unchanged.
 
     names  parts of the name, each as it is spelt; a part may hold blanks, empty ones count for nothing. They are
            replaced first, the longest first, where no letter or digit adjoins them ("Ann" is not in "Annual").
@@ -53,7 +53,7 @@ def scrub(text: str, names: Sequence[str] = (), *, terms: Terms = "pronouns") ->
 def scrub_all(
     texts: Sequence[str], names: Sequence[Sequence[str]] | None = None, *, terms: Terms = "pronouns"
 ) -> list[str]:
-    """`scrub` of many texts; names: the name parts of each text, None where none are known."""
+    """Scrub many texts; names: the name parts of each text, or None if they are unknown."""
     if terms not in TERMS:
         raise BiasflowError(f"scrubbing: terms {terms!r} is none of {', '.join(TERMS)}.")
     scrubbed = list(texts) if names is None else [_without(*pair) for pair in zip(texts, names, strict=True)]
@@ -68,7 +68,7 @@ def scrub_all(
 
 @functools.cache
 def gendered_nouns(path: str | Path = WORDS) -> GenderedNouns:
-    """The nouns and titles of a list (columns word, kind).
+    """Read the nouns and titles of a list (columns word, kind).
 
     kind: relation (somebody of the person's family), person (tells the person's own gender), alone (tells it, but has
     no counterpart: midwife), lower (counts in lower case only, being a name with a capital) or title (counts with a

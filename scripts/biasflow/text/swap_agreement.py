@@ -1,4 +1,4 @@
-"""How far our gender swap agrees with that of Gender-Swapped StereoSet (Dawkins et al. 2024), sentence by sentence.
+"""Compare our gender swap with that of Gender-Swapped StereoSet (Dawkins et al. 2024), sentence by sentence.
 
 Two swaps of a sentence are equal when they are equal byte for byte, first names apart: at each place where they differ,
 both must have a first name of the same gender (which name stands for Bob is a free choice).
@@ -42,7 +42,7 @@ AGREES, NOT_THERE = "stale: now equal", "stale: not in the stimuli"
 
 
 def digest(original: str, authors: str) -> str:
-    """12 hex digits that stand for a sentence and the authors' swap of it (SHA-256 of the two, a line each)."""
+    """Return 12 hex digits that identify a sentence and the authors' swap of it (SHA-256 of the two, a line each)."""
     return hashlib.sha256(f"{original}\n{authors}".encode()).hexdigest()[:12]
 
 
@@ -89,7 +89,7 @@ def compare(
 
 
 def kind_of_difference(original: str, authors: str, ours: str, lexicon: Lexicon) -> str:
-    """In which of KINDS two swaps of a sentence differ that are not equal."""
+    """Return which of KINDS of difference two unequal swaps of a sentence have."""
     theirs, mine, before = (WORD.findall(text.casefold()) for text in (authors, ours, original))
     if "".join(theirs) == "".join(mine):
         return "characters"
@@ -114,7 +114,7 @@ def _kind_of_words(original: str, authors: str, ours: str, lexicon: Lexicon) -> 
 
 
 def equal_but_names(ours: str, authors: str, lexicon: Lexicon) -> bool:
-    """Are the two sentences equal where first names of the same gender count as equal?"""
+    """Return whether two sentences are equal, if first names of the same gender count as equal."""
     mine, theirs = WORD.split(ours), WORD.split(authors)
     if len(mine) != len(theirs):
         return False
