@@ -1,1 +1,1 @@
-"""The papers that are reproduced: a package each."""
+"""The papers that are reproduced, one package each."""

@@ -1,4 +1,4 @@
-"""What all papers share: the run that their tables are made of, and how these show NLI."""
+"""Shared by all papers: the run from which tables are made, and the NLI scores as tables show them."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -37,12 +37,13 @@ class Run:
     options: Mapping[str, object] = field(default_factory=dict)
 
     def attributes(self, kind: str, attribute: str) -> dict[str, str]:
-        """Name -> value of an attribute of all things of a kind that have it: attributes("encoder", "parent")."""
+        """Return name -> value of an attribute, for all entries of a kind that have it: attributes("encoder",
+        "parent")."""
         rows = self.names[(self.names["kind"] == kind) & (self.names["attribute"] == attribute)]
         return dict(zip(rows["name"], rows["value"], strict=True))
 
     def reason(self, **keys: str | Collection[str]) -> str:
-        """Why none of the cells of the plan with these keys was run: the first reason; "" if one was run.
+        """Return why no cell of the plan with these keys was run: the first reason; "" if one was run.
 
         `keys`: columns of the plan, each with a value or several. Without any such cell the reason is NOT_ASKED."""
         cells = self.plan
@@ -54,7 +55,7 @@ class Run:
 
 
 def status(reason: str) -> str:
-    """What a table says of a row: "run", or "not run: <reason>"."""
+    """Return the status of a row in a table: "run", or "not run: <reason>"."""
     return f"not run: {reason}" if reason else RUN
 
 

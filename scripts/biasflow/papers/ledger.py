@@ -46,7 +46,7 @@ class Beside:
 
 
 def ledger(runs: Mapping[str, Run]) -> pd.DataFrame:
-    """The ledgers of all papers of a run that print numbers, one below the other: COLUMNS.
+    """Return the ledgers of all papers of a run that print numbers, in one table: COLUMNS.
 
     runs: paper -> the run as its tables see it."""
     ledgers = [of_paper(load(name), run) for name, run in runs.items()]
@@ -54,7 +54,7 @@ def ledger(runs: Mapping[str, Run]) -> pd.DataFrame:
 
 
 def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
-    """A row for each printed number of a paper: COLUMNS.
+    """Return a row for each printed number of a paper: COLUMNS.
 
     The module papers/<name>/ledger.py names the tables (`BESIDE`), says which numbers are of other data than the run's
     (`other_data`: run, numbers -> a reason each, "" where they are the same), and what an audit of the printed numbers
@@ -78,7 +78,7 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
 def judge(
     printed: str, printed_sd: str, ours: float, *, incomparable: str = "", absent: str = NOT_ASKED
 ) -> dict[str, object]:
-    """What is said of a printed number: status (of STATUSES), difference (ours minus printed),
+    """Compare our value with a printed number: status (of STATUSES), difference (ours minus printed),
     difference_in_printed_sd, off_by and reason.
 
     It is reproduced where |ours - printed| is at most its printed deviation, or half a unit of its last decimal where
@@ -102,13 +102,13 @@ def judge(
 
 
 def decimals_of(printed: str) -> int:
-    """How many decimals a number is printed with: "0.3840" has 4, "242" none."""
+    """Return the number of decimals of a printed number: "0.3840" has 4, "242" none."""
     return len(printed.partition(".")[2])
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row per paper: how many numbers it prints, how many have each status, how many its audit finds at odds with
-    others that are printed, and the commonest reasons for what was not compared."""
+    """Return a row per paper: how many numbers it prints, how many have each status, how many contradict other printed
+    ones by its audit, and the commonest reasons why numbers were not compared."""
     summaries = []
     for paper, numbers in rows.groupby("paper", sort=False):
         counts = {status.replace(" ", "_"): (numbers["status"] == status).sum() for status in STATUSES}
@@ -202,7 +202,7 @@ def _repository(identifier: str) -> str:
 
 
 def _printed_again(numbers: pd.DataFrame) -> pd.Series:
-    """What the paper prints elsewhere for the same number, where no value rounds to both."""
+    """Whether the paper prints the same number elsewhere, and differently: so that no value rounds to both."""
     verdicts = pd.Series("", index=numbers.index)
     for _, printings in numbers.groupby("cell"):
         if len(printings) > 1:
@@ -219,5 +219,5 @@ def _range(printed: str) -> Range:
 
 
 def _joined(*verdicts: str) -> str:
-    """What several audits say: disagreement first."""
+    """The verdicts of several audits in one text, disagreement first."""
     return "; ".join(sorted(filter(None, verdicts), key=lambda text: not text.startswith(DISAGREES)))

@@ -1,4 +1,4 @@
-"""Everything that a paper prints, made of one run."""
+"""Make the tables, figures and pages of a paper from one run."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence

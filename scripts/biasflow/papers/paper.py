@@ -1,4 +1,4 @@
-"""What a paper calls its tables, figures and pages, and how it is cited: its paper.yaml. Imports no pandas."""
+"""The paper.yaml of a paper: its tables, figures and pages, and its citation. Imports no pandas."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -66,7 +66,7 @@ class PaperText:
         return {role(*target): [Path(folder, file) for file in self.files(*target)] for target in targets}
 
     def not_drawn(self, options: Mapping, cells: Sequence[Cell]) -> dict[str, str]:
-        """Figure -> why there is nothing to draw, of those for which no cell of the plan that they need is run.
+        """Return figure -> why it cannot be drawn, for figures none of whose cells in the plan is run.
 
         options: the paper's part of the configuration; cells: all of the plan."""
         reasons = {
@@ -107,7 +107,7 @@ def _lacking(paper: str, needs: Sequence[Mapping], options: Mapping, cells: Sequ
 
 
 def role(kind: str, target: str) -> str:
-    """What a rule calls the files of a target: a table and a figure may have one name."""
+    """Return the name that a rule gives to the files of a target: a table and a figure may have the same name."""
     return f"{kind}_{target}"
 
 

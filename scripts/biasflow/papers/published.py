@@ -30,8 +30,8 @@ def path_of(paper: str, name: str, folder: Path = HERE) -> Path:
 
 
 def read_published(paper: str, name: str, folder: Path = HERE) -> pd.DataFrame:
-    """A published table in its printed order. Names and settings are text ("" where there is none). BiasflowError for a
-    file that is no CSV."""
+    """Read a published table in its printed order. Names and settings are text ("" where there is none). BiasflowError
+    for a file that is no CSV."""
     path = path_of(paper, name, folder)
     try:
         columns = pd.read_csv(path, nrows=0).columns
@@ -43,7 +43,7 @@ def read_published(paper: str, name: str, folder: Path = HERE) -> pd.DataFrame:
 
 
 def printed_numbers(text: PaperText, folder: Path = HERE) -> pd.DataFrame:
-    """Every number in the data files of a paper, a row each, in their order.
+    """Return a row for each number in the data files of a paper, in their order.
 
     file, line (from 0) and column say where it is kept; `table` where it is printed ("table 3", "sec. 5"); encoder
     (where a file has none, the paper's first), row (the other keys), measure, variant and unit what it is of (`of`: of

@@ -1,4 +1,4 @@
-"""Errors in the released code and files of tests and papers, with what they change where a run has both readings."""
+"""Errors in released code and files of tests and papers, and their effect if a run has both readings."""
 
 import pandas as pd
 import yaml
@@ -28,7 +28,7 @@ def released_errors(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compared(scores: pd.DataFrame, metric: str, released: str, variant: str) -> dict[str, float]:
-    """Of the scores of a metric that differ in nothing but these two variants."""
+    """Compare the scores of a metric that differ only in these two variants."""
     rows = scores[scores["metric"] == metric]
     both = (
         rows.pivot(index=_OTHER_KEYS, columns="variant", values="value").reindex(columns=[released, variant]).dropna()

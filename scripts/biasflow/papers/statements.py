@@ -1,4 +1,4 @@
-"""Sentences of a paper that tables can confirm: which there are, what was found of each, and the table of all."""
+"""Statements of a paper that tables can confirm: how each is counted, the findings, and the table of all."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -12,7 +12,8 @@ from biasflow.results.tables import PUBLISHED
 
 @dataclass(frozen=True)
 class Finding:
-    """k of n cases are as the statement says; `exceptions` names the others, `detail` gives the numbers behind it."""
+    """The result of counting a statement: k of n cases agree with it; `exceptions` names the others, `detail` has
+    numbers."""
 
     holds: bool
     k: int
@@ -26,7 +27,7 @@ _FIELDS = {one.name: {"bool": "boolean", "int": "Int64", "str": object}[one.type
 
 @dataclass(frozen=True)
 class Statement:
-    """count: a table -> what it shows of the statement; None where it lacks what that needs. section: of the paper."""
+    """A statement. count: table -> finding, None if the table lacks what the statement needs; section: of the paper."""
 
     id: str
     section: str
@@ -71,7 +72,7 @@ class Statements:
         return add
 
     def findings(self, tables: Mapping[str, pd.DataFrame]) -> dict[str, Finding]:
-        """Id -> what the tables (by name) show together, of those that have what the statement needs."""
+        """Return statement id -> the finding of all tables (by name) that have what the statement needs."""
         result = {}
         for statement in self.known:
             counted = {name: statement.count(table) for name, table in tables.items()}
@@ -82,7 +83,7 @@ class Statements:
     def beside(
         self, ours: Mapping[tuple[str, ...], Mapping[str, Finding]], printed: Mapping[str, Finding], keys: Sequence[str]
     ) -> pd.DataFrame:
-        """A row per table of ours (by the values of its `keys`) and statement that was counted in it or in print.
+        """Return a row for each of our tables (by its `keys`) and each statement counted in it or in the printed one.
 
         Columns: keys, id, section, statement, the fields of a finding, and these again `_published`; empty where
         there is none."""
@@ -106,8 +107,8 @@ def _counted_where(needs: Collection[str], count: Callable, table: pd.DataFrame)
 
 
 def all_of(cases: Mapping[str, bool], detail: str = "", *, but: Collection[str] = (), between: str = ", ") -> Finding:
-    """The statement says that every case is true, except `but`, and that these are false; `detail` then also names
-    those that are true all the same."""
+    """Count a statement that every case is true except those in `but`, which are false; `detail` also names cases in
+    `but` that are true."""
     finding = _counted(cases, len(cases), detail, between)
     missing = between.join(name for name in but if cases[name])
     details = "; ".join(filter(None, [detail, missing and f"no exception: {missing}"]))
@@ -115,12 +116,12 @@ def all_of(cases: Mapping[str, bool], detail: str = "", *, but: Collection[str] 
 
 
 def most_of(cases: Mapping[str, bool], detail: str = "") -> Finding:
-    """The statement says that more than half of the cases are true."""
+    """Count a statement that more than half of the cases are true."""
     return _counted(cases, len(cases) // 2 + 1, detail)
 
 
 def together(findings: Mapping[str, Finding]) -> Finding:
-    """One finding for several tables, by name: it holds if it holds in each."""
+    """Combine the findings of several tables, by name: the statement holds if it holds in all."""
     texts = {
         part: "; ".join(f"{name}: {text}" for name, finding in findings.items() if (text := getattr(finding, part)))
         for part in ("exceptions", "detail")

@@ -1,4 +1,4 @@
-"""What Dawkins et al. (2024) needs of a run: blocks of cells, as a configuration asks for them. Imports no pandas."""
+"""The blocks of cells that Dawkins et al. (2024) needs, as a configuration asks for them. Imports no pandas."""
 
 from collections.abc import Mapping
 

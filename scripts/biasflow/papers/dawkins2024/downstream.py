@@ -98,7 +98,7 @@ def nli_intervals(run: Run) -> pd.DataFrame:
 
 
 def finetuning(run: Run) -> pd.DataFrame:
-    """What was fine-tuned on what: one row per fine-tuning, the same data in each, and one per encoder not run.
+    """Return the fine-tunings with their data, one row each, and one row per encoder that was not run.
 
     Made of the files `sources` (part, source, pairs, dropped) and `occupation_pairs` of the task, and of what each
     fine-tuning wrote of itself (pairs cut, the epoch kept, its validation accuracy)."""

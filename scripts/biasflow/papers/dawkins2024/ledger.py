@@ -1,5 +1,4 @@
-"""For the ledger: where the numbers of Dawkins et al. (2024) stand beside ours, whose data they are of, and what the
-audit says of each."""
+"""For the ledger: which of our tables has the numbers of Dawkins et al. (2024), on which data, and their audit."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -87,7 +86,7 @@ def _other_stimuli(run: Run, printed: str) -> str:
 
 
 def audited(run: Run, numbers: pd.DataFrame) -> pd.Series:
-    """Of each number, what the audit recomputes from the other printed ones."""
+    """Return for each number what the audit recomputes from other printed ones."""
     table = audit(run)
     checks = dict(list(table.groupby(["where", "claim"])))
     rows = {file: run.published(file).to_dict("records") for file in numbers["file"].unique()}

@@ -1,4 +1,4 @@
-"""A run's scores as this paper sees them: by level and settings of its grid, inside the encoders and in NLI."""
+"""A run's scores in the terms of this paper: by level and settings of its grid, inside the encoders and in NLI."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -42,24 +42,24 @@ def encoders(run: Run) -> list[str]:
 
 
 def is_papers_encoder(run: Run, encoder: str) -> bool:
-    """Whether an encoder is the one of the paper, bert-base-uncased: by where it is from, whatever it is called."""
+    """Return whether an encoder is that of the paper, bert-base-uncased, judged by its origin and not by its name."""
     sources = (run.attributes("encoder", attribute).get(encoder, "") for attribute in ("id", "path"))
     return any(PurePath(source).name == _PAPERS_ENCODER for source in sources)
 
 
 def printed_inside(run: Run, rows: pd.DataFrame) -> pd.Series:
-    """Which rows (encoder, stimuli; "" where none were read) the printed numbers on stimuli are of: bool [rows]."""
+    """Return which rows (encoder, stimuli, "" for none) the printed numbers on stimuli describe: bool [rows]."""
     return _of_papers_encoder(run, rows) & rows["stimuli"].isin([AUTHORS, ""])
 
 
 def printed_nli(run: Run, rows: pd.DataFrame) -> pd.Series:
-    """Which rows (encoder) the printed NLI scores are of, where the task is SNLI: bool [rows]."""
+    """Return which rows (encoder) the printed NLI scores describe, if the task is SNLI: bool [rows]."""
     return _of_papers_encoder(run, rows) & (not other_nli_data(run))
 
 
 def other_nli_data(run: Run, *, occupations: bool = False) -> str:
-    """What the run's NLI task has in place of SNLI, or (`occupations`) of the pairs of Dev et al. (2020); "" if it has
-    them."""
+    """Return which data the run's NLI task has instead of SNLI, or (`occupations`) of the pairs of Dev et al. (2020);
+    "" if it has them."""
     about = {key: run.attributes("task", key).get(run.options["task"]) for key in ("data", "data.train", "data.test")}
     if [about["data.train"], about["data.test"]] != _SNLI:
         in_run = ", ".join(dict.fromkeys(filter(None, about.values()))) or "no task"
@@ -79,7 +79,7 @@ def published_where(same: pd.Series, table: pd.DataFrame, values: Iterable[str])
 
 
 def layers_of(run: Run, encoder: str) -> int | None:
-    """How many layers an encoder has; None where the run does not say."""
+    """Return the number of layers of an encoder; None if the run does not say."""
     layers = run.attributes("encoder", "layers")
     if encoder in layers:
         return int(layers[encoder])
@@ -93,7 +93,8 @@ def level_names(layers: int | None) -> dict[str, str]:
 
 
 def with_own_levels(made: Callable[[Run], pd.DataFrame]) -> Callable[[Run], pd.DataFrame]:
-    """What makes a table of encoders and levels, such that each level is named as the encoder of its row has it."""
+    """Extend a function that makes a table of encoders and levels, so that levels are named for the encoder of the
+    row."""
 
     @wraps(made)
     def named(run: Run) -> pd.DataFrame:

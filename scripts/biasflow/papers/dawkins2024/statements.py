@@ -308,7 +308,8 @@ def _ingredients(table: pd.DataFrame) -> Finding:
 
 
 def findings(table: pd.DataFrame, **viability: float | str) -> dict[str, Finding]:
-    """Every statement's count in one table of 76 rows: level, settings, and the columns that the statements need.
+    """Return the finding of every statement in one table of 76 rows: level, settings, and the columns that the
+    statements need.
 
     A statement whose columns are absent or empty is left out. Viable is judged here: `viability` is threshold and
     reading."""

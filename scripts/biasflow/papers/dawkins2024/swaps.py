@@ -17,7 +17,7 @@ def swap_agreement(run: Run) -> pd.DataFrame:
 
 
 def swap_disagreements(run: Run) -> pd.DataFrame:
-    """Every sentence on which they differ, and the stale entries of the list of those set aside."""
+    """Return every sentence on which the swaps differ, and the stale entries in the list of sentences set aside."""
     return _compared(run)[0]
 
 

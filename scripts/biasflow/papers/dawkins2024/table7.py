@@ -1,4 +1,4 @@
-"""Table 7, what the other tables and figures are made of: every setting, inside the encoder and in NLI."""
+"""Table 7, the source of the other tables and figures: every setting, inside the encoder and in NLI."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Tables made of table 7 and of shares: the best of each level, whether ranks depend on a choice, the subspaces."""
+"""Tables made from table 7 and from shares: the best of each level, whether ranks depend on a choice, the subspaces."""
 
 from collections.abc import Sequence
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""What is made of a run for this paper, by the names of paper.yaml.
+"""The targets made from a run for this paper, by the names of paper.yaml.
 
 Beside the scores, the plan and the names (kind method, attribute `setting`: the one setting of the grid that a method
 of `during` is, such as "sent 0") they are made of these files of a run, by role and key:

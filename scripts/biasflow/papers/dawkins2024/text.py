@@ -38,7 +38,7 @@ _UNITS = {"percent": 100}
 
 
 def text(run: Run) -> pd.DataFrame:
-    """A row per number of the text and encoder and stimuli that it is of ("" for one of the data or the grid alone).
+    """Return a row per number of the text, encoder and stimuli ("" for numbers of the data or the grid alone).
 
     Counts, shares or percents, as printed (`unit`); models are viable as in table 7, and the best layer-11 model is the
     viable one with the largest fairness. Empty where the run has nothing of it, with the reason as `status`."""

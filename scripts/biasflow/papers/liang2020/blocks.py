@@ -38,7 +38,7 @@ def of_pretrained(method: str) -> str:
 
 
 def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
-    """Name -> block of the cells that the tables and figures are made of; none without encoders.
+    """Return name -> block of cells from which tables and figures are made; no block without encoders.
 
     `options`: encoders; methods that get a row (`none` always has one), and those that are measured `inside_only`, and
     not in tasks; by_layer: what is measured under `densray-each`; finetuned_perplexity: of the encoders

@@ -1,5 +1,5 @@
-"""What is left of the model under Liang, Dufter & Schütze's erasers (2020): perplexity, GLUE, paper B's measures; and
-how much gender is where in the untouched encoder."""
+"""The quality of models under Liang, Dufter & Schütze's erasers (2020): perplexity, GLUE, paper B's measures; and how
+much gender each place of the untouched encoder holds."""
 
 import pandas as pd
 

@@ -1,4 +1,5 @@
-"""The scores of a run that Liang, Dufter & Schütze's tables (2020) are made of: methods, places, what was not run."""
+"""The scores of a run behind Liang, Dufter & Schütze's tables (2020): by method and place, with reasons for absent
+ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ _TEXT |= {"place", "highest_head", "nli_status"}
 
 
 class Placement(NamedTuple):
-    """What a method is: its eraser, with the options that are not the default ones, and the places where it acts."""
+    """The identity of a method: its eraser, with the options that are not the default ones, and the places where it
+    acts."""
 
     eraser: str
     places: str
@@ -44,7 +46,7 @@ DENSRAY = Placement("densray", "all")  # the paper's method
 
 @dataclass(frozen=True)
 class Rows:
-    """What a run has of this paper.
+    """The part of a run that belongs to this paper.
 
     scores: those of its encoders and methods, with PLACEMENT (a setting's own place where a method has several) and
     the columns `stage` (of the language model: FINETUNED for the encoder after masked-LM training, whose rows have its
@@ -67,7 +69,7 @@ class Rows:
         return [name for name, task_kind in self.run.attributes("task", "kind").items() if task_kind == kind]
 
     def reason(self, encoder: str, measure: str, method: str | None = None, **unit: str) -> str:
-        """Why there are no scores of a measure; "" if the plan says that it was run.
+        """Return why a measure has no scores; "" if the plan says that it was run.
 
         `unit`: set (dataset, or the task), strategy and seed (of a training), if only one is meant. An encoder without
         any score has the reason of all its cells; a placement that is printed, and that no method has, has no name and
@@ -132,7 +134,7 @@ def printed_rows(run: Run) -> pd.DataFrame:
 
 
 def placements(run: Run, names: Sequence[str]) -> dict[str, Placement]:
-    """Method -> what names.csv says that it is; the untouched model has neither eraser nor places."""
+    """Return method -> its placement in names.csv; the untouched model has neither eraser nor places."""
     about = {attribute: run.attributes("method", attribute) for attribute in ("eraser", "options", "places")}
     result = {}
     for name in dict.fromkeys(names):
@@ -183,7 +185,7 @@ def wide(rows: pd.DataFrame, index: Sequence[str], metrics: Sequence[str], *, co
 
 
 def refuse_doubles(rows: pd.DataFrame, index: Sequence[str]) -> None:
-    """BiasflowError where two rows have the same `index`, naming it: a mean of the two would hide a mistake."""
+    """Raise BiasflowError, naming it, if two rows have the same `index`: their mean would hide a mistake."""
     for row in rows[rows.duplicated([*index])].head(1).to_dict("records"):
         raise BiasflowError(f"{_named(row, index)}: more than one {row['metric']}; score it once")
 
@@ -195,7 +197,7 @@ def places_of_methods(ours: Rows) -> dict[str, list[tuple[str, str]]]:
 
 
 def check_methods(table: pd.DataFrame, ours: Rows, measure: str, unit: Sequence[str]) -> None:
-    """In every `unit` of `table` an encoder has a row for the untouched encoder and each method that it was run with.
+    """Check that in every `unit` of `table` an encoder has a row for `none` and for each method that it was run with.
 
     A hole is a mistake in a run, unless the plan says why the cell was not run. Raises BiasflowError that names encoder
     and method."""
@@ -273,7 +275,7 @@ def with_not_run(table: pd.DataFrame, ours: Rows, measure: str, printed: pd.Data
 
 
 def not_run(ours: Rows, encoder: str, measure: str, method: str | None = None) -> str:
-    """The status of what has no scores: the plan's reason, also where it has none."""
+    """Return the status of a measure without scores: the plan's reason, or a general one."""
     return status(ours.reason(encoder, measure, method) or "no scores came of it")
 
 

@@ -1,4 +1,4 @@
-"""What is made of a run for Liang, Dufter & Schütze (2020); paper.yaml has the captions."""
+"""The targets made from a run for Liang, Dufter & Schütze (2020); paper.yaml has the captions."""
 
 from biasflow.papers.liang2020 import figures, performance, statements, tables
 

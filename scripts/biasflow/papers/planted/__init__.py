@@ -1,1 +1,1 @@
-"""Do the measures see a bias that is known to be there, because it was planted in what an encoder was trained on?"""
+"""Do the measures detect a known bias that was planted in the training data of an encoder?"""

@@ -1,4 +1,4 @@
-"""The tables and figures: what the measures say by planted bias, and what is said of them."""
+"""The tables and figures: the measures by planted bias, and the judgement of the measures."""
 
 import textwrap
 from functools import lru_cache
@@ -34,26 +34,26 @@ def by_dose(run: Run) -> pd.DataFrame:
 
 @lru_cache(maxsize=1)  # tables and figures are made of the same
 def calibration(run: Run) -> pd.DataFrame:
-    """What each measure says of models whose bias is known, and whether it follows it."""
+    """Return for each measure its values on models of known bias, and whether it follows the bias."""
     return judge(by_dose(run))
 
 
 @lru_cache(maxsize=1)
 def two_by_two(run: Run) -> pd.DataFrame:
-    """What each measure of trained models follows: the bias of the pre-training, or that of the task."""
+    """Return for each measure of trained models which bias it follows: of the pre-training, or of the task."""
     return factorial.two_by_two(_corners(run))
 
 
 @lru_cache(maxsize=1)
 def erased(run: Run) -> pd.DataFrame:
-    """Bias that was erased, beside bias that was never there."""
+    """Compare models whose bias was erased with models that never had one."""
     values = measured(run)
     wanted = values["task_bias"].isna() | (values["task_bias"] == values["bias"])
     return erasing.erased(values[wanted & values["bias"].isin(ends(run.options))])
 
 
 def findings(run: Run) -> pd.DataFrame:
-    """What the tables come to."""
+    """Return the findings from the tables, counted."""
     return count_findings(calibration(run), two_by_two(run), erased(run), read_directly(run))
 
 

@@ -1,4 +1,4 @@
-"""Does erasing a bias bring a measure to where it is when the bias was never there?"""
+"""Does erasing a bias bring a measure back to its value for models that never had the bias?"""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ NOT_SEEN = "the measure does not see the bias"
 
 
 def erased(values: pd.DataFrame) -> pd.DataFrame:
-    """One row per measure and method: its mean where bias was never planted, where it was, and where it was erased.
+    """Return a row per measure and method: its mean without planted bias, with it, and with the bias erased.
 
     `values`: columns measure, group, sign, bias, seed, method, value, of the smallest and the largest bias. closed =
     (present - erased) / (present - never): 0 where the method changes nothing, 1 where the measure says what it says of

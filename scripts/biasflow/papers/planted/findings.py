@@ -1,4 +1,4 @@
-"""What the tables come to, in sentences that are counted, not written."""
+"""The findings from the tables, counted and not written by hand."""
 
 from collections.abc import Iterator
 

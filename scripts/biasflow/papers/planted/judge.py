@@ -36,7 +36,7 @@ def _difference(high: np.ndarray, low: np.ndarray, axis: int = -1) -> np.ndarray
 
 
 def least_p(low: int, high: int, sign: int = 1) -> float:
-    """The smallest p that groups of these sizes can reach."""
+    """Return the smallest p that groups of these sizes can reach."""
     return permutation_p(np.zeros(low), np.ones(high), abs(sign))
 
 
@@ -113,7 +113,7 @@ def variance_shares(groups: Sequence[np.ndarray], errors: np.ndarray) -> dict[st
 
 
 def judge(values: pd.DataFrame) -> pd.DataFrame:
-    """One row per measure: what it says by planted bias, and whether and from which dose on it follows it.
+    """Return a row per measure: its values by planted bias, and whether and from which dose on it follows the bias.
 
     `values`: columns measure, sign, bias, seed, value, error, with two amounts of bias or more. mean_bias_*, sd_bias_*;
     spearman with low, high, p and q (`rank_correlation`; q: that p adjusted over all measures, Benjamini and Hochberg

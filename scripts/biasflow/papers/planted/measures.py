@@ -1,4 +1,4 @@
-"""What is judged: every measure that an encoder of the embedded corpus can have. Imports no pandas."""
+"""The measures that are judged: every measure that an encoder of the embedded corpus can have. Imports no pandas."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -60,13 +60,13 @@ class Judged:
 
     @property
     def name(self) -> str:
-        """What tables and figures call it."""
+        """Its name in tables and figures."""
         label = self.measure.label
         return f"{label} ({self.task})" if self.task else f"{label} ({self.data}, before)" if self.data else label
 
     @property
     def sign(self) -> int:
-        """The way in which it goes with more bias: up (1), down (-1), or nowhere (0), for a measure of quality."""
+        """The direction of its change with more bias: up (1), down (-1), or none (0), for a measure of quality."""
         if self.measure.group == COST:
             return 0
         return -1 if self.measure.better == "high" else 1

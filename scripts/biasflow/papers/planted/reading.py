@@ -24,7 +24,7 @@ MASKED, NEXT, PROBABILITY = (
 
 
 def read_directly(run: Run) -> pd.DataFrame:
-    """What the two heads have learnt, by planted bias: a row per quantity, stimuli and bias.
+    """Return what the two heads have learnt by planted bias: a row per quantity, stimuli and bias.
 
     Of the masked-LM head the slope of its she-he log-odds on the shares of women; of the next-sentence head how much it
     prefers the stereotypical sentence of a triple (`preference`) in log-odds (nats), and in probability, which is half

@@ -1,4 +1,4 @@
-"""What is made of a run for the judgement of the measures, by the names of paper.yaml.
+"""The targets made from a run for the judgement of the measures, by the names of paper.yaml.
 
 It needs the scores of encoders and trained models whose biases are known, and what the untouched encoders'
 next-sentence head says of single triples."""

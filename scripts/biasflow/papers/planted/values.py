@@ -45,7 +45,7 @@ def measured(run: Run) -> pd.DataFrame:
 
 
 def _measures(run: Run) -> pd.DataFrame:
-    """What is judged, by the keys of its scores."""
+    """The judged measures, by the keys of their scores."""
     parts = {LAST_LAYER: f"layer[{run.options['encoder']['layers'] - 1}]"}
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""The documents of a coreference task: from files, or embedded ones with a known bias; and what no training reaches."""
+"""The documents of a coreference task, from files or embedded with a known bias, and baselines without training."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ F1S = {"conll_f1": lambda scores: scores.average} | {
 
 @dataclass(frozen=True)
 class Part:
-    """Documents; sources: a row for each file; best: what the best predictor makes of them, where that is known."""
+    """Documents. sources: a row for each file; best: the clusters of the best possible predictor, if known."""
 
     documents: Sequence[Document]
     sources: Sequence[Mapping[str, object]]
@@ -50,8 +50,7 @@ def prepare(
 
 
 def from_files(files: Mapping[str, Sequence[Path]], *, broken: str) -> dict[str, Part]:
-    """The documents of the CoNLL files of each of PARTS, with a row of sources for each file; their best answer is not
-    known.
+    """Read the documents of the CoNLL files of all PARTS, with a row of sources for each file; best is unknown.
 
     files: paths by part; broken: see `corpora.conll.read_conll`, whose BiasflowError it passes on."""
     result = {}
@@ -66,7 +65,7 @@ def from_files(files: Mapping[str, Sequence[Path]], *, broken: str) -> dict[str,
 
 
 def from_world(*, bias: float, seed: int, **sizes: int) -> dict[str, Part]:
-    """Embedded documents; each part is drawn with a seed of its own."""
+    """Make the embedded documents; each part is drawn with its own seed."""
     result = {}
     for number, part in enumerate(PARTS):
         answered = coreference_documents(bias=bias, seed=3 * seed + number, n=sizes[part], name=part)
@@ -97,7 +96,8 @@ def source_row(
 
 
 def baselines(parts: Mapping[str, Part]) -> pd.DataFrame:
-    """What a model must be compared with: columns part, predictor, metric, value (in [0, 1]), n (documents).
+    """Return the scores that a model must be compared with: columns part, predictor, metric, value (in [0, 1]), n
+    (documents).
 
     predictor: "rules" (`rules.rule_clusters`), and "best possible", of documents whose best answer is known."""
     rows = [
@@ -110,7 +110,7 @@ def baselines(parts: Mapping[str, Part]) -> pd.DataFrame:
 
 
 def predictions(part: Part) -> Iterator[tuple[str, Sequence[Clusters]]]:
-    """(predictor, clusters of each document): the rules', and the best possible ones where these are known."""
+    """Yield (predictor, clusters of each document): the rules', and the best possible ones where these are known."""
     yield RULES, [rule_clusters(document) for document in part.documents]
     if part.best is not None:
         yield BEST, part.best

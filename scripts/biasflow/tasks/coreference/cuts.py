@@ -1,4 +1,4 @@
-"""How the stereotypes of professions are cut for a probe: it is always asked for professions that it has never seen.
+"""How the stereotypes of professions are cut for a probe, which is always tested on professions that it has not seen.
 
 Professions stand in a random order, and with them their rows; 80 % of the professions are sent, 10 % stop the training,
 10 % test the probe (32, 4 and 4 of 40; the cut is ours). The order decides much (the first portion is of one or two

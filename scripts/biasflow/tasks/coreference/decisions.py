@@ -10,7 +10,7 @@ NONE = -1  # the cluster of a span that is no gold mention
 
 
 def antecedent_loss(scored: Scored, document: Pieces) -> torch.Tensor:
-    """-log likelihood of the gold antecedents of all kept spans, in nats, summed:
+    """Return the -log likelihood of the gold antecedents of all kept spans, in nats, summed:
 
         sum_i logsumexp([0, s_i]) - logsumexp(s_ij over the gold antecedents j), or of 0 where i has none
 
@@ -24,14 +24,15 @@ def antecedent_loss(scored: Scored, document: Pieces) -> torch.Tensor:
 
 
 def mention_loss(scored: Scored, document: Pieces) -> torch.Tensor:
-    """Cross-entropy of the mention scores of all candidates, as log odds of being a gold mention; nats, summed."""
+    """Return the cross-entropy of the mention scores of all candidates, as log odds of being a gold mention; nats,
+    summed."""
     gold = gold_clusters(scored.candidates, document) != NONE
     scores = scored.mention_scores.float()
     return binary_cross_entropy_with_logits(scores, gold.to(scores.dtype), reduction="sum")
 
 
 def gold_clusters(spans: torch.Tensor, document: Pieces) -> torch.Tensor:
-    """The number of the gold cluster of each span [m, 2], or NONE: [m]."""
+    """Return the number of the gold cluster of each span [m, 2], or NONE: [m]."""
     size = len(document)
     keys, order = (document.mentions[:, 0] * size + document.mentions[:, 1]).sort()
     wanted = (spans[:, 0] * size + spans[:, 1]).cpu()
@@ -43,7 +44,7 @@ def gold_clusters(spans: torch.Tensor, document: Pieces) -> torch.Tensor:
 
 
 def clusters_of(scored: Scored) -> list[list[tuple[int, int]]]:
-    """Clusters of piece spans: every span joins that of its best antecedent, if it has one above 0.
+    """Return clusters of piece spans: every span joins the cluster of its best antecedent, if its score is above 0.
 
     Of equal antecedents the nearest is taken, and none where the best has 0 itself."""
     best = scored.scores.max(dim=1, keepdim=True).values

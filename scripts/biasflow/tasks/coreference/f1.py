@@ -53,7 +53,7 @@ def conll_f1(
     *,
     names: Sequence[str] | None = None,
 ) -> ConllF1:
-    """All metrics of the predicted clusters of some documents.
+    """Compare predicted clusters with gold ones: all metrics over some documents.
 
     gold, predicted  the clusters of every document; a cluster holds mentions, such as spans (first, last)
     names  of the documents, for messages; default: their numbers from 1
@@ -104,8 +104,8 @@ def conll_average(counts: ArrayLike) -> np.ndarray:
 
 
 def cluster_counts(gold: dict[Hashable, int], predicted: dict[Hashable, int]) -> np.ndarray:
-    """What recall and precision of one document are quotients of: [METRICS, 4] = numerator and denominator of recall,
-    numerator and denominator of precision.
+    """Return the counts behind recall and precision of one document: [METRICS, 4] = numerator and denominator of
+    recall, numerator and denominator of precision.
 
     gold, predicted: mention -> number of its cluster, from 0 without a gap. With clusters c of the one side and o of
     the other, |c & o| the mentions that they share, links(n) = n (n - 1) / 2, the recall of

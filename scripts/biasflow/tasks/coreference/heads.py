@@ -1,4 +1,4 @@
-"""Scorers trained anew on a frozen encoder: it reads every document once, and all of them learn from what is stored.
+"""Scorers retrained on a frozen encoder, which reads every document once: all scorers learn from its stored vectors.
 
 Segments are encoded one by one, so that the vectors of any window of a document are a slice of those of the whole."""
 
@@ -38,7 +38,8 @@ def train_heads(
     seeds: Sequence[int],
     work: Path,
 ) -> Iterator[tuple[int, CoarseToFine, Course]]:
-    """For each seed a scorer trained on the stored vectors of `train`, in evaluation mode, and how its training went.
+    """Yield for each seed a scorer trained on the stored vectors of `train`, in evaluation mode, and how its training
+    went.
 
     A scorer does not depend on the other seeds. `work`: a folder for checkpoints, which is the caller's to claim
     (`encoders.checkpoints.claim`) and to remove; so are `loop.flushed_denormals`, to begin with."""

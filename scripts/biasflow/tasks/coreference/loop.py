@@ -36,7 +36,7 @@ Tensors = dict[str, torch.Tensor]
 
 
 class DivergedError(BiasflowError):
-    """A training whose loss is no longer finite."""
+    """Raised when the loss of a training is no longer finite."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class Recipe:
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> "Recipe":
-        """From the options of a configuration, in which `scorer` and `reading` are mappings themselves."""
+        """Make a recipe from the options of a configuration, in which `scorer` and `reading` are mappings
+        themselves."""
         recipe = cls(**{**options, "scorer": Sizes(**options["scorer"]), "reading": Reading(**options["reading"])})
         check_choice("recipe: keep", recipe.keep, (BEST, LAST))
         return recipe
@@ -83,7 +84,7 @@ class Part:
     warmup: float
 
     def step(self, number: int, total: int, clip: float) -> None:
-        """The update of step `number` (from 0) of `total`."""
+        """Make the update of step `number` (from 0) of `total`."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate * rate_factor(number, total, self.warmup)
         nn.utils.clip_grad_norm_(self.parameters, clip)
@@ -92,7 +93,8 @@ class Part:
 
 
 def rate_factor(step: int, total: int, warmup: float) -> float:
-    """The share of the learning rate at `step` (from 0): up to 1 over the share `warmup` of the steps, then to 0."""
+    """Return the share of the learning rate at `step` (from 0): up to 1 over the share `warmup` of the steps, then to
+    0."""
     rising = round(warmup * total)
     return step / rising if step < rising else (total - step) / max(1, total - rising)
 
@@ -131,7 +133,7 @@ class Examples:
 
 @dataclass
 class Course:
-    """How far a training has come: steps done, what every epoch was evaluated to, and the weights kept so far."""
+    """The state of a training: the number of steps, the evaluation of every epoch, and the weights kept so far."""
 
     step: int = 0
     scores: list[Evaluated] = field(default_factory=list)
@@ -139,12 +141,12 @@ class Course:
 
     @property
     def best(self) -> int:
-        """The number of the best epoch, the first of equal ones."""
+        """The number of the best epoch (the first, for a tie)."""
         return int(np.argmax([evaluated.f1 for evaluated in self.scores]))
 
 
 def with_words(documents: Sequence[Pieces]) -> list[Pieces]:
-    """Those of at least one piece, which can be trained on; BiasflowError where there is none."""
+    """Return the documents with at least one piece, which can be trained on; BiasflowError if there is none."""
     result = [document for document in documents if len(document)]
     if not result:
         raise BiasflowError("coreference: no document has a word; give others.")
@@ -204,7 +206,7 @@ def fit(
 
 @torch.inference_mode()
 def evaluate(scorer: Scorer, vectors: Vectors, examples: Examples) -> Evaluated:
-    """How well the scorer finds the clusters of two mentions and more of whole documents."""
+    """Evaluate how well the scorer finds the clusters of two or more mentions in whole documents."""
     gold = [without_singletons(document.clusters) for document in examples.documents]
     predicted, kept, mentions = [], 0, 0
     for pieces in examples.pieces:

@@ -1,4 +1,4 @@
-"""An encoder with a scorer of coreference: what is fine-tuned, saved, opened again, and asked for clusters."""
+"""An encoder with a coreference scorer: fine-tuned, saved, loaded, and used to predict clusters."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -28,7 +28,8 @@ Vectors = Callable[[Pieces], torch.Tensor]  # a document's token vectors [n, d]
 
 @dataclass(frozen=True)
 class Reading:
-    """How documents become pieces; see `segments.Segmenter`. A length is shortened to what the encoder takes."""
+    """How documents become pieces; see `segments.Segmenter`. Lengths are limited to the longest input of the
+    encoder."""
 
     segment_length: int
     word_prefix_space: bool
@@ -39,7 +40,8 @@ class Reading:
 
 
 class TokenVectors:
-    """The last layer's states of a document's pieces, each segment encoded by itself: Pieces -> [n, d] in float32."""
+    """The last layer's states of a document's pieces, with every segment encoded separately: Pieces -> [n, d] in
+    float32."""
 
     def __init__(self, encoder: nn.Module, special: SpecialTokens):
         self.encoder, self.special = encoder, special
@@ -68,7 +70,7 @@ class CoreferenceModel(nn.Module):
         return next(self.parameters()).device
 
     def forward(self, *inputs, **named):
-        """The encoder's."""
+        """The encoder's forward pass."""
         return self.base_model(*inputs, **named)
 
     def save_pretrained(self, folder: str | Path) -> None:
@@ -84,12 +86,12 @@ def save_scorer(scorer: CoarseToFine, reading: Reading, path: str | Path) -> Non
 
 
 def scorer_facts(scorer: CoarseToFine, reading: Reading) -> dict[str, object]:
-    """What is to be known to open a scorer, beside its weights."""
+    """Return the facts that are needed to load a scorer, besides its weights."""
     return {"hidden": scorer.hidden, "sizes": asdict(scorer.sizes), "reading": asdict(reading)}
 
 
 def load_scorer(path: str | Path) -> tuple[CoarseToFine, Reading]:
-    """What `save_scorer` wrote, in evaluation mode; BiasflowError that names the file if it is none."""
+    """Load the scorer that `save_scorer` wrote, in evaluation mode; BiasflowError names a file of another kind."""
     try:
         with safe_open(path, "pt") as file:
             facts = json.loads(file.metadata()["scorer"])
@@ -102,7 +104,7 @@ def load_scorer(path: str | Path) -> tuple[CoarseToFine, Reading]:
 
 
 def new_scorer(hidden: int, sizes: Sizes, seed: int) -> CoarseToFine:
-    """A scorer whose weights depend on the seed alone, on the processor."""
+    """Make a scorer on the CPU whose weights depend on the seed alone."""
     torch.manual_seed(seed)
     return CoarseToFine(hidden, sizes)
 
@@ -110,7 +112,7 @@ def new_scorer(hidden: int, sizes: Sizes, seed: int) -> CoarseToFine:
 def load_coreference(
     folder: str | Path, *, device: torch.device | str = "cpu"
 ) -> tuple[CoreferenceModel, PreTrainedTokenizerBase]:
-    """The model that a training saved in `folder`, in evaluation mode, and its tokenizer."""
+    """Load the model that a training saved in `folder`, in evaluation mode, and its tokenizer."""
     scorer, reading = load_scorer(Path(folder) / SCORER)
     encoder, tokenizer = load_encoder(folder, head="none", device=device)
     return CoreferenceModel(encoder, scorer.to(device), reading).eval(), tokenizer
@@ -132,10 +134,10 @@ def predicted_clusters(scorer: Scorer, vectors: Vectors, documents: Sequence[Pie
 
 
 def score(scorer: Scorer, vectors: Vectors, document: Pieces) -> Scored | None:
-    """What the scorer says of a document; None of one without pieces."""
+    """Score a document; None for a document without pieces."""
     return scorer(vectors(document), document) if len(document) else None
 
 
 def word_clusters(scored: Scored | None, document: Pieces) -> Clusters:
-    """Predicted clusters in spans of words."""
+    """Return the predicted clusters in spans of words."""
     return document.word_clusters(clusters_of(scored)) if scored is not None else ()

@@ -1,4 +1,4 @@
-"""The pairs of sentences that coreference is asked for its bias with: those of WinoBias, or embedded ones."""
+"""The pairs of sentences that measure the bias of coreference: those of WinoBias, or embedded ones."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,7 +43,7 @@ def prepare(
 
 
 def best_difference(*, bias: float) -> float:
-    """The F1 difference, pro less anti, in points (0 to 100), that the best predictor has on embedded pairs.
+    """Return the F1 difference pro - anti, in points (0 to 100), of the best possible predictor on embedded pairs.
 
     Every frame, pair of occupations and meaning is counted with its probability, so there is no sampling error. 0 at
     bias 0, where the frame alone decides; it grows in steps, when the gender outweighs one more frame."""
@@ -63,7 +63,7 @@ def from_world(*, bias: float, seed: int, pairs: int) -> tuple[dict[str, Part], 
 def from_files(
     sources: Mapping[str, Sequence[Path]], files: Sequence[Mapping[str, str]]
 ) -> tuple[dict[str, Part], pd.DataFrame]:
-    """files: type and part of each file of a side, in their order."""
+    """Read the sentences of either side from files; files: type and part of each file of a side, in their order."""
     documents: dict[str, list] = {side: [] for side in SIDES}
     about: list[Mapping[str, str]] = []
     for names, *paths in zip(files, *(sources[side] for side in SIDES), strict=True):

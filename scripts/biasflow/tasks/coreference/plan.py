@@ -1,4 +1,4 @@
-"""The plan of coreference: documents to train and to be tested on, pairs of sentences in which gender alone differs."""
+"""The plan of coreference: documents for training and test, and pairs of sentences that differ only in gender."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ WINOBIAS = [{"part": part, "type": f"type{number}"} for part in ("dev", "test") 
 
 
 def documents(asked: Asked) -> list[Dataset]:
-    """The test documents, of which the clusters are predicted together with those of the pairs."""
+    """Return the test documents, whose clusters are predicted together with those of the pairs."""
     return [_resolved(asked, "test", "test")]
 
 
@@ -43,7 +43,8 @@ def _resolved(asked: Asked, name: str, *scored_with: str) -> Dataset:
 
 
 def probed_texts(asked: Asked) -> list[Dataset]:
-    """The professions of the pro-stereotypical sentences, whose stereotype is to be told from their vectors."""
+    """Return the professions of the pro-stereotypical sentences, whose stereotype a probe predicts from their
+    vectors."""
     task, probe = asked.task, asked.options["compression"]
     space = task.about["finetuning"]["reading"]["word_prefix_space"]
     files = {"pro": (task.file("pro.conll"),), "professions": (PROFESSIONS,)}
@@ -72,18 +73,18 @@ def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
 
 
 def pairs_of(task: TaskPlan) -> str:
-    """Which pairs a task has: those that it names, or what fits its documents."""
+    """Return which pairs a task has: those that it names, or by default those that fit its documents."""
     return task.about["pairs"] or (PLANTED if task.about["data"] == PLANTED else "winobias")
 
 
 def drawn(task: TaskPlan, *numbers: str) -> dict[str, object]:
-    """What embedded texts are made of; numbers: the keys that say how many there are."""
+    """Return the options of embedded texts; numbers: the keys with their sizes."""
     return {key: task.about["planted"][key] for key in ("bias", "seed", *numbers)}
 
 
 def absent(task: TaskPlan) -> str | None:
-    """Why the documents cannot be had, or None; BiasflowError, naming the key, for a pattern, or a name in the folder,
-    that no file has."""
+    """Return why the documents are not available, or None; BiasflowError, naming the key, for a pattern or a name in
+    the folder that matches no file."""
     data, key = task.about["data"], f"tasks.{task.name}.data"
     if data == PLANTED:
         return None

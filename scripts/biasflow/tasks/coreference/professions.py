@@ -1,4 +1,4 @@
-"""The professions that sentences like WinoBias's name: rows of a probe that tells stereotypes from their vectors."""
+"""The professions in sentences like WinoBias's, from whose vectors a probe predicts stereotypes."""
 
 from collections.abc import Sequence
 from pathlib import Path

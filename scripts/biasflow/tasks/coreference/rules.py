@@ -22,8 +22,8 @@ OWNER = "PRP$"  # makes what follows definite, and is a mention of its own
 
 
 def rule_clusters(document: Document) -> Clusters:
-    """Clusters of two mentions and more: all pronouns of one paradigm (she, her, hers, herself), and all proper names
-    and definite noun phrases that end in the same word, in any case.
+    """Return clusters of two or more mentions: all pronouns of one paradigm (she, her, hers, herself), and all proper
+    names and definite noun phrases that end in the same word, in any case.
 
     A proper name is a run of words tagged NNP or NNPS, with the possessive mark behind it. A definite noun phrase
     is the, this, that, these, those or a possessive pronoun, and the run of nouns, adjectives, participles and numbers

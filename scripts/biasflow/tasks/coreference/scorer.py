@@ -1,4 +1,4 @@
-"""What a scorer of coreference is, and the coarse-to-fine one of Lee et al. (2018), as Orgad et al. (2022) use it.
+"""Coreference scorers: their interface, and the coarse-to-fine one of Lee et al. (2018) as Orgad et al. (2022) use it.
 
 A scorer is a torch module that takes the token vectors [n, d] of a document (or window) of n > 0 pieces, and the
 document, and returns `Scored`. Nothing else here knows how it does so: a second one is a second module.
@@ -33,7 +33,7 @@ STARTS, SPANS = 256, 128  # pieces whose spans are scored at once; spans whose p
 
 @dataclass(frozen=True)
 class Scored:
-    """What a scorer says of a document.
+    """The scores of a document.
 
     spans        first and last piece of the k kept spans, [k, 2], in the order of start and end
     antecedents  numbers of earlier kept spans, [k, A]
@@ -203,7 +203,7 @@ class CoarseToFine(nn.Module):
         return self.dropout(torch.cat(parts, dim=-1))
 
     def _fine(self, g: torch.Tensor, antecedents: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
-        """What the pairs' FFNN adds to the coarse scores, [k, A]."""
+        """The scores of the pairs' FFNN, which are added to the coarse ones: [k, A]."""
         first, size = self.pair.first, self.span_size
         of_span, of_antecedent, of_product, of_features = first.weight.split([size] * 3 + [features.shape[-1]], 1)
         span_part, antecedent_part = linear(g, of_span, first.bias), linear(g, of_antecedent)

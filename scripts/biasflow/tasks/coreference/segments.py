@@ -1,4 +1,4 @@
-"""Documents as an encoder reads them: words in pieces, pieces in segments that are encoded one by one.
+"""Documents as an encoder reads them: words are split into pieces, pieces into segments that are encoded separately.
 
 Every word is tokenised alone, so that pieces and words are always aligned. A segment holds whole sentences while they
 fit, and is cut between words where one sentence is too long (within a word where even that is)."""
@@ -50,7 +50,7 @@ class Pieces:
         return int(self.segments[-1]) + 1 if len(self) else 0
 
     def window(self, first: int, count: int) -> Self:
-        """`count` segments from number `first`, with the gold mentions that lie in them."""
+        """Return `count` segments from number `first` on, with the gold mentions that lie in them."""
         begin, end = np.searchsorted(self.segments.numpy(), [first, first + count]).tolist()
         inside = (self.mentions[:, 0] >= begin) & (self.mentions[:, 1] < end)
         cut = {name: getattr(self, name)[begin:end] for name in CUT}
@@ -64,14 +64,14 @@ class Pieces:
         )
 
     def random_window(self, most: int, rng: np.random.Generator) -> Self:
-        """All of it, or `most` segments at a place drawn from `rng` where it has more."""
+        """Return the whole document, or `most` of its segments at a place drawn from `rng`."""
         if self.n_segments <= most:
             return self
         return self.window(int(rng.integers(self.n_segments - most + 1)), most)
 
     def word_clusters(self, clusters: Sequence[Sequence[tuple[int, int]]]) -> Clusters:
-        """Clusters of piece spans as clusters of word spans; a span that comes twice is kept where it comes first, and
-        a cluster that is left with one is left out."""
+        """Turn clusters of piece spans into clusters of word spans; a span that comes twice is kept where it comes
+        first, and a cluster that is left with one is left out."""
         words, seen, result = self.words.tolist(), set(), []
         for cluster in clusters:
             spans = dict.fromkeys((words[first], words[last]) for first, last in cluster)
@@ -109,7 +109,7 @@ class Segmenter:
             raise BiasflowError(f"segments of {self.length} tokens: {SPECIAL} are special; allow more.")
 
     def __call__(self, documents: Sequence[Document]) -> list[Pieces]:
-        """The pieces of every document; their clusters of one mention are left out."""
+        """Return the pieces of every document, without clusters of one mention."""
         vocabulary = self._words({word for document in documents for word in document.words})
         result: list[Pieces] = []
         for document in documents:
@@ -153,7 +153,8 @@ class Segmenter:
 
 
 def segment_numbers(sentences: np.ndarray, words: np.ndarray, most: int) -> np.ndarray:
-    """The segment of every piece, [n], given the sentence and the word of each; a segment has at most `most` pieces.
+    """Return the segment of every piece, [n], given the sentence and the word of each; a segment has at most `most`
+    pieces.
 
     It ends with the last sentence that fits; else with the last word that fits; else where it is full."""
     n = len(words)
@@ -191,7 +192,7 @@ class SpecialTokens:
 
     @classmethod
     def of(cls, tokenizer: PreTrainedTokenizerBase) -> Self:
-        """BiasflowError for a tokenizer that lacks one of them."""
+        """Read them from a tokenizer; BiasflowError if it lacks one."""
         ids = (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id)
         if None in ids:
             raise BiasflowError(f"{type(tokenizer).__name__}: no [CLS], [SEP] or padding token; use another encoder.")

@@ -1,4 +1,4 @@
-"""Spans of pieces: which are candidates, the words that stand for them, and which of them are kept.
+"""Spans of pieces: all candidates, the words that represent a span, and the selection of the best spans.
 
 Shapes: n pieces, W the most pieces of a span, d the size of a vector."""
 
@@ -11,7 +11,7 @@ _LAST_SINGLE = 4  # distances up to this one have buckets of their own; from the
 
 
 def candidates(sentences: torch.Tensor, max_width: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """First and last piece of all spans of 1 to max_width pieces within a sentence, [C] each, in order.
+    """Return the first and the last piece of all spans of 1 to max_width pieces within a sentence, [C] each, in order.
 
     sentences [n]: the sentence of every piece."""
     n = len(sentences)
@@ -33,7 +33,7 @@ def padded(values: torch.Tensor, width: int) -> torch.Tensor:
 
 
 def head_weights(attention: torch.Tensor) -> torch.Tensor:
-    """How much of each piece is in the head of a span, given a `band` of the pieces' attention [m, W]: [m, W, W].
+    """Return the weight of each piece in the head of a span, given a `band` of the pieces' attention [m, W]: [m, W, W].
 
     Row w of start i is the span of pieces i to i + w: softmax of their attention, and 0 for what lies behind."""
     width = attention.shape[1]
@@ -42,7 +42,7 @@ def head_weights(attention: torch.Tensor) -> torch.Tensor:
 
 
 def kept_spans(starts: np.ndarray, ends: np.ndarray, scores: np.ndarray, most: int) -> np.ndarray:
-    """The numbers of the best spans, at most `most`, of which no two cross; in the order of start and end.
+    """Return the numbers of the best spans, at most `most`, no two of which cross; in the order of start and end.
 
     By score, the first of equal ones in the order of start and end. Two spans cross where one starts before the other
     and ends inside it; one inside the other is allowed. Fewer are kept where no more fit."""

@@ -1,4 +1,4 @@
-"""Debiased training documents: names taken away, copies of the other gender added, or both.
+"""Debiased training documents: names removed, gender-swapped copies added, or both.
 
 Only words change: their number, the brackets and all other columns stay. Documents to select and to test on are left
 as they are.
@@ -31,7 +31,7 @@ class Debiased:
 
 
 def debias(strategy: str, documents: Sequence[Document], *, names: Names = "keep") -> Debiased:
-    """The documents as a training with this strategy sees them; none is lost, and every one has a name of its own.
+    """Return the documents that a training with this strategy reads; none is lost, and all names are distinct.
 
     anon     the tokens of persons' names are ANON_0, ANON_1, ... by their first appearance in the document
     ca       counterfactual augmentation: the originals, then a gender-swapped copy of each
@@ -45,7 +45,8 @@ def debias(strategy: str, documents: Sequence[Document], *, names: Names = "keep
 
 
 def person_words(document: Document) -> list[int]:
-    """The numbers of the words inside spans of type PERSON of the column of names: `(PERSON*`, `*`, `*)`, `(PERSON)`.
+    """Return the numbers of the words inside spans of type PERSON of the column of names: `(PERSON*`, `*`, `*)`,
+    `(PERSON)`.
 
     BiasflowError names the document and the word where a span is closed but not opened, or opened but not closed."""
     open_types: list[str] = []

@@ -110,7 +110,7 @@ def _documents(corpora: Sequence[Corpus]) -> list[Document]:
 
 
 def course_facts(done: Course, recipe: Recipe) -> dict[str, object]:
-    """What `train` says of how a training went."""
+    """Return the facts of a training that `train` records."""
     kept = done.best if recipe.keep == BEST else len(done.scores) - 1
     return {
         "validation_scores": [evaluated.f1 for evaluated in done.scores],
