@@ -6,8 +6,8 @@ _INSIDE = ["compression", "ceat"]
 
 
 def blocks(options: Mapping[str, object], config: Mapping[str, object]) -> dict[str, dict[str, object]]:
-    """Blocks of the fine-tuned encoders, of the pretrained ones (with heads on them, of occupation prediction), and of
-    those never trained, of each task; none without encoders.
+    """Return the blocks of each task: fine-tuned encoders, pretrained ones (for occupation prediction with heads on
+    them) and untrained ones; no block without encoders.
 
     options: encoders, task, strategies, coreference (a task; absent or null: none) with coreference_encoders (see
     `named_encoders`) and coreference_strategies, seeds (of fine-tunings and their splits), random_encoders (see
@@ -37,12 +37,12 @@ def _of_task(
 
 
 def named_encoders(options: Mapping[str, object], key: str) -> list[str]:
-    """The encoders that an option names: all `encoders` where it is absent or null."""
+    """Return the encoders that an option names; all `encoders` if it is absent or null."""
     names = options.get(key)
     return options["encoders"] if names is None else names
 
 
 def random_seeds(options: Mapping[str, object]) -> list[int]:
-    """The seeds of the encoders that were never trained: `random_encoders`, or all `seeds` where that is null."""
+    """Return the seeds of the untrained encoders: `random_encoders`, or all `seeds` if that is null."""
     seeds = options.get("random_encoders")
     return options["seeds"] if seeds is None else seeds

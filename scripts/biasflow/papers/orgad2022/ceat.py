@@ -31,7 +31,8 @@ _SIDES = [name for side in ("two", "one") for name in (f"significant_{side}_side
 
 
 def ceat(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
-    """One row per encoder, test, order of roles, variance (of the draws) and model: random, pretrained, fine-tuned.
+    """Return CEAT with a row per encoder, test, order of roles, variance (of the draws) and model: random, pretrained,
+    fine-tuned.
 
     The caption in paper.yaml says what the columns are. BiasflowError naming encoder and strategy for a hole in the
     scores."""
@@ -64,7 +65,7 @@ def ceat(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
 
 
 def contexts(run: Run) -> pd.DataFrame:
-    """One row per encoder and word of its tests: how often it occurs in the text, and how many contexts are used.
+    """Return for each encoder and word of its tests how often it occurs in the text, and how many contexts are used.
 
     The caption in paper.yaml says what the columns are. An encoder whose contexts were not counted has one row that
     says why. BiasflowError names encoder and column where counts lack one."""
@@ -94,7 +95,8 @@ def _counted(encoder: str, counts: pd.DataFrame, tests: Iterable[AssociationTest
 
 
 def dropped_words(counts: Mapping[str, pd.DataFrame], tests: Mapping[str, AssociationTest]) -> pd.DataFrame:
-    """A row per encoder and test: `words_dropped`, those without a context, and `least_contexts` of the other words.
+    """Return for each encoder and test the `words_dropped` for lack of contexts, and the `least_contexts` of other
+    words.
 
     `counts`: encoder -> word, used (contexts of it). BiasflowError names the encoder for a column or a word that is
     missing."""

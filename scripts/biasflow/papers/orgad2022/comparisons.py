@@ -1,4 +1,4 @@
-"""Every model against the one that is not debiased: means, changes and permutation tests over seeds and heads."""
+"""Every model compared with the one that is not debiased: means, changes and permutation tests over seeds and heads."""
 
 from collections.abc import Callable, Collection
 from functools import partial
@@ -24,8 +24,8 @@ SAMPLES = 10_000  # sign patterns drawn where there are more than 20 pairs
 
 
 def comparisons(chosen: Selection, stage: str, measures: Collection[Measure]) -> pd.DataFrame:
-    """`compare` of the `measures` at a stage, those of compression included, with `undefined_cells` (mean per run) and,
-    of compression, how many labels were `coded`."""
+    """Compare the `measures` at a stage, including compression, with `undefined_cells` (mean per run) and, for
+    compression, the number of labels `coded`."""
     runs = extrinsic_runs(chosen, stage)
     undefined, keys = undefined_cells(runs, chosen.half), ["encoder", *MEASURE, *CELL]
     labels = coded(compression_runs(chosen), *keys)
@@ -41,7 +41,7 @@ def comparisons(chosen: Selection, stage: str, measures: Collection[Measure]) ->
 
 
 def compare(runs: pd.DataFrame) -> pd.DataFrame:
-    """Mean and sd (n - 1) of each encoder, MEASURE and CELL, and its change from the model "none" on raw text.
+    """Return mean and sd (n - 1) for each encoder, MEASURE and CELL, and the change from the model "none" on raw text.
 
     `runs`: encoder, CELL, seed, head_seed, MEASURE, value (NaN: left out). `n` counts seeds and `n_heads` retrained
     heads; `change` is the mean over `pairs` of the same seed and head seed; `p` their two-sided paired permutation

@@ -24,7 +24,8 @@ _KEYS = ["encoder", "stage", "tested", "intrinsic", "intrinsic_variant", "measur
 
 
 def correlations(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
-    """Pearson and Spearman of every extrinsic measure with every intrinsic one, over fine-tuned encoders.
+    """Return Pearson and Spearman correlations of every extrinsic measure with every intrinsic one, over fine-tuned
+    encoders.
 
     Per encoder, stage ("before", "after": means over an encoder's heads), input that scrubbing is `tested` on and
     `strategies`: all of them, within strategies (partial over strategies), and each alone. Columns: estimate, r_squared

@@ -1,4 +1,4 @@
-"""The documents of the coreference task, and what no model made of them."""
+"""The documents of the coreference task, and baselines without a model."""
 
 import pandas as pd
 
@@ -12,7 +12,7 @@ _PREDICTED = ["part", "predictor", "metric", "value"]
 
 
 def data_coreference(run: Run) -> pd.DataFrame:
-    """A row for each file of documents, as the task read it; one row that says why, where the task was not run."""
+    """Return a row for each file of documents that the task read, or one row with the reason why it was not run."""
     if not _were_read(run):
         chosen = select(run, COREFERENCE)
         reasons = dict.fromkeys(chosen.reason(encoder, BEFORE) for encoder in chosen.encoders)
@@ -21,8 +21,8 @@ def data_coreference(run: Run) -> pd.DataFrame:
 
 
 def baselines(run: Run) -> pd.DataFrame:
-    """What predictors make of the test documents and pairs without any training: model (their name), metric, variant
-    and mean, in the units of our scores; empty where the task was not run.
+    """Return the scores of predictors without training on test documents and pairs: model (their name), metric, variant
+    and mean, in the units of our scores; empty if the task was not run.
 
     The F1 difference of a predictor is that of its F1 on both sides of the pairs, or stands in the file as it is (of
     the best predictor that there can be)."""

@@ -48,7 +48,8 @@ del { background: #f6d5c3; padding: 0 .15rem; border-radius: .15rem; }
 
 
 def figure2(run: Run, caption: str) -> str:
-    """A page of the run's file `scrubbed_examples`: each biography, marked where a scrubbing takes words out."""
+    """Return a page of the biographies in the file `scrubbed_examples`, with the words marked that scrubbing
+    removes."""
     table = read_item(run, "scrubbed_examples", _COLUMNS, keep_default_na=False)
     sections = []
     for (gender, profession), versions in table.groupby(["gender", "profession"], sort=False):
@@ -59,7 +60,7 @@ def figure2(run: Run, caption: str) -> str:
 
 
 def marked(raw: str, scrubbed: str) -> Iterator[tuple[str, bool]]:
-    """The raw text in parts, each with whether it is absent from the scrubbed one; blanks and punctuation are kept.
+    """Yield the raw text in parts, each with whether scrubbing removed it; blanks and punctuation are kept.
 
     A scrubbed word becomes one "_", so that words correspond by their place; where several became one, or the source
     left out more, by the longest common blocks."""

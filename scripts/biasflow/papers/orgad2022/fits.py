@@ -34,7 +34,7 @@ class Line:
 
 
 def line(x: ArrayLike, y: ArrayLike) -> Line:
-    """The least-squares line through the pairs (x, y), each [n], that are finite on both sides.
+    """Fit the least-squares line through the finite pairs of x [n] and y [n].
 
     R^2 = 1 - residual / total sum of squares, the square of Pearson's r. NaN for fewer than three pairs or a constant
     side."""
@@ -48,8 +48,8 @@ def line(x: ArrayLike, y: ArrayLike) -> Line:
 
 
 def table2(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
-    """R^2 of every extrinsic measure with compression and with CEAT, before and after retraining: the first encoder,
-    or, of coreference, all.
+    """Return R^2 of every extrinsic measure with compression and with CEAT, before and after retraining, for the first
+    encoder (for coreference: all).
 
     A row per encoder, input that scrubbing is `tested` on, intrinsic measure and variant, which `points` (those with
     p < 0.05, as the paper has for CEAT, or all) and extrinsic measure; points are models x seeds, after retraining x
@@ -62,7 +62,7 @@ def table2(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
 
 
 def table6(run: Run) -> pd.DataFrame:
-    """As `table2`, of the other encoders: replicas."""
+    """Return `table2` for the other encoders, the replicas."""
     return _fits(run, OCCUPATION, [*run.options["encoders"][1:], REPLICA])
 
 

@@ -1,4 +1,4 @@
-"""The two halves of the paper: occupation prediction and coreference resolution, and what each measures of its models.
+"""The two halves of the paper, occupation prediction and coreference resolution, and the measures of either.
 
 All tables and figures are made by the same code from a half: its options, the rows of the table of scores that are its
 own, and its measures."""
@@ -26,7 +26,7 @@ FAIRNESS, WINOBIAS, COMPRESSION, CEAT = "fairness", "winobias", "compression", "
 
 @dataclass(frozen=True, eq=False)  # one is like itself alone, so that what is made of it can be kept
 class Half:
-    """One task of the paper, and what is measured of it.
+    """One task of the paper, and its measures.
 
     kind             of the registry's TASKS
     label            what messages call it
@@ -60,8 +60,8 @@ class Half:
 
     @cached_property
     def panels(self) -> list[list[Measure]]:
-        """The measures of the figure of all of them: rows of correlations, of sums, of information measures, and before
-        them one of what is none of these."""
+        """The measures in the figure of all: rows of correlations, sums and information measures, after a row of all
+        others."""
         rows = [[measure for measure in self.extrinsic if _row(measure) == row] for row in range(4)]
         return [row for row in rows if row]
 
@@ -72,7 +72,7 @@ class Half:
 
     @cached_property
     def scored_by(self) -> dict[str, list[Measure]]:
-        """Metric of the registry -> the measures of the task itself that it gives."""
+        """Metric of the registry -> the measures of the task itself that it provides."""
         result = {metric: [*measures] for metric, measures in self.performance.items()}
         result[self.extrinsic_by] = [*result.get(self.extrinsic_by, []), *self.bias]
         return result
@@ -101,7 +101,7 @@ class Half:
         return [*dict.fromkeys(self.texts.values())]
 
     def metric_of(self, key: tuple[str, str]) -> str:
-        """The metric of the registry that gives the measure with this key."""
+        """Return the metric of the registry that provides the measure with this key."""
         if key[0] == COMPRESSION_VALUE:
             return COMPRESSION
         return next(

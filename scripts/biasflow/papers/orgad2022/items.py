@@ -21,7 +21,7 @@ def item_file(run: Run, role: str, half: Half = OCCUPATION) -> Path:
 
 
 def read_item(run: Run, role: str, columns: Sequence[str], half: Half = OCCUPATION, **options) -> pd.DataFrame:
-    """`item_file` as a table; BiasflowError also where it lacks one of `columns`."""
+    """Read `item_file` as a table; BiasflowError also if it lacks one of `columns`."""
     file = item_file(run, role, half)
     table = as_written(pd.read_csv(file, **options))
     if missing := [column for column in columns if column not in table]:

@@ -30,7 +30,8 @@ _COMMENTS = "reddit"  # CEAT's text is a file that its user names so
 
 
 def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:
-    """The run's task is made of other data than the paper's, or CEAT's contexts come from another text."""
+    """Return why numbers are not comparable: the task has other data than the paper's, or CEAT contexts from another
+    text."""
     text = run.options["ceat_text"] or "the run's own text"
     contexts = "" if _COMMENTS in text.lower() else f"other data: printed of Reddit comments, here {text}"
     ceat = (numbers["measure"] == CEAT_EFFECT) | numbers["row"].str.contains(f"intrinsic {CEAT}")
@@ -51,7 +52,7 @@ def _other(run: Run, half) -> str:
 
 
 def audited(run: Run, numbers: pd.DataFrame) -> pd.Series:
-    """Whether the printed share of professions without labour statistics is that of the printed counts."""
+    """Check the printed share of professions without labour statistics against the printed counts."""
     text = run.published("text").set_index("id")["value"]
     share = 100 * text["unmapped-professions"] / text["mapped-from"]
     agrees = rounded(text["unmapped-share"], decimals=1).meets(around(share))

@@ -1,4 +1,4 @@
-"""What the paper measures: labels of the tables, and where each measure stands in the one table of scores."""
+"""The measures of the paper: their labels in tables, and their keys in the table of scores."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -33,17 +33,17 @@ def compression(data: Iterable[str], reading: str) -> list[Measure]:
 
 
 def mixed(data: str) -> Measure:
-    """As released and printed, but for the data."""
+    """Compression as released and printed, with this data."""
     return compression([data], "mixed-last")[0]
 
 
 def bits(data: str) -> Measure:
-    """In consistent units, of the best epoch."""
+    """Compression in consistent units, at the best epoch."""
     return compression([data], "bits-best")[0]
 
 
 def control(data: str) -> Measure:
-    """Of random labels, as `bits`."""
+    """Compression of random labels, in the reading of `bits`."""
     return Measure("Compression of random labels", CONTROL_VALUE, bits(data).variant)
 
 

@@ -37,7 +37,7 @@ _KEY = ["encoder", "model", "text"]
 
 
 def table1(run: Run) -> pd.DataFrame:
-    """One row per encoder, model (random, pretrained, the strategies) and test input (setting): all measures.
+    """Return all measures with a row per encoder, model (random, pretrained, the strategies) and test input (setting).
 
     The caption in paper.yaml says what the columns are; `measures_not_run` is what an encoder lacks, and why. CEAT is
     C6, or the first test that the run has; compression is that of the first of `Selection.probe_data`, and
@@ -47,7 +47,7 @@ def table1(run: Run) -> pd.DataFrame:
 
 
 def table1b(run: Run) -> pd.DataFrame:
-    """As `table1`, of coreference, with one test input."""
+    """Return `table1` for coreference, with one test input."""
     return _overview(run, COREFERENCE)
 
 
@@ -160,7 +160,7 @@ def _ceat(chosen: Selection) -> pd.DataFrame:
 
 
 def _who(ours: object, theirs: object) -> str:
-    """Who finds p < 0.05: "ours", "published", "both" or "neither"; "" where nobody tested."""
+    """Which of the two has p < 0.05: "ours", "published", "both" or "neither"; "" without a test."""
     stars = [name for name, star in (("ours", ours), ("published", theirs)) if star == "yes"]
     if len(stars) == 2:
         return "both"
@@ -169,7 +169,7 @@ def _who(ours: object, theirs: object) -> str:
 
 
 def _missing(chosen: Selection, encoder: str, measured: Mapping[str, pd.DataFrame]) -> str:
-    """What an encoder lacks, each with the reason; "" for one that was not run at all."""
+    """The measures that an encoder lacks, with reasons; "" for an encoder that was not run at all."""
     if encoder not in chosen.scored:
         return ""
     absent = [name for name, frame in measured.items() if encoder not in set(frame["encoder"])]

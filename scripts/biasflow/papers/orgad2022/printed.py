@@ -20,8 +20,8 @@ PROBED_ON = dict.fromkeys(BASELINES, RAW) | {strategy.label: strategy.text for s
 
 
 def printed_values(run: Run, half: Half, *tables: str) -> pd.DataFrame:
-    """The printed values of a half in these tables, with the text that they are read to be of; text columns without
-    NaN, models as our tables call them."""
+    """Return the printed values of a half in these tables, with the test input that we take them to have; text columns
+    have no NaN, and models have our names."""
     values = run.published("values")
     values = values[(values["task"] == half.kind) & values["table"].isin(tables)]
     text = [column for column in values if column not in ("value", "sd")]
@@ -33,7 +33,7 @@ def printed_values(run: Run, half: Half, *tables: str) -> pd.DataFrame:
 
 
 def encoders_of(chosen: Selection) -> list[str]:
-    """The encoders of a table: those of the run, and the paper's own, whether it was run or not."""
+    """Return the encoders of a table: those of the run, and the paper's, whether it was run or not."""
     return list(dict.fromkeys([*chosen.encoders, ENCODER]))
 
 
@@ -52,7 +52,7 @@ def beside(
 
 
 def with_all(table: pd.DataFrame, encoders: Sequence[str]) -> pd.DataFrame:
-    """The table with an empty row for each of these encoders that has none."""
+    """Return the table with an empty row for each of these encoders that has no row."""
     silent = pd.DataFrame({"encoder": [name for name in encoders if name not in set(table["encoder"])]})
     return pd.concat([table, silent], ignore_index=True)
 

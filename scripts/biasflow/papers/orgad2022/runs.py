@@ -60,12 +60,14 @@ def compression_runs(chosen: Selection, stage: str = FINETUNED) -> pd.DataFrame:
 
 
 def coded(runs: pd.DataFrame, *keys: str) -> pd.Series:
-    """How many labels the probe coded, by `keys`: means over `compression_runs`, NaN where the scores do not say."""
+    """Return how many labels the probe coded, by `keys`: means over `compression_runs`, NaN if the scores do not
+    say."""
     return runs[runs["metric"] == COMPRESSION_VALUE].groupby([*keys])["n"].mean().round()
 
 
 def with_coded(chosen: Selection, table: pd.DataFrame) -> pd.DataFrame:
-    """`table` (encoder, intrinsic_variant) with how many labels of fine-tuned models the probe `coded`."""
+    """Return `table` (encoder, intrinsic_variant) with the number of labels that the probe `coded` for fine-tuned
+    models."""
     labels = coded(compression_runs(chosen), *(keys := ["encoder", "variant"]))
     named = pd.MultiIndex.from_frame(table[["encoder", "intrinsic_variant"]], names=keys)
     return table.assign(coded=labels.reindex(named).to_numpy(dtype=float)).astype({"coded": "Int64"})
@@ -86,14 +88,14 @@ def ceat_runs(
 
 
 def of_all_models(runs_of: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
-    """What `runs_of` returns for fine-tuned encoders and for BASELINES."""
+    """Return the runs that `runs_of` gives for fine-tuned encoders and for BASELINES."""
     return pd.concat([runs_of(stage) for stage in (FINETUNED, *BASELINES)], ignore_index=True)
 
 
 @lru_cache(maxsize=16)  # tables and figures are made of the same, of each half
 def points(chosen: Selection, stage: str, tested: str = RAW, *, average_heads: bool = False) -> pd.DataFrame:
-    """One row per fine-tuned encoder, or per retrained head of it. `tested`: what a scrubbed model is tested on, "raw"
-    or "scrubbed"; it is probed on scrubbed texts.
+    """Return a row of measures per fine-tuned encoder, or per retrained head of it. `tested`: what a scrubbed model is
+    tested on, "raw" or "scrubbed"; it is probed on scrubbed texts.
 
     POINT, head_seed, a column per measure of the half that the run has (`Measure.column`), and per CEAT test its
     effect size and p (`ceat_columns`); NaN where an encoder lacks a measure. Diverged encoders are left out.
@@ -124,8 +126,8 @@ def ceat_columns(test: str) -> tuple[str, str]:
 
 
 def undefined_cells(runs: pd.DataFrame, half: Half) -> pd.Series:
-    """How many cells (classes x genders) were 0/0 and left out, a mean over runs: [encoder, metric, variant, model,
-    text].
+    """Return how many cells (classes x genders) were 0/0 and left out, as a mean over runs: [encoder, metric, variant,
+    model, text].
 
     `runs`: as `extrinsic_runs` returns them. Independence and accuracy have no such cells."""
     counted = [(*half.undefined(measure), *measure.key) for measure in half.bias]

@@ -1,4 +1,4 @@
-"""A half of the paper in a run: which rows of the one table of scores are its models', and under which labels.
+"""A half of the paper in a run: the rows of its models in the table of scores, and the labels of the models.
 
 A row of a selection is a score: encoder, model (its label in the tables: "none", "oversampling" ... for fine-tuned
 encoders, "pretrained", "random"), stage (whose score it is), text (the test input, "raw" or "scrubbed"; "" without
@@ -69,7 +69,7 @@ class Selection:
 
     @cached_property
     def ceat_tests(self) -> list[str]:
-        """C6, C7, C8, or the planted one: a user's tests, and limited ones, are none of the paper's."""
+        """C6, C7, C8, or the planted one: a user's tests, and limited ones, are not the paper's."""
         datasets = set(self.rows.loc[self.rows["metric"] == CEAT_EFFECT, "dataset"])
         return [name for name in (*DENSRAY_TESTS, PLANTED) if name in datasets]
 
@@ -96,12 +96,12 @@ class Selection:
         return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}" if seeds else ""
 
     def lost(self, stage: str) -> Mapping[tuple[str, str], list[str]]:
-        """`diverged`, but for heads on encoders that were not fine-tuned: they lose none."""
+        """Return the seeds lost because they `diverged`; none for heads on encoders that were not fine-tuned."""
         return {} if stage == FROZEN else self.diverged
 
     def reason(self, encoder: str, what: str = "", model: str = "") -> str:
-        """Why a model lacks "compression", "ceat", another metric of the registry, or those of stage "before", "after"
-        or "frozen".
+        """Return why a model lacks "compression", "ceat", another metric of the registry, or those of stage "before",
+        "after" or "frozen".
 
         An encoder without any score lacks them all for one reason, the first of the plan."""
         options, task = self.run.options, self.run.options.get(self.half.task)
@@ -125,7 +125,7 @@ class Selection:
         return NOT_ASKED if encoder in there and model not in self.models else self.reason(encoder, what)
 
     def no_points(self, encoder: str, intrinsic: str = COMPRESSION) -> str:
-        """Why nothing can be correlated with an intrinsic measure of an encoder, "compression" or "ceat"."""
+        """Return why nothing can be correlated with an intrinsic measure of an encoder, "compression" or "ceat"."""
         rows = self.rows[(self.rows["encoder"] == encoder) & self.rows["stage"].isin([BEFORE, AFTER])]
         if len(rows) and rows["lost"].all():
             return "the fine-tuning of all models diverged"
@@ -134,7 +134,7 @@ class Selection:
 
 @lru_cache(maxsize=2)  # all tables and figures are made of the same, of each half
 def select(run: Run, half: Half) -> Selection:
-    """The rows of the encoders, task, strategies, seeds and methods that the paper's options name; all others stay out.
+    """Select the rows of the encoders, task, strategies, seeds and methods that the paper's options name.
 
     Options: seeds, and the half's task, encoders and strategies; random_encoders (their seeds; absent or null: `seeds`)
     and methods (absent: none). Without a task (absent or null) there are neither rows nor models."""
@@ -179,7 +179,7 @@ def select(run: Run, half: Half) -> Selection:
 
 
 def in_order(seed: str) -> str:
-    """A key that sorts seeds as numbers: "5" before "11"."""
+    """Return a key that sorts seeds as numbers: "5" before "11"."""
     return seed.zfill(20)
 
 

@@ -107,7 +107,7 @@ def _stage_table(run: Run, half: Half, stage: str) -> pd.DataFrame:
 
 
 def _agreeing(two_sided: str, one_sided: str, printed: str) -> str:
-    """Under which reading our star is the printed one; "" where nobody tested."""
+    """Under which reading our star is the printed one; "" without a test."""
     if "" in (two_sided, printed):
         return ""
     same = [name for name, star in (("two-sided", two_sided), ("one-sided", one_sided)) if star == printed]

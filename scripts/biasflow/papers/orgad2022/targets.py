@@ -1,4 +1,4 @@
-"""What the paper prints, by the names of its paper.yaml."""
+"""The targets of the paper, by the names of its paper.yaml."""
 
 from functools import partial
 

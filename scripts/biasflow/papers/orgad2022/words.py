@@ -1,4 +1,4 @@
-"""Tables 9 and 10, the words that tell gender after scrubbing, and the professions of the biographies."""
+"""Tables 9 and 10, the words that reveal gender after scrubbing, and the professions of the biographies."""
 
 from collections.abc import Sequence
 
@@ -62,7 +62,7 @@ def words_table(top: pd.DataFrame, printed: pd.DataFrame, profession: str) -> pd
 
 
 def gender_told(run: Run) -> pd.DataFrame:
-    """How often a bag of words tells the gender of a biography, raw and after each scrubbing: all, and by profession.
+    """Return how often a bag of words predicts the gender of biographies correctly, raw and scrubbed, by profession.
 
     Accuracy is the mean over `seeds`, with its standard deviation (n - 1); `n` the test biographies of a seed, as many
     women as men of each profession; `used`: the scrubbing of the run; `converged`: whether all fits did. One row that

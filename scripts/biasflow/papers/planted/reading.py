@@ -1,5 +1,4 @@
-"""Where a measure sees nothing: has the encoder not learnt the bias, or does the measure not show what it has
-learnt?"""
+"""If a measure shows no bias: has the encoder not learnt it, or does the measure not detect it?"""
 
 import numpy as np
 import pandas as pd
