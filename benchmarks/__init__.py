@@ -1,1 +1,1 @@
-"""Speed as ratios: ours against the straightforward way, timed in the same run. python -m benchmarks OUT.csv"""
+"""Speed as ratios: our code against the straightforward way, timed in the same run. python -m benchmarks OUT.csv"""

@@ -87,10 +87,10 @@ def coverage_of_five_seeds(draw: str, *, replications: int, ratio: float = 1.0, 
     rng, hits = np.random.default_rng(seed), np.zeros(2)
     for _ in range(replications):
         one, other = (scale * DRAWS[draw](rng, SEEDS) for scale in (1.0, ratio))
-        found = welch_interval(one, other)
+        welch = welch_interval(one, other)
         picks = rng.integers(SEEDS, size=(2, RESAMPLES, SEEDS))
         low, high = percentiles(one[picks[0]].mean(axis=1) - other[picks[1]].mean(axis=1))
-        hits += [found["low"] <= 0 <= found["high"], low <= 0 <= high]
+        hits += [welch["low"] <= 0 <= welch["high"], low <= 0 <= high]
     return pd.Series(hits / replications, index=["t", "percentile"])
 
 
@@ -166,26 +166,26 @@ def coverage_of_effect_sizes(words: int, shift: float, *, replications: int, see
 
 def _effect_sizes(replications: int) -> Iterator[dict]:
     for words, shift in product((8, 18), (0.0, 0.5, 1.0, 2.0)):
-        found = coverage_of_effect_sizes(words, shift, replications=replications)
-        yield {"what": "WEAT effect size", "words": words, "shift": shift, "bootstrap": found}
+        share = coverage_of_effect_sizes(words, shift, replications=replications)
+        yield {"what": "WEAT effect size", "words": words, "shift": shift, "bootstrap": share}
 
 
 def _seeds(replications: int) -> Iterator[dict]:
     for draw, ratio in product(DRAWS, (1.0, 0.3, 0.0)):
-        found = coverage_of_five_seeds(draw, ratio=ratio, replications=replications)
-        yield {"what": "five seeds against five", "draw": draw, "ratio": ratio, **found}
+        shares = coverage_of_five_seeds(draw, ratio=ratio, replications=replications)
+        yield {"what": "five seeds against five", "draw": draw, "ratio": ratio, **shares}
     for spreads in ((0.1, 0.1, 0.1), (0.02, 0.35, 0.0), (0.2, 0.2, 0.2), (0.1, 0.3, 0.1)):
-        found = coverage_of_shares(spreads, replications=replications)
-        yield {"what": "share of the way back", "spreads": " ".join(map(str, spreads)), **found}
+        shares = coverage_of_shares(spreads, replications=replications)
+        yield {"what": "share of the way back", "spreads": " ".join(map(str, spreads)), **shares}
     for doses, slope in product((5, 3), (0.0, 0.3, 1.0, 2.0)):
-        found = coverage_of_rank_correlations(slope, doses=doses, replications=replications)
-        yield {"what": "rank correlation with the dose", "doses": doses, "slope": slope, **found}
+        shares = coverage_of_rank_correlations(slope, doses=doses, replications=replications)
+        yield {"what": "rank correlation with the dose", "doses": doses, "slope": slope, **shares}
 
 
 def _noise(replications: int) -> Iterator[dict]:
     for units, measures in product((6, 10), (5, 10)):
-        found = claims_from_noise(units=units, measures=measures, methods=8, replications=replications)
-        yield {"what": "claims from noise", "units": units, "measures": measures, **found}
+        shares = claims_from_noise(units=units, measures=measures, methods=8, replications=replications)
+        yield {"what": "claims from noise", "units": units, "measures": measures, **shares}
 
 
 def _gaps(replications: int) -> Iterator[dict]:
@@ -204,7 +204,7 @@ TABLES = {"gaps": (_gaps, 300), "seeds": (_seeds, 2000), "noise": (_noise, 200),
 
 
 def main(path: str, scale: float = 1.0) -> None:
-    """All tables into one file; scale: of the replications."""
+    """Write all tables into one file; scale: a factor for the number of replications."""
     rows = []
     for table, n in TABLES.values():
         replications = max(2, round(scale * n))

@@ -1,4 +1,4 @@
-"""What several benchmarks run on: a small random BERT, and pairs of sentences with their tokenizer."""
+"""Shared inputs of benchmarks: a small random BERT, and pairs of sentences with their tokenizer."""
 
 import torch
 from transformers import BertConfig, BertForSequenceClassification, BertTokenizer

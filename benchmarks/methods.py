@@ -74,9 +74,9 @@ def bench_sweep(*, batch: int = 32, layers: int = 12, hidden: int = 768) -> Iter
     for setting, expected in progress(zip(settings, logits, strict=True), total=len(settings), description="hooked"):
         started = time.perf_counter()
         with edited(model, edits_of(setting, subspaces)):
-            found = model(**inputs).logits
+            result = model(**inputs).logits
         hooked += time.perf_counter() - started
-        worst = max(worst, float((found - expected).abs().max()))
+        worst = max(worst, float((result - expected).abs().max()))
     yield row(
         "sweep of 76 settings against 76 hooked passes",
         ours,
@@ -106,23 +106,25 @@ def bench_passes(*, many: int = 10, batch: int = 32, layers: int = 12, hidden: i
 
     for name, where in (("at the last layer", "last"), ("in all layers", "all")):
         places = taps.resolve(model, where)
-        methods = [Active(str(i), edits=tuple((place, each) for place in places)) for i, each in enumerate(erasers)]
+        methods = [Active(str(i), edits=tuple((place, eraser) for place in places)) for i, eraser in enumerate(erasers)]
 
         def hooked(methods: list[Active] = methods) -> list[torch.Tensor]:
-            found = []
+            logits = []
             for active in methods:
                 with edited(model, active.edits):
-                    found.append(plain())
-            return found
+                    logits.append(plain())
+            return logits
 
         def together(methods: list[Active] = methods) -> list[torch.Tensor]:
             return passes(model, [Active(NONE), *methods], plain, {})
 
         worst = max(float((a - b).abs().max()) for a, b in zip(together()[1:], hooked(), strict=True))
-        ours, one, each = in_turn(together, plain, hooked)
-        yield row(f"{many} methods {name} against one plain pass", ours, one, f"{size}; 1/ratio: cost in plain passes")
+        ours, one_pass, all_hooked = in_turn(together, plain, hooked)
+        yield row(
+            f"{many} methods {name} against one plain pass", ours, one_pass, f"{size}; 1/ratio: cost in plain passes"
+        )
         note = f"{size}; largest difference of a logit {worst:.1e}"
-        yield row(f"{many} methods {name} against {many} hooked passes", ours, each, note)
+        yield row(f"{many} methods {name} against {many} hooked passes", ours, all_hooked, note)
 
 
 def bench_contexts(*, n: int = 320, sizes: Sequence[tuple[int, int]] = ((4, 128), (12, 384))) -> Iterator[dict]:

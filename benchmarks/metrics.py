@@ -14,7 +14,7 @@ from biasflow.metrics.occupation import Tables, occupation_rows
 
 
 def bench_weat(*, words: int = 8, sample: int = 500) -> Iterator[dict]:
-    """WEAT's exact p of as many words of either kind against making every cosine anew for every partition."""
+    """WEAT's exact p for equally many words X and Y, against recomputing all cosines for every partition."""
     X, Y, A, B = np.random.default_rng(0).normal(size=(4, words, 768))
     both = np.concatenate([X, Y])
 
@@ -54,10 +54,10 @@ def bench_fairness(*, n: int = 100_000, classes: int = 28) -> Iterator[dict]:
         """The three performance gaps alone."""
         for k in range(classes):
             for z in (0, 1):
-                own = women == z
-                tp = (own & (gold == k) & (predicted == k)).sum()
-                tp / (own & (gold == k)).sum(), tp / (own & (predicted == k)).sum()
-                (own & (gold != k) & (predicted == k)).sum() / (own & (gold != k)).sum()
+                of_gender = women == z
+                tp = (of_gender & (gold == k) & (predicted == k)).sum()
+                tp / (of_gender & (gold == k)).sum(), tp / (of_gender & (predicted == k)).sum()
+                (of_gender & (gold != k) & (predicted == k)).sum() / (of_gender & (gold != k)).sum()
 
     measure()  # warm up
     started = time.process_time()

@@ -1,4 +1,4 @@
-"""How much processor time a job needs before it does anything, against the one import that it cannot do without."""
+"""The processor time that a job needs to start, compared with its one indispensable import."""
 
 import resource
 import statistics
@@ -11,7 +11,7 @@ from biasflow.registry import METRICS, READOUTS, module_of
 
 
 def processor_seconds(*modules: str) -> float:
-    """User and system time of a process that imports these and ends."""
+    """Return user and system time, in seconds, of a process that imports these modules and ends."""
     before = _children()
     subprocess.run([sys.executable, "-c", f"import {', '.join(modules)}"], check=True)
     return _children() - before

@@ -67,9 +67,9 @@ def _coreference_step(layers: int, hidden: int, sizes: Sizes, n: int) -> dict:
     scorer, document = CoarseToFine(hidden, sizes), _document(n)
     vectors = TokenVectors(encoder, SpecialTokens(before=1, after=2, padding=0))
     with torch.no_grad():
-        found = scorer(vectors(document), document)
-    number = {tuple(span): place for place, span in enumerate(found.candidates.tolist())}
-    kept = [number[tuple(span)] for span in found.spans.tolist()]
+        scored = scorer(vectors(document), document)
+    number = {tuple(span): place for place, span in enumerate(scored.candidates.tolist())}
+    kept = [number[tuple(span)] for span in scored.spans.tolist()]
     losses, peaks = [], [peak_gib()]
 
     def step(score: Callable[[torch.Tensor, Pieces], Scored]) -> None:

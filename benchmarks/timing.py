@@ -1,4 +1,4 @@
-"""What all benchmarks share: how they time, and the row that they report."""
+"""Shared by all benchmarks: timing, and the row that they report."""
 
 import resource
 import statistics
@@ -18,7 +18,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def in_turn(*works: Callable[[], object]) -> list[float]:
-    """The median time of each, taken in turn, so that a noisy machine disturbs all alike."""
+    """Return the median time of each, in seconds; they run in turn, so that a noisy machine disturbs all alike."""
     times = [[seconds(work) for work in works] for _ in range(REPEATS)]
     return [statistics.median(of_one) for of_one in zip(*times, strict=True)]
 
