@@ -81,8 +81,7 @@ rule continue_encoder:
         own=own(lambda wildcards: FIND.encoders.continued_from(wildcards.encoder)),
         device=DEVICE,
         deterministic=config["deterministic"],
-        encoder=lambda wildcards: {
-            key: config["encoders"][wildcards.encoder][key] for key in ("recipe", "max_length", "seed")
-        },
+        checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/continuing",
+        encoder=lambda wildcards: FIND.encoders.continuing(wildcards.encoder),
     script:
         "../scripts/continue_encoder.py"

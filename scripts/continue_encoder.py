@@ -13,7 +13,7 @@ def main(smk) -> None:
         device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)
         source, target = Path(smk.input.encoder[0]).parent, Path(smk.output[0]).parent
-        options = smk.params.encoder | {"swapped": smk.input.get("swapped")}
+        options = smk.params.encoder | {"swapped": smk.input.get("swapped"), "work": smk.params.checkpoints}
         metrics = continue_encoder(source, target, smk.input.text, device=device.type, **options)
         facts |= {"device": str(device), "seed": smk.params.encoder["seed"], "metrics": metrics}
 

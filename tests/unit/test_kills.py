@@ -1,5 +1,5 @@
-"""Processes that are killed at random in pre-training, fine-tuning, coreference and a readout that trains: the log says
-that the next one goes on from a checkpoint, and what it ends with are the bytes of a run that nobody killed."""
+"""Processes that are killed at random in trainings of every kind and a readout that trains: the log says that the next
+one goes on from a checkpoint, and what it ends with are the bytes of a run that nobody killed."""
 
 import logging
 import multiprocessing
@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from biasflow.encoders import checkpoints
+from biasflow.encoders.continue_ import continue_encoder
 from biasflow.encoders.pretrain import pretrain
 from biasflow.readouts import clusters
 from biasflow.tasks.coreference import loop
+from tests.unit.encoders import test_continue
 from tests.unit.encoders.test_pretrain import DOCUMENTS, TINY
 from tests.unit.readouts import test_clusters
 from tests.unit.tasks import test_finetune
@@ -36,6 +38,14 @@ def coreference(folder: Path, name: str) -> None:
     test_task.run(folder, name, recipe=test_task.RECIPE | {"epochs": 8})
 
 
+def new_heads(folder: Path, name: str) -> None:
+    source = folder / "encoder"
+    if not source.is_dir():
+        test_continue.headless(source)
+    steps = {"head_steps": 8, "steps": 25, "learning_rate": 1e-3, "max_length": 12}
+    continue_encoder(source, folder / name, folder / "text.txt", work=folder / "work", **steps)
+
+
 def readout_with_heads(folder: Path, name: str) -> None:
     if not (folder / "model").is_dir():
         test_clusters.make(folder)
@@ -44,7 +54,7 @@ def readout_with_heads(folder: Path, name: str) -> None:
 
 
 RUNS: dict[str, Callable[[Path, str], None]] = {
-    run.__name__: run for run in (pretraining, finetuning, coreference, readout_with_heads)
+    run.__name__: run for run in (pretraining, new_heads, finetuning, coreference, readout_with_heads)
 }
 
 

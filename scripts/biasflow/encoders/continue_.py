@@ -1,21 +1,35 @@
 """Encoders that are trained further on a text (source `continued`), each by a recipe."""
 
+import contextlib
 import math
+import shutil
 import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import torch
 from datasets import Dataset
-from transformers import DataCollatorForLanguageModeling, PrinterCallback, Trainer
+from transformers import (
+    DataCollatorForLanguageModeling,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    Trainer,
+    set_seed,
+)
 
 from biasflow.base.errors import BiasflowError, check_choice
-from biasflow.base.files import read_text, whole_folder
+from biasflow.base.files import sha256, whole_folder
 from biasflow.encoders.batches import shortened
+from biasflow.encoders.checkpoints import claim, computed_by
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.examples import blocks_of
-from biasflow.encoders.load import load_encoder
+from biasflow.encoders.heads import running, train_heads
+from biasflow.encoders.load import load_encoder, load_with_new_heads
 from biasflow.encoders.precision import on_gpu, trained_in
-from biasflow.encoders.recipes import RECIPES, SWAPPED
+from biasflow.encoders.recipes import MASKED_LM, RECIPES, SWAPPED, NewHeads, Recipe
 from biasflow.encoders.taps import set_dropout
 from biasflow.encoders.training_arguments import training_arguments
 
@@ -26,54 +40,117 @@ def continue_encoder(
     text: str | Path,
     *,
     swapped: str | Path | None = None,
-    recipe: str = "masked_lm",
+    recipe: str = MASKED_LM,
+    steps: int | None = None,
+    head_steps: int | None = None,
+    learning_rate: float | None = None,
+    next_sentence: bool = False,
     max_length: int | None = None,
     seed: int = 0,
     device: str = "cpu",
+    work: str | Path | None = None,
 ) -> dict:
-    """Train the encoder in `encoder_folder` further by one of RECIPES on the file `text`, read as one string as it is,
-    in blocks of max_length tokens (None, or more than the encoder takes: as many as it takes); fill `folder`, whole or
-    not at all, and return the number of blocks and steps; on a GPU it computes in bf16, and says so.
+    """Train the encoder in `encoder_folder` further by one of RECIPES on the file `text`; fill `folder`, whole or not
+    at all, and return what happened, such as the number of steps. On a GPU it computes in bf16, and says so.
 
+    text: read as one string in blocks of max_length tokens (None, or more than the encoder takes: as many as it takes).
     swapped: the same text with the genders swapped, for recipes that train on it, too. The number of steps follows from
-    the blocks of `text` alone, twice as many where something stands beside it: a method and its control take the same,
-    although a swapped text may have a few blocks more or less. Rates of dropout are those of this training alone: the
-    encoder's configuration keeps its own. BiasflowError: an unknown recipe, no swapped text for one that needs it, an
-    encoder without a masked-LM head, a text shorter than a block."""
+    the blocks of `text` alone (None), twice as many where something stands beside it: a method and its control take the
+    same, although a swapped text may have a few blocks more or less. learning_rate: None takes the recipe's. Rates of
+    dropout are those of this training alone: the encoder's configuration keeps its own.
+
+    An encoder without a masked-LM head gets a new one by the recipe masked_lm, trained as `heads.train_heads` says
+    (None: the values of `recipes.NewHeads`). With `next_sentence` a next-sentence head is trained beside it, the
+    encoder's own or a new one; `text` then has documents: a sentence a line, an empty line between them.
+
+    work: a folder for checkpoints, of which a long training of new heads writes one from time to time; the next call
+    with the same arguments goes on from there, ends with the same bytes, and removes it. BiasflowError: an unknown
+    recipe, no swapped text for one that needs it, a head that the recipe cannot give to such an encoder, a text shorter
+    than a block, a loss that is not finite, checkpoints of another training."""
     check_choice("recipe", recipe, RECIPES)
     how, where = RECIPES[recipe], resolve_device(device)
     if how.beside == SWAPPED and swapped is None:
         raise BiasflowError(f"recipe {recipe}: it trains on the gender-swapped text, too; give swapped")
-    model, tokenizer = load_encoder(encoder_folder, head="masked_lm", device=where)
-    length = shortened(max_length, model, tokenizer)
-    blocks = blocks_of(tokenizer, read_text(text), max_length=length)
-    steps = how.epochs * math.ceil(len(blocks) * (2 if how.beside else 1) / how.batch_size)
+    decided = {"recipe": recipe, "steps": steps, "head_steps": head_steps, "learning_rate": learning_rate, "seed": seed}
+    decided |= {"next_sentence": next_sentence, "max_length": max_length}
+    inputs = [*Path(encoder_folder).glob("*.safetensors"), text, *([swapped] if swapped else [])]
+    decided |= {"inputs": [sha256(path) for path in inputs], **computed_by(where, [__file__])}
+    with _checkpoints(work, decided) as work:
+        model, tokenizer, new = _load(encoder_folder, recipe, next_sentence, seed, where)
+        if new or next_sentence:
+            given = {"head_steps": head_steps, "learning_rate": learning_rate, "max_length": max_length}
+            heads = replace(NewHeads(), **{key: value for key, value in given.items() if value is not None})
+            heads = replace(heads, max_length=shortened(heads.max_length, model, tokenizer))
+            options = {"next_sentence": next_sentence, "how": heads, "steps": steps, "seed": seed, "work": work}
+            facts = train_heads(model, tokenizer, new, text, **options)
+        else:
+            length = shortened(max_length, model, tokenizer)
+            how = replace(how, learning_rate=learning_rate or how.learning_rate)
+            facts = _train(model, tokenizer, how, text, swapped, length, steps, seed, work)
+        with whole_folder(folder) as temporary:
+            model.to("cpu").eval().save_pretrained(temporary)
+            tokenizer.save_pretrained(temporary)
+    return facts | trained_in(where)
+
+
+def _load(
+    folder: str | Path, recipe: str, next_sentence: bool, seed: int, device: torch.device
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
+    """The encoder with the heads that it is trained with, its tokenizer, and which of its parameters are new."""
+    if recipe != MASKED_LM:
+        return *load_encoder(folder, head="masked_lm", device=device), []
+    set_seed(seed)
+    return load_with_new_heads(folder, head="pretraining" if next_sentence else "masked_lm", device=device)
+
+
+@contextlib.contextmanager
+def _checkpoints(work: str | Path | None, decided: dict) -> Iterator[Path]:
+    """The folder for checkpoints of the training that `decided` decides; it is removed at the end. None: one that is
+    removed in any case."""
+    if work is None:
+        with tempfile.TemporaryDirectory() as temporary:
+            yield Path(temporary)
+        return
+    claim(Path(work), decided)
+    yield Path(work)
+    shutil.rmtree(work)
+
+
+def _train(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    how: Recipe,
+    text: str | Path,
+    swapped: str | Path | None,
+    length: int,
+    steps: int | None,
+    seed: int,
+    work: Path,
+) -> dict:
+    """Train a model that has a masked-LM head, in place."""
+    blocks = blocks_of(tokenizer, running(text), max_length=length)
+    steps = steps or how.epochs * math.ceil(len(blocks) * (2 if how.beside else 1) / how.batch_size)
     if how.beside:
-        other = blocks_of(tokenizer, read_text(swapped), max_length=length) if how.beside == SWAPPED else blocks
+        other = blocks_of(tokenizer, running(swapped), max_length=length) if how.beside == SWAPPED else blocks
         blocks = np.concatenate([blocks, other])
     if how.attention_dropout is not None:
         set_dropout(model, attention=how.attention_dropout, hidden=how.hidden_dropout)
-    with tempfile.TemporaryDirectory() as work:
-        arguments = training_arguments(
+    trainer = Trainer(
+        model=model,
+        args=training_arguments(
             work,
             seed=seed,
-            on_gpu=on_gpu(where),
+            on_gpu=on_gpu(model.device),
             max_steps=steps,
             per_device_train_batch_size=how.batch_size,
             learning_rate=how.learning_rate,
             lr_scheduler_type="linear",
-            bf16=on_gpu(where),  # precision.HALF
+            bf16=on_gpu(model.device),  # precision.HALF
             save_strategy="no",
-        )
-        trainer = Trainer(
-            model=model,
-            args=arguments,
-            train_dataset=Dataset.from_dict({"input_ids": list(blocks)}),
-            data_collator=DataCollatorForLanguageModeling(tokenizer, mlm_probability=how.share),
-        )
-        trainer.remove_callback(PrinterCallback)
-        trainer.train()
-    with whole_folder(folder) as temporary:
-        model.to("cpu").eval().save_pretrained(temporary)
-        tokenizer.save_pretrained(temporary)
-    return {"blocks": len(blocks), "steps": trainer.state.global_step, **trained_in(where)}
+        ),
+        train_dataset=Dataset.from_dict({"input_ids": list(blocks)}),
+        data_collator=DataCollatorForLanguageModeling(tokenizer, mlm_probability=how.share),
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train()
+    return {"blocks": len(blocks), "steps": trainer.state.global_step}

@@ -69,6 +69,21 @@ def load_encoder(
     return model.to(device).eval(), _checked_tokenizer(folder, model)
 
 
+def load_with_new_heads(
+    folder: str | Path, *, head: Head, device: torch.device | str = "cpu"
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
+    """The encoder in `folder` with `head` in float32, its tokenizer, and the names of the parameters that the folder
+    lacks: those of the head are drawn by torch's generator, and are to be trained. BiasflowError as `load_encoder` but
+    for these, and for any other weight that is missing."""
+    folder = Path(folder)
+    model, missing = _weights(folder, _config(folder, head), head)
+    body = f"{model.base_model_prefix}."
+    if lost := [name for name in missing if name.startswith(body) and not name.startswith(f"{body}pooler.")]:
+        raise BiasflowError(f"{folder}: the weights lack {lost[0]}; get or make the encoder again.")
+    _check_values(folder, model)
+    return model.to(device), _checked_tokenizer(folder, model), missing
+
+
 def new_classifier(
     folder: str | Path, labels: Sequence[str] | None, *, seed: int, device: torch.device | str = "cpu"
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

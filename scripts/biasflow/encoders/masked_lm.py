@@ -1,13 +1,23 @@
 """A masked-LM head at chosen positions: its logits there, and the loss of the tokens that belong there."""
 
+from collections.abc import Mapping
+
 import torch
 from transformers import BatchEncoding, PreTrainedModel
+from transformers.utils import ModelOutput
 
 from biasflow.base.errors import BiasflowError
 
 
 def logits_at(model: PreTrainedModel, batch: BatchEncoding, chosen: torch.Tensor) -> torch.Tensor:
-    """The masked-LM head's logits at the positions where `chosen` [batch, tokens] holds: [positions, vocabulary].
+    """The masked-LM head's logits at the positions where `chosen` [batch, tokens] holds: [positions, vocabulary]."""
+    return outputs_at(model, batch, chosen)[1]
+
+
+def outputs_at(
+    model: PreTrainedModel, batch: Mapping[str, torch.Tensor], chosen: torch.Tensor
+) -> tuple[ModelOutput, torch.Tensor]:
+    """What the model returns, and in it the logits of `logits_at`.
 
     The output layer, the widest of all, sees these positions only; the others never get a [vocabulary] row.
     BiasflowError for a model without an output layer."""
@@ -16,7 +26,7 @@ def logits_at(model: PreTrainedModel, batch: BatchEncoding, chosen: torch.Tensor
         raise BiasflowError(f"{type(model).__name__} has no masked-LM head; load the encoder with head masked_lm.")
     with head.register_forward_pre_hook(lambda module, args: (args[0][chosen],)):
         output = model(**batch)
-    return output.prediction_logits if "prediction_logits" in output else output.logits
+    return output, output.prediction_logits if "prediction_logits" in output else output.logits
 
 
 def negative_log_p(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+MASKED_LM = "masked_lm"
 SWAPPED, AGAIN = "swapped", "again"  # what can stand beside a text: its gender-swapped version, or itself
 
 
@@ -26,10 +27,27 @@ class Recipe:
 RECIPES = {
     # The encoder whose perplexity Liang et al. (2020) report: run_language_modeling.py of transformers 2.8, by their
     # released commands. It is also the control of dropout.
-    "masked_lm": Recipe(),
+    MASKED_LM: Recipe(),
     # Counterfactual data augmentation (Zhao et al. 2018; Webster et al. 2020), and its control.
     "cda": Recipe(beside=SWAPPED),
     "doubled": Recipe(beside=AGAIN),
     # Webster et al. (2020), the rates that they give for BERT.
     "dropout": Recipe(attention_dropout=0.15, hidden_dropout=0.20),
 }
+
+
+@dataclass(frozen=True)
+class NewHeads:
+    """How language-model heads that an encoder lacks are trained, by AdamW: head_steps steps alone at head_rate, then
+    together with the encoder at a rate that falls linearly from learning_rate to 0."""
+
+    head_steps: int = 200
+    head_rate: float = 1e-3
+    learning_rate: float = 3e-4
+    batch_size: int = 16
+    max_length: int = 128
+    share: float = 0.15
+
+    def rate_at(self, step: int, steps: int) -> float:
+        """The learning rate as a multiple of learning_rate, `step` steps after the encoder has joined, of `steps`."""
+        return self.head_rate / self.learning_rate if step < 0 else 1 - step / steps

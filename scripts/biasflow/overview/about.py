@@ -62,10 +62,12 @@ def _facts(row: Mapping[str, str] | None, scores: pd.DataFrame) -> list[tuple[st
     if row is None:
         return [("Weights", "none here: what others predicted or measured is read in")]
     sizes = f"{row['layers'] or UNKNOWN} layers, width {row['width'] or UNKNOWN}, {int(row['parameters']):,} parameters"
-    held = {name: row[head] == "yes" for head, name in _HEADS.items()}
+    held = {name: row[head] != "no" for head, name in _HEADS.items()}
+    ours = " and ".join(name for head, name in _HEADS.items() if row[head] == "ours")
     there = " and ".join(name for name, yes in held.items() if yes)
     absent = " and ".join(name for name, yes in held.items() if not yes)
     heads = [f"{there}: among its weights" if there else ""]
+    heads += [f"{ours}: head ours, not the publisher's ({_gain(row)})" if ours else ""]
     heads += [f"{absent}: missing, and no random one is put in its place: what needs it is not run" if absent else ""]
     pooled = scores.loc[(scores["metric"] == "seat_effect_size") & (scores["part"] == NA), "variant"].unique()
     sentence = ", ".join(POOLED.get(name, name) for name in pooled)
@@ -75,6 +77,12 @@ def _facts(row: Mapping[str, str] | None, scores: pd.DataFrame) -> list[tuple[st
         ("A sentence is (SEAT)", sentence or "not asked for"),
         ("Weights, sha256", row["sha256"] or UNKNOWN),
     ]
+
+
+def _gain(row: Mapping[str, str]) -> str:
+    """What the training of a new head came to."""
+    before, after = (float(row[f"head_loss_{when}"]) for when in ("before", "after"))
+    return f"its loss on held-out text fell from {before:.2f} to {after:.2f} nats a masked token in its training"
 
 
 def _training(task: str, rows: pd.DataFrame, tested: Sequence[float]) -> Training:

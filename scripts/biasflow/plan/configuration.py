@@ -21,8 +21,18 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
+from biasflow.encoders.recipes import MASKED_LM, RECIPES, SWAPPED
 from biasflow.plan.checks import not_planted
-from biasflow.plan.datasets import CEAT, SENTENCE_TESTS, SENTENCES, TEXTS, WORD_TESTS, own_pairs
+from biasflow.plan.datasets import (
+    CEAT,
+    SENTENCE_TESTS,
+    SENTENCES,
+    TEXTS,
+    WHOLE_SENTENCES,
+    WIKITEXT,
+    WORD_TESTS,
+    own_pairs,
+)
 from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from biasflow.plan.tasks import task_of
 from biasflow.plan.validation import Validator, fault
@@ -96,6 +106,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     _spread_limit(resolved)
     for part, derived in (("encoders", derived_encoders(resolved)), ("tasks", derived_tasks(resolved))):
         for name, keys in derived.items():
+            _fill(keys, schema["properties"][part]["additionalProperties"], schema)
             if resolved[part].setdefault(name, keys) != keys:
                 raise BiasflowError(
                     f"config: key '{part}.{name}': a paper of this run makes one of this name; choose another"
@@ -249,6 +260,16 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
                 raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
         if encoder["text"] == PLANTED and not is_planted(config, name):
             raise not_planted(f"encoders.{name}.text", above[-1])
+        recipe, known = encoder["recipe"], (None, PLANTED, WIKITEXT, WHOLE_SENTENCES)
+        if RECIPES[recipe].beside == SWAPPED and encoder["text"] not in known:
+            raise BiasflowError(
+                f"config: key 'encoders.{name}.text': recipe {recipe} swaps the texts of biasflow alone; name one"
+            )
+        if encoder["next_sentence"] and recipe != MASKED_LM:
+            raise BiasflowError(
+                f"config: key 'encoders.{name}.next_sentence': recipe {recipe} trains no next-sentence head; leave "
+                f"it out, or take the recipe {MASKED_LM}"
+            )
 
 
 MOST_PARAMETERS = 10**9  # of an encoder that is trained from scratch: three times those of BERT large

@@ -42,7 +42,7 @@ class Encoders:
         """What an encoder is trained on further, as one running string, by role: text and, where its recipe takes that,
         the same swapped."""
         about = self.config["encoders"][encoder]
-        text = text_file(self.config, encoder, about["text"], running=True)
+        text = text_file(self.config, encoder, about["text"], running=not about["next_sentence"])
         if RECIPES[about["recipe"]].beside != SWAPPED:
             return {"text": text}
         return {"text": text, "swapped": f"{text.removesuffix('.txt')}.swapped.txt"}
@@ -50,6 +50,10 @@ class Encoders:
     def continued_from(self, encoder: str) -> dict[str, object]:
         """The files that an encoder is trained further from: those of the one that it starts from, and its texts."""
         return {"encoder": self.files(self.config["encoders"][encoder]["from"]), **self.continuing_texts(encoder)}
+
+    def continuing(self, encoder: str) -> dict[str, object]:
+        """How an encoder is trained further, without what its files already say."""
+        return {k: v for k, v in self.config["encoders"][encoder].items() if k not in ("source", "from", "text")}
 
     def texts(self, encoder: str) -> list[str]:
         """The texts that an encoder was trained on in this run, and those that it is continued from."""

@@ -12,7 +12,8 @@ from biasflow.asking.paths import Paths
 from biasflow.asking.sources import is_external, origin
 from biasflow.asking.tasks import TaskPlan
 from biasflow.corpora.catalogue import Catalogue
-from biasflow.plan.facts import Facts
+from biasflow.encoders.recipes import NewHeads, Recipe
+from biasflow.plan.facts import Facts, new_heads
 from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.readings import reading_output
 from biasflow.plan.tasks import task_of
@@ -42,7 +43,7 @@ ITEMS = {
 CONTEXTS, CONTEXT_TOKENS = 13_000, 80  # of a test of CEAT in WikiText-2
 RUNNING = 12_000  # sentences of the running text of the perplexity
 TASK_TOKENS = {"occupation": 75, "nli": 30, "glue": 40, "coreference": 250}
-CONTINUED = 2.5e6  # tokens of WikiText-2
+CONTINUED, BLOCK = 2.5e6, 512  # tokens of WikiText-2, and of a block
 OWN_FILE = 10_000  # examples of a file that the catalogue does not count
 TRAINED = {"probes": 2.5e-3, "heads": 1e-3, "clusters": 0.1}  # seconds an example of readouts that are trained
 AT_THE_END = ("last", "last.cls", "pooled", "layer[-1]", "layer[-1].cls")
@@ -88,7 +89,7 @@ def _jobs(config: Mapping, facts: Facts, plan: Plan, catalogue: Catalogue) -> It
     paths, sizes = Paths(config["run"]), {name: _size(config, facts, name) for name in config["encoders"]}
     used = {model.encoder for model in plan.trained.values()} | {key.job.encoder for key in plan.readings}
     for name in (name for name in config["encoders"] if name in used):
-        if tokens := _pretraining_tokens(config["encoders"][name]):
+        if tokens := _pretraining_tokens(config, facts, name):
             yield f"{paths.encoder(name)}/model.safetensors", START + 6 * tokens * sizes[name][0] / RATE
     for model in plan.trained.values():
         output = f"{paths.model(model.encoder, model.training)}/training.json"
@@ -104,11 +105,18 @@ def _jobs(config: Mapping, facts: Facts, plan: Plan, catalogue: Catalogue) -> It
     yield from together.items()
 
 
-def _pretraining_tokens(encoder: Mapping) -> float:
+def _pretraining_tokens(config: Mapping, facts: Facts, name: str) -> float:
     """How many tokens an encoder is trained on in this run; 0 for one that comes as it is."""
+    encoder = config["encoders"][name]
     if encoder["source"] == "pretrain":
         return encoder["steps"] * encoder["batch_size"] * encoder["max_length"]
-    return CONTINUED if encoder["source"] == "continued" else 0
+    if encoder["source"] != "continued":
+        return 0
+    if not new_heads(config, facts, name):
+        return (encoder["steps"] or 0) * Recipe.batch_size * (encoder["max_length"] or BLOCK) or CONTINUED
+    tokens = NewHeads.batch_size * (encoder["max_length"] or NewHeads.max_length)
+    alone = (encoder["head_steps"] or NewHeads.head_steps) * tokens / 3  # the encoder itself learns nothing then
+    return alone + (encoder["steps"] * tokens if encoder["steps"] else CONTINUED)
 
 
 def _training(config: Mapping, catalogue: Catalogue, model: Model, sizes: Mapping) -> float:

@@ -8,6 +8,7 @@ from biasflow.asking.paths import Paths
 from biasflow.asking.sources import given_files, is_external, local_folder, origin
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
+from biasflow.encoders.recipes import MASKED_LM
 from biasflow.encoders.stored import WEIGHTS, check_stored
 from biasflow.plan.asked import Part, read_asked
 from biasflow.plan.pooling import FIRST_TOKEN, own_pooling
@@ -15,6 +16,8 @@ from biasflow.plan.tasks import task_of
 
 _NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
 _MASKED_LM = ("ForPreTraining", "ForMaskedLM")
+HEADS = ("masked_lm", "next_sentence")
+WITH_NEXT_SENTENCE = ("bert",)  # families that transformers has a class with both heads for
 _NARROW = 256  # hidden sizes up to this gain nothing from a second thread
 RESERVED = {"roberta": 2}  # positions that stand for no token: RoBERTa counts from its padding's number on
 MODEL_TYPES = ("bert", "roberta", "distilbert", "deberta", "deberta-v2")  # whose places encoders.taps knows
@@ -63,14 +66,45 @@ def gather(config: Mapping) -> Facts:
             continue
         if (first := origin(config, name)) in missing:
             missing[name] = missing[first]
-        elif not has_head(config, Facts(architectures), encoder["from"], "masked_lm"):
-            raise BiasflowError(
-                f"config: key 'encoders.{name}.from': encoder {encoder['from']} has no masked-LM head to train further"
-            )
+        else:
+            _check_heads(config, Facts(architectures), name)
     tasks = (task_of(config, name) for name in config["tasks"])
     steps = ((task, step, step.absent(task)) for task in tasks for step in task.kind.steps)
     absent = {task.file(name): reason for task, step, reason in steps if reason for name in step.outputs.values()}
     return Facts(architectures, missing, absent, poolings, read_asked(Paths(config["run"]).asked))
+
+
+def _check_heads(config: Mapping, facts: Facts, name: str) -> None:
+    """BiasflowError, naming the key, for a recipe that trains on a head which the encoder lacks, and for a
+    next-sentence head that it cannot have."""
+    about = config["encoders"][name]
+    if about["recipe"] != MASKED_LM and not has_head(config, facts, about["from"], "masked_lm"):
+        raise BiasflowError(
+            f"config: key 'encoders.{name}.from': encoder {about['from']} has no masked-LM head, which recipe "
+            f"{about['recipe']} trains further; give it one first, by an entry with the recipe {MASKED_LM}"
+        )
+    if about["head_steps"] and not about["next_sentence"] and has_head(config, facts, about["from"], "masked_lm"):
+        raise BiasflowError(
+            f"config: key 'encoders.{name}.head_steps': encoder {about['from']} has a masked-LM head already; leave it "
+            "out, and name steps"
+        )
+    family = facts.architectures.get(origin(config, name), {}).get("model_type", WITH_NEXT_SENTENCE[0])
+    if about["next_sentence"] and family not in WITH_NEXT_SENTENCE:
+        raise BiasflowError(
+            f"config: key 'encoders.{name}.next_sentence': an encoder of the family {family} has no such head; "
+            "leave it out"
+        )
+
+
+def new_heads(config: Mapping, facts: Facts, encoder: str) -> list[str]:
+    """The heads ("masked_lm", "next_sentence") that an encoder, or one that it was continued from, got in this run."""
+    about = config["encoders"][encoder]
+    if about["source"] != "continued":
+        return []
+    lacking = [head for head in HEADS if not has_head(config, facts, about["from"], head)]
+    gained = [head for head in lacking if has_head(config, facts, encoder, head)]
+    kept = [head for head in new_heads(config, facts, about["from"]) if has_head(config, facts, encoder, head)]
+    return [head for head in HEADS if head in (*gained, *kept)]
 
 
 def _check_given(name: str, encoder: Mapping) -> None:
@@ -108,12 +142,12 @@ def _architecture(name: str, folder: Path) -> Mapping:
 def has_head(config: Mapping, facts: Facts, encoder: str, head: str) -> bool:
     """Whether an encoder has a next-sentence ("next_sentence") or a masked-LM head ("masked_lm"), as far as can be
     known: a local encoder's config.json names its architecture, a hub encoder's entry says it, an external one has no
-    weights at all, our own have both."""
+    weights at all, our own have both; a continued one has a masked-LM head always (`_check_heads`)."""
     about = config["encoders"][encoder]
     if about["source"] == "hub":
         return about[head]
     if about["source"] == "continued":
-        return head == "masked_lm" and has_head(config, facts, about["from"], head)
+        return head == "masked_lm" or about["next_sentence"]
     if about["source"] == "local":
         names = facts.architectures.get(encoder, {}).get("architectures") or ["ForPreTraining"]
         return any(name.endswith(_NEXT_SENTENCE if head == "next_sentence" else _MASKED_LM) for name in names)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.plan.cells import Plan
-from biasflow.plan.facts import Facts, depth
+from biasflow.plan.facts import Facts, depth, new_heads
 from biasflow.plan.methods import VARIANT, resolved
 from biasflow.registry import ERASERS
 
@@ -57,6 +57,7 @@ def encoder_attributes(config: Mapping, facts: Facts) -> dict[str, dict[str, obj
     for name, encoder in config["encoders"].items():
         about = {("parent" if key == "from" else key): value for key, value in _flat(encoder).items()}
         about |= {"layers": layers} if (layers := depth(config, facts, name)) else {}
+        about |= {"new_heads": " ".join(ours)} if (ours := new_heads(config, facts, name)) else {}
         about |= {"missing": facts.missing[name]} if name in facts.missing else {}
         found[name] = about
     return found

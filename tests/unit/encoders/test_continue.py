@@ -1,12 +1,13 @@
 """Encoders trained further: by which recipe, beside which control, and what is refused."""
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 from transformers import (
+    AutoModel,
     AutoModelForMaskedLM,
     BertConfig,
-    BertForSequenceClassification,
     DebertaV2Config,
     DistilBertConfig,
     RobertaConfig,
@@ -15,7 +16,10 @@ from transformers import (
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders import continue_
+from biasflow.encoders.checkpoints import FromTimeToTime
 from biasflow.encoders.continue_ import continue_encoder
+from biasflow.encoders.described import described
+from biasflow.encoders.examples import blocks_of, mask_tokens
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.recipes import RECIPES
 from biasflow.encoders.taps import set_dropout
@@ -144,7 +148,96 @@ def test_what_is_refused_leaves_nothing(source):
     (source.parent / "text.txt").write_text("red blue\n")
     with pytest.raises(BiasflowError, match="2 pieces"):
         run(source)
-    BertForSequenceClassification(BertConfig(**SIZES)).save_pretrained(source)
-    with pytest.raises(BiasflowError, match="masked_lm head"):
-        run(source)
     assert not (source.parent / "mlm").exists()
+
+
+def headless(folder, family="bert"):
+    """An encoder without a language-model head, whose text can be learnt: every sentence repeats one word."""
+    torch.manual_seed(0)
+    kinds = {"bert": BertConfig, "roberta": RobertaConfig, "deberta-v2": DebertaV2Config}
+    config = DistilBertConfig(**DISTILBERT) if family == "distilbert" else kinds[family](**SIZES)
+    AutoModel.from_config(config).save_pretrained(folder)
+    word_tokenizer(WORDS).save_pretrained(folder)
+    documents = ["\n".join(" ".join([WORDS[(i + k) % len(WORDS)]] * 6) for k in range(6)) for i in range(60)]
+    (folder.parent / "text.txt").write_text("\n\n".join(documents) + "\n")
+    return folder
+
+
+STEPS = {"head_steps": 20, "steps": 30, "learning_rate": 1e-3}
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "deberta-v2"])
+def test_an_encoder_without_a_head_gets_one_that_learns(family, tmp_path):
+    source = headless(tmp_path / "source", family)
+    facts, _ = run(source, **STEPS)
+    assert facts["new_heads"] == ["masked_lm"] and (facts["head_steps"], facts["steps"]) == (20, 50)
+    losses = {int(step): value["masked_lm"] for step, value in facts["held_out_loss"].items()}
+    assert min(losses) == 0 and 20 in losses and max(losses) == 50
+    assert losses[0] > losses[20] > losses[50] and losses[50] < 0.9 * losses[0]
+    model, _ = load_encoder(tmp_path / "mlm", head="masked_lm")  # which refuses a head that was not saved
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+    found = described(tmp_path / "mlm")
+    assert (found["masked_lm_head"], found["next_sentence_head"]) == ("ours", "no")
+    assert (found["head_loss_before"], found["head_loss_after"]) == (losses[0], losses[50])
+
+
+def test_the_held_out_loss_is_that_of_the_saved_encoder_on_a_text_it_never_saw(tmp_path):
+    source = headless(tmp_path / "source")
+    facts, _ = run(source, **STEPS)
+    model, tokenizer = load_encoder(tmp_path / "mlm", head="masked_lm")
+    blocks = torch.tensor(blocks_of(tokenizer, (tmp_path / "text.txt").read_text(), max_length=12))
+    assert facts["examples"] + facts["held_out"] == len(blocks)
+    nats, n = 0.0, 0
+    for start in range(facts["examples"], len(blocks), 16):
+        numbers = range(start, min(start + 16, len(blocks)))
+        rng = np.random.default_rng([0, *numbers])
+        ids, labels = map(torch.tensor, mask_tokens(blocks[list(numbers)].numpy(), tokenizer, share=0.15, rng=rng))
+        nats += model(input_ids=ids, labels=labels).loss.item() * (labels != -100).sum().item()
+        n += (labels != -100).sum().item()
+    assert facts["held_out_loss"]["50"]["masked_lm"] == pytest.approx(nats / n, rel=1e-4)
+
+
+def test_the_head_is_trained_before_the_encoder(tmp_path, monkeypatch):
+    source = headless(tmp_path / "source")
+    before = load_encoder(source, head="none")[0].state_dict()
+    at = {}
+
+    def step(self, args, state, control, model, **kwargs):
+        at[state.global_step] = {name: value.clone() for name, value in model.bert.state_dict().items()}
+
+    monkeypatch.setattr(FromTimeToTime, "on_step_begin", step, raising=False)
+    run(source, **STEPS)
+    assert all(torch.equal(at[20][name], before[name]) for name in at[20])
+    changed = [name for name in at[20] if not torch.equal(at[21][name], before[name])]
+    assert any("layer.0" in name for name in changed) and any("word_embeddings" in name for name in changed)
+
+
+def test_a_next_sentence_head_is_trained_on_pairs_of_the_documents(tmp_path):
+    source = headless(tmp_path / "source")
+    facts, _ = run(source, **STEPS | {"next_sentence": True, "max_length": 24})
+    assert facts["new_heads"] == ["masked_lm", "next_sentence"]
+    assert all(set(losses) == {"masked_lm", "next_sentence"} for losses in facts["held_out_loss"].values())
+    load_encoder(tmp_path / "mlm", head="next_sentence")
+    assert described(tmp_path / "mlm")["next_sentence_head"] == "ours"
+    again, _ = run(tmp_path / "mlm", "more", **STEPS | {"next_sentence": True, "max_length": 24})
+    assert again["new_heads"] == [] and (again["head_steps"], again["steps"]) == (0, 30)  # nothing is new
+    assert described(tmp_path / "more")["masked_lm_head"] == "ours"  # still not the publisher's
+    with pytest.raises(BiasflowError, match="documents"):
+        (tmp_path / "text.txt").write_text("red blue\n" * 50)
+        run(source, "none", **STEPS | {"next_sentence": True})
+
+
+def test_only_masked_lm_gives_a_head(tmp_path):
+    source = headless(tmp_path / "source")
+    with pytest.raises(BiasflowError, match="masked_lm head"):
+        run(source, recipe="doubled")
+    assert not (tmp_path / "mlm").exists()
+
+
+def test_steps_and_rate_are_those_that_are_asked_for(source):
+    facts, _ = run(source, steps=3)
+    assert facts == {"blocks": 42, "steps": 3}
+    slow, fast = (run(source, str(rate), steps=3, learning_rate=rate)[1] for rate in (1e-6, 1e-2))
+    before = load_file(source / "model.safetensors")
+    name = "bert.encoder.layer.0.output.dense.weight"
+    assert (slow[name] - before[name]).abs().max() < 1e-4 < (fast[name] - before[name]).abs().max()

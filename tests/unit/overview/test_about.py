@@ -8,7 +8,7 @@ from biasflow.metrics.training import TRAININGS
 from biasflow.overview.about import UNKNOWN, about, permutation_tests
 from biasflow.results.scores import MODEL, concatenate, tidy
 
-BERT = ["bert", "BertForMaskedLM", "2", "128", "4416698", "yes", "no", "abc"]
+BERT = ["bert", "BertForMaskedLM", "2", "128", "4416698", "yes", "no", "", "", "abc"]
 TRAINED = [
     ["bert", "bios", "plain", "0", "300", "60", "4", "12", "0.25", "accuracy", "0.5"],
     ["bert", "bios", "scrubbing", "0", "280", "60", "1", "12", "0.25", "accuracy", "0.6"],
@@ -41,8 +41,14 @@ def test_facts_of_an_encoder():
     assert facts["Weights, sha256"] == "abc"
 
 
+def test_a_head_of_ours_is_told_from_the_publishers():
+    ours = [*BERT[:5], "ours", "no", "10.753", "3.5", "abc"]
+    heads = dict(described_as(scored(C6=0.5), [ours])["bert"].facts)["Language-model heads"]
+    assert "masked-LM: head ours" in heads and "from 10.75 to 3.50 nats" in heads and "next-sentence: missing" in heads
+
+
 def test_what_is_not_known_is_said():
-    facts = dict(described_as(scored(C6=0.5), [["bert", "", "", "", "0", "no", "no", ""]])["bert"].facts)
+    facts = dict(described_as(scored(C6=0.5), [["bert", "", "", "", "0", "no", "no", "", "", ""]])["bert"].facts)
     assert facts["Architecture"] == f"{UNKNOWN}: {UNKNOWN} layers, width {UNKNOWN}, 0 parameters"
     assert facts["A sentence is (SEAT)"] == "not asked for" and facts["Weights, sha256"] == UNKNOWN
     (only,) = described_as(scored(C6=0.5), [])["bert"].facts

@@ -320,7 +320,14 @@ MISTAKES = [
     (also("hub", {"source": "hub", "id": "bert", "revision": "main"}), "encoders.hub.revision"),
     (also("hub", {"source": "hub", "id": "bert", "revision": "0" * 40 + "\n"}), "encoders.hub.revision"),
     (continued(**{"from": "real", "text": "planted"}), "encoders.more.text"),
-    (changed(("encoders.real.path", "headless"), config=continued(**{"from": "real"})), "encoders.more.from"),
+    (
+        changed(("encoders.real.path", "headless"), config=continued(**{"from": "real", "recipe": "cda"})),
+        "encoders.more.from",
+    ),
+    (continued(**{"from": "own", "head_steps": 10}), "encoders.more.head_steps"),
+    (continued(**{"from": "own", "recipe": "cda", "text": "occupations.txt"}), "encoders.more.text"),
+    (continued(**{"from": "own", "recipe": "dropout", "next_sentence": True}), "encoders.more.next_sentence"),
+    (continued(**{"from": "own", "steps": 0}), "encoders.more.steps"),
     # what is asked for
     (top(ask={"block": None}), "ask.block"),
     (top(ask=[]), "ask"),

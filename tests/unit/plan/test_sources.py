@@ -10,7 +10,7 @@ from biasflow.asking import sources
 from biasflow.base.errors import BiasflowError
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.facts import depth, gather, has_head
+from biasflow.plan.facts import depth, gather, has_head, new_heads
 from tests.unit.plan.configs import BERT, SCHEMA, SMALL, changed, facts_of
 
 
@@ -117,6 +117,28 @@ def test_a_continued_encoder_is_like_the_one_that_it_goes_back_to():
     assert sources.is_planted(config, "most") and not sources.is_planted(config, "real")
     assert depth(config, facts, "most") == depth(config, facts, "own") == 4 == depth(config, facts, "real")
     assert has_head(config, facts, "most", "masked_lm") and not has_head(config, facts, "most", "next_sentence")
+
+
+def test_an_encoder_without_heads_gets_those_that_are_asked_for():
+    more = ("encoders.more", {"source": "continued", "from": "real"})
+    both = ("encoders.both", {"source": "continued", "from": "real", "next_sentence": True, "head_steps": 5})
+    later = ("encoders.later", {"source": "continued", "from": "both", "recipe": "cda"})
+    config = resolve(changed(more, both, later), SCHEMA)
+    bare, full = facts_of(config, architectures=["BertModel"]), facts_of(config, architectures=["BertForPreTraining"])
+    assert has_head(config, bare, "more", "masked_lm") and not has_head(config, bare, "more", "next_sentence")
+    assert has_head(config, bare, "both", "next_sentence") and not has_head(config, bare, "later", "next_sentence")
+    new = [new_heads(config, bare, name) for name in ("real", "more", "both", "later")]
+    assert new == [[], ["masked_lm"], ["masked_lm", "next_sentence"], ["masked_lm"]]
+    assert new_heads(config, full, "more") == new_heads(config, full, "both") == []
+
+
+def test_a_family_without_a_next_sentence_head_gets_none(folder):
+    (folder / "config.json").write_text(json.dumps(BERT | {"model_type": "roberta", "architectures": ["RobertaModel"]}))
+    config = local(str(folder))
+    about = {"source": "continued", "from": "real", "recipe": "masked_lm", "next_sentence": True, "head_steps": None}
+    config["encoders"]["more"] = about
+    with pytest.raises(BiasflowError, match=r"'encoders\.more\.next_sentence'.*roberta"):
+        gather(config)
 
 
 def test_one_encoder_per_bias_and_seed():
