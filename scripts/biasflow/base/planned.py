@@ -115,7 +115,7 @@ def _fault(path: str, job: Planned, root: str) -> str:
 
 
 def _differences(recorded: object, now: object, key: str = "") -> list[str]:
-    """Where two parameters differ, each in words."""
+    """The differences between two parameters, each in words."""
     if isinstance(recorded, dict) and isinstance(now, dict):
         keys = sorted({*recorded, *now})
         return [

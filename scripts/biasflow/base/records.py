@@ -106,7 +106,7 @@ def _shared(record: Path, digest: str, advice: str) -> dict:
 
 
 def _read(file: Path) -> dict | None:
-    """What a shared file holds; None where it is absent or no JSON, which is no value that is shared."""
+    """The contents of a shared file; None if it is absent or not JSON."""
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

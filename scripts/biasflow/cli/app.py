@@ -1,4 +1,4 @@
-"""What all commands share: the application itself, the name of a run, and a configuration as Snakemake is given one."""
+"""Shared by all commands: the application itself, the name of a run, and a configuration as Snakemake is given one."""
 
 from collections.abc import Sequence
 from pathlib import Path

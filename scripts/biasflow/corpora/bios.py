@@ -127,7 +127,7 @@ def name_parts(name: str) -> tuple[str, ...]:
 
 
 def _fate(bios: pd.DataFrame) -> pd.Series:
-    """What becomes of each row: a column of SUMMARY_COLUMNS from no_profession on."""
+    """The fate of each row: a column of SUMMARY_COLUMNS from no_profession on."""
     fate = pd.Series("kept", index=bios.index)
     fate[bios["profession"] == ""] = "no_profession"
     known = bios[fate == "kept"]

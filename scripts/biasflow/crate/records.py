@@ -1,4 +1,4 @@
-"""The jobs of a run, as the records of its results tell of them."""
+"""The jobs of a run, read from the records of its results."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +19,8 @@ TIMESTAMP = ".snakemake_timestamp"
 
 @dataclass(frozen=True)
 class Job:
-    """A job that ended well. inputs, outputs: file -> sha256; about: all else that its record says; records: the files
-    that say so, one for each of its outputs."""
+    """A successful job. inputs, outputs: file -> sha256; about: everything else in its record; records: the files of
+    its record, one for each output."""
 
     rule: str
     started: datetime
@@ -32,10 +32,9 @@ class Job:
 
 
 def read_jobs(folder: str) -> list[Job]:
-    """The jobs that made the files in the folder of a run, and those that made what these read (downloads); the first
-    to start first.
+    """Return the jobs that made the files of a run and the files that these jobs read (downloads), by time of start.
 
-    BiasflowError, one line that names the file, where one is not as its job wrote it, gone, or without a record."""
+    BiasflowError, one line that names the file, for a file that was changed, was deleted, or has no record."""
     records = _records(folder)
     if not records:
         raise BiasflowError(
@@ -52,19 +51,19 @@ def read_jobs(folder: str) -> list[Job]:
 
 
 def made(jobs: Sequence[Job]) -> dict[str, str]:
-    """File -> sha256 of all that these jobs wrote."""
+    """Return file -> sha256 of all files that these jobs wrote."""
     return {file: digest for job in jobs for file, digest in job.outputs.items()}
 
 
 def gone(jobs: Sequence[Job], folder: str) -> list[str]:
-    """The files of the run that a job read, and that were deleted or made again since."""
+    """Return the files of the run that a job read and that were deleted or made again since."""
     written = made(jobs)
     read = {item for job in jobs for item in job.inputs.items()}
     return sorted({path for path, digest in read if Path(path).is_relative_to(folder) and written.get(path) != digest})
 
 
 def _records(folder: str) -> dict[str, dict]:
-    """Path -> record, of all results in the folder, and of the files elsewhere that these were made of."""
+    """Path -> record of all results in the folder, and of files elsewhere from which they were made."""
     records: dict[str, dict] = {}
     waiting = [result_of(path) for path in record_files(folder)]
     while waiting:
@@ -77,7 +76,8 @@ def _records(folder: str) -> dict[str, dict]:
 
 
 def _jobs(records: Mapping[str, Mapping]) -> list[Job]:
-    """A job writes the same record of all its outputs, but for what it says of the output itself."""
+    """The jobs of these records: a job writes equal records for all of its outputs, except for the keys of the
+    output."""
     of_job: dict[str, list[str]] = {}
     for path, record in sorted(records.items()):
         rest = {key: value for key, value in record.items() if key not in ("output", "sha256")}
@@ -101,7 +101,7 @@ def _jobs(records: Mapping[str, Mapping]) -> list[Job]:
 
 
 def results_in(folder: Path) -> Iterator[str]:
-    """The files of a run that a job has made, as far as names tell."""
+    """Yield the files of a run that a job has made, judged by their names."""
     for path in sorted(folder.rglob("*")):
         first = path.relative_to(folder).parts[0]
         internal = path.name.endswith(PART) or path.name == TIMESTAMP or first in WITHOUT_RECORD

@@ -6,6 +6,7 @@ stored vectors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,18 +40,27 @@ class Cut:
 
     @property
     def rows(self) -> np.ndarray:
+        """The numbers of all rows of the cut."""
         return np.concatenate([self.train, self.dev, self.test])
 
 
 def control_labels(z: ArrayLike, seed: int) -> np.ndarray:
-    """Labels in random order: as many of each as in z, none of them related to its row.
+    """Return the labels z in random order, so that they are unrelated to their rows.
 
     A probe cannot compress them, so their compression says what the code costs by itself (1 in bits, if nothing).
     Source: Hewitt & Liang (2019), control tasks."""
     return np.random.default_rng(seed).permutation(np.asarray(z))
 
 
-def probe_split(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+class ProbeSplit(NamedTuple):
+    """Row numbers of a probe's three parts."""
+
+    train: np.ndarray
+    dev: np.ndarray
+    test: np.ndarray
+
+
+def probe_split(n: int, seed: int) -> ProbeSplit:
     """Return the row numbers of the probe's train, dev and test part: a random 80 % of n, and halves of the rest.
 
     Together they hold each of 0 ... n - 1 once. Raises BiasflowError if a part would be empty (n < 6)."""
@@ -59,4 +69,4 @@ def probe_split(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if min(train, dev) < 1:
         raise BiasflowError(f"{n} rows cannot be cut into train, dev and test set of a probe; give more texts")
     order = np.random.default_rng(seed).permutation(n)
-    return order[:train], order[train : train + dev], order[train + dev :]
+    return ProbeSplit(order[:train], order[train : train + dev], order[train + dev :])

@@ -113,7 +113,7 @@ def swap_tokens(
 
 
 def _by_tag(pronoun: str, tag: str, parts: Sequence[str], stop: int) -> str | None:
-    """What *her* or *his* becomes by its part of speech; None where that does not tell."""
+    """The counterpart of *her* or *his* by its part of speech; None if that does not decide."""
     is_last = stop + 1 >= len(parts) or STOP.match(parts[stop])
     return None if (pronoun, tag) == ("his", "PRP$") and is_last else BY_TAG.get((pronoun, tag))
 

@@ -89,7 +89,8 @@ def examples(
 
 
 def table2(run: Run) -> pd.DataFrame:
-    """What the authors dropped or mended, with p(NS) of the unswapped sentence before and after, see `mended`."""
+    """Return the sentences that the authors dropped or mended, with p(NS) before and after (unswapped), see
+    `mended`."""
     changes, tables = run.files.get(_CHANGES, {}).get(_CHANGES), []
     for encoder in encoders_inside(run.options):
         before, after = (_untouched(run, encoder, stimuli) for stimuli in (SWAPPED, AUTHORS))

@@ -231,7 +231,7 @@ def sentences_page(
 
 
 def _section(name: str, sentences: Sequence[ScoredSentence], quantile: float) -> dict:
-    """What the page shows of a section."""
+    """The contents of a section of the page."""
     if not sentences:
         raise BiasflowError(f"page of sentences, {name}: there are none; give at least one")
     for number, sentence in enumerate(sentences):

@@ -154,7 +154,7 @@ def _known(block: pd.DataFrame, x: str, measure: Measure) -> pd.DataFrame:
 
 
 def _nothing(chosen: Selection) -> Figure:
-    """What stands for a figure without a single point: why, for each encoder."""
+    """The figure in place of one without a single point: it says why, for each encoder."""
     return draw.empty_figure("; ".join(f"{name}: {chosen.no_points(name)}" for name in chosen.encoders))
 
 

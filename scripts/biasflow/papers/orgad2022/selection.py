@@ -184,7 +184,7 @@ def in_order(seed: str) -> str:
 
 
 def _models(options: Mapping[str, object], half: Half) -> pd.DataFrame:
-    """What the models of a half are in the table of scores: task, strategy, method, head -> stage, label, text."""
+    """The models of a half by their keys in the table of scores: task, strategy, method, head -> stage, label, text."""
     task, strategies = (options.get(name) for name in (half.task, half.strategies))
     rows = [(NA, RANDOM, UNTOUCHED, NA, RANDOM, RANDOM, RAW), (NA, NA, UNTOUCHED, NA, PRETRAINED, PRETRAINED, RAW)]
     heads = {"own": BEFORE, "retrained": AFTER, NA: FINETUNED}

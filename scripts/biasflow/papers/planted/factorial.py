@@ -60,7 +60,7 @@ def _cells(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _units(effect: str, groups: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """What an effect compares, a number for each encoder without and with bias of its own."""
+    """The two groups that an effect compares, with a number for each encoder without and with bias."""
     return [group.mean(axis=1) if effect == PRETRAINING else group[:, 1] - group[:, 0] for group in groups]
 
 

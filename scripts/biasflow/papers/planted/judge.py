@@ -1,6 +1,7 @@
 """Does a measure follow the bias that was planted, from which dose on, and how much of it is noise?"""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,15 +41,25 @@ def least_p(low: int, high: int, sign: int = 1) -> float:
     return permutation_p(np.zeros(low), np.ones(high), abs(sign))
 
 
-def rank_correlation(groups: dict[float, np.ndarray], sign: int = 1) -> tuple[float, float, float, float]:
-    """Spearman's correlation of dose and value, groups: dose -> values of the seeds; with its 95 % interval, and the
-    permutation p (one-sided by the sign) over all values.
+class RankCorrelation(NamedTuple):
+    """Spearman's correlation with its 95 % interval [low, high], and the p of its permutation test."""
+
+    spearman: float
+    low: float
+    high: float
+    p: float
+
+
+def rank_correlation(groups: dict[float, np.ndarray], sign: int = 1) -> RankCorrelation:
+    """Return Spearman's correlation of dose and value; groups: dose -> values of the seeds.
+
+    p: of the permutation test over all values, one-sided by the sign.
 
     The interval is that of Fisher's z = artanh r with the variance (1 + r^2 / 2) / (n - 3) of n values (Bonett and
     Wright 2000). NaN for fewer than LEAST values, or where all are equal."""
     values = np.concatenate(list(groups.values()))
     if np.ptp(values) == 0:
-        return (np.nan,) * 4
+        return RankCorrelation(*[np.nan] * 4)
     doses = np.repeat(list(groups), [len(group) for group in groups.values()])
     p = stats.permutation_test(
         (values,),
@@ -60,7 +71,7 @@ def rank_correlation(groups: dict[float, np.ndarray], sign: int = 1) -> tuple[fl
         n_resamples=RESAMPLES,
     ).pvalue
     estimate = float(stats.spearmanr(doses, values).statistic)
-    return estimate, *spearman_interval(estimate, len(values)), float(p)
+    return RankCorrelation(estimate, *spearman_interval(estimate, len(values)), float(p))
 
 
 def spearman_interval(r: float, n: int) -> tuple[float, float]:
@@ -138,7 +149,7 @@ def judge(values: pd.DataFrame) -> pd.DataFrame:
         rows.append(row)
         if not all(map(len, ends)) or least_p(*map(len, ends), sign) > LEVEL:
             continue
-        row |= dict(zip(("spearman", "low", "high", "p"), rank_correlation(groups, sign), strict=True))
+        row |= rank_correlation(groups, sign)._asdict()
         row |= {"p_full": permutation_p(*ends, sign), "smallest_dose": smallest_dose(groups, sign)}
         shares = variance_shares(list(groups.values()), defined["error"].to_numpy())
         row |= {f"share_{name}": share for name, share in shares.items()}

@@ -55,7 +55,7 @@ def _check(path: Path, stereotypes: np.ndarray) -> None:
     n, rarer = len(stereotypes), int(np.bincount(stereotypes, minlength=2).min())
     if n < LEAST:
         raise BiasflowError(f"{path}: {n} professions; a probe needs at least {LEAST}: give sentences about more.")
-    kept = n - len(probe_split(n, 0)[0])
+    kept = n - len(probe_split(n, 0).train)
     if rarer <= kept:
         raise BiasflowError(
             f"{path}: {rarer} of {n} professions have the rarer stereotype, and {kept} are not sent, which may be all "

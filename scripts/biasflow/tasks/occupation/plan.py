@@ -68,8 +68,8 @@ def _made_of_vectors(
     shares: Files | None = None,
     modules: tuple[str, ...] = (),
 ) -> Dataset:
-    """What is read from the first token's vectors of a text; texts: those that heads are trained on, under whose names
-    their vectors are given, too."""
+    """The dataset of the first token's vectors of a text; texts: on which heads are trained, whose vectors it holds,
+    too."""
     task = asked.task
     files = {"biographies": (task.file("biographies.parquet"),)}
     limit = task.about["finetuning"]["max_length"]
