@@ -55,6 +55,7 @@ class LastWord(logging.Handler):
             self.plan = ""
 
     def say(self) -> None:
+        """Print the one message that applies, if there is one."""
         if line := self.heard or self.message or self.plan:
             print(f"biasflow: {line}", file=sys.stderr, flush=True)
 

@@ -36,6 +36,7 @@ def planned_jobs(dag) -> dict[str, Planned]:
 
 
 def run_file(run: str) -> Path:
+    """Return the path of the file with a run's plan and the facts that its jobs share."""
     return Path(RESULTS, run, PROVENANCE, RUN_FILE)
 
 

@@ -49,6 +49,7 @@ class Document:
 
     @property
     def name(self) -> str:
+        """The name of the document in messages: "(key); part 000"."""
         return f"({self.key}); part {self.part}"
 
     @property

@@ -67,10 +67,12 @@ class Eraser:
 
     @property
     def components(self) -> int:
+        """The number of directions that are removed."""
         return self.right.shape[-1]
 
     @property
     def heads(self) -> bool:
+        """Whether every attention head has its own map."""
         return self.right.dim() > 2
 
     def coordinates(self, h: torch.Tensor) -> torch.Tensor:
@@ -130,6 +132,7 @@ class Eraser:
 
     @classmethod
     def from_state(cls, tensors: Mapping[str, torch.Tensor], name: str) -> "Eraser":
+        """Rebuild the eraser that `state(name)` turned into tensors; KeyError for a missing one."""
         parts = {part.name: tensors.get(f"{name}/{part.name}") for part in fields(cls)}
         missing = [part for part in ("right", "left", "weights") if parts[part] is None]
         if missing:

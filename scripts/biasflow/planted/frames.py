@@ -40,10 +40,12 @@ class Theme:
 
     @property
     def continuations(self) -> tuple[str, ...]:
+        """All continuations, the neutral ones first."""
         return self.neutral + self.gendered
 
     @property
     def frames(self) -> tuple[str, ...]:
+        """All openings, then all continuations."""
         return self.opening + self.continuations
 
 

@@ -43,6 +43,7 @@ class World:
 
     @property
     def occupations(self) -> Sequence[str]:
+        """The items that are occupations."""
         return self.items[OCCUPATIONS]
 
     def share(self, item: str, bias: float) -> float:

@@ -275,6 +275,7 @@ def _not_correlated_within(table: pd.DataFrame, models: str, measure: str) -> Fi
 
 
 def shown_p(p: float) -> str:
+    """Return p with four decimals, or as a power of ten if it is smaller."""
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"
 
 

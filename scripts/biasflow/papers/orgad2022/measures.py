@@ -14,6 +14,7 @@ class Measure(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
+        """Its metric and variant."""
         return self.metric, self.variant
 
     @property

@@ -100,8 +100,9 @@ def rate_factor(step: int, total: int, warmup: float) -> float:
 
 
 def encoder_part(encoder: nn.Module, recipe: Recipe) -> Part:
+    """Return the parameters of the encoder with AdamW, which decays only their matrices."""
     parameters = list(encoder.parameters())
-    groups = [  # biases and the weights of layer norms are vectors: they do not decay
+    groups = [  # biases and the weights of layer norms are vectors
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": recipe.weight_decay},
         {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
     ]
@@ -110,6 +111,7 @@ def encoder_part(encoder: nn.Module, recipe: Recipe) -> Part:
 
 
 def scorer_part(scorer: nn.Module, recipe: Recipe) -> Part:
+    """Return the parameters of the scorer with Adam."""
     parameters = list(scorer.parameters())
     optimizer = torch.optim.Adam(parameters, betas=BETAS, eps=recipe.adam_epsilon, fused=True)
     return Part(parameters, optimizer, recipe.task_rate, 0.0)

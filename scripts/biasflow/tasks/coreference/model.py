@@ -35,6 +35,7 @@ class Reading:
     word_prefix_space: bool
 
     def segmenter(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> Segmenter:
+        """Return the segmenter that reads documents in this way for a model."""
         length = min(self.segment_length, longest_input(model, tokenizer))
         return Segmenter(tokenizer, length, self.word_prefix_space)
 

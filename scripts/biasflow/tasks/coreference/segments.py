@@ -47,6 +47,7 @@ class Pieces:
 
     @property
     def n_segments(self) -> int:
+        """The number of segments."""
         return int(self.segments[-1]) + 1 if len(self) else 0
 
     def window(self, first: int, count: int) -> Self:
