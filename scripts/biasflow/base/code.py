@@ -42,7 +42,7 @@ def code_digest(scripts: Iterable[str | Path], root: str | Path) -> str:
 def module_file(name: str, root: str | Path) -> Path:
     """Return the file of a module of this project: "biasflow.erasers.pca" -> scripts/biasflow/erasers/pca.py."""
     path = Path(root).joinpath(FOLDER, *name.split("."))
-    package = path / "__init__.py"  # a folder without it may be what is left of a package that was removed
+    package = path / "__init__.py"  # a folder without it may be the rest of a removed package
     return package if package.is_file() else path.with_suffix(".py")
 
 

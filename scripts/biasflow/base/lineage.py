@@ -25,7 +25,7 @@ def check_one_content(results: Iterable[str]) -> None:
 def _two_contents(file: str, by_content: dict[str, list[str]], now: str | None) -> str:
     if now is None and Path(file).is_file():
         now = sha256(file)
-    if now not in by_content and len(by_content) > 1:  # none is of what lies there now, and two are not of the same
+    if now not in by_content and len(by_content) > 1:  # not the present content, and not one content
         about = "different contents of it were read"
         stale = sorted(output for outputs in by_content.values() for output in outputs)
     else:

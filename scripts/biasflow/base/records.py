@@ -14,13 +14,13 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256, whole_file
 
 RESULTS = "results"
-STORED = (".snakemake", "storage")  # where Snakemake's storage plugins put what a job reads and writes
+STORED = (".snakemake", "storage")  # where Snakemake's storage plugins put the files of a job
 PROVENANCE = "provenance"
 RUN_FILE = "run.json"
 SHARED = "shared"
-LONG = 1000  # characters: what is longer is shared
+LONG = 1000  # characters: longer values are shared
 SEAL = "seal"  # the sha256 of all else in a record, so that an edited one is seen
-KEYS = {"output", "sha256", "inputs", "aside", "rule", "params"}  # what every record has
+KEYS = {"output", "sha256", "inputs", "aside", "rule", "params"}  # in every record
 
 
 def record_file(path: str | Path) -> Path | None:

@@ -26,7 +26,7 @@ FEMALE, MALE = PERSON_GENDERS = SPELT_OUT[::-1]
 PROFESSION_GENDERS = (FEMALE, MALE, "balanced")
 # What a limited sample takes: pairs of sentences with the words that correspond, of professions of each gender.
 UNIT, STRATA = ("profession", "template", "pair"), ("profession_gender",)
-PERSON, BOTH = "person", "both"  # what is masked
+PERSON, BOTH = "person", "both"  # the masked words
 
 
 def read_bec_pro(path: str | Path) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.records import of_objects, one_line, read_records, refuse
 
-# Our column -> what a file may call it, the first that is there counts.
+# Our column -> its possible names in a file; the first existing one counts.
 NAMES_OF = {
     "text": ("text", "hard_text", "raw"),
     "profession": ("profession", "title"),

@@ -271,7 +271,7 @@ def _document(path: Path, name: str, source: _Lines, bare: bool) -> Document:
     sentences: list[int] = []
     gaps = []
     gap, sentence, sentence_ended = source.before, -1, True
-    opened: dict[str, list[tuple[int, int]]] = defaultdict(list)  # id -> (word, line) of what is still open
+    opened: dict[str, list[tuple[int, int]]] = defaultdict(list)  # id -> (word, line) of open brackets
     clusters: dict[str, list[Span]] = {}
     for number, line in enumerate(source.lines, start=source.number):
         if line.startswith("#") or not line.strip() or number == source.number:

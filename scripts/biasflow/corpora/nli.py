@@ -15,7 +15,7 @@ LABELS = ("entailment", "neutral", "contradiction")  # in the order of the hub's
 TEXTS = ("premise", "hypothesis")
 COLUMNS = (*TEXTS, "label")
 NAMINGS = (COLUMNS, ("sentence1", "sentence2", "gold_label"))  # ours and the hub's; the original distributions'
-NO_GOLD_LABEL = ""  # what "-" and -1 are read as: the annotators did not agree
+NO_GOLD_LABEL = ""  # stands for "-" and -1: the annotators did not agree
 LABEL_OF = {**{label: label for label in LABELS}, **{str(number): label for number, label in enumerate(LABELS)}}
 LABEL_OF |= dict.fromkeys(("-", "-1"), NO_GOLD_LABEL)
 

@@ -19,7 +19,7 @@ OPENERS: dict[str, Callable] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.
 FIELDS = ("body", "text")  # Reddit comments have a body
 # What the column of texts is called in a table.
 COLUMNS = (*FIELDS, "comment", "comments", "comment_processed", "comments_processed", "sentence", "sentences")
-REMOVED = {"[deleted]", "[removed]"}  # what Reddit puts in the place of a comment
+REMOVED = {"[deleted]", "[removed]"}  # in place of a comment on Reddit
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 NUMBERED = re.compile(r"\d+\t")  # how the sentences of the Leipzig corpora begin
 FIRST = 100  # lines that tell whether the lines are numbered

@@ -155,7 +155,7 @@ def _line(text: str, values: Iterable[object]) -> int:
     position = 0
     for value in values:
         start = text.find(json.dumps(value, ensure_ascii=False), position)
-        if start < 0:  # spelt otherwise (escapes, spaces): the line of what comes before it is near enough
+        if start < 0:  # spelt otherwise (escapes, spaces): the line of the value before is near enough
             break
         position = start + 1
     return text.count("\n", 0, position) + 1

@@ -104,7 +104,7 @@ def _request(entry: Entry, part: Path, etag: str | None, timeout: tuple[float, f
         raise BiasflowError(f"{entry.name}: {entry.url}: {PAGE}. Nothing was kept.")
     response.close()
     status = f"HTTP status {response.status_code} {response.reason}"
-    if response.status_code == 416:  # what we have does not fit the file: start from zero
+    if response.status_code == 416:  # our part does not fit the file: start from zero
         part.write_bytes(b"")
         raise PassingError(status)
     if response.status_code in PASSING:

@@ -14,8 +14,8 @@ ENGLISH_WIKIPEDIA = "english-wikipedia"  # a sharded data set of the catalogue
 CHARACTERS = 1_000_000  # of the hub's file a small part does
 ARTICLE = re.compile(r'<doc id="([^"]*)"[^>]* title="([^"]*)">\n(.*?)</doc>', re.DOTALL)
 SENTENCE_ENDS = (".", "!", "?")
-CLOSING = "\"'”’)] "  # what may follow them
-SENTENCE = re.compile(r"[^。！？]*[。！？]+[」』”’）》]*|[^。！？]+")  # its end is in it, and what closes after that
+CLOSING = "\"'”’)] "  # characters that may follow them
+SENTENCE = re.compile(r"[^。！？]*[。！？]+[」』”’）》]*|[^。！？]+")  # with its end, and closing characters after it
 
 
 def read_chinese_wikipedia(paths: Iterable[str | Path], *, characters: int = CHARACTERS) -> list[list[str]]:

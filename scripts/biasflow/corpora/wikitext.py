@@ -22,9 +22,9 @@ ENDS = {".", "!", "?"}
 CLOSING = {",", ";", ":", "%", "°", "...", ")", "]", "}", "”", "’", *ENDS}  # no space before
 OPENING = {"(", "[", "{", "“", "‘", "$", "£", "€", "¥", "#"}  # no space after
 QUOTES = {'"', "'"}  # opening and closing look alike: they alternate within a paragraph
-STARTS = re.compile(r"[A-Z0-9À-ÞŠŽŒ\"'(\[“‘$£€¥#<]")  # what a sentence may begin with: < of <unk>, too
+STARTS = re.compile(r"[A-Z0-9À-ÞŠŽŒ\"'(\[“‘$£€¥#<]")  # how a sentence may begin; < is from <unk>
 
-# Kinds of what is in an article; a sentence is of the first kind that fits it.
+# Kinds of pieces in an article; a sentence is of the first kind that fits.
 HEADING, UNKNOWN_WORD, NO_FULL_STOP, SHORT, WHOLE = (
     "heading", "sentence with <unk>", "no full stop", "one or two words", "whole sentence",
 )  # fmt: skip

@@ -28,7 +28,7 @@ LICENCE = (
     "stay under their own licences."
 )
 FORMATS = {".parquet": "application/vnd.apache.parquet", ".tex": "application/x-tex", ".yaml": "application/yaml"}
-SAID = ("git", "device", "threads", "seed")  # in the description of an action, of what has no term
+SAID = ("git", "device", "threads", "seed")  # facts without a term in the profile: part of the description
 
 
 def run_crate(jobs: Sequence[Job], folder: str) -> ROCrate:

@@ -11,8 +11,8 @@ from biasflow.base.files import PART
 from biasflow.base.planned import job_facts
 from biasflow.base.records import PROVENANCE, checked, read_record, record_file, record_files, result_of
 
-METADATA, WORKFLOW = "ro-crate-metadata.json", "workflow"  # what makes the folder of a run a crate
-# What it holds beside results: how jobs went and were planned, a crate, and what Snakemake leaves in folders.
+METADATA, WORKFLOW = "ro-crate-metadata.json", "workflow"  # they make the folder of a run a crate
+# Contents of the folder besides results: logs, times and plans of jobs, a crate, and files of Snakemake.
 WITHOUT_RECORD = ("logs", "benchmarks", "checkpoints", PROVENANCE, "asked.json", METADATA, WORKFLOW)
 TIMESTAMP = ".snakemake_timestamp"
 

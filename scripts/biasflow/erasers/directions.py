@@ -11,8 +11,8 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMININE, MASCULINE
 from biasflow.erasers.eraser import Eraser
 
-Vectors = torch.Tensor | np.ndarray  # what a fit takes
-SAME = 1e-6  # of the vectors' length: what is shorter is rounding of float32, and its direction is noise
+Vectors = torch.Tensor | np.ndarray  # input of a fit
+SAME = 1e-6  # of the vectors' length: a shorter one is rounding of float32, and its direction is noise
 
 
 def each_head(fit: Callable[..., Eraser]) -> Callable[..., Eraser]:

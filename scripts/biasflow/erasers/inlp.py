@@ -8,7 +8,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.erasers.directions import each_head, mean_difference, standardised
 from biasflow.erasers.eraser import Eraser
 
-TOLERANCE = 1e-3  # of the largest component of the gradient: the next classifier takes what this one leaves
+TOLERANCE = 1e-3  # of the largest component of the gradient: the next classifier starts from the rest
 CHANCE = 0.5  # balanced accuracy of whoever does not look at the vectors
 ITERATIONS = 10_000  # far more than a fit needs: it ends by its tolerance
 

@@ -7,7 +7,7 @@ import torch
 from biasflow.erasers.directions import check_components, each_head, leading
 from biasflow.erasers.eraser import Eraser
 
-FLOOR = 1e-6  # of the largest eigenvalue: along what is smaller the vectors hardly vary, and all such count as equal
+FLOOR = 1e-6  # of the largest eigenvalue: vectors hardly vary along smaller ones, which all count as equal
 STEEPEST, HALVINGS = 40.0, 40  # most that t ln(eigenvalues) of k directions may span (QR sees rounding beyond); steps
 
 

@@ -22,7 +22,7 @@ MASCULINE, FEMININE = 0, 1
 AGGREGATES = ("absdiff", "sum")
 DISTANCES = ("label-order", "order-free")
 FEWEST_CLASSES = 3  # two points always lie on a line
-ROUNDING = 1e-12  # rates are at most 1, so what differs by less than this differs by rounding only
+ROUNDING = 1e-12  # rates are at most 1, so a smaller difference is rounding only
 
 Within = Literal["gold", "predicted", "all"]
 Scores = float | np.ndarray  # a number for one table of counts, an array for tables with leading axes

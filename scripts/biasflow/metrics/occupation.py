@@ -17,8 +17,8 @@ from biasflow.metrics.noisy_correlation import correlation_interval
 from biasflow.readouts.files import METHOD, load_table
 from biasflow.results.bootstrap import SEED, drawn_tables, ends, percentiles, share_interval
 
-# Where the share of women in a profession is taken from: the training split (what the paper says), the test split
-# (what its code does), or US labour statistics (its figure 7).
+# The source of the share of women in a profession: the training split (in the paper's text), the test split (in its
+# code), or US labour statistics (its figure 7).
 *_, LABOUR = SHARES = ("train", "test", "labour")
 NA = "-"  # a key of the table of scores that does not apply
 RESAMPLES = 1000  # of a classifier's tables, and with shuffled genders

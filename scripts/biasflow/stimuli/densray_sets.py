@@ -24,7 +24,7 @@ OCCUPATIONS = {
 }
 READERS = {"professions": read_professions, "chinese-professions": read_chinese_professions}
 CHINESE = "chinese-professions"
-LONGEST = 200  # characters of an occupation of one's own
+LONGEST = 200  # characters of an occupation in a user's list
 OWN_SLOT = "{occupation}"
 
 

@@ -40,7 +40,7 @@ from biasflow.tasks.training import fit_method, origin, save_training
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
 OPTIMIZER = "optimizer.pt"  # twice as large as the weights, and needed to go on only
-DIVERGED = "diverged_at"  # the step, in what happened
+DIVERGED = "diverged_at"  # the key of the step in the facts of a training
 LOSSES = ("loss", "eval_loss", "train_loss")
 
 

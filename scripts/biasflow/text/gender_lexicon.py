@@ -48,7 +48,7 @@ CUES = {
     "also_surname": "Stephen x: a surname where it is Capitalised right after a first name (King)",
 }
 WORD = re.compile(r"(\w+)")  # digits and _ belong to a word, so that HER2 or her_name is not taken for her
-BY_RULE = ("her", "his")  # these two have two counterparts each: gender_pronouns tells which
+BY_RULE = ("her", "his")  # both have two counterparts: gender_pronouns decides
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def _other_of_two(parts: Sequence[str], at: int, joints: tuple[str, ...]) -> int
 def swap_her(parts: Sequence[str], at: int, cues: Cues) -> str:
     """What *her* at `parts[at]` becomes: his or him. parts: gaps (even places) and words (odd places) in turn."""
     second = _other_of_two(parts, at, ("or",))
-    if second is not None:  # her or his book: what holds of the second holds of the first
+    if second is not None:  # her or his book: the second pronoun decides for both
         is_possessive = parts[second].lower() == "his" and swap_his(parts, second, cues) == "her"
         return "his" if is_possessive else "him"
     return "him" if _is_object(_surroundings(parts, at), cues) else "his"

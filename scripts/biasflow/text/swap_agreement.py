@@ -27,7 +27,7 @@ SET_ASIDE_COLUMNS = ["triple", "label", "part", "digest", "reason", "justificati
 DISAGREEMENT_COLUMNS = [
     "triple", "label", "part", "digest", "status", "kind", "reason", "justification", "original", "authors", "ours",
 ]  # fmt: skip
-# What two swaps of a sentence differ in, told from the texts; where they differ in several things, the first of these.
+# Kinds of differences between two swaps of a sentence, judged by the texts; of several kinds the first one counts.
 KINDS = (
     "case of a pronoun",  # his and him, her and hers
     "left by the authors",  # a word that the authors have as it was

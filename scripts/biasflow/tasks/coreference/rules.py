@@ -18,7 +18,7 @@ PARADIGM = {word: number for number, words in enumerate(PARADIGMS) for word in w
 PROPER, COMMON = ("NNP", "NNPS"), ("NN", "NNS")
 INSIDE = (*PROPER, *COMMON, "JJ", "JJR", "JJS", "CD", "VBG", "VBN", "HYPH", "POS")
 DEFINITE = ("the", "this", "that", "these", "those")
-OWNER = "PRP$"  # makes what follows definite, and is a mention of its own
+OWNER = "PRP$"  # makes the following noun definite, and is itself a mention
 
 
 def rule_clusters(document: Document) -> Clusters:

@@ -17,7 +17,7 @@ from biasflow.corpora.conll import Clusters, Document, plain_word, without_singl
 SPECIAL = 2  # tokens that a segment has beside its pieces: one before, one after
 GENRES = ("bc", "bn", "mz", "nw", "pt", "tc", "wb")  # of OntoNotes: the first letters of a document's key
 UNKNOWN_GENRE = len(GENRES)
-CUT = ("ids", "words", "sentences", "speakers")  # what a window has a part of, as it is
+CUT = ("ids", "words", "sentences", "speakers")  # fields of which a window has a slice
 NO_MENTIONS = torch.empty(0, 2, dtype=torch.long)
 
 

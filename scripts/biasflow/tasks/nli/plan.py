@@ -98,7 +98,7 @@ KIND = Kind(
             "tasks.nli.data",
             {**{part: f"{part}.csv" for part in PARTS}, "sources": "sources.csv"},
             sources=pair_files,
-            # The seed of what is held out for validation is the same whatever fine-tunings there are.
+            # The seed of the held-out validation pairs does not depend on the fine-tunings.
             options=lambda task: {**{key: task.about[key] for key in ("data", "planted", "limit")}, "seed": 0},
             memory=6000,
             runtime=30,
