@@ -104,6 +104,11 @@ JOBS = {
         "finetune_nli": 10, "finetune_bios": 10 + 2, "finetune_coref": 10, "heads_documents": 10,
         "read_together": 5 + 32, "read_losses": 5, "read_likelihoods": 5, "fit_methods": 1 + 6, "score": 5 + 32,
     },
+    "minilm": {  # three seeds of bios by three strategies, of nli and of sst2; DensRay for the plain ones of bios
+        "finetune_bios": 9, "finetune_nli": 3, "finetune_sst2": 3, "read_predictions": 6, "read_first_token": 12,
+        "probe_texts": 12, "heads_texts": 12, "read_vectors": 5, "read_losses": 1, "read_likelihoods": 1,
+        "read_sentence_vectors": 2, "read_masked_words": 1, "fit_methods": 18, "score": 21,
+    },
     "mine": {
         "read_together": 1, "read_losses": 1, "read_likelihoods": 1, "fit_methods": 1, "score": 1,
     },
@@ -127,7 +132,7 @@ def test_what_is_fitted_to_words_and_measured_on_the_first_token_is_noted():
     assert noted == {("plain", "leace", "fairness"), ("with-leace", "leace", "fairness")}
 
 
-@pytest.mark.parametrize("name", ["config", "small", "matrix", "mine"])
+@pytest.mark.parametrize("name", ["config", "small", "matrix", "mine", "minilm"])
 def test_what_is_measured_inside_an_encoder_under_methods_has_a_random_control(name):
     methods: dict[str, set[str]] = {}
     for cell in planned(of_file(name)).cells:

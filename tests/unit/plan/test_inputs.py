@@ -172,7 +172,7 @@ def test_a_job_reads_every_dataset_of_its_readout_under_its_methods(find):
     for job, readings in readings_of(find).items():
         params = find.readings.params(job.readout)(job)
         assert [(each["dataset"], each["methods"]) for each in params] == [
-            (reading.dataset.file, list(reading.methods)) for reading in readings
+            (reading.dataset.read_as, list(reading.methods)) for reading in readings
         ]
         folder = reading_output(find.paths, readings[0].key)
         assert [f"{folder}/{each['file']}" for each in params] == [
