@@ -73,7 +73,7 @@ ERASERS = {
     "leace": Eraser("LEACE", "erasers.leace", {"shrinkage": {"type": "boolean", "default": False}}),
     "splince": Eraser("SPLINCE", "erasers.splince", fitted_to=("task",), places="last.cls", needs_labels=True),
     "mean_projection": Eraser("mean projection", "erasers.mean_projection"),
-    "inlp": Eraser("INLP", "erasers.inlp", {"classifiers": _whole(1, 100)}),
+    "inlp": Eraser("INLP", "erasers.inlp", {"classifiers": _whole(1, 100), "stop_at": _one_of("balanced", "majority")}),
     "rlace": Eraser("R-LACE", "erasers.rlace", {"components": _whole(1, 1)}),
     "sal": Eraser("SAL", "erasers.sal"),
     "random": Eraser("random directions", "erasers.random", {"components": _whole(1, 1), "seed": _SEED}),

@@ -87,3 +87,24 @@ def test_what_cannot_be_fitted_is_one_line():
         inlp.fit(X, z, classifiers=0)
     with pytest.raises(BiasflowError, match="nothing to erase"):
         inlp.fit(torch.cat([X, X]), torch.arange(2 * len(X)) < len(X))
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 9999))
+def test_the_released_rule_stops_at_the_majority_and_leaves_a_rare_gender_readable(seed):
+    X, z = two_genders(n=600, d=12, seed=seed, share=0.15)
+    released, ours = inlp.fit(X, z, stop_at="majority"), inlp.fit(X, z)
+    probe = LogisticRegression(C=1e4, max_iter=2000).fit(released.apply(X).numpy(), z.numpy())
+    assert probe.score(released.apply(X).numpy(), z.numpy()) <= 0.85 + 0.01  # no better than to say always the same
+    assert abs(ranking(ours.apply(X), z) - 0.5) < 0.06 and ours.components >= released.components
+
+
+def test_what_the_released_rule_leaves_where_one_gender_is_rare():
+    X, z = two_genders(n=2000, d=30, seed=0, share=0.15)
+    left = ranking(inlp.fit(X, z, stop_at="majority").apply(X), z)
+    assert left > 0.6 > ranking(inlp.fit(X, z).apply(X), z)
+
+
+def test_another_rule_is_refused():
+    with pytest.raises(BiasflowError, match="inlp: stop_at is 'never'; it can be balanced, majority"):
+        inlp.fit(*two_genders(), stop_at="never")
