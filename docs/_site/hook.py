@@ -1,9 +1,11 @@
 """What mkdocs does beside reading docs/: it adds the pages that are generated from the code, adds the Markdown files
-that lie elsewhere in the project, and turns links between all of these into links of the site."""
+that lie elsewhere in the project, turns links between all of these into links of the site, and links the first use of
+each word of the glossary on a page to its definition."""
 
 import posixpath
 import re
 import sys
+from html import escape
 from pathlib import Path
 
 from mkdocs.structure.files import File, Files
@@ -18,6 +20,11 @@ ELSEWHERE = {  # file of the project -> page of the site
 }
 # GitHub needs no empty line before a list, mkdocs does.
 BEFORE_LIST = re.compile(r"^(?!\s|\* |\|)(.+)\n(?=\* )", re.MULTILINE)
+GLOSSARY = "concepts/words.md"
+DEFINITION = re.compile(r"^\| \*\*([^*]{3,}?)\*\*[^|]*\| (.+?) \|", re.MULTILINE)
+ALSO_VERBS = ("measure", "cost", "training")
+AFTER_ARTICLE = "(?:(?<=a )|(?<=the )|(?<=each )|(?<=every )|(?<=of ))"
+NO_PROSE = re.compile(r"(<(?:a|code|pre|h\d|th|nav|svg)\b.*?</(?:a|code|pre|h\d|th|nav|svg)>|<[^>]+>)", re.DOTALL)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
 
 
@@ -37,6 +44,37 @@ def on_page_markdown(markdown: str, page, config, files: Files) -> str:
     source = {page: file for file, page in ELSEWHERE.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     markdown = BEFORE_LIST.sub(r"\1\n\n", markdown)
     return LINK.sub(lambda link: _of_site(link, source, page.file.src_uri, files), markdown)
+
+
+def on_page_content(html: str, page, config, files: Files) -> str:
+    """Give every definition of the glossary an anchor, and link the words of other pages to it."""
+    if page.file.src_uri == GLOSSARY:
+        return re.sub(r"<td><strong>([^<]+)", lambda cell: f'<td id="{_anchor(cell[1])}"><strong>{cell[1]}', html)
+    meanings = _meanings()
+    glossary = posixpath.relpath(GLOSSARY.replace(".md", ".html"), posixpath.dirname(page.file.dest_uri) or ".")
+    used: set[str] = set()
+
+    def linked(word: re.Match) -> str:
+        if word[1] in used:
+            return word[0]
+        used.add(word[1])
+        return f'<a class="word" href="{glossary}#{_anchor(word[1])}" title="{escape(meanings[word[1]])}">{word[0]}</a>'
+
+    longest_first = sorted(meanings, key=len, reverse=True)
+    patterns = (f"{AFTER_ARTICLE}{word}" if word in ALSO_VERBS else word for word in longest_first)
+    words = re.compile(rf"(?<![\w-])({'|'.join(patterns)})s?(?![\w-])")
+    pieces = NO_PROSE.split(html)  # the odd ones are tags, links, code and headings
+    return "".join(piece if number % 2 else words.sub(linked, piece) for number, piece in enumerate(pieces))
+
+
+def _meanings() -> dict[str, str]:
+    """The definition of every word of the glossary, without markup."""
+    text = (ROOT / "docs" / GLOSSARY).read_text(encoding="utf-8")
+    return {word: re.sub(r"[*`]", "", meaning) for word, meaning in DEFINITION.findall(text)}
+
+
+def _anchor(word: str) -> str:
+    return "word-" + re.sub(r"\W+", "-", word.lower())
 
 
 def _of_site(link: re.Match, source: str, page: str, files: Files) -> str:

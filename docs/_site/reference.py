@@ -3,8 +3,7 @@
 import ast
 import inspect
 import re
-from collections.abc import Iterable
-from itertools import groupby
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import typer
@@ -15,11 +14,17 @@ from biasflow.base.code import module_file
 from biasflow.cli import app
 from biasflow.plan import choices
 from biasflow.plan.cells import name_of_head
-from biasflow.registry import ERASERS, METRICS, PACKAGE, READOUTS, STRATEGIES, WITH, Metric, Strategy, module_of
+from biasflow.registry import ERASERS, METRICS, PACKAGE, READOUTS, STRATEGIES, WITH, Metric, module_of
 
 ROOT = Path(__file__).parents[2]
 GENERATED = "*This page is generated from the code whenever the site is built.*"
 CODE = re.compile(r"(`[^`]*`)")
+REPEATED = {  # keys that a schema has again; what stands in their place
+    "tasks.<name>.(nli) selections.full.": "The keys of `selections.paper`.",
+    "tasks.<name>.(nli) selections.<name>.": "The keys of `selections.paper`, for a selection of yours.",
+    "papers.planted.encoder.": "The keys of `encoders.<name>.(pretrain)`.",
+    "papers.planted.tasks.<name>.": "The keys of `tasks.<name>`.",
+}
 DIRECTIONS = {"low": "lower", "high": "higher", "neutral": "nearer to neutral"}
 GROUPS = {"inside": "bias inside the encoder", "outside": "bias in a fine-tuned model", "cost": "cost"}
 
@@ -39,21 +44,26 @@ def measures() -> str:
     """A section for every metric of the registry: what it needs, and a row for each of its measures."""
     text = f"""# Every measure
 
-{GENERATED} A *metric* scores what a readout has read, and gives one or more *measures*. The measures below are the
-columns of `matrix.csv`. The *neutral value* is the value without bias, or without cost. `ask` takes the name of a
-metric. Every column of `scores.csv`, and what else a metric writes, is on [the pages of scores](../scores/index.md).
+This page lists every metric and its measures. A *metric* turns what a readout stored into scores, and gives one or
+more *measures*. `ask` in a configuration takes the name of a metric (the headings below). The measures are the columns
+of `matrix.csv`. The *neutral value* is the value of a model without bias or, for a cost, of a perfect model. [The pages
+of scores](../scores/index.md) explain everything that a metric writes into `scores.csv`.
+
+{GENERATED}
 """
     return text + "".join(_metric(name, entry) for name, entry in METRICS.items())
 
 
 def _metric(name: str, entry: Metric) -> str:
-    models = " and ".join(["pre-trained"] * entry.pretrained + ["fine-tuned"] * entry.finetuned)
-    lines = [f"\n## `{name}`: {entry.label}\n", f"This metric measures {models} models."]
+    models = " and ".join(
+        ["encoders as they were pre-trained"] * entry.pretrained + ["fine-tuned models"] * entry.finetuned
+    )
+    lines = [f"\n## `{name}`: {entry.label}\n", f"* It measures {models}."]
     if entry.readout in READOUTS:
         readout = READOUTS[entry.readout]
-        lines += [f"Its readout is `{entry.readout}` ({readout.label})."]
-        lines += [f"The model needs a {name_of_head(readout.head)} head."] * (readout.head != "none")
-    lines += [f"What is known against it: {entry.criticism.rstrip('.')}."] * bool(entry.criticism)
+        lines += [f"* Its readout is `{entry.readout}` ({readout.label})."]
+        lines += [f"* The model needs a {name_of_head(readout.head)} head."] * (readout.head != "none")
+    lines += [f"* Criticism: {entry.criticism.rstrip('.')}."] * bool(entry.criticism)
     rows = [
         (
             f"`{key}`",
@@ -82,8 +92,11 @@ def methods() -> str:
     names = [(f"`{name}`", about) for name, about in choices.methods(None)]
     text = f"""# Every method
 
-{GENERATED} A *method* edits the states of a model at some places by an *eraser*; a *strategy* debiases the training
-of a fine-tuned model. [Extending](../extending/eraser.md) shows how to add one.
+This page lists every way to debias. A *method* edits the internal states of a model at some *places* with an *eraser*.
+A *strategy* debiases the training of a fine-tuned model. The pages [add an eraser](../extending/eraser.md) and [add a
+strategy](../extending/strategy.md) show how to add one.
+
+{GENERATED}
 
 ## Methods that every configuration has
 
@@ -96,28 +109,45 @@ of a fine-tuned model. [Extending](../extending/eraser.md) shows how to add one.
     for name, entry in ERASERS.items():
         options = [(f"`{key}`", f"`{schema.get('default', 'none')}`") for key, schema in entry.options.items()]
         text += f"\n### `{name}`: {entry.label}\n\n"
-        text += f"It can be fitted to {_words(entry.fitted_to)}; the first of these is the default.\n\n"
+        default = "; the first is the default" * (len(entry.fitted_to) > 1)
+        text += f"It can be fitted to {_words(entry.fitted_to)}{default}.\n\n"
         text += f"{_table(('option', 'default'), options)}\n" * bool(options) + _docstring(module_of(entry), "fit")
     text += "\n## Strategies of training\n"
-    text += "".join(_strategy(name, entry) for name, entry in STRATEGIES.items())
-    return f"{text}\n### `{WITH}<method>`\n\nThe method is active in every forward pass of the training, and stays.\n"
-
-
-def _strategy(name: str, entry: Strategy) -> str:
-    kinds = f"tasks of kind {_words(entry.kinds)}" if entry.kinds else "every task"
-    return f"\n### `{name}`: {entry.label}\n\nIt is for {kinds}.\n\n{_docstring(module_of(entry))}"
+    rows = [
+        (f"`{name}`", entry.label, _words(entry.kinds) or "any", f"`{module_of(entry)}`")
+        for name, entry in STRATEGIES.items()
+    ]
+    rows.append((f"`{WITH}<method>`", "the method is active in every step of the training, and stays", "any", ""))
+    text += f"\n{_table(('strategy', 'debiasing', 'kinds of task', 'module'), rows)}"
+    modules = dict.fromkeys(module_of(entry) for entry in STRATEGIES.values())
+    return text + "".join(f"\n### Module `{module}`\n\n{_docstring(module)}" for module in modules)
 
 
 def keys() -> str:
     """A table for every section of a configuration, with a row for each key of its schema."""
     text = f"""# Every key of a configuration
 
-{GENERATED} `<name>` stands for a name of yours. A word in parentheses says that the key belongs to this kind or source
-alone: `encoders.<name>.(hub) id` is a key of encoders with `source: hub`. [The page on
-configurations](../configuration.md) has examples.
+This page lists every key, its meaning and its default. [The page on configurations](../configuration.md) has examples.
+
+* `<name>` stands for a name that you choose.
+* A word in parentheses says that the key belongs to this source or kind only: `encoders.<name>.(hub) id` is a key of
+  encoders with `source: hub`.
+* "null" means that the key has no value; the text says what biasflow then does.
+
+{GENERATED}
 """
-    for section, rows in groupby(choices.keys(None), key=lambda row: row[0].partition(".")[0]):
-        text += f"\n## `{section}`\n\n{_table(('key', 'meaning'), [(f'`{key}`', about) for key, about in rows])}"
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for key, about in choices.keys(None):
+        if repeated := next((prefix for prefix in REPEATED if key.startswith(prefix)), None):
+            key, about = f"{repeated}*", REPEATED[repeated]
+        row = (f"`{key}`", about.replace(" (default: ...)", ""))
+        rows = sections.setdefault(key.partition(".")[0], [])
+        rows += [row] * (row not in rows[-1:])
+    top = [(f"[`{key}`](#{key})" if len(rows) > 1 else f"`{key}`", rows[0][1]) for key, rows in sections.items()]
+    text += f"\n## At the top\n\n{_table(('key', 'meaning'), top)}"
+    for section, rows in sections.items():
+        if len(rows) > 1:
+            text += f"\n## `{section}`\n\n{_table(('key', 'meaning'), rows[1:])}"
     return text
 
 
@@ -126,9 +156,14 @@ def functions() -> str:
     text = f"# Functions of the library\n\n{GENERATED} [The library](../library.md) shows them in use.\n"
     for name in biasflow.__all__:
         function = getattr(biasflow, name)
-        text += f"\n## `biasflow.{name}`\n\n```python\n{name}{inspect.signature(function)}\n```\n"
+        text += f"\n## `biasflow.{name}`\n\n```python\n{name}{_signature(function)}\n```\n"
         text += _fence(inspect.getdoc(function))
     return text
+
+
+def _signature(function: Callable) -> str:
+    """The signature, with the last part of dotted names of types."""
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Za-z])", "", str(inspect.signature(function)))
 
 
 def commands() -> str:
@@ -136,7 +171,8 @@ def commands() -> str:
     command = typer.main.get_command(app)
     with typer.Context(command, info_name=PACKAGE) as context:
         text = get_docs_for_click(obj=command, ctx=context, name=PACKAGE)
-    return text.replace("\n", f"\n\n{GENERATED} [The command](../command.md) says when to use which.\n", 1)
+    text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text, count=1)  # cut short there, whole below
+    return text.replace("\n", f"\n\n[The command](../command.md) says when to use which. {GENERATED}\n", 1)
 
 
 def _docstring(module: str, function: str = "") -> str:
