@@ -27,7 +27,7 @@ from biasflow.plan.datasets import (
     CEAT,
     SENTENCE_TESTS,
     SENTENCES,
-    TEXTS,
+    TEXT_SOURCES,
     WHOLE_SENTENCES,
     WIKITEXT,
     WORD_TESTS,
@@ -240,7 +240,7 @@ def _with_weights(config: Mapping) -> dict[str, Mapping]:
 
 
 def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mapping) -> None:
-    if name in TEXTS:
+    if name in TEXT_SOURCES:
         raise BiasflowError(f"config: key 'encoders.{name}': {name} is the name of a text; give the encoder another")
     if encoder["source"] == "pretrain" and encoder["hidden"] % encoder["heads"]:
         heads, hidden = encoder["heads"], encoder["hidden"]

@@ -14,6 +14,7 @@ from biasflow.asking.tasks import Asked, TaskPlan
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.corpora.seat import DENSRAY_TESTS
+from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
 from biasflow.plan.pooling import FIRST_TOKEN, POOLINGS
 from biasflow.plan.tasks import kind_of
@@ -23,7 +24,6 @@ from biasflow.stimuli.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATI
 ANALOGIES = "google-analogies"
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
 CHINESE_TEXT = "chinese-wikipedia"
-TEXTS = (WIKITEXT, f"{WIKITEXT}-test", WHOLE_SENTENCES, f"{WHOLE_SENTENCES}-test", CHINESE_TEXT)  # as files are named
 CHINESE_ARTICLES = (CHINESE_TEXT, f"{CHINESE_TEXT}-rest")  # files of the catalogue
 REAL_STIMULI = ("stereoset-authors",)
 REAL_OCCUPATIONS = ("professions", "professions-article")
@@ -34,6 +34,14 @@ SENTENCES_OF_PAGE = 40
 GEST = ("gest",)  # with the authors' corrections; the paper's own sentences are "gest-paper"
 CONTEXTS = ("n", "cap_per_word", "max_length", "batch_size")
 CEAT, CEAT_WORDS = "ceat", package_file("data/ceat_words.csv")  # its own tests: the name of their contexts, their words
+# Texts, in all the forms in which rules write them, and stimuli -> the files of the catalogue that they are made from.
+TEXT_SOURCES = {
+    **dict.fromkeys((WIKITEXT, WHOLE_SENTENCES), ("wikitext-2-train", ANALOGIES)),
+    **dict.fromkeys((f"{WIKITEXT}-test", f"{WHOLE_SENTENCES}-test"), ("wikitext-2-test", ANALOGIES)),
+    CHINESE_TEXT: CHINESE_ARTICLES,
+}
+FORMS_OF_TEXT = ("", ".sentences", ".swapped", ".sentences.swapped")
+STIMULI_SOURCES = {"stereoset-swapped": "stereoset-dev", **AUTHORS_STIMULI}
 OWN_PAIRS = "own"  # gendered words of the user's, or words of two other groups
 
 
@@ -48,6 +56,12 @@ def text_file(config: Mapping, encoder: str, text: str | None, *, held_out: bool
         by_sentence = text == WIKITEXT and not running
         return paths.text(text + ("-test" if held_out else "") + (".sentences" if by_sentence else ""))
     return paths.text(text) if text == CHINESE_TEXT else text
+
+
+def sources_of_data(paths: Paths) -> dict[str, tuple[str, ...]]:
+    """Path of a text or of stimuli -> the names of the external files that the run makes it from."""
+    texts = {paths.text(text + form): names for text, names in TEXT_SOURCES.items() for form in FORMS_OF_TEXT}
+    return texts | {paths.data(f"stimuli/{name}.csv"): (file,) for name, file in STIMULI_SOURCES.items()}
 
 
 def text_name(config: Mapping, encoder: str, text: str | None) -> str:

@@ -8,22 +8,18 @@ from pathlib import Path
 from jsonschema import FormatChecker
 
 from biasflow.asking.names import require
-from biasflow.asking.paths import corpus_file
+from biasflow.asking.paths import Paths, corpus_file
 from biasflow.asking.sources import is_expanded
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import MANIFEST, Catalogue
-from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.corpora.word_pairs import read_word_pairs
 from biasflow.corpora.word_sets import read_word_sets
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.datasets import (
-    CHINESE_ARTICLES,
-    CHINESE_TEXT,
-    TEXTS,
-    WIKITEXT,
     context_files,
     fitting_files,
     own_pairs,
+    sources_of_data,
 )
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.facts import Facts, gather
@@ -108,8 +104,8 @@ def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:
 
 
 def files_read(config: Mapping, catalogue: Catalogue, facts: Facts, found: Plan) -> list[str]:
-    """The same of a run that is planned already."""
-    encoders = Encoders(config, facts)
+    """The names of all external files that a planned run reads."""
+    encoders, made_from = Encoders(config, facts), sources_of_data(Paths(config["run"]))
     readings, trained = found.readings.values(), found.trained.values()
     files = {file for reading in readings for names in reading.dataset.files.values() for file in names}
     for encoder in {each.encoder for each in (*(reading.model for reading in readings), *trained)}:
@@ -125,9 +121,5 @@ def files_read(config: Mapping, catalogue: Catalogue, facts: Facts, found: Plan)
         files |= {file for names in given for file in names}
     known = {corpus_file(config, name): name for name in catalogue.files}
     names = {known.get(file, file) for file in files}
-    for text in {Path(name).name.partition(".")[0] for name in names if "/data/texts/" in name} & set(TEXTS):
-        part = "test" if text.endswith("-test") else "train"
-        names |= {*CHINESE_ARTICLES} if text == CHINESE_TEXT else {f"{WIKITEXT}-{part}", "google-analogies"}
-    names |= {"stereoset-dev" for name in names if name.endswith("stereoset-swapped.csv")}
-    names |= {AUTHORS_STIMULI[Path(name).stem] for name in names if Path(name).stem in AUTHORS_STIMULI}
+    names |= {name for file in names for name in made_from.get(file, ())}
     return sorted(name for name in names if name in catalogue.files)
