@@ -56,6 +56,7 @@ except BiasflowError as error:
 SUBMITS = workflow.resource_settings.cores is None and workflow.resource_settings.nodes is not None
 # A job of a cluster plans again, on its own machine: what it is given was decided before.
 DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or SUBMITS)
+GPUS = int(DEVICE == CUDA)  # of a job that computes with an encoder
 PATHS = Paths(config["run"])
 RESULTS = PATHS.root
 if workflow.is_main_process:  # a dry run ends with it, another one begins with it
@@ -65,7 +66,6 @@ if workflow.is_main_process:  # a dry run ends with it, another one begins with 
     LAST.plan = "\nbiasflow: ".join(filter(None, [*SAID, not_measured(PLAN, f"{RESULTS}/plan.csv")]))
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
 own = OwnFiles((RESULTS, CORPORA))  # of the inputs of a rule, what no job makes: by its content, whatever its time
-MODEL_FILES = ["config.json", "model.safetensors"]
 TRAINING = r"pretrained|random/seed\d+|[^/]+/[^/]+/seed\d+"
 
 
@@ -107,11 +107,6 @@ def of_kind(kind):
     return one_of(name for name, task in config["tasks"].items() if task["kind"] == kind)
 
 
-def gpu(wildcards):
-    """How many GPUs a job asks for that computes with an encoder."""
-    return int(DEVICE == CUDA)
-
-
 def threads_for(wildcards):
     """A narrow encoder is no faster with two threads: two jobs side by side are."""
     return 1 if is_narrow(config, FACTS, wildcards.encoder) else 2
@@ -122,12 +117,16 @@ def memory(megabytes):
     return lambda wildcards, attempt: megabytes * attempt
 
 
-def local_files(files):
-    """Role -> file, of files that lie on this machine whatever storage results have."""
-    return {role: local(file) for role, file in files.items()}
+def here(files):
+    """A path or a list of paths: the user's and the package's lie on this machine, whatever storage results have."""
+    if isinstance(files, str):
+        return local(files) if own.is_own(files) else files
+    return [here(file) for file in files]
 
 
-SENTENCE_PAIRS = config["fitting"]["sentence_pairs"] or package_file("data/sentence_pairs.yaml")
+def named(inputs):
+    """The inputs of a rule by role, from a function of its wildcards."""
+    return unpack(lambda wildcards: {role: here(files) for role, files in inputs(wildcards).items()})
 
 
 wildcard_constraints:

@@ -12,7 +12,7 @@ NAMES_OF_FILES = {Path(corpus(name)).name: name for name in CATALOGUE.files}  # 
 # Nor is the mirror a parameter: a verified file stays good when the mirror is gone.
 rule download:
     input:
-        own=lambda wildcards: config["files"].get(NAMES_OF_FILES[wildcards.file], []),
+        own=lambda wildcards: here(config["files"].get(NAMES_OF_FILES[wildcards.file], [])),
     output:
         f"{CORPORA}/{{file}}",
     log:
@@ -29,7 +29,6 @@ rule download:
         downloads=1,
     params:
         entry=lambda wildcards: asdict(CATALOGUE.entry(NAMES_OF_FILES[wildcards.file])),
-        lock=f"{CORPORA}/lock.json",
     script:
         "../scripts/download.py"
 
@@ -227,9 +226,9 @@ rule stereoset_changes:
 
 rule ceat_contexts:
     input:
-        unpack(lambda wildcards: local_files(datasets.context_words(config, wildcards.words))),
-        encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
-        text=lambda wildcards: datasets.context_files(config, wildcards.encoder, CATALOGUE),
+        named(lambda wildcards: datasets.context_words(config, wildcards.words)),
+        encoder=lambda wildcards: here(FIND.encoders.files(wildcards.encoder)),
+        text=lambda wildcards: here(datasets.context_files(config, wildcards.encoder, CATALOGUE)),
     output:
         contexts=f"{RESULTS}/data/contexts/{{encoder}}/{{words}}.parquet",
         counts=f"{RESULTS}/data/contexts/{{encoder}}/{{words}}_counts.csv",
@@ -247,9 +246,9 @@ rule ceat_contexts:
         **{key: config["metrics"]["ceat"][key] for key in ("per_word", "seed")},
         code=code("ceat_contexts"),
         own=own(
-            lambda wildcards: FIND.encoders.files(wildcards.encoder),
-            lambda wildcards: datasets.context_files(config, wildcards.encoder, CATALOGUE),
             lambda wildcards: datasets.context_words(config, wildcards.words),
+            encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
+            text=lambda wildcards: datasets.context_files(config, wildcards.encoder, CATALOGUE),
         ),
         tests=lambda wildcards: datasets.ceat_tests(config, wildcards.encoder),
         text=lambda wildcards: datasets.text_name(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),
@@ -265,7 +264,7 @@ for KIND in TASKS:
             name:
                 STEP.rule
             input:
-                unpack(FIND.step_inputs(STEP)),
+                named(FIND.step_inputs(STEP)),
             output:
                 **{role: f"{RESULTS}/data/{{task}}/{file}" for role, file in STEP.outputs.items()},
             log:

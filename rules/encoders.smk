@@ -4,8 +4,7 @@
 # As with other downloads the code is no input: what comes is checked against its sha256.
 rule download_encoder:
     output:
-        f"{RESULTS}/encoders/{{encoder}}/config.json",
-        f"{RESULTS}/encoders/{{encoder}}/model.safetensors",
+        directory(f"{RESULTS}/encoders/{{encoder}}"),
     log:
         f"{RESULTS}/logs/encoders/{{encoder}}.log",
     wildcard_constraints:
@@ -19,19 +18,16 @@ rule download_encoder:
         runtime=120,
     params:
         encoder=lambda wildcards: {key: config["encoders"][wildcards.encoder][key] for key in ("id", "revision")},
-        lock=f"{CORPORA}/lock.json",
     script:
         "../scripts/download_encoder.py"
 
 
 rule pretrain:
     input:
-        texts=lambda wildcards: FIND.encoders.pretraining_texts(wildcards.encoder),
-        vocabulary=lambda wildcards: config["encoders"][wildcards.encoder]["vocabulary"] or [],
+        texts=lambda wildcards: here(FIND.encoders.pretraining_texts(wildcards.encoder)),
+        vocabulary=lambda wildcards: here(config["encoders"][wildcards.encoder]["vocabulary"] or []),
     output:
-        f"{RESULTS}/encoders/{{encoder}}/config.json",
-        f"{RESULTS}/encoders/{{encoder}}/model.safetensors",
-        f"{RESULTS}/encoders/{{encoder}}/training.json",
+        directory(f"{RESULTS}/encoders/{{encoder}}"),
     log:
         f"{RESULTS}/logs/encoders/{{encoder}}.log",
     benchmark:
@@ -45,11 +41,13 @@ rule pretrain:
     resources:
         mem_mb=memory(6000),
         runtime=120,
-        gpu=gpu,
+        gpu=GPUS,
     params:
         code=code("pretrain"),
-        own=own(lambda wildcards: FIND.encoders.pretraining_texts(wildcards.encoder)),
-        checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/pretraining",
+        own=own(
+            texts=lambda wildcards: FIND.encoders.pretraining_texts(wildcards.encoder),
+            vocabulary=lambda wildcards: config["encoders"][wildcards.encoder]["vocabulary"] or [],
+        ),
         device=DEVICE,
         deterministic=config["deterministic"],
         encoder=lambda wildcards: FIND.encoders.pretraining(wildcards.encoder),
@@ -59,10 +57,9 @@ rule pretrain:
 
 rule continue_encoder:
     input:
-        unpack(lambda wildcards: FIND.encoders.continued_from(wildcards.encoder)),
+        named(lambda wildcards: FIND.encoders.continued_from(wildcards.encoder)),
     output:
-        f"{RESULTS}/encoders/{{encoder}}/config.json",
-        f"{RESULTS}/encoders/{{encoder}}/model.safetensors",
+        directory(f"{RESULTS}/encoders/{{encoder}}"),
     log:
         f"{RESULTS}/logs/encoders/{{encoder}}.log",
     benchmark:
@@ -75,13 +72,12 @@ rule continue_encoder:
     resources:
         mem_mb=memory(12000),
         runtime=240,
-        gpu=gpu,
+        gpu=GPUS,
     params:
         code=code("continue_encoder"),
         own=own(lambda wildcards: FIND.encoders.continued_from(wildcards.encoder)),
         device=DEVICE,
         deterministic=config["deterministic"],
-        checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/continuing",
         encoder=lambda wildcards: FIND.encoders.continuing(wildcards.encoder),
     script:
         "../scripts/continue_encoder.py"

@@ -3,7 +3,7 @@
 
 rule external_readout:
     input:
-        unpack(FIND.readings.given),
+        named(FIND.readings.given),
     output:
         directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{{readout}}"),
     log:

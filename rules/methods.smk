@@ -3,8 +3,7 @@
 
 rule fit_methods:
     input:
-        unpack(FIND.fits.inputs),
-        sentence_pairs=SENTENCE_PAIRS,
+        named(FIND.fits.inputs),
     output:
         methods=f"{RESULTS}/methods/{{encoder}}/{{training}}/{{group}}.safetensors",
         about=directory(f"{RESULTS}/methods/{{encoder}}/{{training}}/{{group}}.about"),
@@ -18,10 +17,10 @@ rule fit_methods:
     resources:
         mem_mb=memory(8000),
         runtime=120,
-        gpu=gpu,
+        gpu=GPUS,
     params:
         code=lambda wildcards: code("fit_methods", *FIND.fits.modules(wildcards)),
-        own=own(FIND.fits.inputs, SENTENCE_PAIRS),
+        own=own(FIND.fits.inputs),
         fit=FIND.fits.params,
         device=DEVICE,
     script:

@@ -20,7 +20,7 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
         name:
             rule_of(NAME)
         input:
-            unpack(FIND.readings.inputs(NAME)),
+            named(FIND.readings.inputs(NAME)),
             spares=spares_of_readout(NAME),
         output:
             directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}"),
@@ -38,12 +38,11 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
         resources:
             mem_mb=memory(READOUT.memory),
             runtime=READOUT.runtime,
-            gpu=gpu,
+            gpu=GPUS,
         params:
             code=code_of_readout(NAME),
             own=own(FIND.readings.inputs(NAME)),
             readout=FIND.readings.params(NAME),
-            checkpoints=f"{RESULTS}/checkpoints/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}",
             device=DEVICE,
             deterministic=config["deterministic"],
         script:

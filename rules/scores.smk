@@ -19,7 +19,7 @@ SUMMARY = f"{RESULTS}/summary.txt"
 
 rule score:
     input:
-        unpack(FIND.scores.inputs),
+        named(FIND.scores.inputs),
     output:
         scores=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.csv",
         reasons=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.reasons.csv",
@@ -86,7 +86,7 @@ rule plan:
 
 rule describe:
     input:
-        **FIND.described_inputs(),
+        named(lambda wildcards: FIND.described_inputs()),
     output:
         encoders=f"{RESULTS}/encoders.csv",
         trainings=f"{RESULTS}/trainings.csv",

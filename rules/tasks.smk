@@ -6,7 +6,7 @@
 # in their results: whoever reads such a file checks what it was made of, and does not run again because it is newer.
 rule tokenise:
     input:
-        unpack(FIND.trainings.tokenised_files),
+        named(FIND.trainings.tokenised_files),
     output:
         f"{RESULTS}/data/{{task}}/tokens/{{encoder}}/{{text}}.safetensors",
     log:
@@ -35,14 +35,11 @@ for KIND, TASK in TASKS.items():
         name:
             f"finetune_{KIND}"
         input:
-            unpack(FIND.trainings.inputs),
+            named(FIND.trainings.inputs),
             tokens=lambda wildcards: ancient(FIND.trainings.tokens(wildcards)),
-            sentence_pairs=SENTENCE_PAIRS,
         output:
-            **{
-                name.partition(".")[0]: f"{RESULTS}/models/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}/{name}"
-                for name in [*MODEL_FILES, "training.json", *TASK.files]
-            },
+            model=directory(f"{RESULTS}/models/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}"),
+            training=f"{RESULTS}/models/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}.training.json",
         log:
             f"{RESULTS}/logs/models/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}.log",
         benchmark:
@@ -55,12 +52,11 @@ for KIND, TASK in TASKS.items():
         resources:
             mem_mb=memory(12000),
             runtime=720,
-            gpu=gpu,
+            gpu=GPUS,
         params:
             code=lambda wildcards: code("finetune", *FIND.trainings.modules(wildcards)),
-            own=own(FIND.trainings.inputs, SENTENCE_PAIRS),
+            own=own(FIND.trainings.inputs),
             training=FIND.trainings.params,
-            checkpoints=f"{RESULTS}/checkpoints/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}",
             device=DEVICE,
             deterministic=config["deterministic"],
         script:

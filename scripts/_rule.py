@@ -42,7 +42,7 @@ def rule(smk) -> Iterator[dict]:
         sys.exit(f"biasflow: the rule's script lies in {smk.scriptdir}, but its modules in {here}; unset PYTHONPATH")
     with rule_log(smk.log[0], rule=smk.rule, since=float(os.environ.get("BIASFLOW_STARTED", "inf"))):
         inputs = checked(smk.input)
-        check_unchanged(inputs, smk.params.get("own", {}))
+        check_unchanged(inputs, {_input(smk.input, name): sha256 for name, sha256 in smk.params.get("own", {}).items()})
         check_as_planned(smk.input, planned(smk.config["run"]))
         yield facts
         write_provenance(
@@ -55,6 +55,12 @@ def rule(smk) -> Iterator[dict]:
             started=started,
             facts={"threads": _threads(smk.threads), **facts},
         )
+
+
+def _input(named, name: str) -> str:
+    """The input file that plan.own_files calls by its role and its position in it: "words.0"."""
+    role, _, number = name.rpartition(".")
+    return str(by_role(named, [role])[role][int(number)])
 
 
 def _aside(named, inputs: Iterable[str]) -> list[str]:
@@ -75,6 +81,12 @@ def by_role(named, roles: Iterable[str]) -> dict[str, tuple[Path, ...]]:
     return {
         role: (Path(files),) if isinstance(files, str) else tuple(map(Path, files)) for role, files in found.items()
     }
+
+
+def model_folder(files: str | Sequence[str]) -> Path:
+    """The folder of an encoder or of a model: an input that a rule made, or that of a user's files."""
+    (first, *_) = [files] if isinstance(files, str) else files
+    return Path(first) if Path(first).is_dir() else Path(first).parent
 
 
 def picked(named, positions: Mapping[str, Sequence[int]]) -> dict[str, tuple[Path, ...]]:

@@ -1,8 +1,6 @@
 """Rule `ceat_contexts`: where the words of the contextualised association tests occur, for an encoder's vocabulary."""
 
-from pathlib import Path
-
-from _rule import rule
+from _rule import model_folder, rule
 
 
 def main(smk) -> None:
@@ -21,7 +19,7 @@ def main(smk) -> None:
             tests = [read_word_sets(smk.input.own, smk.wildcards.words, single=True)]
         else:
             tests = ceat_tests(smk.params.tests, smk.input.words).values()
-        model, tokenizer = load_encoder(Path(smk.input.encoder[0]).parent, head="none")
+        model, tokenizer = load_encoder(model_folder(smk.input.encoder), head="none")
         found = find_word_contexts(
             tokenizer,
             map(read, smk.input.text),  # a file is opened when those before it are read

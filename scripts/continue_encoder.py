@@ -2,18 +2,19 @@
 
 from pathlib import Path
 
-from _rule import rule
+from _rule import model_folder, rule
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
+        from biasflow.base.records import checkpoint_folder
         from biasflow.encoders.continue_ import continue_encoder
         from biasflow.encoders.device import resolve_deterministic, resolve_device
 
         device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)
-        source, target = Path(smk.input.encoder[0]).parent, Path(smk.output[0]).parent
-        options = smk.params.encoder | {"swapped": smk.input.get("swapped"), "work": smk.params.checkpoints}
+        source, target = model_folder(smk.input.encoder), Path(smk.output[0])
+        options = smk.params.encoder | {"swapped": smk.input.get("swapped"), "work": checkpoint_folder(target)}
         metrics = continue_encoder(source, target, smk.input.text, device=device.type, **options)
         facts |= {"device": str(device), "seed": smk.params.encoder["seed"], "metrics": metrics}
 

@@ -1,10 +1,8 @@
 """Rule `describe`: what each encoder is (encoders.csv), and what each fine-tuning was given (trainings.csv)."""
 
-from pathlib import Path
-
 import pandas as pd
 
-from _rule import rule
+from _rule import model_folder, rule
 from biasflow.base.tabular import write_csv
 from biasflow.encoders.described import COLUMNS, described
 from biasflow.metrics.training import TRAININGS, facts_of
@@ -14,8 +12,8 @@ from biasflow.results.scores import MODEL
 def main(smk) -> None:
     with rule(smk):
         encoders = [
-            {"encoder": name, **described(Path(config).parent)}
-            for name, config in zip(smk.params.encoders, smk.input.configs, strict=True)
+            {"encoder": name, **described(model_folder(smk.input[f"encoder{number}"]))}
+            for number, name in enumerate(smk.params.encoders)
         ]
         trainings = [
             dict(zip(MODEL, model, strict=True)) | facts_of(path)

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from _rule import rule
-from biasflow.asking.paths import corpus_file
+from biasflow.asking.paths import LOCK, corpus_file
 from biasflow.corpora.catalogue import Entry, read_catalogue
 from biasflow.corpora.download import fetch
 from biasflow.plan.external import external_files
@@ -17,7 +17,7 @@ def main(smk) -> None:
         origin = fetch(
             Entry(**smk.params.entry),
             target,
-            lock_file=smk.params.lock,
+            lock_file=LOCK,
             local_files=smk.config["files"],
             mirror=smk.config["mirror"],
             wanted={

@@ -1,9 +1,8 @@
 """Rule `fit_methods`: all methods of a block, fitted to one model, or to its encoder before training."""
 
 import importlib
-from pathlib import Path
 
-from _rule import by_role, rule
+from _rule import by_role, model_folder, rule
 
 
 def main(smk) -> None:
@@ -18,12 +17,12 @@ def main(smk) -> None:
 
         fit, heads = smk.params.fit, smk.params.fit["heads"]
         facts["device"] = device = str(resolve_device(smk.params.device, gpus=smk.resources.gpu))
-        files = by_role(smk.input, [*fit["roles"], "sentence_pairs"])
-        folder, training = Path(smk.input.model[0]).parent, smk.wildcards.training
+        files = by_role(smk.input, fit["roles"])
+        folder, training = model_folder(smk.input.model), smk.wildcards.training
         model, tokenizer = load_model(folder, training, head=heads["model"], device=device)
         arguments = fitting_arguments(fit, files)
         if smk.input.get("origin"):
-            folder = Path(smk.input.origin[0]).parent
+            folder = model_folder(smk.input.origin)
             arguments["origin"], _ = load_encoder(folder, head=heads["pretrained"], device=device)
         if task := fit.get("task"):
             module, data = importlib.import_module(task["module"]), {role: files[role] for role in task["roles"]}

@@ -5,13 +5,14 @@ import importlib
 import itertools
 from pathlib import Path
 
-from _rule import by_role, picked, rule
+from _rule import by_role, model_folder, picked, rule
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
         from biasflow.base.errors import AbsentError
         from biasflow.base.files import whole_folder
+        from biasflow.base.records import checkpoint_folder
         from biasflow.encoders.device import resolve_deterministic, resolve_device
         from biasflow.readouts.reasons import not_fitted, reasons_of, write_reasons
         from biasflow.readouts.source import Source
@@ -33,14 +34,14 @@ def main(smk) -> None:
                     reasons |= reasons_of(file)
                 name = str(Path(each["file"]).with_suffix(""))
                 source = Source(
-                    model_folder=Path(smk.input.model[0]).parent,
+                    model_folder=model_folder(smk.input.model),
                     methods=tuple(method for method in each["methods"] if method not in reasons),
                     methods_file=methods_file,
                     data=data,
                     dataset=each["dataset"],
                     training=smk.wildcards.training,
                     device=device.type,
-                    work=Path(smk.params.checkpoints) / name,
+                    work=checkpoint_folder(smk.output[0]) / name,
                 )
                 try:
                     if source.methods:

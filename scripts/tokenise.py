@@ -1,9 +1,8 @@
 """Rule `tokenise`: the tokens of a task's texts, for all trainings and readings of an encoder that take them."""
 
 import importlib
-from pathlib import Path
 
-from _rule import by_role, rule
+from _rule import by_role, model_folder, rule
 
 
 def main(smk) -> None:
@@ -15,7 +14,7 @@ def main(smk) -> None:
         options = smk.params.tokenise
         data = by_role(smk.input, options["roles"])
         texts = importlib.import_module(options["module"]).texts(data, smk.wildcards.text)
-        model, tokenizer = load_encoder(Path(smk.input.encoder[0]).parent, head="none")
+        model, tokenizer = load_encoder(model_folder(smk.input.encoder), head="none")
         limit = shortened(options["max_length"], model, tokenizer)
         tokens = save_tokens(smk.output[0], tokenizer, texts, max_length=limit)
         facts |= {"texts": len(tokens), "tokens": int(tokens.bounds[-1]), "cut": int(tokens.cut.sum())}

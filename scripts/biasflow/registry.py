@@ -114,12 +114,10 @@ class Task:
     """A kind of task.
 
     folder: a package with task.py (how it trains, what it predicts; torch), plan.py (its data, and what a training and
-    a readout need; asking.tasks) and schema.yaml (its keys in the configuration); files: the files that a training
-    writes besides the encoder."""
+    a readout need; asking.tasks) and schema.yaml (its keys in the configuration)."""
 
     label: str
     folder: str
-    files: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
@@ -129,8 +127,8 @@ class Task:
 TASKS = {
     "nli": Task("natural language inference", "tasks.nli"),
     "glue": Task("GLUE", "tasks.glue"),
-    "occupation": Task("occupation prediction", "tasks.occupation", ("head.safetensors",)),
-    "coreference": Task("coreference resolution", "tasks.coreference", ("scorer.safetensors",)),
+    "occupation": Task("occupation prediction", "tasks.occupation"),
+    "coreference": Task("coreference resolution", "tasks.coreference"),
 }
 
 

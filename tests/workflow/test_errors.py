@@ -147,7 +147,7 @@ def last_words(project: Project, target: str, number: signal.Signals) -> str:
 
 def test_a_run_that_was_killed_and_one_that_was_interrupted(project):
     """The first leaves a lock; the second says what happened. Then the same command goes on, and leaves nothing."""
-    target = "results/tiny/encoders/tiny-bert/model.safetensors"
+    target = "results/tiny/encoders/tiny-bert"
     assert not last_words(project, target, signal.SIGKILL).startswith("biasflow: ")
     line = last_line(project, target)
     assert line.startswith("biasflow: ") and "--unlock" in line

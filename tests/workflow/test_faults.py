@@ -42,7 +42,7 @@ ROUNDS: list[list[tuple[str, Callable[[bytes], bytes], str]]] = [
     ],
     [("encoders/tiny/model.safetensors", bit, f"{READOUTS}/weat/together")],
     [("encoders/tiny/tokenizer.json", another_digit, f"{READOUTS}/occtmp/together")],
-    [("data/texts/tiny.txt", bit, "encoders/tiny/model.safetensors")],
+    [("data/texts/tiny.txt", bit, "encoders/tiny")],
 ]
 
 

@@ -34,7 +34,7 @@ def own(tmp_path_factory) -> Project:
     made = {"run": "made", "encoders": {"own": TINY["encoders"]["tiny-bert"]}}
     project.configure({**CONFIG, **made, "ask": {"first": {"encoders": ["own"], "metrics": ["occtmp"]}}}, "made.yaml")
     made = "results/made/encoders/own"
-    done = project.snakemake(f"{made}/config.json", config="made.yaml")
+    done = project.snakemake(made, config="made.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
     shutil.copytree(project.folder / made, project.folder / "own")
     done = ask(project, "first")

@@ -1,11 +1,14 @@
 """Dry runs: what would run, and how a wrong configuration ends. The plan itself is tested in tests/unit/plan."""
 
 import copy
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from biasflow.papers.paper import load
 from biasflow.plan.explained import jobs_of
 from biasflow.plan.prepared import prepared
 from biasflow.registry import JOBS_OF_READOUTS, rule_of
-from tests.workflow.conftest import ROOT, TINY
+from tests.workflow.conftest import OWN_FILES, ROOT, TINY
 from tests.workflow.test_documented import save_encoder
 
 
@@ -63,6 +66,44 @@ def test_the_jobs_that_explain_knows_are_those_of_snakemake(project, monkeypatch
         name: planned.get(name, 0) for name in known if name not in of_papers
     }
     assert {rule_of(name) for name in JOBS_OF_READOUTS} & set(planned) <= set(known)
+
+
+PLANNED = """
+import json, pathlib, sys
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import ConfigSettings, OutputSettings, Quietness, ResourceSettings
+
+with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
+    files = ConfigSettings(configfiles=[pathlib.Path("tiny.yaml").resolve()])
+    workflow = api.workflow(ResourceSettings(cores=1), files, snakefile=pathlib.Path("Snakefile"))
+    workflow.dag().printd3dag()
+    jobs = [[job.rule.name, [*job.input, *job.output], dict(job.params.items())] for job in workflow._workflow.dag.jobs]
+    pathlib.Path("jobs.json").write_text(json.dumps(jobs, default=str))
+"""
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """All strings in the parameter of a job, keys included."""
+    parts = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    yield from [value] if isinstance(value, str) else chain.from_iterable(map(texts_in, parts))
+
+
+def test_no_path_of_a_file_travels_in_a_parameter(project):
+    """Snakemake may put inputs and outputs elsewhere: scripts take them from there alone."""
+    command = {"cwd": project.folder, "env": environment(), "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-c", PLANNED], **command, check=False)
+    assert done.returncode == 0, done.stderr
+    jobs = json.loads((project.folder / "jobs.json").read_text())
+    files = {path for _, paths, _ in jobs for path in paths} | set(OWN_FILES)
+    assert len(jobs) > 100 and {"results/tiny/encoders/tiny-bert", "chinese.txt"} <= files
+    own = {"config", "docs", "rules", "scripts", "tests"}
+    paths = [
+        (rule, text)
+        for rule, _, params in jobs
+        for text in texts_in(params)
+        if text in files or text.startswith("results/") or (text.partition("/")[0] in own and "/" in text)
+    ]
+    assert paths == []
 
 
 def test_the_paper_run(project):

@@ -133,14 +133,14 @@ def test_every_result_has_its_provenance_and_every_job_its_log(finished):
         record = finished.record(str(path.relative_to(finished.folder)))
         assert record["inputs"] and record["start"].startswith(f"{RESULTS}/provenance/run.json#")
         assert record["wall_seconds"] >= 0
-    encoder = finished.record(f"{RESULTS}/encoders/tiny-bert/model.safetensors")
+    encoder = finished.record(f"{RESULTS}/encoders/tiny-bert")
     assert (encoder["device"], encoder["deterministic"], encoder["seed"]) == ("cpu", True, 0)
     assert encoder["threads"] >= 1
     records = [path for path in results.glob("provenance/**/*.json") if "shared" not in path.parts]
     sizes = {path.stat().st_size: path for path in records if path.name != "run.json"}
     assert max(sizes) <= 3000, sizes[max(sizes)]
     assert len(list(results.glob("logs/**/*.log"))) >= 80
-    assert not (results / "checkpoints/tiny-bert/nli/plain/seed0").exists()
+    assert not (results / "checkpoints/models/tiny-bert/nli/plain/seed0").exists()
 
 
 def test_a_run_is_a_crate_with_an_action_for_every_job(run):
@@ -245,7 +245,7 @@ def test_a_killed_fine_tuning_resumes_and_ends_as_if_it_had_not_been_killed(run)
     whole = (run.folder / target).read_bytes()
     for made in ("models", "methods", "readouts", "scores"):
         shutil.rmtree(run.folder / RESULTS / made / "tiny-bert/nli/plain")
-    work = run.folder / RESULTS / "checkpoints/tiny-bert/nli/plain/seed0"
+    work = run.folder / RESULTS / "checkpoints/models/tiny-bert/nli/plain/seed0"
     killed = run.start(target)
     try:
         deadline = time.monotonic() + 300
@@ -257,7 +257,7 @@ def test_a_killed_fine_tuning_resumes_and_ends_as_if_it_had_not_been_killed(run)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(killed.pid, signal.SIGKILL)
         killed.wait()
-    assert not (run.folder / RESULTS / "models/tiny-bert/nli/plain/seed0/model.safetensors").exists()
+    assert not (run.folder / RESULTS / "models/tiny-bert/nli/plain/seed0").exists()
     reached = max(int(path.name.rpartition("-")[2]) for path in work.glob("checkpoint-*"))
     assert run.snakemake("--unlock", target).returncode == 0
     done = run.snakemake("--rerun-incomplete", target)

@@ -21,7 +21,7 @@ SMALL = {
     "metrics": {"strength": {"triples": 20}},
     "ask": {name: {"encoders": ["tiny"], "methods": ["none"], "metrics": [name]} for name in ("strength", "occtmp")},
 }
-BEGUN = (f"{RESULTS}/encoders/tiny/model.safetensors", f"{RESULTS}/data/stimuli/planted.csv")
+BEGUN = (f"{RESULTS}/encoders/tiny", f"{RESULTS}/data/stimuli/planted.csv")
 ON_SLURM = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "2")
 LIMIT = 600  # seconds for one run, which takes a tenth of it on a machine with nothing else to do
 

@@ -4,13 +4,21 @@ import shutil
 
 import pytest
 
+from tests.workflow.conftest import TINY
+from tests.workflow.test_documented import save_encoder
+
+pytestmark = pytest.mark.skipif(shutil.which("rsync") is None, reason="the storage plugin `fs` needs rsync")
 TARGET = "results/tiny/tables/dawkins2024_audit.csv"
 
 
-@pytest.mark.skipif(shutil.which("rsync") is None, reason="the storage plugin `fs` needs rsync")
+def options(store) -> list[str]:
+    """Of a run whose results lie in a folder elsewhere."""
+    storage = ["--default-storage-provider", "fs", "--default-storage-prefix", str(store)]
+    return [*storage, "--shared-fs-usage", "persistence", "software-deployment", "sources", "source-cache"]
+
+
 def test_a_table_is_made_in_a_storage_and_its_record_stays_here(project, tmp_path):
-    storage = ["--default-storage-provider", "fs", "--default-storage-prefix", str(tmp_path / "store")]
-    storage += ["--shared-fs-usage", "persistence", "software-deployment", "sources", "source-cache"]
+    storage = options(tmp_path / "store")
     done = project.snakemake(TARGET, *storage)
     assert done.returncode == 0, done.stdout + done.stderr
     stored = {path.suffix for path in (tmp_path / "store/results/tiny/tables").iterdir()}
@@ -18,3 +26,28 @@ def test_a_table_is_made_in_a_storage_and_its_record_stays_here(project, tmp_pat
     assert (project.folder / "results/tiny/provenance/tables/dawkins2024_audit.csv.json").is_file()
     again = project.snakemake("-n", TARGET, *storage)
     assert "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_encoders_are_trained_read_and_scored_in_a_storage(project, tmp_path):
+    """One that is trained there, another one of the user's, and a model that is fine-tuned there with a method active:
+    the same scores as without a storage."""
+    save_encoder(project.folder / "my encoder")
+    ask = {
+        "inside": {"encoders": ["tiny-bert", "mine"], "methods": ["none", "paired"], "metrics": ["weat"]},
+        "after": {"encoders": ["mine"], "task": "nli", "strategies": ["with-paired"], "metrics": ["accuracy"]},
+    }
+    config = {
+        **{key: TINY[key] for key in ("run", "device")},
+        "encoders": {"tiny-bert": TINY["encoders"]["tiny-bert"], "mine": {"source": "local", "path": "my encoder"}},
+        "tasks": {"nli": TINY["tasks"]["nli"]},
+        "methods": {"paired": [{"eraser": "densray", "places": "last", "fitted_to": "pairs"}]},
+        "metrics": {"weat": {"tests": ["planted"]}},
+    }
+    project.configure({**config, "ask": ask})
+    target = "results/tiny/scores.csv"
+    done = project.snakemake(target, *options(tmp_path / "store"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    stored = (tmp_path / "store" / target).read_bytes()
+    assert not (project.folder / "results/tiny/encoders").exists()
+    assert project.snakemake(target).returncode == 0
+    assert (project.folder / target).read_bytes() == stored

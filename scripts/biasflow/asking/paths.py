@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from biasflow.base.shipped import PACKAGE
 
 CORPORA = "results/corpora"  # external files: shared by all runs
+LOCK = f"{CORPORA}/lock.json"  # the checksums of all downloads, as they first came
 DATA_FOLDERS = ("texts", "stimuli", "contexts")  # beside those of tasks, which have their names
 
 
@@ -56,10 +57,15 @@ class Paths:
         return self.data(f"contexts/{encoder}/{words}.parquet")
 
     def encoder(self, encoder: str) -> str:
+        """The folder of an encoder that this run makes or downloads."""
         return f"{self.root}/encoders/{encoder}"
 
     def model(self, encoder: str, training: str) -> str:
         return f"{self.root}/models/{encoder}/{training}"
+
+    def training(self, encoder: str, training: str) -> str:
+        """What a fine-tuning wrote of itself, beside the folder of its model."""
+        return f"{self.model(encoder, training)}.training.json"
 
     def methods(self, encoder: str, training: str, group: str) -> str:
         return f"{self.root}/methods/{encoder}/{training}/{group}.safetensors"

@@ -1,7 +1,6 @@
 """The provenance of results: a log with tracebacks for every rule, and a record for every result."""
 
 import contextlib
-import functools
 import importlib.metadata
 import logging
 import math
@@ -21,7 +20,6 @@ from biasflow.base.planned import reference
 from biasflow.base.records import contents, write_record
 
 _FINAL = re.compile(r" CRITICAL biasflow: rule \S+ failed: (?P<message>.*)")
-MODEL = "config.json"  # of a model: whoever is given it reads all of its folder, the tokenizer's files too
 LIBRARIES = (
     "numpy", "pandas", "scipy", "scikit-learn", "torch", "transformers", "tokenizers", "accelerate", "snakemake",
 )  # fmt: skip
@@ -103,20 +101,14 @@ def write_provenance(
         "wall_seconds": round(time.time() - started, 3),
         **(facts or {}),
     }
-    digest = functools.cache(sha256)  # the weights are a result of their own and a part of their model
     for output in map(str, outputs):
-        digests = {str(file): digest(file) for file in _written(Path(output))}
+        digests = {str(file): sha256(file) for file in contents(Path(output))}
         write_record({"output": output, "sha256": digests, **record})
 
 
 def start_facts(config: Mapping) -> dict:
     """Return what all jobs share that one start of a run makes (base.planned.FACTS)."""
     return {"config": dict(config), "versions": versions(), "git": git_commit()}
-
-
-def _written(output: Path) -> list[Path]:
-    """The files that an output consists of."""
-    return contents(output.parent) if output.name == MODEL else contents(output)
 
 
 def versions() -> dict[str, str]:

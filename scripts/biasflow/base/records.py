@@ -35,6 +35,13 @@ def record_file(path: str | Path) -> Path | None:
     return Path(*parts[:2], PROVENANCE, *parts[2:-1], f"{parts[-1]}.json")
 
 
+def checkpoint_folder(result: str | Path) -> Path:
+    """Where the job that makes a result keeps what it goes on from after a kill: on this machine, also where Snakemake
+    keeps results in a storage."""
+    parts = record_file(result).with_suffix("").parts
+    return Path(*parts[:2], "checkpoints", *parts[3:])
+
+
 def record_files(run: str | Path) -> list[Path]:
     """Return the paths of all records of a run."""
     folder = Path(run, PROVENANCE)

@@ -9,9 +9,6 @@ from biasflow.encoders.recipes import RECIPES, SWAPPED
 from biasflow.plan.datasets import text_file
 from biasflow.plan.facts import Facts, has_head
 from biasflow.plan.tasks import kind_of
-from biasflow.registry import TASKS
-
-ENCODER_FILES = ("config.json", "model.safetensors")
 
 
 class Encoders:
@@ -21,14 +18,14 @@ class Encoders:
         self.config, self.facts, self.paths = config, facts, Paths(config["run"])
 
     def files(self, encoder: str) -> list[str]:
-        """The files of an encoder: those of its folder if it is local, those that are given in place of an external
-        one, otherwise what its own rule writes."""
+        """The files of a local encoder, or those that are given in place of an external one; otherwise the folder that
+        a rule of this run writes."""
         about = self.config["encoders"][encoder]
         if about["source"] == "local":
             return local_files(about, self.config["mirror"])
         if is_external(self.config, encoder):
             return [file for files in given_files(about).values() for file in files]
-        return [f"{self.paths.encoder(encoder)}/{name}" for name in ENCODER_FILES]
+        return [self.paths.encoder(encoder)]
 
     def pretraining_texts(self, encoder: str) -> list[str]:
         """The texts that an encoder is pre-trained on; none unless it is."""
@@ -75,19 +72,15 @@ class Encoders:
         return {key: value for key, value in self.config["encoders"][encoder].items() if key not in beside}
 
     def model_files(self, model: Model) -> list[str]:
-        """The files of a model; a random one is drawn from those of its encoder."""
+        """The folder of a fine-tuned model; of any other, random ones too, the files of its encoder."""
         if model.task == NA:
             return self.files(model.encoder)
-        folder = self.paths.model(model.encoder, model.training)
-        return [f"{folder}/{name}" for name in (*ENCODER_FILES, "training.json", *TASKS[self._kind(model)].files)]
+        return [self.paths.model(model.encoder, model.training)]
 
     def head(self, model: Model) -> str:
         """The head that a model is loaded with, so that its sentence vector can be reached; a random one has none."""
         if model.strategy == RANDOM:
             return "none"
         if model.task != NA:
-            return kind_of(self._kind(model)).head
+            return kind_of(self.config["tasks"][model.task]["kind"]).head
         return "next_sentence" if has_head(self.config, self.facts, model.encoder, "next_sentence") else "none"
-
-    def _kind(self, model: Model) -> str:
-        return self.config["tasks"][model.task]["kind"]

@@ -90,10 +90,9 @@ def _jobs(config: Mapping, facts: Facts, plan: Plan, catalogue: Catalogue) -> It
     used = {model.encoder for model in plan.trained.values()} | {key.job.encoder for key in plan.readings}
     for name in (name for name in config["encoders"] if name in used):
         if tokens := _pretraining_tokens(config, facts, name):
-            yield f"{paths.encoder(name)}/model.safetensors", START + 6 * tokens * sizes[name][0] / RATE
+            yield paths.encoder(name), START + 6 * tokens * sizes[name][0] / RATE
     for model in plan.trained.values():
-        output = f"{paths.model(model.encoder, model.training)}/training.json"
-        yield output, START + _training(config, catalogue, model, sizes)
+        yield paths.model(model.encoder, model.training), START + _training(config, catalogue, model, sizes)
     for job, methods in plan.fits.items():
         texts = config["fitting"]["n"] * (1 + sum(_passes(config, [name]) - 1 for name in methods) / 4)
         yield paths.methods(*job), START + 2 * texts * 30 * sizes[job.encoder][0] / RATE

@@ -62,15 +62,12 @@ class Inputs:
         return {role: list(files) for role, files in found.items()}
 
     def described_inputs(self) -> Named:
-        """What tells of the encoders that are read, and of the fine-tunings of this run: the files of the encoders that
-        have weights here, their config.json apart, and what every training wrote of itself."""
-        files = [self.encoders.files(name) for name in self.described_params()["encoders"]]
-        folders = (self.paths.model(model.encoder, model.training) for model in self._models() if model.task != NA)
-        return {
-            "configs": [config for config, *_ in files],
-            "weights": [file for _, *others in files for file in others if file.endswith(".safetensors")],
-            "trainings": [f"{folder}/training.json" for folder in folders],
-        }
+        """The folders or files of the encoders that are read and have weights here, one role for each, and what every
+        fine-tuning of this run wrote of itself."""
+        names = self.described_params()["encoders"]
+        encoders = {f"encoder{number}": self.encoders.files(name) for number, name in enumerate(names)}
+        models = (model for model in self._models() if model.task != NA)
+        return {**encoders, "trainings": [self.paths.training(model.encoder, model.training) for model in models]}
 
     def described_params(self) -> Named:
         """The names that belong to `described_inputs`, in their order."""

@@ -58,7 +58,7 @@ def items_of(config: Mapping, plan: Plan, paper: str) -> Items:
     for job, scores in plan.scored.items():
         if job.block in names and any(score.metric == TRAINING for score in scores):
             model = job.encoder, job.training
-            found.setdefault(TRAINING, {})["/".join(model)] = Item(f"{paths.model(*model)}/{TRAINING}.json")
+            found.setdefault(TRAINING, {})["/".join(model)] = Item(paths.training(*model))
     for name in dict.fromkeys(reading.block.task for reading in readings if reading.block.task):
         task = task_of(config, name)
         for role, file in task.files(task.kind.printed).items():

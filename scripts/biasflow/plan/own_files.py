@@ -7,12 +7,13 @@ them."""
 import contextlib
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256, whole_file
 
+Inputs = Callable[[object], Mapping[str, object]]  # wildcards -> a rule's inputs by role
 REMEMBERED = ".snakemake/biasflow-sha256.json"
 LARGE = 1_000_000  # bytes: smaller files are read again in less time than it takes to remember them
 SETTLED = 2.0  # seconds: a file that changed a moment ago may change again without another time stamp
@@ -74,28 +75,24 @@ class OwnFiles:
     changes, whatever its time. made_in: the folders where jobs write."""
 
     def __init__(self, made_in: Collection[str]):
-        self._made_in, self._digests = tuple(made_in), Digests()
+        self._made_in, self._digests = tuple(f"{folder}/" for folder in made_in), Digests()
 
-    def __call__(self, *inputs: object) -> Callable[[object], dict[str, str]]:
-        """For the rule with these inputs (files, or functions of wildcards): wildcards -> the sha256 of those files
-        that no job makes, by path."""
+    def __call__(self, inputs: Inputs = lambda wildcards: {}, **by_role: object) -> Callable[[object], dict[str, str]]:
+        """For a rule with these inputs (files by role, or functions of wildcards): wildcards -> the sha256 of those
+        files that no job makes. Their names have the role and the position in it, as "words.0"."""
 
         def sha256_of(wildcards: object) -> dict[str, str]:
-            files = [part(wildcards) if callable(part) else part for part in inputs]
-            return {path: self._digests.of(path) for path in own_files(files, self._made_in)}
+            named = {role: files(wildcards) if callable(files) else files for role, files in by_role.items()}
+            files = {
+                f"{role}.{number}": path
+                for role, paths in {**inputs(wildcards), **named}.items()
+                for number, path in enumerate([paths] if isinstance(paths, str) else paths)
+            }
+            return {name: self._digests.of(path) for name, path in files.items() if self.is_own(path)}
 
         return sha256_of
 
-
-def own_files(inputs: object, made_in: Collection[str]) -> list[str]:
-    """Those of a rule's inputs (a path, a list, or lists by role) that are files and do not lie in a folder where jobs
-    write (`made_in`); sorted."""
-    folders = tuple(f"{folder}/" for folder in made_in)
-    return sorted({path for path in _paths(inputs) if not path.startswith(folders) and Path(path).is_file()})
-
-
-def _paths(inputs: object) -> Iterable[str]:
-    if isinstance(inputs, (str, Path)):
-        return [str(Path(inputs))]
-    parts = inputs.values() if isinstance(inputs, Mapping) else inputs
-    return [path for part in parts for path in _paths(part)]
+    def is_own(self, path: str) -> bool:
+        """Whether a path is a file, and does not lie in a folder where jobs write."""
+        path = str(Path(path))
+        return not path.startswith(self._made_in) and Path(path).is_file()

@@ -19,7 +19,7 @@ Named = dict[str, object]
 def reading_path(paths: Paths, key: ReadingKey) -> str:
     """The file of a readout of one dataset; what a fine-tuning wrote of itself is scored as it is."""
     if key.job.readout == TRAINING:
-        return f"{paths.model(key.job.encoder, key.job.training)}/{TRAINING}.json"
+        return paths.training(key.job.encoder, key.job.training)
     folder = paths.readout(*key.job) + (f"/{key.readout}" if key.job.readout == TOGETHER else "")
     return f"{folder}/{key.file}.{READOUTS[key.readout].suffix}"
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from biasflow.asking.matrix import NA, PRETRAINED, RANDOM, Files, Model
+from biasflow.asking.paths import package_file
 from biasflow.asking.tasks import TaskPlan
 from biasflow.plan.datasets import fitting_contexts, fitting_files, fitting_words
 from biasflow.plan.encoders import Encoders
@@ -127,9 +128,10 @@ def model_of(plan: Plan, wildcards) -> Model:
 
 
 def fitting_inputs(config: Mapping, encoder: str, names: list[str], task: TaskPlan | None) -> Named:
-    """The files that methods are fitted to: text and words, and the data of a task."""
-    words = any("words" in sources(config["methods"][name]) for name in names)
-    found: Named = dict(fitting_files(config, encoder)) if words else {}
+    """The files that methods are fitted to: pairs of sentences, text and words, and the data of a task."""
+    found: Named = {"sentence_pairs": config["fitting"]["sentence_pairs"] or package_file("data/sentence_pairs.yaml")}
+    if any("words" in sources(config["methods"][name]) for name in names):
+        found |= fitting_files(config, encoder)
     return found | (task.files(task.kind.gendered.data) if _fitted_to_task(config, names) else {})
 
 

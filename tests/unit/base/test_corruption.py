@@ -67,8 +67,8 @@ TRIALS = {
     "texts/own.txt": ("texts/own.txt", LINES | ZEROS),
     "readouts/masked_words": ("readouts/masked_words/planted.parquet", BITS | HALF),
     "methods/inside.safetensors": ("methods/inside.safetensors", BITS | ZEROS),
-    "encoders/own/model.safetensors": ("encoders/own/model.safetensors", BITS | ZEROS | HALF),
-    "encoders/own/config.json": ("encoders/own/tokenizer.json", {"a digit": another_digit} | HALF),
+    "encoders/own": ("encoders/own/model.safetensors", BITS | ZEROS | HALF),
+    "encoders/other": ("encoders/other/tokenizer.json", {"a digit": another_digit} | HALF),
 }
 
 
@@ -91,10 +91,10 @@ def make(name: str, path: Path) -> None:
     elif name == "methods/inside.safetensors":
         eraser = Eraser.projection(torch.eye(HIDDEN)[:2])
         save(Fitted({"leace": (Active("leace", "-", (("last", eraser),)),)}, {"leace": []}), path)
-    elif name == "encoders/own/config.json":
+    elif name.startswith("encoders"):
         torch.manual_seed(0)
-        MODELS["bert-pretraining"]().save_pretrained(path.parent)
-        word_tokenizer(["he", "she", "nurse"]).save_pretrained(path.parent)
+        MODELS["bert-pretraining"]().save_pretrained(path)
+        word_tokenizer(["he", "she", "nurse"]).save_pretrained(path)
 
 
 def record(*outputs: str, inputs: tuple[str, ...] = ()) -> None:
@@ -189,8 +189,8 @@ def test_what_is_gone_from_a_folder_is_named(made):
     with pytest.raises(BiasflowError, match=r"planted\.parquet is gone.*delete results/own/readouts/masked_words and"):
         checked([in_results("readouts/masked_words")])
     Path(in_results("encoders/own/tokenizer.json")).unlink()
-    with pytest.raises(BiasflowError, match=r"tokenizer\.json is gone.*delete results/own/encoders/own/config\.json"):
-        checked([in_results("encoders/own/model.safetensors"), in_results("encoders/own/config.json")])
+    with pytest.raises(BiasflowError, match=r"tokenizer\.json is gone.*delete results/own/encoders/own and"):
+        checked([in_results("encoders/own")])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"output": "results/own/scores/own.csv"}'])
@@ -211,7 +211,7 @@ def test_files_that_no_job_made_are_taken_as_they_are(made):
 
 def test_a_record_tells_what_a_job_read_and_wrote(made):
     Path(in_results("next.csv")).write_text("a\n")
-    record(in_results("next.csv"), inputs=(in_results("readouts/masked_words"), in_results("encoders/own/config.json")))
+    record(in_results("next.csv"), inputs=(in_results("readouts/masked_words"), in_results("encoders/own")))
     found = json.loads(record_file(in_results("next.csv")).read_text())
     assert found["sha256"] == checked([in_results("next.csv")])
     names = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")

@@ -16,7 +16,7 @@ from biasflow.cli import app
 
 RUN = "results/own"
 MODELS = f"{RUN}/models/bert/bios"
-PLAIN, SCRUBBING = f"{MODELS}/plain/seed0/config.json", f"{MODELS}/scrubbing/seed0/config.json"
+PLAIN, SCRUBBING = f"{MODELS}/plain/seed0", f"{MODELS}/scrubbing/seed0"
 READOUT, SCORES, MATRIX = f"{RUN}/readouts/bert/together", f"{RUN}/scores/bert.csv", f"{RUN}/matrix.csv"
 WORDS = "mine/words.txt"
 CONFIG = {"run": "own", "methods": {f"method{i}": [{"eraser": "densray"}] for i in range(1000)}}
@@ -25,17 +25,16 @@ FACTS = start_facts(CONFIG)
 
 def make(rule: str, output: str, *inputs: str, **params: object) -> None:
     """A result as its job would write it."""
-    path = Path(output) / "planted.parquet" if rule == "read" else Path(output)
+    names = {"read": "planted.parquet", "finetune": "model.safetensors"}
+    path = Path(output, *([names[rule]] if rule in names else []))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{output} by {params}")
-    if path.name == "config.json":
-        (path.parent / "model.safetensors").write_text(f"weights by {params}")
     about = {"config": CONFIG, "started": time.time(), "params": params}
     write_provenance([output], rule=rule, inputs=checked(inputs), **about)
 
 
 def strategy(model: str) -> dict[str, object]:
-    return {"code": "c0de", "training": {"strategy": Path(model).parts[-3], "recipe": {"learning_rate": 1e-3}}}
+    return {"code": "c0de", "training": {"strategy": Path(model).parts[-2], "recipe": {"learning_rate": 1e-3}}}
 
 
 JOBS = {  # result -> rule, inputs, parameters
@@ -75,7 +74,7 @@ def test_a_run_that_is_as_it_was_made(run):
 
 
 def exchange(*, records: bool) -> None:
-    one, other = Path(PLAIN).parents[1], Path(SCRUBBING).parents[1]
+    one, other = Path(PLAIN).parent, Path(SCRUBBING).parent
     folders = [(one, other)] + [(record_file(one).with_suffix(""), record_file(other).with_suffix(""))] * records
     for first, second in folders:
         first.rename(first.with_name("aside"))
@@ -149,8 +148,8 @@ def test_deleted_results_and_inputs_are_counted(run):
     Path(WORDS).unlink()
     (line,) = said(0)
     assert "1 results were deleted since; 2 inputs are there no more" in line
-    Path(PLAIN).unlink()
-    assert any(line.startswith(f"{PLAIN} is gone") for line in said(1))
+    Path(PLAIN, "model.safetensors").unlink()
+    assert any(line.startswith(f"{PLAIN}/model.safetensors is gone") for line in said(1))
 
 
 def test_a_lost_plan_is_named(run):

@@ -198,7 +198,10 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("encoders.own", {"source": "hub", "id": "x"})), "encoders.own.revision"),
         (changed(("encoders.own", {"source": "local"})), "encoders.own.path"),
         (changed(("encoders.own.heads", 5)), "encoders.own.heads"),
-        *((changed((f"encoders.{text}", SMALL["encoders"]["own"])), f"encoders.{text}'.*text") for text in TEXT_SOURCES),
+        *(
+            (changed((f"encoders.{text}", SMALL["encoders"]["own"])), f"encoders.{text}'.*text")
+            for text in TEXT_SOURCES
+        ),
         (changed(("encoders.no/path", {"source": "local", "path": "x"})), "no/path"),
         (changed(("encoders.more", {"source": "continued", "from": "owm"})), "encoders.more.from.*owm.*'own'"),
         (changed(("encoders.own", {"source": "continued", "from": "own"})), "encoders.own.from.*own -> own"),

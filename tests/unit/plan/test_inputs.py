@@ -71,11 +71,8 @@ def made(find: Inputs) -> set[str]:
     files = {f"{paths.root}/{name}.csv" for name in tables}
     for name, encoder in find.config["encoders"].items():
         if encoder["source"] != "local":
-            files |= {f"{paths.encoder(name)}/{file}" for file in ("config.json", "model.safetensors")}
-    for (encoder, training), model in find.plan.trained.items():
-        kind = TASKS[find.config["tasks"][model.task]["kind"]]
-        names = ("config.json", "model.safetensors", "training.json", *kind.files)
-        files |= {f"{paths.model(encoder, training)}/{name}" for name in names}
+            files.add(paths.encoder(name))
+    files |= {path(*key) for key in find.plan.trained for path in (paths.model, paths.training)}
     files |= {path(*key) for key in find.plan.fits for path in (paths.methods, paths.about_methods)}
     files |= {reading_output(paths, key) for key in find.plan.readings}
     for task in (task_of(find.config, name) for name in find.config["tasks"]):

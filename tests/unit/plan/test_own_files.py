@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from biasflow.plan import own_files as module
-from biasflow.plan.own_files import Digests, own_files
+from biasflow.plan.own_files import Digests
 
 
 @pytest.fixture
@@ -67,19 +67,16 @@ def test_what_changed_a_moment_ago_and_small_files_are_not_remembered(large, tmp
     assert not (tmp_path / "memory.json").exists()
 
 
-def test_only_files_that_no_job_makes_are_the_users(tmp_path, monkeypatch):
+def test_the_parameter_of_a_rule_is_the_content_of_the_users_files(tmp_path, monkeypatch):
+    """Of files alone that lie where no job of the run writes; no path is in it."""
     monkeypatch.chdir(tmp_path)
     for name in ("results/own/a.csv", "results/other/b.csv", "mine/config.json", "words.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
-    inputs = {"model": ["mine/config.json", "mine/absent.json"], "data": "./words.txt", "none": []}
+    inputs = {"model": ["mine/absent.json", "mine/config.json"], "data": "./words.txt", "none": []}
     inputs |= {"made": ["results/own/a.csv", "results/own/absent.csv"], "elsewhere": ["results/other/b.csv"]}
-    found = own_files([inputs, "words.txt"], ("results/own", "results/corpora"))
-    assert found == ["mine/config.json", "results/other/b.csv", "words.txt"]
-
-
-def test_the_parameter_of_a_rule_is_the_content_of_the_users_files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "words.txt").write_text("she")
-    sha256_of = module.OwnFiles(["results/own"])(lambda wildcards: {"data": [wildcards]}, "results/own/a.csv")
-    assert sha256_of("words.txt") == {"words.txt": sha256(b"she").hexdigest()} and sha256_of("absent.txt") == {}
+    own = module.OwnFiles(["results/own", "results/corpora"])
+    found = own(lambda wildcards: inputs, words=lambda wildcards: [wildcards], made="results/own/a.csv")("words.txt")
+    names = {"model.1": "mine/config.json", "data.0": "words.txt", "elsewhere.0": "results/other/b.csv"}
+    names["words.0"] = "words.txt"
+    assert found == {name: sha256(path.encode()).hexdigest() for name, path in names.items()}
