@@ -10,9 +10,9 @@ from biasflow.plan.listing import cells_table, names_table
 def main(smk) -> None:
     with rule(smk):
         facts = gather(smk.config)
-        found = plan(smk.config, facts)
-        write_csv(cells_table(found), smk.output.plan)
-        write_csv(names_table(smk.config, facts, found), smk.output.names)
+        planned = plan(smk.config, facts)
+        write_csv(cells_table(planned), smk.output.plan)
+        write_csv(names_table(smk.config, facts, planned), smk.output.names)
 
 
 if "snakemake" in globals():

@@ -1,4 +1,4 @@
-"""The matrix that a configuration asks for: its blocks, their models and datasets, and its cells."""
+"""The matrix that a configuration asks for: its blocks, models, datasets and cells."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Names in a configuration that refer to something: known, or one line that says which was meant."""
+"""Checks names that one part of a configuration takes from another. An unknown name ends with the nearest known one."""
 
 import difflib
 from collections.abc import Mapping, Sequence

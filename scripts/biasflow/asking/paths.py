@@ -1,4 +1,4 @@
-"""Where everything lies under results/: one function per kind of file."""
+"""Where every file of a run lies under results/."""
 
 import hashlib
 import os

@@ -1,4 +1,6 @@
-"""Where encoders come from, as the configuration says it. Imports no torch: the workflow is planned with it."""
+"""Where encoders come from: their source, the folders of local ones, and the texts that others are trained on.
+
+Imports no torch, since every start of the workflow plans with it."""
 
 import glob
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a kind of task says of itself to the plan: its data and who makes them, what a training and a reading take.
+"""What every kind of task tells the plan: its data, who makes them, and what a training and a readout need.
 
 Every kind says it as `KIND`, a Kind, in tasks/<kind>/plan.py, and its keys in the configuration in schema.yaml."""
 

@@ -1,4 +1,5 @@
-"""What a run was asked for before, so that no finished job is asked for more: what is new gets jobs of its own.
+"""Remembers what earlier starts of a run asked for, so that whatever is added gets jobs of its own and no finished job
+is made again.
 
 A readout takes all methods of a block in one pass, and is one job. Were a method added to this job, the others would be
 read again. So every block remembers in which parts it was asked for (results/<run>/asked.json); an added method or
@@ -31,15 +32,15 @@ def in_parts(blocks: Sequence[Block], earlier: Iterable[Part]) -> list[Block]:
 
     earlier: `read_asked`. The order counts because a cell of two blocks is read by the first. A paper's blocks are
     never divided: its tables take the files of items as they are."""
-    asked, found = {block.name: block for block in blocks}, {block.name: [] for block in blocks}
+    blocks_by_name, parts_of_block = {block.name: block for block in blocks}, {block.name: [] for block in blocks}
     order: list[Block] = []
 
     def add(part: Block) -> None:
-        found[part.asked].append(part)
+        parts_of_block[part.asked].append(part)
         order.append(part)
 
     for part in earlier:
-        if (block := asked.get(part.block)) is None:
+        if (block := blocks_by_name.get(part.block)) is None:
             continue
         if block.is_of_paper:
             add(block)
@@ -48,7 +49,7 @@ def in_parts(blocks: Sequence[Block], earlier: Iterable[Part]) -> list[Block]:
         if methods and metrics:
             add(replace(block, name=part.name, group=part.group, methods=methods, metrics=metrics))
     for block in blocks:
-        for part in _added(block, found[block.name]) if found[block.name] else [block]:
+        for part in _added(block, parts_of_block[block.name]) if parts_of_block[block.name] else [block]:
             add(part)
     return order
 
@@ -71,10 +72,10 @@ def _added(block: Block, parts: Sequence[Block]) -> list[Block]:
             lacking.setdefault((group_of.get(method), metrics), []).append(method)
     taken = {part.name for part in parts}
     names = iter(name for number in range(1, 10_000) if (name := f"{block.name}{PART}{number}") not in taken)
-    found = []
+    added = []
     for ((group, metrics), methods), name in zip(lacking.items(), names, strict=False):
-        found.append(replace(block, name=name, group=group or name, methods=tuple(methods), metrics=metrics))
-    return found
+        added.append(replace(block, name=name, group=group or name, methods=tuple(methods), metrics=metrics))
+    return added
 
 
 def read_asked(path: str | Path) -> tuple[Part, ...]:

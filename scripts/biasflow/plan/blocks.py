@@ -1,4 +1,5 @@
-"""The blocks that a configuration asks for: those of its papers, then those of `ask`, with every name checked."""
+"""The blocks that a configuration asks for: first those of its papers, then those of `ask`. Every name in them is
+checked."""
 
 import importlib
 from collections.abc import Mapping
@@ -15,19 +16,19 @@ DEFAULTS = _EMPTY | {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
 
 def blocks_of(config: Mapping) -> list[Block]:
     """All blocks, papers first. BiasflowError for a name that is unknown."""
-    found: dict[str, Block] = {}
+    blocks: dict[str, Block] = {}
     for name in config["ask"]:
         if name in PAPERS:
             raise BiasflowError(f"config: key 'ask.{name}': that is the name of a paper; choose another")
     for paper, options in config["papers"].items():
         module = importlib.import_module(f"{module_of(PAPERS[paper])}.blocks")
         for name, keys in module.blocks(options, config).items():
-            found[name] = _block(name, f"papers.{paper}", paper, keys, config)
+            blocks[name] = _block(name, f"papers.{paper}", paper, keys, config)
     for name, keys in config["ask"].items():
-        if name in found:
+        if name in blocks:
             raise BiasflowError(f"config: key 'ask.{name}': a paper has a block of this name; choose another")
-        found[name] = _block(name, f"ask.{name}", name, keys, config)
-    return list(found.values())
+        blocks[name] = _block(name, f"ask.{name}", name, keys, config)
+    return list(blocks.values())
 
 
 def _block(name: str, key: str, group: str, keys: Mapping, config: Mapping) -> Block:

@@ -1,4 +1,5 @@
-"""The plan: which cells of the matrix a configuration asks for, why one cannot run, and what each needs.
+"""The plan of a run: the cells of the matrix that a configuration asks for, why some of them cannot be measured, and
+the readouts, scores and fits that the others need.
 
 A pure function of the configuration and of what lies on disk (facts); rules look up their inputs in it."""
 
@@ -49,9 +50,9 @@ def plan(config: Mapping, facts: Facts) -> Plan:
     trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.task != NA}
     scores = {job: tuple(own.values()) for job, own in scored.items()}
     fits = _fits(readings, config)
-    found = Plan(tuple(seen.values()), readings, scores, fits, trained, tuple(blocks), facts.absent, tuple(repeated))
-    check_texts(config, facts, found)
-    return found
+    planned = Plan(tuple(seen.values()), readings, scores, fits, trained, tuple(blocks), facts.absent, tuple(repeated))
+    check_texts(config, facts, planned)
+    return planned
 
 
 def _cells(

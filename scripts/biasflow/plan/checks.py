@@ -1,4 +1,5 @@
-"""What only the plan shows to be wrong: texts that an encoder cannot take, metrics and methods that measure nothing."""
+"""Mistakes in a configuration that only its plan shows: a text that an encoder cannot take, and a metric or method that
+measures or changes nothing."""
 
 from collections.abc import Mapping
 
@@ -19,16 +20,16 @@ TEXTS = {
 }
 
 
-def check_texts(config: Mapping, facts: Facts, found: Plan) -> None:
+def check_texts(config: Mapping, facts: Facts, planned: Plan) -> None:
     """BiasflowError, naming the key, for a text that encoders of the plan cannot take, or that is not theirs."""
-    _check_lengths(config, facts, found)
-    _check_planted(config, found)
+    _check_lengths(config, facts, planned)
+    _check_planted(config, planned)
 
 
-def _check_lengths(config: Mapping, facts: Facts, found: Plan) -> None:
+def _check_lengths(config: Mapping, facts: Facts, planned: Plan) -> None:
     """BiasflowError, naming the key, for blocks of text that an encoder cannot take."""
     length = config["metrics"]["perplexity"]["max_length"]
-    for encoder in dict.fromkeys(key.job.encoder for key in found.readings if key.readout == "losses"):
+    for encoder in dict.fromkeys(key.job.encoder for key in planned.readings if key.readout == "losses"):
         longest = positions(config, facts, encoder)
         if length and longest and length > longest:
             raise BiasflowError(
@@ -37,9 +38,9 @@ def _check_lengths(config: Mapping, facts: Facts, found: Plan) -> None:
             )
 
 
-def _check_planted(config: Mapping, found: Plan) -> None:
+def _check_planted(config: Mapping, planned: Plan) -> None:
     """The embedded text is made for encoders that were trained on it: BiasflowError where it is named for another."""
-    for part, encoders in _users_of_texts(config, found).items():
+    for part, encoders in _users_of_texts(config, planned).items():
         options = config
         for key in part.split("."):
             options = options[key]
@@ -56,11 +57,11 @@ def not_planted(key: str, encoder: str) -> BiasflowError:
     )
 
 
-def _users_of_texts(config: Mapping, found: Plan) -> dict[str, list[str]]:
+def _users_of_texts(config: Mapping, planned: Plan) -> dict[str, list[str]]:
     """Part of the configuration that names a text ("fitting", "metrics.ceat") -> encoders that are run with it."""
-    users = [(TEXTS[key.readout], key.job.encoder) for key in found.readings if key.readout in TEXTS]
-    fitted = [(job.encoder, names) for job, names in found.fits.items()]
-    fitted += [(model.encoder, (model.carried,)) for model in found.trained.values() if model.carried]
+    users = [(TEXTS[key.readout], key.job.encoder) for key in planned.readings if key.readout in TEXTS]
+    fitted = [(job.encoder, names) for job, names in planned.fits.items()]
+    fitted += [(model.encoder, (model.carried,)) for model in planned.trained.values() if model.carried]
     users += [
         ("fitting", encoder)
         for encoder, names in fitted
@@ -72,13 +73,13 @@ def _users_of_texts(config: Mapping, found: Plan) -> dict[str, list[str]]:
     return by_part
 
 
-def check_asked(found: Plan) -> None:
+def check_asked(planned: Plan) -> None:
     """BiasflowError, naming the key, for a metric of a block that measures none of its models, by the block's own
     words, and for a method that acts on none of them. What another block has as well counts for both."""
-    keys = {block.asked: block.key for block in found.blocks}
+    keys = {block.asked: block.key for block in planned.blocks}
     by_metric: dict[tuple[str, str], list[str]] = {}
     by_method: dict[tuple[str, str], list[str]] = {}
-    for cell in (*found.cells, *found.repeated):
+    for cell in (*planned.cells, *planned.repeated):
         by_metric.setdefault((keys[cell.block], cell.metric), []).append(cell.reason)
         by_method.setdefault((cell.block, cell.method), []).append(cell.reason)
     for by, start in ((by_metric, "{}."), (by_method, "methods.{}: ")):

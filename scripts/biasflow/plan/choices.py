@@ -1,5 +1,5 @@
-"""What may be written in a configuration, by name and with a line each: from the registry, the schema and the catalogue
-of external files; of an encoder's folder also what can be measured on it, and why something cannot."""
+"""What `biasflow list` prints: everything that may be written in a configuration, one line each. For the folder of an
+encoder it also says what can be measured on it, and why something cannot."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The configuration: checked against its schema, completed with the schema's defaults, errors in one line each."""
+"""Checks a configuration against its schema and fills in the schema's defaults. Every error is one line."""
 
 import copy
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The datasets that a metric reads from a model: their names, files, and what is to be known to read and to score them.
+"""The datasets that each metric reads from a model: their names, their files, and the options for reading and scoring.
 
 One function per kind of dataset, named in registry.METRICS: here, or in the plans of the tasks that it is a part of. A
 dataset that the configuration leaves to us fits the encoder: embedded stimuli for an encoder of the embedded corpus,

@@ -1,4 +1,5 @@
-"""Where a run computes, decided before its first job, so that no table mixes numbers of processors and of GPUs."""
+"""Decides before the first job whether a run computes on the CPU or on a GPU, so that no table mixes numbers of
+both."""
 
 import importlib.metadata
 import shutil

@@ -1,4 +1,4 @@
-"""The files of encoders and of models, and what encoders are made of."""
+"""Where the files of encoders and models lie, and how the encoders of a run are trained."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,5 @@
-"""A rough time for what a run has still to make: starts of jobs, and items x tokens x the size of the encoder.
+"""A rough estimate of the time that a run still needs, from the starts of its jobs and from items x tokens x
+parameters.
 
 A training takes 6 operations for each token and parameter of the layers, a pass that reads 2; what a method changes
 before the last layer takes a pass of its own, what it changes there is computed from the untouched states. Numbers of

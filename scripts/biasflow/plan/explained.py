@@ -1,5 +1,5 @@
-"""What a cell or a file of a run stands for: the cells that it is, the jobs that make it, in which order and of what,
-and why a cell is not run. From the plan alone, so that it answers before anything was run."""
+"""What `biasflow explain` prints about a cell or a file: its cells, the jobs that make it, in order, and why a cell
+cannot be measured. It uses the plan alone, so that it answers before anything was run."""
 
 import difflib
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The external files that a run reads."""
+"""The external files that a run reads: which they are, and whether the files of the user's can be read."""
 
 import contextlib
 import difflib
@@ -103,17 +103,17 @@ def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:
     return files_read(config, catalogue, facts, plan(config, facts))
 
 
-def files_read(config: Mapping, catalogue: Catalogue, facts: Facts, found: Plan) -> list[str]:
+def files_read(config: Mapping, catalogue: Catalogue, facts: Facts, planned: Plan) -> list[str]:
     """The names of all external files that a planned run reads."""
     encoders, made_from = Encoders(config, facts), sources_of_data(Paths(config["run"]))
-    readings, trained = found.readings.values(), found.trained.values()
+    readings, trained = planned.readings.values(), planned.trained.values()
     files = {file for reading in readings for names in reading.dataset.files.values() for file in names}
     for encoder in {each.encoder for each in (*(reading.model for reading in readings), *trained)}:
         files |= set(encoders.texts(encoder))
     for encoder in {reading.model.encoder for reading in readings if reading.readout == "associations"}:
         files |= set(context_files(config, encoder, catalogue))
     carrying = {model.encoder for model in trained if model.carried}
-    for encoder in {*(job.encoder for job in found.fits), *carrying}:
+    for encoder in {*(job.encoder for job in planned.fits), *carrying}:
         files |= {file for names in fitting_files(config, encoder).values() for file in names}
     for name in {reading.block.task for reading in readings if reading.block.task} | {model.task for model in trained}:
         task = task_of(config, name)

@@ -1,4 +1,5 @@
-"""What lies on disk and decides what can be run: the plan itself touches no file."""
+"""Reads the files that decide what can be run, such as the config.json of local encoders. Planning itself reads no
+file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What rules look up in a plan for their wildcards: the files, parameters and modules of each job."""
+"""The inputs, parameters and modules of every job: rules look them up here by their wildcards."""
 
 import hashlib
 import json

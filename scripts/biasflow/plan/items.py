@@ -1,4 +1,4 @@
-"""The small item files that papers print beside scores, and the jobs' outputs that they lie in."""
+"""The small files that a paper prints beside its scores (words, examples, variances), and where the run writes them."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -45,41 +45,41 @@ def items_of(config: Mapping, plan: Plan, paper: str) -> Items:
     of grids by encoder; training.json by "<encoder>/<training>"; what kinds of task have `printed`, by the
     names of the tasks; ceat_counts by encoder, and ceat_words."""
     paths = Paths(config["run"])
-    found: Items = {}
+    items: Items = {}
     names = {block.name for block in plan.blocks if block.key == f"papers.{paper}"}
     readings = [reading for reading in plan.readings.values() if reading.block.name in names]
     for reading in readings:
-        _of_reading(paths, reading, found)
+        _of_reading(paths, reading, items)
     for job, methods in plan.fits.items():
         if job.group == paper and job.training == PRETRAINED and any(_is_grid(config, name) for name in methods):
             folder = paths.about_methods(*job)
             for role in _OF_FITS:
-                found.setdefault(role, {})[job.encoder] = Item(folder, f"{role}.csv")
+                items.setdefault(role, {})[job.encoder] = Item(folder, f"{role}.csv")
     for job, scores in plan.scored.items():
         if job.block in names and any(score.metric == TRAINING for score in scores):
             model = job.encoder, job.training
-            found.setdefault(TRAINING, {})["/".join(model)] = Item(paths.training(*model))
+            items.setdefault(TRAINING, {})["/".join(model)] = Item(paths.training(*model))
     for name in dict.fromkeys(reading.block.task for reading in readings if reading.block.task):
         task = task_of(config, name)
         for role, file in task.files(task.kind.printed).items():
             if file not in plan.absent:
-                found.setdefault(role, {})[name] = Item(file)
-    if {"stereoset-authors", "stereoset-swapped"} <= set(found.get("stimuli", {})):
-        found["stereoset-changes"] = {"stereoset-changes": Item(paths.data("stereoset-changes.csv"))}
-    return found
+                items.setdefault(role, {})[name] = Item(file)
+    if {"stereoset-authors", "stereoset-swapped"} <= set(items.get("stimuli", {})):
+        items["stereoset-changes"] = {"stereoset-changes": Item(paths.data("stereoset-changes.csv"))}
+    return items
 
 
-def _of_reading(paths: Paths, reading: Reading, found: Items) -> None:
+def _of_reading(paths: Paths, reading: Reading, items: Items) -> None:
     encoder, dataset = reading.model.encoder, reading.dataset
     if "stimuli" in dataset.files:
-        found.setdefault("stimuli", {})[dataset.name] = Item(dataset.files["stimuli"][0])
+        items.setdefault("stimuli", {})[dataset.name] = Item(dataset.files["stimuli"][0])
     if reading.readout in _PRINTED_READOUTS and reading.model.training == PRETRAINED:
         key = encoder if reading.readout == "token_scores" else f"{encoder}/{dataset.name}"
         item = Item(reading_output(paths, reading.key), file_in_output(paths, reading.key))
-        found.setdefault(reading.readout, {})[key] = item
+        items.setdefault(reading.readout, {})[key] = item
     if reading.readout == "associations":
-        found.setdefault("ceat_counts", {})[encoder] = Item(paths.data(f"contexts/{encoder}/ceat_counts.csv"))
-        found["ceat_words"] = {"ceat": Item(dataset.files["words"][0])}
+        items.setdefault("ceat_counts", {})[encoder] = Item(paths.data(f"contexts/{encoder}/ceat_counts.csv"))
+        items["ceat_words"] = {"ceat": Item(dataset.files["words"][0])}
 
 
 def _is_grid(config: Mapping, method: str) -> bool:

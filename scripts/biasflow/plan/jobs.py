@@ -1,4 +1,4 @@
-"""What a plan is made of: the readings and scores that its cells need."""
+"""The parts of a plan, as named tuples and dataclasses: jobs, readings and scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The plan and its names as tables: plan.csv and names.csv."""
+"""The tables plan.csv (every cell, and why some cannot be measured) and names.csv (what every name stands for)."""
 
 import json
 from collections import Counter

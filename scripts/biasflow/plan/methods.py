@@ -1,4 +1,4 @@
-"""Methods as the configuration names them: what they intervene with, where, and what they are fitted to."""
+"""Methods as the configuration writes them: their erasers, the places where they act, and what they are fitted to."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -30,16 +30,16 @@ def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
     """All methods, and each once more as `<name>-pretrained`, and as `<name>-random0` to 4 and `<name>-random-matched0`
     to 4 (see VARIANT). What is fitted to a task has no `<name>-pretrained`: the vectors of its texts are those of the
     model that is edited."""
-    found = {}
+    all_methods = {}
     for name, method in methods.items():
         if method and not VARIANT.search(name):
             if "task" not in sources(method):
-                found[name + OF_PRETRAINED] = _with(method, fitted_on="pretrained")
+                all_methods[name + OF_PRETRAINED] = _with(method, fitted_on="pretrained")
             if not isinstance(method, Mapping):
                 for seed in range(DRAWS):
-                    found[f"{name}{RANDOM}{seed}"] = _with(method, control=seed)
-                    found[f"{name}{RANDOM}{MATCHED}{seed}"] = _with(method, control=seed, matched=True)
-    return {**found, **methods}
+                    all_methods[f"{name}{RANDOM}{seed}"] = _with(method, control=seed)
+                    all_methods[f"{name}{RANDOM}{MATCHED}{seed}"] = _with(method, control=seed, matched=True)
+    return {**all_methods, **methods}
 
 
 def control_of(name: str) -> str | None:

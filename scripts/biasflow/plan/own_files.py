@@ -1,4 +1,4 @@
-"""The content of inputs that no job of a run makes: encoders, texts, data and lists of words of the user's.
+"""The sha256 of the user's files (encoders, texts, data, word lists) as parameters of the rules that read them.
 
 Snakemake goes by the time of an input, and a file that takes the place of another may be older than the results (a copy
 that keeps times, a link, an unpacked archive). So the sha256 of these inputs is a parameter of the rules that read

@@ -1,4 +1,4 @@
-"""What can be said of a user's word lists before the first job: words that an encoder's vocabulary splits, and methods
+"""Warnings about the user's word lists before the first job: words that an encoder's vocabulary splits, and methods
 that are fitted to other groups than those of the lists."""
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What stands for a sentence, as the folder of a sentence encoder says it (the layout of sentence-transformers)."""
+"""How a sentence encoder makes one vector of a sentence, read from its folder (the layout of sentence-transformers)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A configuration that is checked and planned: what comes before the first job, all in one place."""
+"""Checks and plans a configuration: everything that happens before the first job."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,6 +34,6 @@ def prepared(config: Mapping, files: Iterable[str | Path] = ()) -> Prepared:
     config = resolve(config, schema)
     check_files(config, schema, catalogue)
     facts = gather(config)
-    found = plan(config, facts)
-    check_asked(found)
-    return Prepared(config, catalogue, facts, found, Inputs(config, facts, found, catalogue))
+    planned = plan(config, facts)
+    check_asked(planned)
+    return Prepared(config, catalogue, facts, planned, Inputs(config, facts, planned, catalogue))

@@ -1,4 +1,4 @@
-"""Which files, parameters and modules jobs that read take, each for all datasets of a block, and their scores.
+"""The inputs, parameters and modules of jobs that read from a model, and of jobs that score what was read.
 
 Files are inputs: parameters say which of them a dataset takes, by their role and their positions in the rule's input of
 that name. So a rule works wherever Snakemake puts its files."""
@@ -36,10 +36,10 @@ def file_in_output(paths: Paths, key: ReadingKey) -> str:
 
 def by_role(files: Iterable[Files]) -> dict[str, list[str]]:
     """Role -> the files that any dataset has in it, each once: named inputs of a rule."""
-    found: dict[str, dict[str, None]] = {}
+    files: dict[str, dict[str, None]] = {}
     for role, paths in ((role, paths) for each in files for role, paths in each.items()):
-        found.setdefault(role, {}).update(dict.fromkeys(paths))
-    return {role: list(paths) for role, paths in found.items()}
+        files.setdefault(role, {}).update(dict.fromkeys(paths))
+    return {role: list(paths) for role, paths in files.items()}
 
 
 def positions(files: Files, inputs: Mapping[str, list[str]]) -> dict[str, list[int]]:

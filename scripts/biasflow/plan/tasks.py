@@ -1,4 +1,5 @@
-"""The tasks of a configuration and their kinds, which packages of their own plan: tasks/<kind>/plan.py."""
+"""Looks up the tasks of a configuration and their kinds. Every kind is a package with a plan of its own
+(tasks/<kind>/plan.py)."""
 
 import importlib
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Which files, parameters and modules trainings take, and the fits of methods to models."""
+"""The inputs, parameters and modules of jobs that fine-tune a model, and of jobs that fit methods to one."""
 
 from collections.abc import Mapping
 
@@ -23,10 +23,10 @@ class Trainings:
 
     def inputs(self, wildcards) -> Named:
         model = self._model(wildcards)
-        found: Named = {"encoder": self.encoders.files(model.encoder)}
+        inputs: Named = {"encoder": self.encoders.files(model.encoder)}
         task = task_of(self.config, model.task)
-        found |= task.files(task.kind.trained_on)
-        return found | (fitting_inputs(self.config, model.encoder, [model.carried], None) if model.carried else {})
+        inputs |= task.files(task.kind.trained_on)
+        return inputs | (fitting_inputs(self.config, model.encoder, [model.carried], None) if model.carried else {})
 
     def tokens(self, wildcards) -> list[str]:
         """The file of the tokens that it is trained on, where a job of its own makes it."""
@@ -79,29 +79,29 @@ class Fits:
 
     def inputs(self, wildcards) -> Named:
         model, names, task = self._job(wildcards)
-        found: Named = {"model": self.encoders.model_files(model)}
+        inputs: Named = {"model": self.encoders.model_files(model)}
         if any(needs_origin(self.config["methods"][name]) for name in names):
             above = self.config["encoders"][model.encoder].get("from", model.encoder)
-            found["origin"] = self.encoders.files(model.encoder if model.task != NA else above)
-        return found | fitting_inputs(self.config, model.encoder, names, task)
+            inputs["origin"] = self.encoders.files(model.encoder if model.task != NA else above)
+        return inputs | fitting_inputs(self.config, model.encoder, names, task)
 
     def params(self, wildcards) -> Named:
         """The methods that a job fits, what they are fitted to, and the heads that models are opened with."""
         model, names, task = self._job(wildcards)
         roles = list(fitting_inputs(self.config, model.encoder, names, task))
         heads = {"model": self.encoders.head(model), "pretrained": self.encoders.head(Model(model.encoder))}
-        found = specifications(self.config, model.encoder, names) | {"roles": roles, "heads": heads}
+        parameters = specifications(self.config, model.encoder, names) | {"roles": roles, "heads": heads}
         if _fitted_to_task(self.config, names):
             seed = model.split_seeds(self._readings(wildcards)[0].block.seeds)[0]
             entry = task.kind.gendered
             roles = {"roles": list(entry.data), "options": entry.options(task, seed)}
-            found["task"] = {"module": module_of(entry), **roles}
-        return found
+            parameters["task"] = {"module": module_of(entry), **roles}
+        return parameters
 
     def modules(self, wildcards) -> list[str]:
         _, names, task = self._job(wildcards)
-        found = {module for name in names for _, module in erasers(self.config["methods"][name])}
-        return sorted(found | ({module_of(task.kind.gendered)} if _fitted_to_task(self.config, names) else set()))
+        modules = {module for name in names for _, module in erasers(self.config["methods"][name])}
+        return sorted(modules | ({module_of(task.kind.gendered)} if _fitted_to_task(self.config, names) else set()))
 
     def _job(self, wildcards) -> tuple[Model, list[str], TaskPlan | None]:
         """The model, the methods that are fitted to it, and the task whose data it is read on."""
@@ -129,10 +129,10 @@ def model_of(plan: Plan, wildcards) -> Model:
 
 def fitting_inputs(config: Mapping, encoder: str, names: list[str], task: TaskPlan | None) -> Named:
     """The files that methods are fitted to: pairs of sentences, text and words, and the data of a task."""
-    found: Named = {"sentence_pairs": config["fitting"]["sentence_pairs"] or package_file("data/sentence_pairs.yaml")}
+    inputs: Named = {"sentence_pairs": config["fitting"]["sentence_pairs"] or package_file("data/sentence_pairs.yaml")}
     if any("words" in sources(config["methods"][name]) for name in names):
-        found |= fitting_files(config, encoder)
-    return found | (task.files(task.kind.gendered.data) if _fitted_to_task(config, names) else {})
+        inputs |= fitting_files(config, encoder)
+    return inputs | (task.files(task.kind.gendered.data) if _fitted_to_task(config, names) else {})
 
 
 def _fitted_to_task(config: Mapping, names: list[str]) -> bool:

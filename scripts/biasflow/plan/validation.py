@@ -1,4 +1,4 @@
-"""How a configuration is checked against a JSON Schema, and what is wrong with it in one line."""
+"""Checks a value against a JSON Schema and says in one line what is wrong with it."""
 
 import contextlib
 import difflib

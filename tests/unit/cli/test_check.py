@@ -29,6 +29,8 @@ def make(rule: str, output: str, *inputs: str, **params: object) -> None:
     path = Path(output, *([names[rule]] if rule in names else []))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{output} by {params}")
+    if rule == "finetune":
+        Path(output, "config.json").write_text("{}")
     about = {"config": CONFIG, "started": time.time(), "params": params}
     write_provenance([output], rule=rule, inputs=checked(inputs), **about)
 
