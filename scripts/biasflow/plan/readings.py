@@ -36,10 +36,10 @@ def file_in_output(paths: Paths, key: ReadingKey) -> str:
 
 def by_role(files: Iterable[Files]) -> dict[str, list[str]]:
     """Role -> the files that any dataset has in it, each once: named inputs of a rule."""
-    files: dict[str, dict[str, None]] = {}
-    for role, paths in ((role, paths) for each in files for role, paths in each.items()):
-        files.setdefault(role, {}).update(dict.fromkeys(paths))
-    return {role: list(paths) for role, paths in files.items()}
+    by_name: dict[str, dict[str, None]] = {}
+    for role, paths in ((role, paths) for of_dataset in files for role, paths in of_dataset.items()):
+        by_name.setdefault(role, {}).update(dict.fromkeys(paths))
+    return {role: list(paths) for role, paths in by_name.items()}
 
 
 def positions(files: Files, inputs: Mapping[str, list[str]]) -> dict[str, list[int]]:

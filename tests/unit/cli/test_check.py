@@ -91,7 +91,7 @@ def test_models_that_were_exchanged_are_both_named(run, records):
     assert all(
         any(line.startswith((f"{path}/", str(record_file(path)))) for line in lines) for path in (PLAIN, SCRUBBING)
     )
-    with pytest.raises(BiasflowError, match=r"plain/seed0/config\.json|seed0\.json is the record of"):
+    with pytest.raises(BiasflowError, match=r"plain/seed0(/config|/model|\.json is the record of)"):
         checked([PLAIN])
     if records:
         with pytest.raises(BiasflowError, match=r"is the record of .*scrubbing"):
