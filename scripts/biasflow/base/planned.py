@@ -109,7 +109,11 @@ def _fault(path: str, job: Planned, root: str) -> str:
         return f"{path} has no record of what made it ({record_file(path)}); delete it and run again" if absent else ""
     if record["rule"] != job.rule:
         return f"{path} was made by the rule {record['rule']}, not by {job.rule}; delete it and run again"
-    differences = _differences(record["params"], _plain(job.params))
+    params = _plain(job.params)
+    gone = {*record["params"].get("own", {}).values()} - {*params.get("own", {}).values()}  # contents of a user's files
+    if edited := [file for file, digest in record["inputs"].items() if digest in gone]:
+        return f"{path} was made of another content of {edited[0]}; delete it and run again"
+    differences = _differences(record["params"], params)
     if not differences:
         return ""
     return f"{path} was made with {differences[0]}, which this run does not plan; delete it and run again"
