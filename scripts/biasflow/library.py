@@ -51,7 +51,7 @@ def places(model: nn.Module) -> list[str]:
 
 
 def _places(model: nn.Module) -> Iterator[str]:
-    for layer in range(len(taps.layers(model))):
+    for layer in range(taps.depth(model)):
         yield from (place for part in (*PARTS[2:], *PARTS[:2]) if taps.has(model, place := f"layer[{layer}]{part}"))
     if taps.has(model, POOLED):
         yield POOLED

@@ -3,7 +3,7 @@
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -40,19 +40,30 @@ class HubOrigin:
 
 
 def download_encoder(
-    id: str, revision: str, folder: str | Path, *, lock_file: str | Path, known: Mapping[str, str] | None = None
+    id: str,
+    revision: str,
+    folder: str | Path,
+    *,
+    lock_file: str | Path,
+    known: Mapping[str, str] | None = None,
+    check: Callable[[Path], None] | None = None,
 ) -> HubOrigin:
     """Put an encoder of the hub into `folder`: config, tokenizer and safetensors weights, nothing else.
 
     revision: full commit hash. known: sha256 by file name (data/corpora.yaml). The other files must be of their form,
     large ones have the sha256 that the hub states, and the lock file guards all of them. The hub's own cache (HF_HOME)
-    is used and filled, so a complete cache works with HF_HUB_OFFLINE=1.
+    is used and filled, so a complete cache works with HF_HUB_OFFLINE=1. check is given the file config.json, and raises
+    BiasflowError for an encoder that no job could use, before anything else is downloaded.
     BiasflowError in one line: no network, unknown id or revision, no safetensors weights, an altered file."""
     if not re.fullmatch("[0-9a-f]{40}", revision):
         raise BiasflowError(
             f"{id}: revision {revision!r} is not a full commit hash (40 hex digits), so it is not pinned."
         )
-    snapshot = _snapshot(id, revision)
+    config = _snapshot(id, revision, ["config.json"]) / "config.json"
+    if check and config.is_file():
+        _check_form(id, config)
+        check(config)
+    snapshot = _snapshot(id, revision, FILES)
     names = sorted(path.name for path in snapshot.iterdir() if any(fnmatchcase(path.name, known) for known in FILES))
     for name in names:
         _check_form(id, snapshot / name)
@@ -65,15 +76,15 @@ def download_encoder(
     return HubOrigin(id=id, revision=revision, files=files)
 
 
-def _snapshot(id: str, revision: str) -> Path:
-    """The folder of the hub's cache that holds the revision, downloaded when needed."""
+def _snapshot(id: str, revision: str, files: Sequence[str]) -> Path:
+    """The folder of the hub's cache that holds these files of the revision, downloaded when needed."""
     # Imported here: the module is slow to load, and reads HF_HOME, HF_HUB_OFFLINE and HF_ENDPOINT when it is.
     from huggingface_hub import errors, snapshot_download, utils
 
     if not sys.stderr.isatty():
         utils.disable_progress_bars()
     try:
-        return Path(snapshot_download(id, revision=revision, allow_patterns=list(FILES)))
+        return Path(snapshot_download(id, revision=revision, allow_patterns=list(files)))
     except errors.HFValidationError as error:
         raise BiasflowError(f"{id}: not a hub id: {_line(error)}") from error
     except errors.RevisionNotFoundError as error:

@@ -15,7 +15,9 @@ ABOUT = "biasflow_heads"  # key of config.json: the heads that biasflow gave an 
 WIDTH = ("hidden_size", "dim")
 # Layers of heads, as the families that encoders.taps knows call them; an output layer that is tied is not stored.
 HEADS = {
-    "masked_lm_head": re.compile(r"^(cls\.predictions|lm_head|vocab_(transform|projector)|(lm|mask)_predictions)\."),
+    "masked_lm_head": re.compile(
+        r"^(cls\.predictions|lm_head|vocab_(transform|projector)|((lm|mask|generator)_)?predictions|decoder|head\.dense)\."
+    ),
     "next_sentence_head": re.compile(r"^cls\.seq_relationship\."),
 }
 

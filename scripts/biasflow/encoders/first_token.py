@@ -15,6 +15,7 @@ from biasflow.encoders.batches import Found, over_batches, shortened
 from biasflow.encoders.linear_head import save_head
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.precision import half, on_gpu
+from biasflow.encoders.taps import last_state
 from biasflow.encoders.tokens import Tokens, load_tokens, tokenise
 
 CHUNK = 16_384  # texts that are sorted by length together
@@ -39,7 +40,7 @@ class FirstTokenClassifier(nn.Module):
     def states(self, input_ids, attention_mask, token_type_ids=None) -> torch.Tensor:
         """What the linear layer reads: [batch, hidden]."""
         segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        return self.base_model(input_ids=input_ids, attention_mask=attention_mask, **segments).last_hidden_state[:, 0]
+        return last_state(self, input_ids=input_ids, attention_mask=attention_mask, **segments)[:, 0]
 
     def forward(self, input_ids, attention_mask, token_type_ids=None, labels=None) -> dict[str, torch.Tensor]:
         logits = self.head(self.states(input_ids, attention_mask, token_type_ids))
@@ -110,7 +111,7 @@ def dtype_on(device: torch.device) -> torch.dtype:
 def first_states(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
     """The last layer's state of the first token, as `FirstTokenClassifier` reads it: [batch, hidden] of `dtype_on`."""
     with half(model.device):
-        return model.base_model(**batch).last_hidden_state[:, 0].to(dtype_on(model.device))
+        return last_state(model, **batch)[:, 0].to(dtype_on(model.device))
 
 
 @torch.inference_mode()

@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
     MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING,
     MODEL_FOR_PRETRAINING_MAPPING,
@@ -28,6 +29,8 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.files import read_json
+from biasflow.encoders.families import DECODER
 from biasflow.encoders.stored import check_stored
 
 Head = Literal["pretraining", "next_sentence", "masked_lm", "classification", "none"]
@@ -44,7 +47,7 @@ OFFLINE = {"local_files_only": True, "trust_remote_code": False}  # no network, 
 UNUSED = "token_type_embeddings"  # may be zero: where there is one type, it says nothing
 SPECIAL = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token")
 WITH_SPECIAL = ("WordPiece", "BPE")  # kinds of vocabulary that hold them; to others the library adds them
-NEW_WITH_A_HEAD = r"(^|\.)(classifier|pre_classifier|pooler)\."  # the layers of a classification head
+NEW_WITH_A_HEAD = r"(^|\.)(classifier|pre_classifier|pooler)\.|^(head|dense)\."  # the layers of a classification head
 
 
 def load_encoder(
@@ -66,7 +69,7 @@ def load_encoder(
         kind = BiasflowError if head == "none" else AbsentError  # without a head, the encoder itself is broken
         raise kind(f"{folder}: the weights lack {missing[0]}{more}: the encoder has no trained {head} head.")
     _check_values(folder, model)
-    return model.to(device).eval(), _checked_tokenizer(folder, model)
+    return model.to(device).eval(), _checked_tokenizer(folder, model, head)
 
 
 def load_with_new_heads(
@@ -81,7 +84,7 @@ def load_with_new_heads(
     if lost := [name for name in missing if name.startswith(body) and not name.startswith(f"{body}pooler.")]:
         raise BiasflowError(f"{folder}: the weights lack {lost[0]}; get or make the encoder again.")
     _check_values(folder, model)
-    return model.to(device), _checked_tokenizer(folder, model), missing
+    return model.to(device), _checked_tokenizer(folder, model, head), missing
 
 
 def new_classifier(
@@ -94,6 +97,8 @@ def new_classifier(
     as is everything that `load_encoder` refuses."""
     folder = Path(folder)
     config = _config(folder, "classification")
+    if getattr(config, "classifier_pooling", None) == "late":
+        config.classifier_pooling = "mean"  # late: the mean of all tokens' logits, with which no sentence has a vector
     config.problem_type = "regression" if labels is None else "single_label_classification"
     labels = labels or ["score"]
     config.num_labels = len(labels)
@@ -104,7 +109,7 @@ def new_classifier(
     if lost:
         raise BiasflowError(f"{folder}: the weights lack {lost[0]}; get or make the encoder again.")
     _check_values(folder, model)
-    return model.to(device).train(), _checked_tokenizer(folder, model)
+    return model.to(device).train(), _checked_tokenizer(folder, model, "classification")
 
 
 def random_encoder(
@@ -166,12 +171,15 @@ def _config(folder: Path, head: Head) -> PretrainedConfig:
     check_stored(folder)
     with _explained(folder, "config.json is not that of a known encoder", "use another encoder"):
         config = AutoConfig.from_pretrained(folder, **OFFLINE)
+    is_causal = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) not in MODEL_FOR_MASKED_LM_MAPPING
+    if config.is_encoder_decoder or is_causal:  # of a type whose name does not tell
+        raise BiasflowError(f"{folder}: {config.model_type} is {DECODER}")
     if type(config) not in CLASSES[head][1]:
         raise AbsentError(f"{folder}: a {config.model_type} encoder has no {head} head; use an encoder that has one.")
     return config
 
 
-def _checked_tokenizer(folder: Path, model: PreTrainedModel) -> PreTrainedTokenizerBase:
+def _checked_tokenizer(folder: Path, model: PreTrainedModel, head: Head) -> PreTrainedTokenizerBase:
     with _explained(folder, "the tokenizer cannot be read", "add its files"):
         tokenizer = AutoTokenizer.from_pretrained(folder, **OFFLINE)
     rows = model.get_input_embeddings().num_embeddings
@@ -185,7 +193,9 @@ def _checked_tokenizer(folder: Path, model: PreTrainedModel) -> PreTrainedTokeni
         raise BiasflowError(
             f"{folder}: the tokenizer's mask_token and {same[0]} are both {mask}; no word can be masked."
         )
-    absent = _absent_special(tokenizer)
+    if mask is None and head in ("masked_lm", "pretraining"):
+        raise AbsentError(f"{folder}: the tokenizer has no mask token, so no word can be masked.")
+    absent = _absent_special(folder, tokenizer)
     if absent:
         raise BiasflowError(
             f"{folder}: the tokenizer's vocabulary has no {absent[0]}, and the number of another piece would stand for "
@@ -194,13 +204,20 @@ def _checked_tokenizer(folder: Path, model: PreTrainedModel) -> PreTrainedTokeni
     return tokenizer
 
 
-def _absent_special(tokenizer: PreTrainedTokenizerBase) -> list[str]:
-    """Special tokens that are not named, or that the vocabulary of the encoder's files does not hold."""
+def _absent_special(folder: Path, tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    """Special tokens that are not named, or that the encoder's files do not hold. A mask token may be missing, and the
+    token of unknown pieces where all texts can be written in bytes (BPE)."""
     named = {kind: getattr(tokenizer, kind) for kind in SPECIAL}
-    absent = [kind for kind, token in named.items() if token is None]
-    if tokenizer.is_fast and type(tokenizer.backend_tokenizer.model).__name__ in WITH_SPECIAL:
-        own = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False)
-        absent += [token for token in named.values() if token is not None and token not in own]
+    vocabulary = type(tokenizer.backend_tokenizer.model).__name__ if tokenizer.is_fast else ""
+    optional = {"mask_token", *(["unk_token"] if vocabulary == "BPE" else [])}
+    absent = [kind for kind, token in named.items() if token is None and kind not in optional]
+    if vocabulary in WITH_SPECIAL:
+        pieces, file = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False), folder / "tokenizer.json"
+        added = read_json(file).get("added_tokens") or [] if file.is_file() else []
+        taken, numbers = set(pieces.values()), tokenizer.get_vocab()
+        added = [token for token in added if token["id"] == numbers[token["content"]] and token["id"] not in taken]
+        held = {*pieces, *(token["content"] for token in added)}
+        absent += [token for token in named.values() if token is not None and token not in held]
     return absent
 
 

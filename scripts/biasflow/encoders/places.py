@@ -15,6 +15,7 @@ from biasflow.base.errors import AbsentError, BiasflowError
 PLACE = re.compile(r"pooled|layer\[(?P<layer>-?\d+)\](?P<part>\.cls|\.attention\.(?:query|key|value))?")
 ALL, EACH, LAST, LAST_CLS, POOLED = "all", "each", "last", "last.cls", "pooled"
 CLS = ".cls"
+ATTENTION = ("query", "key", "value")
 
 
 def layer_of(place: str) -> tuple[int | None, str | None]:

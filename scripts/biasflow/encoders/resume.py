@@ -19,13 +19,13 @@ def untouched_layers(model: nn.Module, edits: Edits) -> int:
     """How many layers, from the first, return the same with the edits as without: all of them where there is none.
 
     A layer whose output alone is edited returns the same, too: the edit comes after it."""
-    depth = len(taps.layers(model))
-    found = [depth]
+    depth = taps.depth(model)
+    counts = [depth]
     for place, _ in edits:
         layer, part = places.layer_of(place)
         if layer is not None:
-            found.append(layer % depth + (part in (None, places.CLS)))
-    return min(found)
+            counts.append(layer % depth + (part in (None, places.CLS)))
+    return min(counts)
 
 
 @contextlib.contextmanager
@@ -33,7 +33,8 @@ def recorded(model: nn.Module, counts: Collection[int]) -> Iterator[dict[int, ob
     """What `resumed` needs: for each of `counts` what the last of so many layers returns in the forward pass that runs
     while the context is open."""
     outputs: dict[int, object] = {}
-    stack = taps.layers(model)
+    counts = set(counts) - {0}
+    stack = taps.layers(model) if counts else ()
 
     def keeper(number: int):
         def keep(module: nn.Module, args: tuple, output: object) -> None:
@@ -42,7 +43,7 @@ def recorded(model: nn.Module, counts: Collection[int]) -> Iterator[dict[int, ob
         return keep
 
     with contextlib.ExitStack() as hooks:
-        for count in set(counts) - {0}:
+        for count in counts:
             hooks.enter_context(stack[count - 1].register_forward_hook(keeper(count - 1)))
         yield outputs
 
@@ -52,7 +53,7 @@ def resumed(model: nn.Module, count: int, outputs: Outputs) -> Iterator[None]:
     """While the context is open, the first `count` layers do not run: each returns what the last of them returned.
 
     For the batch that `outputs` were `recorded` with. Hooks on the layers see it as if they had run."""
-    skipped: Iterable[nn.Module] = taps.layers(model)[:count]
+    skipped: Iterable[nn.Module] = taps.layers(model)[:count] if count else ()
     for layer in skipped:
         layer.forward = lambda *args, **kwargs: outputs[count - 1]
     try:

@@ -11,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
+from biasflow.encoders.families import DECODER, sign_of_decoder
 
 WEIGHTS = "model*.safetensors"  # what transformers loads; other files of tensors may lie beside them
 SUFFIXES = (".json", ".txt", ".safetensors", ".model")  # of the files that an encoder is made of
@@ -23,7 +24,6 @@ REFUSED = {
     r"_?(attn|experts)_implementation(_internal)?": "names an implementation, which may be fetched from a network",
     r"quantization_config|compression_config|load_in_[48]bit": "is quantised; floating-point weights are needed",
 }
-NOT_AN_ENCODER = ("is_decoder", "is_encoder_decoder", "add_cross_attention")
 MOST_LABELS = 10_000
 # The functions that transformers knows by name (a test compares): torch would take seconds to load.
 ACTIVATIONS = frozenset(
@@ -33,18 +33,24 @@ ACTIVATIONS = frozenset(
 # Sizes: what they are called in config.json, by family.
 HIDDEN, DEPTH, HEADS = ("hidden_size", "dim"), ("num_hidden_layers", "n_layers"), ("num_attention_heads", "n_heads")
 INNER, VOCABULARY, POSITIONS = ("intermediate_size", "hidden_dim"), ("vocab_size",), ("max_position_embeddings",)
-EMBEDDED = ("embedding_size", *HIDDEN)
+EMBEDDED = ("input_embedding_size", "embedding_size", *HIDDEN)
 SIZES = (HIDDEN, DEPTH, HEADS, INNER, VOCABULARY, POSITIONS, EMBEDDED)
 # How names of weights end -> their sizes.
 SHAPES = {
     "word_embeddings.weight": (VOCABULARY, EMBEDDED),
+    "tok_embeddings.weight": (VOCABULARY, HIDDEN),
+    "embed_tokens.weight": (VOCABULARY, HIDDEN),
     "position_embeddings.weight": (POSITIONS, EMBEDDED),
     "attention.self.query.weight": (HIDDEN, HIDDEN),
     "attention.q_lin.weight": (HIDDEN, HIDDEN),
     "intermediate.dense.weight": (INNER, HIDDEN),
     "ffn.lin1.weight": (INNER, HIDDEN),
+    "albert_layers.0.ffn.weight": (INNER, HIDDEN),
+    "mlp.gate_proj.weight": (INNER, HIDDEN),
+    "mlp.fc11.weight": (INNER, HIDDEN),
+    "mlp.Wo.weight": (HIDDEN, INNER),
 }
-LAYER = re.compile(r"(?:^|\.)layer\.(\d+)\.")
+LAYER = re.compile(r"(?:^|\.)layers?\.(\d+)\.")
 TRAINED = (".weight", ".bias")
 NUMBERS = ("F64", "F32", "F16", "BF16")
 # Special tokens besides the mask -> what they are where no file names them, by family.
@@ -54,6 +60,7 @@ SPECIAL = {
     "sep_token": ("[SEP]", "</s>"),
     "pad_token": ("[PAD]", "<pad>"),
 }
+WITHOUT_TOKENS = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that have no special token of themselves
 AGAIN = "get or make the encoder again"
 
 Header = Mapping[str, tuple[str, tuple[int, ...]]]  # name of a tensor -> type and shape
@@ -69,14 +76,36 @@ def check_stored(folder: str | Path) -> None:
     for path in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
         _check_regular(path)
     about = {name: _object(folder / name) for name in LARGEST}
-    for name, keys in about.items():
-        _check_keys(folder / name, keys)
-    _check_config(folder / CONFIG, about[CONFIG])
+    for name in (TOKENIZER, "special_tokens_map.json"):
+        _check_keys(folder / name, about[name])
+    check_config(folder / CONFIG)
     _check_mask(folder, [about[name] for name in reversed(LARGEST)])
     headers = {path: _header(path) for path in sorted(folder.glob(WEIGHTS))}
     for path, header in headers.items():
         _check_weights(path, header, about[CONFIG])
     _check_depth(folder, headers, _size(about[CONFIG], DEPTH))
+
+
+def check_config(path: Path) -> None:
+    """BiasflowError for what `check_stored` refuses by config.json alone, which can be read before the weights are
+    there."""
+    _check_regular(path)
+    about = _object(path)
+    _check_keys(path, about)
+    _check_sizes(path, about)
+    names = about.get("architectures") or []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BiasflowError(f"{path}: key 'architectures' must be a list of names; {AGAIN}")
+    if sign := sign_of_decoder(about):
+        raise BiasflowError(f"{path}: {sign}: {DECODER}")
+
+
+def has_mask(folder: Path) -> bool:
+    """Whether an encoder's tokenizer has a mask token: one that its files name, or that its class has of itself."""
+    about = {**_object(folder / TOKENIZER), **_object(folder / "special_tokens_map.json")}
+    if "mask_token" in about:
+        return about["mask_token"] is not None
+    return about.get("tokenizer_class") not in WITHOUT_TOKENS
 
 
 def _check_regular(path: Path) -> None:
@@ -104,10 +133,7 @@ def _check_keys(path: Path, about: Mapping) -> None:
                 raise BiasflowError(f"{path}: key {key!r}: the encoder {why}; use another encoder, or remove the key")
 
 
-def _check_config(path: Path, about: Mapping) -> None:
-    for key in NOT_AN_ENCODER:
-        if about.get(key):
-            raise BiasflowError(f"{path}: key {key!r} is {about[key]}: a decoder; biasflow measures encoders")
+def _check_sizes(path: Path, about: Mapping) -> None:
     for key in {key for names in SIZES for key in names if key in about}:
         if type(about[key]) is not int or about[key] < 1:
             raise BiasflowError(f"{path}: key {key!r} is {_short(about[key])}; it must be a whole number above 0")
@@ -120,9 +146,6 @@ def _check_config(path: Path, about: Mapping) -> None:
     for key in ("hidden_act", "activation"):
         if key in about and about[key] not in list(ACTIVATIONS):  # a list: the value may have no hash
             raise BiasflowError(f"{path}: key {key!r}: transformers has no activation {_short(about[key])}; {AGAIN}")
-    names = about.get("architectures") or []
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise BiasflowError(f"{path}: key 'architectures' must be a list of names; {AGAIN}")
 
 
 def _check_mask(folder: Path, abouts: list[Mapping]) -> None:

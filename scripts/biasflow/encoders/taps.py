@@ -1,12 +1,15 @@
-"""Places in a model, by name. The one module that knows the architectures: BERT, RoBERTa, DistilBERT, DeBERTa.
+"""An encoder's parts by name: its layers, the places to read or edit states at, its last state, and what classifiers
+read. All other modules ask here; where an architecture keeps its parts is written in `families`.
 
 The tensors at a place (see `places` for the names):
 layer[i]                              [batch, tokens, hidden]
 layer[i].cls, pooled                  [batch, hidden]
 layer[i].attention.query|key|value    [batch, tokens, heads, head_dim]
+The place layer[-1] is the encoder's last state: where a normalisation follows the last layer, what it returns.
 A place that a model lacks is a BiasflowError naming both."""
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -15,74 +18,8 @@ from torch import nn
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.encoders import places
+from biasflow.encoders.families import FAMILIES, Family
 from biasflow.encoders.precision import as_trained, full
-
-
-def _finish_bert(layer: nn.Module, context: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
-    return layer.feed_forward_chunk(layer.attention.output(context, residual))
-
-
-def _finish_distilbert(layer: nn.Module, context: torch.Tensor, residual: torch.Tensor) -> torch.Tensor:
-    attended = layer.sa_layer_norm(layer.attention.out_lin(context) + residual)
-    return layer.output_layer_norm(layer.ffn(attended) + attended)
-
-
-def _pool_with_pooler(model: nn.Module, base: nn.Module, cls: torch.Tensor) -> torch.Tensor:
-    return base.pooler(cls[:, None])
-
-
-def _pool_roberta(model: nn.Module, base: nn.Module, cls: torch.Tensor) -> torch.Tensor:
-    if isinstance(getattr(model, "classifier", None), nn.Module):
-        return torch.tanh(model.classifier.dense(cls))
-    return base.pooler(cls[:, None])
-
-
-def _pool_distilbert(model: nn.Module, base: nn.Module, cls: torch.Tensor) -> torch.Tensor:
-    return torch.relu(model.pre_classifier(cls))
-
-
-def _pool_deberta(model: nn.Module, base: nn.Module, cls: torch.Tensor) -> torch.Tensor:
-    return model.pooler(cls[:, None])
-
-
-@dataclass(frozen=True)
-class Family:
-    """Where a family keeps its parts. `finish` is None where attention is not plain scaled dot products (DeBERTa)."""
-
-    layers: str
-    query: str | None
-    key: str | None
-    value: str | None
-    pool: Callable[[nn.Module, nn.Module, torch.Tensor], torch.Tensor]
-    finish: Callable[[nn.Module, torch.Tensor, torch.Tensor], torch.Tensor] | None
-
-
-_BERT_ATTENTION = ("attention.self.query", "attention.self.key", "attention.self.value")
-FAMILIES = {
-    "bert": Family("encoder.layer", *_BERT_ATTENTION, _pool_with_pooler, _finish_bert),
-    "roberta": Family("encoder.layer", *_BERT_ATTENTION, _pool_roberta, _finish_bert),
-    "distilbert": Family(
-        "transformer.layer",
-        "attention.q_lin",
-        "attention.k_lin",
-        "attention.v_lin",
-        _pool_distilbert,
-        _finish_distilbert,
-    ),
-    # DeBERTa (v1) makes query, key and value in one matrix, so that they have no places of their own.
-    "deberta": Family("encoder.layer", None, None, None, _pool_deberta, None),
-    "deberta-v2": Family(
-        "encoder.layer",
-        "attention.self.query_proj",
-        "attention.self.key_proj",
-        "attention.self.value_proj",
-        _pool_deberta,
-        None,
-    ),
-}
-
-# Where the dropout of attention weights lies in all of them.
-ATTENTION_DROPOUTS = (".attention.self.dropout", ".attention.dropout")
 
 # The linear layer that reads the sentence vector, in the order in which they are looked for.
 CLASSIFICATION_LAYERS = ("cls.seq_relationship", "classifier.out_proj", "classifier", "head")
@@ -95,15 +32,59 @@ def name_of(model: nn.Module) -> str:
 
 
 def family(model: nn.Module) -> Family:
+    """Where the model keeps its parts; AbsentError for an architecture that `families` does not list."""
     kind = model.config.model_type
     if kind not in FAMILIES:
-        raise BiasflowError(f"{name_of(model)}: model type {kind!r} is not known; biasflow knows {', '.join(FAMILIES)}")
+        raise AbsentError(
+            f"{name_of(model)}: the parts of model type {kind!r} are not known, so no method can edit its states; "
+            f"biasflow knows {', '.join(FAMILIES)}"
+        )
     return FAMILIES[kind]
 
 
+def depth(model: nn.Module) -> int:
+    """How many layers an encoder of any architecture has."""
+    return model.config.num_hidden_layers
+
+
+def last_state(model: nn.Module, **batch: torch.Tensor) -> torch.Tensor:
+    """The states that heads are given, [batch, tokens, hidden], of a batch of an encoder of any architecture.
+
+    Heads on top of the encoder do not run: a masked-LM head costs as much as some layers."""
+    return model.base_model(**batch).last_hidden_state
+
+
 def layers(model: nn.Module) -> nn.ModuleList:
-    """The encoder layers, first to last."""
-    return attrgetter(family(model).layers)(model.base_model)
+    """The encoder layers, first to last. Where layers share a module (ALBERT), each gets one of its own from now on,
+    with the same weights, so that an edit in one layer acts in that layer alone."""
+    parts = family(model)
+    stack = attrgetter(parts.layers)(model.base_model)
+    if parts.shared and len(stack) < depth(model):
+        stack = _unshared(model, *parts.layers.rsplit(".", 1))
+    return stack
+
+
+def _unshared(model: nn.Module, parent: str, name: str) -> nn.ModuleList:
+    """Put as many modules as there are layers in the place of those that are run several times. The parameters stay
+    the same objects, and a saved model has the weights and the configuration that it had."""
+    parent = attrgetter(parent)(model.base_model)
+    groups, n = getattr(parent, name), depth(model)
+    if model.config.inner_group_num != 1:
+        raise AbsentError(f"{name_of(model)}: inner_group_num is {model.config.inner_group_num}; 1 is known")
+    stack = [copy.deepcopy(groups[i * len(groups) // n], {id(p): p for p in groups.parameters()}) for i in range(n)]
+    parent.config = copy.copy(parent.config)  # the forward pass looks up there which module is whose
+    parent.config.num_hidden_groups = n
+    setattr(parent, name, nn.ModuleList(stack))
+
+    def shared_again(module: nn.Module, weights: dict, prefix: str, metadata: dict) -> None:
+        first = {i * len(groups) // n: i for i in reversed(range(n))}  # group -> its first layer
+        of_layers = {key: weights.pop(key) for key in list(weights) if key.startswith(f"{prefix}{name}.")}
+        for group, layer in first.items():
+            old, new = f"{prefix}{name}.{layer}.", f"{prefix}{name}.{group}."
+            weights |= {new + key.removeprefix(old): of_layers[key] for key in of_layers if key.startswith(old)}
+
+    parent.register_state_dict_post_hook(shared_again)
+    return getattr(parent, name)
 
 
 def positions(model: nn.Module) -> int:
@@ -116,10 +97,16 @@ def positions(model: nn.Module) -> int:
 
 def set_dropout(model: nn.Module, *, attention: float, hidden: float) -> None:
     """Other rates of dropout in a model: of attention weights, and of all other states; its configuration stays."""
-    family(model)
-    for name, module in model.named_modules():
+    parent, _, name = family(model).dropout.rpartition(".")
+    for module in model.modules():
         if isinstance(module, nn.Dropout):
-            module.p = attention if name.endswith(ATTENTION_DROPOUTS) else hidden
+            module.p = hidden
+    for layer in layers(model):
+        owner = attrgetter(parent)(layer)
+        if isinstance(rate := getattr(owner, name), nn.Module):
+            rate.p = attention
+        else:
+            setattr(owner, name, attention)
 
 
 def classification_layer(model: nn.Module) -> nn.Linear | None:
@@ -178,21 +165,39 @@ def tap(model: nn.Module, place: str) -> Tap:
     index, part = places.layer_of(place)
     if index is None:
         return _tap_pooled(model)
-    stack = layers(model)
+    stack, parts = layers(model), family(model)
     if not -len(stack) <= index < len(stack):
         raise AbsentError(f"{name_of(model)} has no place {place}: it has {len(stack)} layers")
+    is_last = index % len(stack) == len(stack) - 1
+    output = attrgetter(parts.norm)(model.base_model) if is_last and parts.norm else stack[index]
     if part is None:
-        return Tap(stack[index], False, _identity, _replace)
+        return Tap(output, False, _identity, _replace)
     if part == places.CLS:
-        return Tap(stack[index], False, lambda h: h[:, 0], _replace_cls)
-    path = getattr(family(model), part.rsplit(".", 1)[1])
-    if path is None:
+        return Tap(output, False, lambda h: h[:, 0], _replace_cls)
+    if not parts.attention:
         raise AbsentError(
             f"{name_of(model)} has no place {place}: {model.config.model_type} makes Q, K and V in one matrix"
         )
+    return _tap_attention(model, stack[index], parts.attention, places.ATTENTION.index(part.rsplit(".", 1)[1]))
+
+
+def _tap_attention(model: nn.Module, layer: nn.Module, paths: tuple[str, ...], number: int) -> Tap:
+    """The tap at queries, keys or values (number 0, 1, 2) of a layer, which one or three modules make."""
     heads = model.config.num_attention_heads
+    if len(paths) == 1:
+
+        def merge(h: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
+            parts = list(h.chunk(3, dim=-1))
+            parts[number] = new.flatten(-2)
+            return torch.cat(parts, dim=-1)
+
+        return Tap(
+            attrgetter(paths[0])(layer), False, lambda h: h.chunk(3, dim=-1)[number].unflatten(-1, (heads, -1)), merge
+        )
+    if number:  # several heads of queries may share one of keys and values
+        heads = getattr(model.config, "num_key_value_heads", None) or heads
     return Tap(
-        attrgetter(path)(stack[index]),
+        attrgetter(paths[number])(layer),
         False,
         lambda h: h.unflatten(-1, (heads, -1)),
         lambda h, new: new.flatten(-2),
@@ -211,29 +216,41 @@ def has(model: nn.Module, place: str) -> bool:
 def resolve(model: nn.Module, place: str) -> tuple[str, ...]:
     """What a method's `place` (all, each, last, last.cls, or a place) means in this model, checked: see `places`."""
     try:
-        found = places.resolve(place, len(layers(model)))
+        resolved = places.resolve(place, depth(model))
     except BiasflowError as error:
         raise type(error)(f"{name_of(model)}: {error}") from error
-    for each in found:
-        tap(model, each)
-    return found
+    for place_of_model in resolved:
+        tap(model, place_of_model)
+    return resolved
 
 
 def _tap_pooled(model: nn.Module) -> Tap:
     head = classification_layer(model)
     if head is not None:
         return Tap(head, True, _identity, _replace)
-    pooler = getattr(model.base_model, "pooler", None)
+    # ALBERT's pooler is a layer without its activation, which is a module beside it.
+    pooler = getattr(model.base_model, "pooler_activation", None) or getattr(model.base_model, "pooler", None)
     if pooler is None:
         raise AbsentError(f"{name_of(model)} has no place pooled: it has neither a pooler nor a classification layer")
     return Tap(pooler, False, _identity, _replace)
 
 
-def pool(model: nn.Module, cls: torch.Tensor) -> torch.Tensor:
-    """From the last layer's first token [n, hidden] to what the classification layer reads [n, hidden]."""
-    if isinstance(getattr(model, "head", None), nn.Linear):
-        return cls  # `first_token.FirstTokenClassifier` has nothing between the two
-    return family(model).pool(model, model.base_model, cls)
+def sentence(model: nn.Module, states: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
+    """What stands for a sentence in the last state [n, tokens, hidden]: [n, hidden], the first token's state or, in
+    models whose classifiers are built so, the mean over tokens. keep [n, tokens]: which of them are no padding."""
+    if family(model).averages and model.config.classifier_pooling == "mean" and not _reads_first_token(model):
+        return (states * keep[..., None]).sum(1) / keep.sum(1, keepdim=True)
+    return states[:, 0]
+
+
+def _reads_first_token(model: nn.Module) -> bool:
+    """Whether the model is a `first_token.FirstTokenClassifier`, whose linear layer reads the state as it is."""
+    return isinstance(getattr(model, "head", None), nn.Linear)
+
+
+def pool(model: nn.Module, sentence: torch.Tensor) -> torch.Tensor:
+    """From what stands for a sentence [n, hidden] to what the classification layer reads [n, hidden]."""
+    return sentence if _reads_first_token(model) else family(model).pool(model, sentence)
 
 
 def classify(model: nn.Module, pooled: torch.Tensor) -> torch.Tensor:
@@ -247,18 +264,30 @@ def classify(model: nn.Module, pooled: torch.Tensor) -> torch.Tensor:
         return full(head(pooled))
 
 
-def last_layer_cls(model: nn.Module, layer: nn.Module, states: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
-    """The first token's output of `layer` for its inputs `states` [n, tokens, hidden]: [n, hidden].
+def last_of(
+    model: nn.Module, states: torch.Tensor, keep: torch.Tensor, others: tuple, options: Mapping[str, object]
+) -> torch.Tensor:
+    """The last state [n, tokens, hidden] for `states`, what the second-to-last layer returns; of the first token alone,
+    [n, 1, hidden], where classifiers read no other and it can be had at less cost.
+
+    keep [n, tokens] is True where a token may be attended to; others, options: what the last layer is called with
+    beside the states."""
+    layer, parts = layers(model)[-1], family(model)
+    if parts.finish:
+        return _first_token(model, parts, layer, states, keep)
+    output = layer(states, *others, **options)
+    output = output[0] if isinstance(output, tuple) else output
+    return attrgetter(parts.norm)(model.base_model)(output) if parts.norm else output
+
+
+def _first_token(
+    model: nn.Module, parts: Family, layer: nn.Module, states: torch.Tensor, keep: torch.Tensor
+) -> torch.Tensor:
+    """The first token's output of `layer` for its inputs `states` [n, tokens, hidden]: [n, 1, hidden].
 
     One query attends, so keys and values are never made: the query is carried back through the key matrix
-    (<q, W_K h> = <W_K' q, h>), and the attention-weighted mean of the states goes through the value matrix once.
-    keep [n, tokens] is True where a token may be attended to."""
-    parts = family(model)
-    if parts.finish is None:
-        raise BiasflowError(
-            f"{name_of(model)}: {model.config.model_type} has its own attention; use hooked edits instead"
-        )
-    query, key, value = (attrgetter(path)(layer) for path in (parts.query, parts.key, parts.value))
+    (<q, W_K h> = <W_K' q, h>), and the attention-weighted mean of the states goes through the value matrix once."""
+    query, key, value = (attrgetter(path)(layer) for path in parts.attention)
     heads = model.config.num_attention_heads
     cls = states[:, :1]
 
@@ -269,4 +298,4 @@ def last_layer_cls(model: nn.Module, layer: nn.Module, states: torch.Tensor, kee
     scores = scores.masked_fill(~keep[:, None], torch.finfo(scores.dtype).min)
     attended = torch.einsum("nht,ntj->nhj", scores.softmax(-1), states)
     context = torch.einsum("nhj,hdj->nhd", attended, value.weight.unflatten(0, (heads, -1))).flatten(1) + value.bias
-    return parts.finish(layer, context[:, None], cls)[:, 0]
+    return parts.finish(layer, context[:, None], cls)

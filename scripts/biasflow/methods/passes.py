@@ -9,7 +9,7 @@ from torch import nn
 from biasflow.encoders.edit import EditReport, edited
 from biasflow.encoders.precision import as_trained, full
 from biasflow.encoders.resume import Outputs, recorded, resumed, untouched_layers
-from biasflow.encoders.taps import layers
+from biasflow.encoders.taps import depth
 from biasflow.methods.fitted import NO_SETTING, Active
 
 Reports = dict[str, EditReport]
@@ -25,9 +25,10 @@ def passes(
     untouched model, if that is one of the methods or costs fewer layers than it saves. `reports` sums up over batches
     what every edit did."""
     counts = [untouched_layers(model, active.edits) for active in methods]
-    if all(active.edits for active in methods) and sum(counts) <= len(layers(model)):
+    if all(active.edits for active in methods) and sum(counts) <= depth(model):
         return [_under(model, active, 0, {}, forward, reports) for active in methods]
-    with recorded(model, counts) as outputs, as_trained(model):
+    edited_counts = [count for count, active in zip(counts, methods, strict=True) if active.edits]
+    with recorded(model, edited_counts) as outputs, as_trained(model):
         plain = full(forward())
     return [
         _under(model, active, count, outputs, forward, reports) if active.edits else plain

@@ -6,7 +6,7 @@ on the CPU in float32, in one pass of the model with the edits active; `labels` 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import numpy as np
@@ -72,7 +72,8 @@ class PassStates(VectorSource):
     @torch.inference_mode()
     def at(self, places: Sequence[str], edits: Edits = ()) -> States:
         """Return place -> float32 [n, hidden], or [n, heads, head_dim] in attention; one pass with `edits` active."""
-        sizes, run = self._sizes(), self.model if POOLED in places else self.model.base_model  # skips an expensive head
+        sizes = self._sizes()
+        run = self.model if POOLED in places else partial(taps.last_state, self.model)  # skips an expensive head
         result: States = {}
         current: Which = {}
 

@@ -4,8 +4,10 @@ What the settings of a grid share is computed once: layers 1..L-2 and layer L-1 
 V); then, per distinct projection of the states before the last layer, only the first token of the last layer;
 projections of that token and of the sentence vector are updates of [batch, hidden] matrices."""
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -32,25 +34,33 @@ from biasflow.methods.passes import Reports, add_report, passes
 
 
 class _ReachedError(Exception):
-    """Carries the inputs of the second-to-last layer out of the model's own forward pass."""
-
-    def __init__(self, args: tuple, kwargs: dict):
-        super().__init__()
-        self.args, self.kwargs = args, kwargs
+    """Ends a model's own forward pass where its last layer begins."""
 
 
-def _stop(module: nn.Module, args: tuple, kwargs: dict) -> None:
-    raise _ReachedError(args, kwargs)
+class _Inputs(NamedTuple):
+    """What a layer is called with; the first of `args` are the states."""
+
+    args: tuple
+    kwargs: dict
 
 
-def _inputs_of(layer: nn.Module, model: nn.Module, batch: Mapping[str, torch.Tensor]) -> _ReachedError:
-    """Run the model's own code up to `layer`, and return what that layer would be called with."""
-    with layer.register_forward_pre_hook(_stop, with_kwargs=True):
-        try:
+def _inputs_of_last_two(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> tuple[_Inputs, _Inputs]:
+    """Run the model's own code up to the last layer; return what the last two layers would be called with."""
+    inputs: list[_Inputs] = []
+
+    def keep(module: nn.Module, args: tuple, kwargs: dict) -> None:
+        inputs.append(_Inputs(args, kwargs))
+        if len(inputs) == 2:
+            raise _ReachedError
+
+    with contextlib.ExitStack() as hooks:
+        for layer in taps.layers(model)[-2:]:
+            hooks.enter_context(layer.register_forward_pre_hook(keep, with_kwargs=True))
+        with contextlib.suppress(_ReachedError):
             model(**batch)
-        except _ReachedError as reached:
-            return reached
-    raise BiasflowError(f"{taps.name_of(model)}: its forward pass never reaches the second-to-last layer")
+    if len(inputs) < 2:
+        raise BiasflowError(f"{taps.name_of(model)}: its forward pass never reaches the last layer")
+    return inputs[0], inputs[1]
 
 
 @torch.inference_mode()
@@ -118,22 +128,23 @@ def grid_vectors(
 
     batch: the model's inputs, with `attention_mask`; the model must be in evaluation mode. `reports`, if given, gathers
     over batches what every edit did, under names that begin with `name`; see `check_reports`."""
-    stack = taps.layers(model)
-    if len(stack) < 2:
-        raise BiasflowError(f"{taps.name_of(model)} has {len(stack)} layer(s); the interventions need two")
+    if (depth := taps.depth(model)) < 2:
+        raise BiasflowError(f"{taps.name_of(model)} has {depth} layer(s); the interventions need two")
     if model.training:
         raise ValueError("sweep needs a model in evaluation mode: call model.eval()")
     edit = _Editor(subspaces, {} if reports is None else reports, name)
     keep = batch["attention_mask"].bool()
     pooled = {}
-    inputs = _inputs_of(stack[-2], model, batch)
+    inputs, of_last = _inputs_of_last_two(model, batch)
+    at_last = taps.tap(model, PLACES[LAST])
     for attention, members in _groups(settings, lambda s: s.attention).items():
-        states = edit.second_to_last(model, inputs, members[0] if attention else None)
+        states = edit.second_to_last(model, inputs, members[0]) if attention else of_last.args[0]
         for _, same_before in _groups(members, lambda s: s.before).items():
             edited_states = edit(states, BEFORE, same_before[0])
-            cls = taps.last_layer_cls(model, stack[-1], edited_states, keep)
+            last = taps.last_of(model, edited_states, keep, of_last.args[1:], of_last.kwargs)
             for _, same_last in _groups(same_before, lambda s: s.last).items():
-                vector = taps.pool(model, edit(cls, LAST, same_last[0]))
+                edited_last = at_last.merge(last, edit(at_last.view(last), LAST, same_last[0]))
+                vector = taps.pool(model, taps.sentence(model, edited_last, keep))
                 for setting in same_last:
                     place = SENTENCE_DEBIAS if setting.level == "sentence-debias" else POOLED
                     pooled[setting] = edit(vector, place, setting)
@@ -167,12 +178,12 @@ class _Editor:
         add_report(self.reports, report)
         return after
 
-    def second_to_last(self, model: nn.Module, inputs: _ReachedError, attention: Setting | None) -> torch.Tensor:
-        """Output of the second-to-last layer, plain or with its queries, keys and values projected."""
-        edits = {PLACES[part]: self.subspaces.at(part, attention) for part in ATTENTION} if attention else {}
+    def second_to_last(self, model: nn.Module, inputs: _Inputs, setting: Setting) -> torch.Tensor:
+        """Output of the second-to-last layer with its queries, keys and values projected."""
+        edits = {PLACES[part]: self.subspaces.at(part, setting) for part in ATTENTION}
         with edited(model, edits.items()) as done:
             output = taps.layers(model)[-2](*inputs.args, **inputs.kwargs)
-        for part, report in zip(edits and ATTENTION, done, strict=True):
+        for part, report in zip(ATTENTION, done, strict=True):
             add_report(self.reports, replace(report, name=f"{self.name}{part}"))
         return output[0] if isinstance(output, tuple) else output
 

@@ -8,15 +8,16 @@ from dataclasses import replace
 from typing import TypeVar
 
 from biasflow.asking.matrix import FINETUNED, NA, NOT_RUN, PRETRAINED, RANDOM, RUN, Block, Cell, Dataset, Model
-from biasflow.asking.sources import EXTERNAL, given_files, is_external
+from biasflow.asking.sources import EXTERNAL, given_files, is_external, origin
 from biasflow.asking.tasks import Asked, TaskPlan
+from biasflow.encoders.families import FAMILIES
 from biasflow.plan.asked import in_parts
 from biasflow.plan.blocks import blocks_of
 from biasflow.plan.checks import check_texts
 from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of, own_groups
-from biasflow.plan.facts import Facts, depth, has_head, is_narrow, pooling, width
+from biasflow.plan.facts import Facts, depth, has_head, is_narrow, model_type, pooling, width
 from biasflow.plan.jobs import FitJob, Plan, Reading, ReadingJob, ReadingKey, Score, ScoringJob
-from biasflow.plan.methods import NONE, largest_rank, missing_layer, note_of, sources, unseen_setting
+from biasflow.plan.methods import NONE, acts_in_attention, largest_rank, missing_layer, note_of, sources, unseen_setting
 from biasflow.plan.tasks import kind_of, task_of
 from biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
 
@@ -154,6 +155,8 @@ def _not_given(config: Mapping, model: Model, method: str, readout: str) -> str 
 def _no_head(config: Mapping, facts: Facts, model: Model, readout: str) -> str | None:
     """That the encoder lacks the pre-training head that a readout takes; None where it has it, or none is taken."""
     head = READOUTS[readout].head
+    if head == "masked_lm" and origin(config, model.encoder) in facts.without_mask:
+        return f"encoders.{model.encoder} has no mask token in its tokenizer, so no word can be masked"
     if head in ("next_sentence", "masked_lm") and not has_head(config, facts, model.encoder, head):
         return f"encoders.{model.encoder} has no {name_of_head(head)} head"
     return None
@@ -184,6 +187,8 @@ def _not_under(
 ) -> str | None:
     """Why a model cannot be measured under a method, or None."""
     about, layers = config["methods"][method], depth(config, facts, model.encoder)
+    if reason := _no_place(config, facts, model.encoder, method):
+        return reason
     if layers and (place := missing_layer(about, layers)):
         return f"methods.{method}: encoders.{model.encoder} has {layers} layers and no place {place}"
     (eraser, rank), dimensions = largest_rank(about), width(config, facts, model.encoder)
@@ -197,6 +202,21 @@ def _not_under(
         setting, places = unseen
         which = "it" if setting == NA else setting
         return f"methods.{method}: {which} acts at {places} alone, and {metric} is made of {sees}"
+    return None
+
+
+def _no_place(config: Mapping, facts: Facts, encoder: str, method: str) -> str | None:
+    """That the encoder's architecture lacks a place that a method acts at, or None."""
+    kind = model_type(config, facts, encoder)
+    if kind is not None and kind not in FAMILIES:
+        return (
+            f"methods.{method}: the layers of encoders.{encoder} (model type {kind}) are not known; measure it as it is"
+        )
+    if kind is not None and not FAMILIES[kind].attention and acts_in_attention(config["methods"][method]):
+        return (
+            f"methods.{method}: encoders.{encoder} (model type {kind}) makes query, key and value in one matrix, so it "
+            "has no such places"
+        )
     return None
 
 

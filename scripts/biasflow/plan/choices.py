@@ -8,11 +8,12 @@ from pathlib import Path
 from biasflow.asking.matrix import NA, PRETRAINED
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
+from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.places import ALL, EACH, LAST, LAST_CLS, POOLED, resolve
 from biasflow.plan.cells import name_of_head, plan
 from biasflow.plan.configuration import load_schema
 from biasflow.plan.configuration import resolve as completed
-from biasflow.plan.facts import Facts, depth, gather
+from biasflow.plan.facts import Facts, depth, gather, model_type
 from biasflow.plan.methods import DRAWS, MATCHED, OF_PRETRAINED, RANDOM, VARIANT
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, WITH
 
@@ -29,7 +30,6 @@ MEANINGS = {  # of the places of a method
     "layer[i].attention.key": "its keys",
     "layer[i].attention.value": "its values",
 }
-WITHOUT_ATTENTION = ("deberta",)  # families whose attention has no such parts (encoders.taps; a test compares)
 ENCODER = "encoder"  # what the encoder of a folder is called here
 
 
@@ -188,11 +188,12 @@ CHOICES: Mapping[str, Callable[[Mapping | None], Lines]] = {
 
 def places_of(config: Mapping, facts: Facts) -> Lines:
     """What the places mean in the encoder of `with_folder`, and those that it lacks."""
-    layers = depth(config, facts, ENCODER)
-    family = facts.architectures[ENCODER].get("model_type")
+    layers, kind = depth(config, facts, ENCODER), model_type(config, facts, ENCODER)
     for place, meaning in MEANINGS.items():
-        if ".attention." in place and family in WITHOUT_ATTENTION:
-            yield place, f"no: {family} makes query, key and value in one matrix"
+        if kind not in FAMILIES:
+            yield place, f"no: the layers of the model type {kind} are not known"
+        elif ".attention." in place and not FAMILIES[kind].attention:
+            yield place, f"no: {kind} makes query, key and value in one matrix"
         elif "[i]" in place:
             yield place, f"{meaning}: i from 0 to {layers - 1}, or from -1 back to -{layers}"
         else:

@@ -1,7 +1,7 @@
 """Reads the files that decide what can be run, such as the config.json of local encoders. Planning itself reads no
 file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,19 +9,16 @@ from biasflow.asking.paths import Paths
 from biasflow.asking.sources import given_files, is_external, local_folder, origin
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
+from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.recipes import MASKED_LM
-from biasflow.encoders.stored import WEIGHTS, check_stored
+from biasflow.encoders.stored import WEIGHTS, check_stored, has_mask
 from biasflow.plan.asked import Part, read_asked
 from biasflow.plan.pooling import FIRST_TOKEN, own_pooling
 from biasflow.plan.tasks import task_of
 
-_NEXT_SENTENCE = ("ForPreTraining", "ForNextSentencePrediction")
-_MASKED_LM = ("ForPreTraining", "ForMaskedLM")
-HEADS = ("masked_lm", "next_sentence")
-WITH_NEXT_SENTENCE = ("bert",)  # families that transformers has a class with both heads for
+HEADS = {"masked_lm": "ForMaskedLM", "next_sentence": "ForNextSentencePrediction"}  # head -> how its classes are called
 _NARROW = 256  # hidden sizes up to this gain nothing from a second thread
-RESERVED = {"roberta": 2}  # positions that stand for no token: RoBERTa counts from its padding's number on
-MODEL_TYPES = ("bert", "roberta", "distilbert", "deberta", "deberta-v2")  # whose places encoders.taps knows
+_BERT = "bert"  # the model type where config.json names none, and of those that are pre-trained here
 # What the folder of an encoder holds, and how the files are called.
 _HELD = {
     "config.json": ("config.json",),
@@ -34,20 +31,22 @@ _HELD = {
 class Facts:
     """architectures: local encoder -> its config.json; missing: encoder -> why it, or the local one that it continues,
     cannot be had; absent: file of a task's data -> why it cannot be had; poolings: local encoder -> what stands for a
-    sentence, as its folder says; asked: in which parts blocks were asked for by earlier runs (plan.asked)."""
+    sentence, as its folder says; asked: in which parts blocks were asked for by earlier runs (plan.asked);
+    without_mask: local encoders whose tokenizer has no mask token."""
 
     architectures: Mapping[str, Mapping] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
     poolings: Mapping[str, str] = field(default_factory=dict)
     asked: tuple[Part, ...] = ()
+    without_mask: frozenset[str] = frozenset()
 
 
 def gather(config: Mapping) -> Facts:
     """Read the config.json of every local encoder, check what its folder says of itself (encoders.stored), and look for
     the files of external ones and for the data of tasks. BiasflowError for an encoder that is absent and not optional,
     refused, or continued from one without a masked-LM head, and for files that are named, but not there."""
-    architectures, missing, poolings = {}, {}, {}
+    architectures, missing, poolings, without_mask = {}, {}, {}, set()
     for name, encoder in config["encoders"].items():
         if is_external(config, name):
             _check_given(name, encoder)
@@ -58,6 +57,7 @@ def gather(config: Mapping) -> Facts:
         if reason is None:
             architectures[name] = _architecture(name, folder)
             poolings[name] = own_pooling(folder)
+            without_mask |= set() if has_mask(folder) else {name}
         elif encoder["optional"]:
             missing[name] = f"encoders.{name}.path: {reason}"
         else:
@@ -72,7 +72,9 @@ def gather(config: Mapping) -> Facts:
     tasks = (task_of(config, name) for name in config["tasks"])
     steps = ((task, step, step.absent(task)) for task in tasks for step in task.kind.steps)
     absent = {task.file(name): reason for task, step, reason in steps if reason for name in step.outputs.values()}
-    return Facts(architectures, missing, absent, poolings, read_asked(Paths(config["run"]).asked))
+    return Facts(
+        architectures, missing, absent, poolings, read_asked(Paths(config["run"]).asked), frozenset(without_mask)
+    )
 
 
 def _check_heads(config: Mapping, facts: Facts, name: str) -> None:
@@ -89,11 +91,10 @@ def _check_heads(config: Mapping, facts: Facts, name: str) -> None:
             f"config: key 'encoders.{name}.head_steps': encoder {about['from']} has a masked-LM head already; leave it "
             "out, and name steps"
         )
-    family = facts.architectures.get(origin(config, name), {}).get("model_type", WITH_NEXT_SENTENCE[0])
-    if about["next_sentence"] and family not in WITH_NEXT_SENTENCE:
+    kind = model_type(config, facts, name)
+    if about["next_sentence"] and kind and "next_sentence" not in _of_pretraining(kind):
         raise BiasflowError(
-            f"config: key 'encoders.{name}.next_sentence': an encoder of the family {family} has no such head; "
-            "leave it out"
+            f"config: key 'encoders.{name}.next_sentence': an encoder of the type {kind} has no such head; leave it out"
         )
 
 
@@ -131,13 +132,7 @@ def _architecture(name: str, folder: Path) -> Mapping:
         check_stored(folder)
     except BiasflowError as error:
         raise BiasflowError(f"config: key 'encoders.{name}.path': {error}") from error
-    about = read_json(folder / "config.json")
-    if (kind := about.get("model_type", MODEL_TYPES[0])) not in MODEL_TYPES:
-        known = ", ".join(MODEL_TYPES)
-        raise BiasflowError(
-            f"config: key 'encoders.{name}.path': model type {kind!r} is not known; biasflow knows {known}"
-        )
-    return about
+    return read_json(folder / "config.json")
 
 
 def has_head(config: Mapping, facts: Facts, encoder: str, head: str) -> bool:
@@ -151,8 +146,21 @@ def has_head(config: Mapping, facts: Facts, encoder: str, head: str) -> bool:
         return head == "masked_lm" or about["next_sentence"]
     if about["source"] == "local":
         names = facts.architectures.get(encoder, {}).get("architectures") or ["ForPreTraining"]
-        return any(name.endswith(_NEXT_SENTENCE if head == "next_sentence" else _MASKED_LM) for name in names)
+        both = head in _of_pretraining(model_type(config, facts, encoder))
+        return any(name.endswith(HEADS[head]) or (both and name.endswith("ForPreTraining")) for name in names)
     return not is_external(config, encoder)
+
+
+def _of_pretraining(kind: str) -> Iterable[str]:
+    """The heads of a model whose class is called ...ForPreTraining, by its type; of an unknown type it may have all."""
+    return FAMILIES[kind].heads if kind in FAMILIES else HEADS
+
+
+def model_type(config: Mapping, facts: Facts, encoder: str) -> str | None:
+    """The architecture of an encoder as its config.json names it, where that can be known before the first job."""
+    first = origin(config, encoder)
+    known = _BERT if first in facts.architectures or config["encoders"][first]["source"] == "pretrain" else None
+    return facts.architectures.get(first, {}).get("model_type", known)
 
 
 def depth(config: Mapping, facts: Facts, encoder: str) -> int | None:
@@ -178,7 +186,8 @@ def positions(config: Mapping, facts: Facts, encoder: str) -> int | None:
         return config["encoders"][first]["max_length"]
     known = facts.architectures.get(first, {})
     longest = known.get("max_position_embeddings")
-    return longest and longest - RESERVED.get(known.get("model_type"), 0)
+    family = FAMILIES.get(known.get("model_type"))
+    return longest and longest - (known.get("pad_token_id", 1) + 1 if family and family.reserved else 0)
 
 
 def is_narrow(config: Mapping, facts: Facts, encoder: str) -> bool:
@@ -190,4 +199,5 @@ def is_narrow(config: Mapping, facts: Facts, encoder: str) -> bool:
 def width(config: Mapping, facts: Facts, encoder: str) -> int | None:
     """The dimensions of a token's vector, where they can be known before the first job."""
     first = origin(config, encoder)
-    return config["encoders"][first].get("hidden") or facts.architectures.get(first, {}).get("hidden_size")
+    known = facts.architectures.get(first, {})
+    return config["encoders"][first].get("hidden") or known.get("hidden_size", known.get("dim"))

@@ -174,6 +174,13 @@ def missing_layer(method: object, depth: int) -> str | None:
     return None
 
 
+def acts_in_attention(method: object) -> bool:
+    """Whether a method acts at queries, keys or values in any setting."""
+    if isinstance(method, Mapping):
+        return any(setting.attention for setting in chosen_settings(method["settings"]))
+    return any(".attention." in step["places"] for step in method)
+
+
 def largest_rank(method: object) -> tuple[str, int]:
     """The eraser of a method that takes out the most directions, and how many; ("", 0) where no option says it."""
     steps = [] if isinstance(method, Mapping) else method

@@ -21,7 +21,7 @@ from biasflow.corpora.conll import read_conll
 from biasflow.encoders.batches import batchwise
 from biasflow.encoders.checkpoints import claim
 from biasflow.encoders.device import resolve_device
-from biasflow.encoders.taps import layers, name_of
+from biasflow.encoders.taps import depth, name_of
 from biasflow.methods.fitted import Fitted
 from biasflow.readouts.files import METHOD, array_on_disk
 from biasflow.readouts.predicted_clusters import NA, OWN, RETRAINED, TEXTS, cluster_rows
@@ -53,7 +53,7 @@ def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Map
         asked = Recipe.of(recipe)
         model, tokenizer = load_coreference(source.model_folder, device=resolve_device(source.device))
         reader = Reader(model, tokenizer, load_for(source)).reaching(words=True)
-        encoding = replace(reader, fitted=to_be_stored(reader.fitted, len(layers(model))))
+        encoding = replace(reader, fitted=to_be_stored(reader.fitted, depth(model)))
         segmenter = model.reading.segmenter(model, tokenizer)
         claim(work, _settings(source, reader, asked))
         texts, path = _opened(source, TEXTS, segmenter), work / "texts.safetensors"
@@ -105,10 +105,10 @@ def _store(reader: Reader, corpora: Mapping[str, Examples], path: Path, dtype: s
     """Write the token vectors of all documents under every method, [methods, pieces, hidden], as readouts.first_token
     writes those of texts. Segments are encoded many at a time, whatever document they belong to."""
     row = in_one_row(with_words([each for corpus in corpora.values() for each in corpus.pieces]))
-    encode = TokenVectors(reader.model.base_model, SpecialTokens.of(reader.tokenizer))
+    encode = TokenVectors(reader.model, SpecialTokens.of(reader.tokenizer))
     shape = (len(reader.axis), len(row), reader.model.config.hidden_size)
     with array_on_disk(path, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
-        meta[LAYERS] = len(layers(reader.model))
+        meta[LAYERS] = depth(reader.model)
 
         def read_segments(numbers: range) -> tuple[Pieces, np.ndarray]:
             window = row.window(numbers.start, len(numbers))

@@ -13,7 +13,7 @@ from transformers import BatchEncoding
 
 from biasflow.base.tabular import read_parquet
 from biasflow.encoders.first_token import check_finite, dtype_on, first_states, text_batches, text_tokens
-from biasflow.encoders.taps import layers
+from biasflow.encoders.taps import depth
 from biasflow.readouts.files import array_on_disk
 from biasflow.readouts.reader import open_reader
 from biasflow.readouts.source import Source
@@ -30,7 +30,7 @@ def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
     changes nothing."""
     texts = texts_of(read_parquet(source.file("biographies")), text)
     reader = open_reader(source, "none")
-    model, n_layers = reader.model, len(layers(reader.model))
+    model, n_layers = reader.model, depth(reader.model)
     reader = replace(reader, fitted=to_be_stored(reader.fitted, n_layers))
     stored = source.file("tokens") if "tokens" in source.data else None
     tokens = text_tokens(model, reader.tokenizer, texts, max_length=max_length, stored=stored)

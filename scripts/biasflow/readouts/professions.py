@@ -22,7 +22,7 @@ from biasflow.corpora.winobias import Sentence, masked_words, read_professions, 
 from biasflow.encoders.batches import at_occurrences
 from biasflow.encoders.first_token import check_finite, dtype_on
 from biasflow.encoders.precision import half
-from biasflow.encoders.taps import layers
+from biasflow.encoders.taps import depth, last_state
 from biasflow.readouts.files import array_on_disk
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
@@ -43,7 +43,7 @@ def read(source: Source, output: Path, *, word_prefix_space: bool) -> dict:
     sentences = read_sentences(source.file("pro"), pro=True, known=known)
     rows = profession_rows(sentences, known)
     reader = open_reader(source, "none")
-    n_layers = len(layers(reader.model))
+    n_layers = depth(reader.model)
     reader = replace(reader, fitted=to_be_stored(reader.fitted, n_layers, words=True))
     encoded, places = _tokenised(reader, sentences, rows, word_prefix_space)
     shape = (len(reader.axis), len(rows), reader.model.config.hidden_size)
@@ -97,7 +97,7 @@ def _tokenised(
 def _means(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, places: np.ndarray) -> torch.Tensor:
     """Mean states in the last layer of tokens places [rows, 2] (first, last) of those sentences of the batch."""
     with half(model.device):
-        states = model.base_model(**batch).last_hidden_state[torch.from_numpy(sentences).to(model.device)].float()
+        states = last_state(model, **batch)[torch.from_numpy(sentences).to(model.device)].float()
     first, last = torch.from_numpy(places).to(model.device).T[..., None]
     tokens = torch.arange(states.shape[1], device=model.device)
     weights = ((tokens >= first) & (tokens <= last)).float()

@@ -14,7 +14,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders.batches import Found, longest_input, over_batches, shortened
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.load import Head, load_model
-from biasflow.encoders.taps import layers
+from biasflow.encoders.taps import depth
 from biasflow.encoders.tokens import Tokens, tokenise
 from biasflow.methods.fitted import NONE, Active, Fitted, load
 from biasflow.methods.passes import Reports, add_report, passes
@@ -82,7 +82,7 @@ class Reader:
         """The same without the edits that the last layer's states, of words or of first tokens, do not depend on.
 
         BiasflowError for a method that has no other: it would be listed, and change nothing."""
-        return replace(self, fitted=all_reaching(self.fitted, len(layers(self.model)), words=words))
+        return replace(self, fitted=all_reaching(self.fitted, depth(self.model), words=words))
 
     def under_each(self, forward: Callable[..., torch.Tensor], *inputs: object) -> np.ndarray:
         """forward(*inputs), which runs the model on one batch, under every method: [methods, ...]. See `passes`."""

@@ -13,6 +13,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 from biasflow.base.errors import AbsentError, BiasflowError, check_choice
 from biasflow.corpora.seat import AssociationTest, examples_of, in_templates
 from biasflow.encoders.batches import encode
+from biasflow.encoders.taps import last_state
 from biasflow.readouts.files import save_arrays
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
@@ -101,8 +102,7 @@ def embed(
     encoded, places = _tokenised(reader, sentences, pooling, targets)
 
     def pooled(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
-        # base_model: the heads on top are not needed, and a masked-LM head costs as much as some layers.
-        states = reader.model.base_model(**batch).last_hidden_state.float()
+        states = last_state(reader.model, **batch).float()
         weights = torch.zeros(states.shape[:2])
         for i, row in enumerate(rows):
             weights[i, list(places[row])] = 1 / len(places[row])
@@ -116,7 +116,9 @@ def _tokenised(
 ) -> tuple[BatchEncoding, list[Sequence[int]]]:
     """The sentences as tokens, and for each the positions of the tokens that are averaged."""
     tokenizer = reader.tokenizer
-    masked = [sentence.replace(MASK, tokenizer.mask_token) for sentence in sentences]
+    if tokenizer.mask_token is None and any(MASK in sentence for sentence in sentences):
+        raise AbsentError(f"{type(tokenizer).__name__} has no mask token for the sentences with {MASK}.")
+    masked = [sentence.replace(MASK, tokenizer.mask_token or MASK) for sentence in sentences]
     encoded = encode(
         tokenizer, masked, add_special_tokens=pooling != "first-piece", return_offsets_mapping=pooling == "target"
     )
@@ -154,7 +156,8 @@ def _pieces(
     """Which tokens of the sentence are pieces of the target word; offsets: each token's characters in the sentence."""
     # Letters and digits beside it would make it a part of another word; \b does not know words that end in a mark.
     pattern = rf"(?<!\w){re.escape(target)}(?!\w)"
-    unmasked = sentence.replace(tokenizer.mask_token, "\0" * len(tokenizer.mask_token))  # "mask" is a word, too
+    mask = tokenizer.mask_token or MASK
+    unmasked = sentence.replace(mask, "\0" * len(mask))  # "mask" is a word, too
     match = re.search(pattern, unmasked, flags=re.IGNORECASE) if target else None
     if match is None:
         raise BiasflowError(f"{sentence!r}: the word {target!r} is not in it; change the sentence or the word.")

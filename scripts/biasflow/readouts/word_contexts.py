@@ -29,6 +29,7 @@ from biasflow.encoders.batches import (
     require_offsets,
 )
 from biasflow.encoders.precision import half
+from biasflow.encoders.taps import last_state
 
 COLUMNS = ["word", "text", "start", "end"]
 MISSING = ("error", "drop")
@@ -164,7 +165,7 @@ def word_batches(
 
 def _states_at(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, tokens: np.ndarray) -> torch.Tensor:
     with half(model.device):
-        return model.base_model(**batch).last_hidden_state[sentences, tokens].float()
+        return last_state(model, **batch)[sentences, tokens].float()
 
 
 Context = tuple[str, int, int]  # text, start, end

@@ -77,12 +77,15 @@ def download(hub, tmp_path):
     code = (
         "import json, sys\nfrom biasflow.corpora.hub import download_encoder\n"
         "from biasflow.base.errors import BiasflowError\n"
-        "try:\n    print(len(download_encoder(**json.loads(sys.argv[1])).files))\n"
+        "from biasflow.encoders.stored import check_config\n"
+        "options = json.loads(sys.argv[1])\n"
+        "options['check'] = check_config if options.pop('checked') else None\n"
+        "try:\n    print(len(download_encoder(**options).files))\n"
         "except BiasflowError as error:\n    sys.exit(str(error))\n"
     )
 
-    def download(id=ID, revision=REVISION, *, offline=False, **options):
-        options |= {"folder": str(tmp_path / "encoder"), "lock_file": str(tmp_path / "lock.json")}
+    def download(id=ID, revision=REVISION, *, offline=False, checked=False, **options):
+        options |= {"checked": checked, "folder": str(tmp_path / "encoder"), "lock_file": str(tmp_path / "lock.json")}
         environment = {
             **os.environ,
             "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}",
@@ -138,6 +141,14 @@ def test_an_unknown_revision_or_id_is_named(download, id, revision, named):
     with pytest.raises(BiasflowError, match=named) as caught:
         download(id, revision)
     assert "\n" not in str(caught.value)
+
+
+def test_config_json_is_looked_at_before_the_weights_come(hub, tmp_path, download):
+    hub.files["config.json"] = json.dumps({"model_type": "gpt2"}).encode()
+    with pytest.raises(BiasflowError, match="key 'model_type' is gpt2: a decoder") as caught:
+        download(checked=True)
+    assert "\n" not in str(caught.value)
+    assert [path.name for path in (tmp_path / "cache").glob("hub/*/snapshots/*/*")] == ["config.json"]
 
 
 def test_a_revision_must_be_pinned(tmp_path):

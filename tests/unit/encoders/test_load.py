@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import RobertaConfig, RobertaForMaskedLM
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.load import OFFLINE, load_encoder
 from tests.unit.conftest import MODELS, SIZES, VOCABULARY
@@ -162,7 +162,6 @@ def unknown_family(folder):
         (partial(lost_from_the_vocabulary, renumbered=True, declared=True), "no [MASK]"),
         (partial(lost_from_the_vocabulary, renumbered=True, declared=False), "no [MASK]"),
         (vocabulary_file_without_mask, "no [MASK]"),
-        (no_mask_token, "no mask_token"),
     ],
 )
 def test_damage_is_one_line_that_names_the_folder(folder, damage, named):
@@ -171,6 +170,13 @@ def test_damage_is_one_line_that_names_the_folder(folder, damage, named):
         load_encoder(folder, head="next_sentence")
     message = str(caught.value)
     assert str(folder) in message and named in message and "\n" not in message
+
+
+def test_an_encoder_without_a_mask_token_is_read_without_its_masked_lm_head(folder):
+    no_mask_token(folder)
+    assert load_encoder(folder, head="next_sentence")[1].mask_token is None
+    with pytest.raises(AbsentError, match="no mask token"):
+        load_encoder(folder, head="masked_lm")
 
 
 def test_code_in_the_folder_of_an_encoder_is_never_run(folder, tmp_path):

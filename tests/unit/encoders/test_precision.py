@@ -195,8 +195,8 @@ def test_pretraining_on_a_gpu_is_half_and_whole_at_once_and_what_it_leaves_is_re
 
 
 def test_more_training_on_a_gpu_is_half_and_says_so_beside_the_encoder(tmp_path, training):
-    (tmp_path / "text").write_text(" ".join(WORDS * 10))
-    facts = continue_.continue_encoder(save_source(tmp_path / "source"), tmp_path / "more", tmp_path / "text")
+    (tmp_path / "text.txt").write_text(" ".join(WORDS * 10))
+    facts = continue_.continue_encoder(save_source(tmp_path / "source"), tmp_path / "more", tmp_path / "text.txt")
     assert training[0]["on_gpu"] and training[0]["bf16"] and facts[precision.TRAINED_IN] == "bfloat16"
     model, _ = load_encoder(tmp_path / "more", head="masked_lm")
     assert not hasattr(model.config, precision.TRAINED_IN)

@@ -9,7 +9,6 @@ from biasflow.encoders import taps
 from biasflow.encoders.edit import edited, watched
 from biasflow.encoders.places import has_tokens
 from biasflow.erasers.eraser import Eraser
-from biasflow.plan.facts import MODEL_TYPES
 from tests.unit.conftest import DISTILBERT, HEADS, HIDDEN, SIZES, logits_of, random_batch, random_eraser
 
 PLACES = ["layer[0]", "layer[-1].cls", "layer[-2].attention.query", "layer[1].attention.value", "pooled"]
@@ -157,15 +156,3 @@ def test_deberta_has_layers_but_no_queries():
     assert states["layer[-1].cls"].shape == (2, HIDDEN)
     with pytest.raises(BiasflowError, match=r"DebertaModel.*attention.query"):
         taps.tap(deberta, "layer[0].attention.query")
-
-
-def test_an_unknown_family_is_named():
-    from transformers import ElectraConfig, ElectraModel
-
-    electra = ElectraModel(ElectraConfig(**SIZES, embedding_size=HIDDEN))
-    with pytest.raises(BiasflowError, match="electra"):
-        taps.layers(electra)
-
-
-def test_the_plan_knows_the_same_model_types():
-    assert set(taps.FAMILIES) == set(MODEL_TYPES)

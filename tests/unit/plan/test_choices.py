@@ -7,8 +7,7 @@ import pytest
 from safetensors.torch import save_file
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders.taps import FAMILIES
-from biasflow.plan.choices import CHOICES, MEANINGS, OF_FOLDER, WITHOUT_ATTENTION, reasons, with_folder
+from biasflow.plan.choices import CHOICES, MEANINGS, OF_FOLDER, reasons, with_folder
 from biasflow.plan.methods import PLACE
 from biasflow.registry import ERASERS, METRICS, PAPERS, STRATEGIES
 from tests.unit.plan.configs import BERT, SCHEMA, of_file
@@ -61,10 +60,6 @@ def test_places_are_those_that_methods_may_name():
     assert [part for part in parts if part not in " ".join(MEANINGS)] == []
 
 
-def test_families_without_parts_of_attention_are_those_whose_models_lack_them():
-    assert set(WITHOUT_ATTENTION) == {name for name, family in FAMILIES.items() if family.query is None}
-
-
 def test_what_cannot_be_measured_on_an_encoder_is_said_with_the_reason(tmp_path):
     masked = folder_of(tmp_path / "masked", "BertForMaskedLM")
     why = reasons(*with_folder(masked))
@@ -95,5 +90,5 @@ def test_a_folder_that_is_no_encoder_is_one_line(tmp_path):
         with_folder(str(tmp_path / "nowhere"))
     with pytest.raises(BiasflowError, match=r"^there is no encoder in .* \(no config\.json\)"):
         with_folder(str(tmp_path))
-    with pytest.raises(BiasflowError, match=r"^model type 't5' is not known"):
+    with pytest.raises(BiasflowError, match=r"config\.json: key 'model_type' is t5: a decoder.*source: external$"):
         with_folder(folder_of(tmp_path / "t5", "T5Model", model_type="t5"))

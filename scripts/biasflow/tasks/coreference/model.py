@@ -16,6 +16,7 @@ from biasflow.corpora.conll import Clusters, Document
 from biasflow.encoders.batches import longest_input
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.precision import half
+from biasflow.encoders.taps import last_state
 from biasflow.tasks.coreference.decisions import clusters_of
 from biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Scorer, Sizes
 from biasflow.tasks.coreference.segments import Pieces, Segmenter, SpecialTokens
@@ -53,8 +54,9 @@ class TokenVectors:
         states = []
         for ids, mask in zip(batch.ids.split(SEGMENTS), batch.mask.split(SEGMENTS), strict=True):
             with half(device):
-                output = self.encoder(input_ids=ids.to(device), attention_mask=mask.to(device))
-            states.append(output.last_hidden_state.float())
+                states.append(
+                    last_state(self.encoder, input_ids=ids.to(device), attention_mask=mask.to(device)).float()
+                )
         return torch.cat(states)[batch.rows.to(device), batch.columns.to(device)]
 
 

@@ -1,0 +1,89 @@
+"""What an architecture cannot have is a reason in the plan; what is no encoder ends before the first job."""
+
+import json
+
+import pytest
+from safetensors.numpy import save_file
+
+from biasflow.base.errors import BiasflowError
+from biasflow.plan.cells import plan
+from biasflow.plan.choices import OF_FOLDER, with_folder
+from biasflow.plan.configuration import load_schema, resolve
+from biasflow.plan.facts import gather
+
+CONFIG = {"hidden_size": 36, "num_hidden_layers": 4, "num_attention_heads": 3, "vocab_size": 90}
+METHODS = {
+    "keys": [{"eraser": "densray", "places": "layer[1].attention.key"}],
+    "last": [{"eraser": "densray", "places": "last"}],
+}
+
+
+def folder_of(path, model_type, architecture, **tokenizer):
+    path.mkdir()
+    (path / "config.json").write_text(json.dumps(CONFIG | {"model_type": model_type, "architectures": [architecture]}))
+    (path / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    (path / "vocab.txt").touch()
+    save_file({}, path / "model.safetensors")
+    return str(path)
+
+
+def cells_of(folder, metrics=("weat", "seat", "gest", "strength"), methods=("none", "last", "keys")):
+    """(metric, method) -> why it is not measured, "" where it is."""
+    block = {"encoders": ["mine"], "metrics": list(metrics), "methods": list(methods)}
+    config = {"run": "r", "encoders": {"mine": {"source": "local", "path": folder}}, "methods": METHODS}
+    config = resolve(config | {"ask": {"all": block}}, load_schema())
+    return {(cell.metric, cell.method): cell.reason for cell in plan(config, gather(config)).cells}
+
+
+def test_an_unknown_architecture_is_measured_as_it_is(tmp_path):
+    cells = cells_of(folder_of(tmp_path / "funnel", "funnel", "FunnelForMaskedLM"))
+    assert cells["weat", "none"] == cells["seat", "none"] == cells["gest", "none"] == ""
+    assert cells["weat", "last"] == (
+        "methods.last: the layers of encoders.mine (model type funnel) are not known; measure it as it is"
+    )
+    assert "no next-sentence head" in cells["strength", "none"]
+    places = dict(OF_FOLDER["places"](*with_folder(str(tmp_path / "funnel"))))
+    assert set(places.values()) == {"no: the layers of the model type funnel are not known"}
+
+
+def test_attention_in_one_matrix_has_no_parts(tmp_path):
+    cells = cells_of(folder_of(tmp_path / "deberta", "deberta", "DebertaForMaskedLM"))
+    assert cells["weat", "last"] == "" and "makes query, key and value in one matrix" in cells["weat", "keys"]
+    cells = cells_of(folder_of(tmp_path / "modern", "modernbert", "ModernBertForMaskedLM"))
+    assert cells["weat", "keys"] == ""  # one matrix, too, of which each part is a slice
+
+
+@pytest.mark.parametrize(
+    ("model_type", "architecture", "heads"),
+    [
+        ("bert", "BertForPreTraining", {"gest", "strength"}),
+        ("albert", "AlbertForPreTraining", {"gest"}),  # its other head tells the order of sentences
+        ("electra", "ElectraForPreTraining", set()),  # the discriminator
+        ("electra", "ElectraForMaskedLM", {"gest"}),  # the generator
+        ("modernbert", "ModernBertForMaskedLM", {"gest"}),
+    ],
+)
+def test_heads_are_those_of_the_class_in_this_architecture(tmp_path, model_type, architecture, heads):
+    cells = cells_of(folder_of(tmp_path / "encoder", model_type, architecture), methods=["none"])
+    assert {metric for (metric, _), reason in cells.items() if not reason} == {"weat", "seat", *heads}
+
+
+def test_a_tokenizer_without_a_mask_token_hides_no_word(tmp_path):
+    folder = folder_of(tmp_path / "bert", "bert", "BertForMaskedLM", mask_token=None)
+    cells = cells_of(folder, methods=["none"])
+    assert cells["gest", "none"] == "encoders.mine has no mask token in its tokenizer, so no word can be masked"
+    assert cells["weat", "none"] == ""
+    fast = folder_of(tmp_path / "fast", "bert", "BertForMaskedLM", tokenizer_class="PreTrainedTokenizerFast")
+    assert "no mask token" in cells_of(fast)["gest", "none"]
+
+
+@pytest.mark.parametrize(
+    ("model_type", "architecture"),
+    [("gpt2", "GPT2LMHeadModel"), ("llama", "LlamaForCausalLM"), ("t5", "T5EncoderModel"), ("new", "NewForCausalLM")],
+)
+def test_a_decoder_ends_before_the_first_job_with_what_would_measure_it(tmp_path, model_type, architecture):
+    with pytest.raises(BiasflowError) as caught:
+        cells_of(folder_of(tmp_path / "decoder", model_type, architecture))
+    line = str(caught.value)
+    assert line.startswith("config: key 'encoders.mine.path': ") and "\n" not in line
+    assert "a decoder" in line and "source: external" in line
