@@ -11,6 +11,7 @@ from biasflow.corpora.origins import remark
 from biasflow.overview import agreement
 from biasflow.overview.about import about
 from biasflow.overview.contents import contents
+from biasflow.overview.glossary import glossary
 from biasflow.overview.overview import PaperLinks, write_page, write_summary
 from biasflow.results import power
 from biasflow.results.families import families
@@ -26,7 +27,8 @@ def main(smk) -> None:
         scores, plan = read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons)
         found = matrix(scores, plan)
         write_csv(found, smk.output.matrix)
-        alike = families(read_text_csv(smk.input.names))
+        names = read_text_csv(smk.input.names)
+        alike = families(names)
         overview = contents(found, plan, scores, alike)
         tables = {name: first_table(found, task) for name, task in smk.params.tables.items()}
         needed = power.power(scores, alike)
@@ -43,6 +45,7 @@ def main(smk) -> None:
             overview,
             smk.output.page,
             about=about(read_text_csv(smk.input.encoders), read_text_csv(smk.input.trainings), scores),
+            glossary=glossary(found, names),
             run=smk.config["run"],
             commit=git_commit() or "",
             papers=papers,

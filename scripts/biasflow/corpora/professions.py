@@ -18,7 +18,7 @@ def read_professions(path: str | Path) -> list[str]:
     the file and the entry (from 1) that is no such list, or whose name is no lower-case English one or is repeated."""
     entries = read_json(path)
     if not isinstance(entries, list):
-        raise BiasflowError(f"{path}: not a list of occupations; is this professions.json?")
+        raise BiasflowError(f"{path}: the file holds no list of occupations; is it professions.json?")
     for number, entry in enumerate(entries, start=1):
         if not (isinstance(entry, list) and entry and isinstance(entry[0], str)):
             raise BiasflowError(f"{path}: entry {number}: {entry!r} is no list that begins with a name; mend it.")

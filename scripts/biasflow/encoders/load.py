@@ -186,7 +186,9 @@ def _checked_tokenizer(folder: Path, model: PreTrainedModel, head: Head) -> PreT
     if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
         raise BiasflowError(f"{folder}: the tokenizer's vocabulary is empty; add its vocab.txt or tokenizer.json.")
     if len(tokenizer) > rows:
-        raise BiasflowError(f"{folder}: the tokenizer has {len(tokenizer)} pieces, the embedding matrix {rows} rows.")
+        raise BiasflowError(
+            f"{folder}: the tokenizer has {len(tokenizer)} pieces, but the encoder {rows}; use its own tokenizer."
+        )
     mask = tokenizer.mask_token
     same = [kind for kind in SPECIAL if kind != "mask_token" and getattr(tokenizer, kind) == mask is not None]
     if same:

@@ -1,4 +1,4 @@
-"""What the page says of the encoders and trainings themselves, and the permutation tests beside their effect sizes."""
+"""What the page says about encoders and how they were trained, and the permutation tests beside their effect sizes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import holm
 
 UNKNOWN = "not known"
-POOLED = {"cls": "its first token", "mean": "the mean of its tokens", "first-piece": "its first piece of a word"}
+POOLED = {"cls": "the first token", "mean": "the mean of all tokens", "first-piece": "the first piece of a word"}
 _HEADS = {"masked_lm_head": "masked-LM", "next_sentence_head": "next-sentence"}
 _TESTS = {"weat_p_value": "weat_effect_size", "seat_p_value": "seat_effect_size"}
 
 
 @dataclass(frozen=True)
 class Training:
-    """The fine-tunings of an encoder on a task, as texts; where strategies and seeds differ, from least to most."""
+    """How an encoder was fine-tuned on a task, as texts; numbers that differ between strategies or seeds are ranges."""
 
     task: str
     models: str
@@ -60,21 +60,21 @@ def about(encoders: pd.DataFrame, trainings: pd.DataFrame, scores: pd.DataFrame)
 
 def _facts(row: Mapping[str, str] | None, scores: pd.DataFrame) -> list[tuple[str, str]]:
     if row is None:
-        return [("Weights", "none here: what others predicted or measured is read in")]
+        return [("Weights", "this encoder has none: its predictions or scores are read from files")]
     sizes = f"{row['layers'] or UNKNOWN} layers, width {row['width'] or UNKNOWN}, {int(row['parameters']):,} parameters"
     held = {name: row[head] != "no" for head, name in _HEADS.items()}
-    ours = " and ".join(name for head, name in _HEADS.items() if row[head] == "ours")
-    there = " and ".join(name for name, yes in held.items() if yes)
-    absent = " and ".join(name for name, yes in held.items() if not yes)
-    heads = [f"{there}: among its weights" if there else ""]
-    heads += [f"{ours}: head ours, not the publisher's ({_gain(row)})" if ours else ""]
-    heads += [f"{absent}: missing, and no random one is put in its place: what needs it is not run" if absent else ""]
+    ours = " and ".join(f"{name} head" for head, name in _HEADS.items() if row[head] == "ours")
+    present = " and ".join(f"a {name} head" for name, yes in held.items() if yes)
+    absent = " and ".join(f"no {name} head" for name, yes in held.items() if not yes)
+    heads = [f"The weights contain {present}." if present else ""]
+    heads += [f"The {ours} is ours, not the publisher's ({_gain(row)})." if ours else ""]
+    heads += [f"They contain {absent}, so measures that need it are not run." if absent else ""]
     pooled = scores.loc[(scores["metric"] == "seat_effect_size") & (scores["part"] == NA), "variant"].unique()
     sentence = ", ".join(POOLED.get(name, name) for name in pooled)
     return [
         ("Architecture", f"{row['architecture'] or UNKNOWN}: {sizes}"),
-        ("Language-model heads", "; ".join(filter(None, heads))),
-        ("A sentence is (SEAT)", sentence or "not asked for"),
+        ("Language-model heads", " ".join(filter(None, heads))),
+        ("Vector of a sentence", f"{sentence} (used by SEAT)" if sentence else "not used"),
         ("Weights, sha256", row["sha256"] or UNKNOWN),
     ]
 
@@ -109,15 +109,15 @@ def _range(values: pd.Series, decimals: int) -> str:
 
 
 def _tested(scores: pd.DataFrame) -> list[float]:
-    """Of how many examples the quality of models with their own heads was measured."""
+    """The numbers of examples on which the quality of models with their own heads was measured."""
     costs = {name for (name, _, _), measure in by_rows().items() if measure.group == COST}
-    own = scores[scores["metric"].isin(costs) & scores["head"].isin(OWN) & (scores["method"] == NONE)]
-    return list(own["n"].dropna())
+    untouched = scores[scores["metric"].isin(costs) & scores["head"].isin(OWN) & (scores["method"] == NONE)]
+    return list(untouched["n"].dropna())
 
 
 class PermutationTest(NamedTuple):
-    """What the permutation test of an untouched model says. corrected: its p by Holm, an upper bound where no partition
-    counted; NaN where there is a test for each of several seeds."""
+    """The result of a permutation test on an untouched model. corrected: its p after Holm correction, an upper bound if
+    no partition counted; NaN if there is a test for each of several seeds."""
 
     text: str
     corrected: float
@@ -143,23 +143,24 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
     tests = tests.merge(counted[[*place, "value"]], on=place, how="left", suffixes=("", "_partitions"))
     bound = (tests["value"] == 0) & tests["value_partitions"].gt(0)
     tests["p"] = tests["value"].mask(bound, 1 / tests["value_partitions"])
-    tests["sign"] = np.where(bound, "< ", "")
+    tests["sign"] = np.where(bound, "< ", "= ")
     tests["corrected"] = tests.groupby("encoder")["p"].transform(holm).astype(float)
     tests["family"] = tests.groupby("encoder")["p"].transform("size")
-    found = {}
+    results = {}
     for (encoder, task, metric, dataset), block in tests.groupby(["encoder", "task", "metric", "dataset"], sort=False):
         row = block.iloc[0]
         one = (
-            f"one-sided permutation p {_p(row['sign'], row['p'])}, by Holm {_p(row['sign'], row['corrected'])} "
-            f"({row['family']} tests)"
+            f"permutation test: one-sided p {_p(row['sign'], row['p'])}; after Holm correction for {row['family']} "
+            f"tests p {_p(row['sign'], row['corrected'])}"
         )
         seeds = (
-            f"one-sided permutation p of {len(block)} seeds {_p('', block['p'].min())} to {_p('', block['p'].max())}"
+            f"permutation test: one-sided p {_p('', block['p'].min())} to {_p('', block['p'].max())} over "
+            f"{len(block)} seeds"
         )
-        found[encoder, task, _TESTS[metric], dataset] = (
+        results[encoder, task, _TESTS[metric], dataset] = (
             PermutationTest(one, row["corrected"]) if len(block) == 1 else PermutationTest(seeds, np.nan)
         )
-    return found
+    return results
 
 
 def _p(sign: str, value: float) -> str:

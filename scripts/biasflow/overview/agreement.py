@@ -31,13 +31,13 @@ UNIT = ["encoder", "seed"]
 UNITS = ["encoders", "seeds"]
 _NOTHING = (np.nan,) * 3  # interval and p of what is not tested
 CAPTION = (
-    "Rank correlation (Spearman) of the distances from neutral that two measures of bias find for the methods on the "
-    "same model. "
-    f"Ranks are those among the methods on one model, {LEAST_ROWS} or more; a measure of the encoder as pre-trained is "
-    "compared with the mean over the seeds of a fine-tuning. spearman: mean over encoders, from "
-    f"{LEAST} on, or else over seeds, from {LEAST} on, with its 95 % interval and p (Student's t over these: methods "
-    "on one model are not independent); q: p adjusted for all pairs (false discovery rate). "
-    "Settings of a grid are left out; random controls count as methods."
+    "How far two measures of bias put the methods on one model into the same order: the rank correlation (Spearman) of "
+    "the distances from neutral. "
+    f"A pair of measures is compared if at least {LEAST_ROWS} methods on one model have both. A measure of the encoder "
+    "as pre-trained is compared with the mean over the seeds of a fine-tuning. The column spearman is the mean over "
+    f"encoders if there are at least {LEAST}, otherwise over seeds if there are at least {LEAST}, with its 95 % "
+    "interval and p (Student's t over encoders or seeds, because methods on one model are not independent). The column "
+    "q is p adjusted for all pairs (false discovery rate). Settings of a grid are left out; controls count as methods."
 )
 
 
@@ -60,15 +60,16 @@ class Conflict:
         return Conflict(self.where, self.b, self.a, self.worse, self.better, self.over, self.size)
 
 
-def in_words(found: Sequence[Conflict]) -> list[str]:
-    """Sentences, those of one row and the same two measures in one; the largest first."""
-    often = Counter(name for each in found for name in (each.better, each.worse))
+def in_words(claims: Sequence[Conflict]) -> list[str]:
+    """The conflicts as sentences, one for each method and two measures; the largest conflict first."""
+    often = Counter(name for conflict in claims for name in (conflict.better, conflict.worse))
     grouped: dict[tuple, list[str]] = {}
-    for each in found:
-        one = each if (often[each.better], each.better) >= (often[each.worse], each.worse) else each.turned()
+    for conflict in claims:
+        keep = (often[conflict.better], conflict.better) >= (often[conflict.worse], conflict.worse)
+        one = conflict if keep else conflict.turned()
         grouped.setdefault((one.where, one.a, one.b, one.better, one.over), []).append(one.worse)
     return [
-        f"{where}: {a} calls {better} better than {', '.join(worse)}, and {b} the other way round (both differences "
+        f"{where}: {a} finds less bias under {better} than under {', '.join(worse)}; {b} finds more (both differences "
         f"over {over}, adjusted p at most {LEVEL})."
         for (where, a, b, better, over), worse in grouped.items()
     ]
@@ -157,29 +158,36 @@ def _rank_correlations(a: pd.Series, b: pd.Series) -> pd.DataFrame:
 
 
 def sentences(pairs: pd.DataFrame) -> list[str]:
-    """What `agreement` found, in words: how many pairs agree or disagree, and the ends; or why nothing is claimed."""
+    """The table of `agreement` in sentences: how many pairs agree or disagree, which agree best and least; or why
+    nothing is claimed."""
     if pairs.empty:
         return [
-            f"No two measures of bias were measured for {LEAST_ROWS} methods on one model, so nothing is said of it."
+            f"No two measures of bias have scores of {LEAST_ROWS} methods on one model, so this page makes no claim "
+            "about agreement."
         ]
     said = []
     tested = pairs[pairs["q"].notna()]
     if len(tested):
         sure = tested["q"] <= LEVEL
         agree, against = (sure & (tested["spearman"] > 0)).sum(), (sure & (tested["spearman"] < 0)).sum()
+        which = "1 tested pair" if len(tested) == 1 else f"{len(tested)} tested pairs"
         said.append(
-            f"Pairs of measures that were tested: {len(tested)}. Put the methods in the same order: {agree}; in the "
-            f"opposite order: {against}; not known: {len(tested) - agree - against} (t test, p adjusted for all pairs)."
+            f"Of {which} of measures, {agree} put the methods into the same order, {against} into the opposite order, "
+            f"and {len(tested) - agree - against} allow no claim (t test, adjusted p at most {LEVEL})."
         )
     for counts, block in pairs[pairs["q"].isna()].groupby(UNITS, sort=False):
-        some = "the pair" if len(block) == 1 else f"the {len(block)} pairs"
-        said.append(f"Nothing is claimed of {some} measured on {counted(*counts)}: it takes {LEAST} of either.")
+        pairs_measured = "One pair of measures was" if len(block) == 1 else f"{len(block)} pairs of measures were"
+        said.append(
+            f"{pairs_measured} measured on {counted(*counts)} only. A claim about agreement takes {LEAST} encoders or "
+            f"{LEAST} seeds, so this page makes none."
+        )
     if len(tested):
         ends = tested.iloc[[tested["spearman"].argmax(), tested["spearman"].argmin()]].drop_duplicates()
         for how, row in zip(("best", "least"), ends.itertuples(), strict=False):
             said.append(
-                f"{row.measure_a} and {row.measure_b} agree {how}: mean rank correlation {row.spearman:.2f}, "
-                f"{row.low:.2f} to {row.high:.2f} over {row.over}, {row.methods} methods, adjusted p {row.q:.2g}."
+                f"{row.measure_a} and {row.measure_b} agree {how}: their mean rank correlation is {row.spearman:.2f} "
+                f"(95 % interval {row.low:.2f} to {row.high:.2f} over {row.over}; {row.methods} methods; adjusted p "
+                f"{row.q:.2g})."
             )
     return said
 

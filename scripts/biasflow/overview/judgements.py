@@ -1,4 +1,5 @@
-"""What the overview says of cells of the matrix: how much is left, does it differ from neutral, is a method viable."""
+"""The words in which the page judges cells of the matrix: is bias shown, does a method move a score nearer to neutral,
+does it keep quality?"""
 
 import numpy as np
 import pandas as pd
@@ -7,13 +8,12 @@ from numpy.typing import ArrayLike
 from biasflow.results.comparison import distance
 from biasflow.results.viability import viable
 
-DIFFERS, SAME, UNKNOWN = "differs from neutral", "does not differ from neutral", "no interval"
-BETTER = "better than neutral"
-NO_CLAIM = "no claim"
+DIFFERS, SAME, NO_CLAIM = "bias shown", "no bias shown", "no claim"
+NO_INTERVAL = "it has no 95 % interval"
 UNSIGNED = "a mean of absolute values is above neutral in every model, biased or not"
-NEARER, AS_BEFORE, FARTHER, UNCOMPARED = "nearer", "as before", "farther", "no interval of the difference"
+NEARER, AS_BEFORE, FARTHER, UNCOMPARED = "nearer", "as before", "farther", "not compared"
 COST = "cost"
-VIABLE, NOT_VIABLE, UNMEASURED = "viable", "not viable", "cost not measured"
+VIABLE, NOT_VIABLE, UNMEASURED = "keeps quality", "loses quality", "cost not measured"
 
 
 def left(distance: ArrayLike, untouched: ArrayLike) -> np.ndarray:
@@ -26,14 +26,14 @@ def left(distance: ArrayLike, untouched: ArrayLike) -> np.ndarray:
 
 
 def verdict(low: float, high: float, neutral: float, better: str) -> str:
-    """Whether all of the interval [low, high] is on the biased side of the neutral value; UNKNOWN without an interval.
+    """DIFFERS if the whole interval [low, high] is on the biased side of the neutral value, SAME if not, and NO_CLAIM
+    without an interval.
 
     Where less (or more) is better, an interval beyond neutral on the good side shows no bias."""
     if np.isnan(low) or np.isnan(high):
-        return UNKNOWN
-    if low <= neutral <= high:
-        return SAME
-    return DIFFERS if distance((low, high), neutral, better).min() > 0 else BETTER
+        return NO_CLAIM
+    outside = not low <= neutral <= high
+    return DIFFERS if outside and distance((low, high), neutral, better).min() > 0 else SAME
 
 
 def compared(cell) -> str:
@@ -48,6 +48,7 @@ def compared(cell) -> str:
 
 
 def printed(value: float) -> str:
+    """A score as the page prints it."""
     return f"{value:.3f}"
 
 
@@ -56,10 +57,10 @@ def keeps(values: pd.Series, untouched: float, better: str, threshold: float = 0
 
     better: "high" for accuracies, shares in [0, 1] (`results.viability`), "low" for perplexities."""
     if better == "high":
-        there = values.notna()
+        measured = values.notna()
         kept = pd.Series(True, index=values.index)
-        kept[there] = viable(
-            values[there].clip(0, 1), min(max(untouched, 0), 1), threshold=threshold, reading="relative"
+        kept[measured] = viable(
+            values[measured].clip(0, 1), min(max(untouched, 0), 1), threshold=threshold, reading="relative"
         )
         return kept
     return ~(values > (1 + threshold) * untouched)

@@ -19,7 +19,7 @@ from biasflow.results.scores import NA, NONE
 UNTOUCHED = "none (untouched)"
 ROW = ["strategy", "method", "setting"]
 COLUMN = ["measure", "dataset"]
-GROUPS = {COST: "Cost", "inside": "Bias inside", "outside": "Bias outside"}  # what a method costs is in view first
+GROUPS = {COST: "Cost", "inside": "Bias inside", "outside": "Bias outside"}  # the price of a method comes first
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,10 @@ class Map:
 
     @cached_property
     def columns(self) -> pd.DataFrame:
-        """Its measures: header, group, label, neutral, better; in the order of groups and the matrix."""
-        found = self.cells.drop_duplicates("header").set_index("header")[["group", "label", "neutral", "better"]]
-        return found.iloc[np.argsort([list(GROUPS).index(group) for group in found["group"]], kind="stable")]
+        """Its measures: header, group, label, neutral, better, measure; in the order of groups and the matrix."""
+        columns = self.cells.drop_duplicates("header").set_index("header")
+        columns = columns[["group", "label", "neutral", "better", "measure"]]
+        return columns.iloc[np.argsort([list(GROUPS).index(group) for group in columns["group"]], kind="stable")]
 
     @cached_property
     def rows(self) -> pd.DataFrame:
@@ -107,8 +108,8 @@ def _quality(cells: pd.DataFrame) -> pd.Series:
     NOT_VIABLE if one is; UNMEASURED if none was compared. The untouched model is as it is: VIABLE."""
     costs = cells[(cells["group"] == COST) & cells["untouched"].notna()]
     names = pd.Index(cells["name"].unique())
-    found = pd.Series(np.where(names.isin(costs["name"]) | (names == UNTOUCHED), VIABLE, UNMEASURED), index=names)
+    quality = pd.Series(np.where(names.isin(costs["name"]) | (names == UNTOUCHED), VIABLE, UNMEASURED), index=names)
     for (_, untouched, better), block in costs.groupby(["header", "untouched", "better"], sort=False):
         kept = keeps(block["value"], untouched, better).groupby(block["name"]).all()
-        found[kept.index[~kept]] = NOT_VIABLE
-    return found
+        quality[kept.index[~kept]] = NOT_VIABLE
+    return quality

@@ -11,6 +11,7 @@ from biasflow.base.files import whole_file
 from biasflow.base.shipped import shipped
 from biasflow.overview.about import About
 from biasflow.overview.contents import Contents
+from biasflow.overview.glossary import Glossary
 from biasflow.overview.tradeoff import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
 from biasflow.results.page import ASSETS
 
@@ -40,6 +41,7 @@ def write_page(
     path: str | Path,
     *,
     about: Mapping[str, About],
+    glossary: Glossary,
     run: str,
     commit: str,
     papers: Sequence[PaperLinks],
@@ -49,12 +51,16 @@ def write_page(
 ) -> None:
     """Write the page, whole or not at all; nothing in it is fetched from elsewhere.
 
-    about: what is known of each encoder; tables: name -> file beside the page of the run's own tables; files: what is
-    to be said of the external files, or ""; ledger: a row per paper of its summary (papers.ledger.summary), as texts,
-    none without a paper that prints numbers; commit: of the code, or "" where it is not known."""
-    text = _TEMPLATES.get_template("page.html").render(
+    about: what is known of each encoder; glossary: the words that the page explains; tables: name -> file beside the
+    page of the run's own tables; files: a sentence on the external files, or ""; ledger: a row per paper of its summary
+    (papers.ledger.summary), as texts, none without a paper that prints numbers; commit: of the code, or "" where it is
+    not known."""
+    page = _TEMPLATES.overlay()
+    page.filters = {**_TEMPLATES.filters, "linked": glossary.link}
+    text = page.get_template("page.html").render(
         contents=contents,
         about=about,
+        glossary=glossary,
         run=run,
         commit=commit,
         date=datetime.date.today().isoformat(),

@@ -36,35 +36,48 @@ def removed(observed: pd.DataFrame, names: Collection[str]) -> tuple[pd.DataFram
     return medians[often.reindex(medians.index) == often.max()], int(often.max())
 
 
-def verdict(found: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[str, str | None]:
-    """What may be said of the candidates, as a part of a sentence, and the one that reduces bias most, if one does.
+def verdict(shares: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[str, str | None]:
+    """What may be said of the candidates, in sentences, and the name of the one that reduces bias most, if one does.
 
-    found, measures: `removed` of the viable methods. One is said to reduce bias if the interval of what it removes
-    excludes 0, and to do more than every other one if those of all differences to these do: t intervals over models at
-    1 - LEVEL / (number of comparisons), so that they hold for the candidate with the largest mean, too (Bonferroni).
-    seeds: what models are called."""
-    if len(found) < LEAST_SEEDS:
+    shares, measures: `removed` of the methods that keep quality. One is said to reduce bias if the interval of what it
+    removes excludes 0, and to do more than every other one if those of all differences to these do: t intervals over
+    models at 1 - LEVEL / (number of comparisons), so that they hold for the candidate with the largest mean, too
+    (Bonferroni). seeds: what models are called."""
+    if len(shares) < LEAST_SEEDS:
         return (
-            f"no method is named best; that takes {LEAST_SEEDS} or more {seeds}, and this run has {len(found)}",
+            f"No method is named best: that takes at least {LEAST_SEEDS} {seeds}, and this run has {len(shares)}.",
             None,
         )
-    means = found.mean().sort_values(ascending=False, kind="stable")
+    means = shares.mean().sort_values(ascending=False, kind="stable")
     best, others = means.index[0], list(means.index[1:])
-    low, high = t_interval(found[best].to_numpy(), confidence=1 - LEVEL / len(means))
-    chosen = f", corrected for the choice among {len(means)} viable methods" if others else ""
-    about = f"(95 % interval {low:.0%} to {high:.0%} over {len(found)} {seeds}{chosen}; median of {measures} measures)"
+    low, high = t_interval(shares[best].to_numpy(), confidence=1 - LEVEL / len(means))
+    chosen = f"; adjusted for the choice among {len(means)} methods that keep quality" if others else ""
+    evidence = (
+        f"median of {measures} measures; 95 % interval {percent(low)} to {percent(high)} over {len(shares)} "
+        f"{seeds}{chosen}"
+    )
+    removes = f"removes {percent(means.iloc[0])} of the distance from neutral"
     if not low > 0:
-        return f"no method is shown to reduce bias; {best} removes most, {means.iloc[0]:.0%} {about}", None
-    return f"{best} removes {means.iloc[0]:.0%} of the bias {about}{_against(found, best, others)}", best
+        return (
+            f"No method is shown to reduce bias. {best} {removes}, most of all, but that may be chance ({evidence}).",
+            None,
+        )
+    return f"{best} reduces bias: it {removes} ({evidence}).{_against(shares, best, others)}", best
 
 
-def _against(found: pd.DataFrame, best: str, others: Sequence[str]) -> str:
-    """Whether it is the best of several."""
+def percent(share: float) -> str:
+    """0.45 -> "45 %"."""
+    return f"{100 * share:.0f} %"
+
+
+def _against(shares: pd.DataFrame, best: str, others: Sequence[str]) -> str:
+    """Whether it is the best of several, as a sentence."""
     lows = {
-        name: t_interval((found[best] - found[name]).to_numpy(), confidence=1 - LEVEL / len(others))[0]
+        name: t_interval((shares[best] - shares[name]).to_numpy(), confidence=1 - LEVEL / len(others))[0]
         for name in others
     }
     equal = [name for name, low in lows.items() if not low > 0]
     if not equal:
-        return ", more than every other one" if others else ""
-    return f"; not told apart from {', '.join(equal[:3])}" + (f" and {len(equal) - 3} more" if len(equal) > 3 else "")
+        return " Every other method removes less." if others else ""
+    more = f" and {len(equal) - 3} more" if len(equal) > 3 else ""
+    return f" It is not told apart from {', '.join(equal[:3])}{more}."

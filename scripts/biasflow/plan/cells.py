@@ -136,7 +136,7 @@ def why_not(
     if reason := _no_head(config, facts, model, about.readout):
         return reason
     if about.untouched_only and method != NONE and method != model.carried:
-        return f"{block.key}.methods: {metric} is measured on the untouched model alone"
+        return f"{block.key}.methods: {metric} is measured on the untouched model only"
     return None if method == NONE else _not_under(config, facts, block, model, method, metric, dataset)
 
 
@@ -193,7 +193,8 @@ def _not_under(
         return f"methods.{method}: encoders.{model.encoder} has {layers} layers and no place {place}"
     (eraser, rank), dimensions = largest_rank(about), width(config, facts, model.encoder)
     if dimensions and rank > dimensions:
-        return f"methods.{method}: encoders.{model.encoder} has {dimensions} dimensions, and {eraser} takes out {rank}"
+        fewer = f"encoders.{model.encoder} has only {dimensions} dimensions"
+        return f"methods.{method}: {eraser} removes {rank} directions, but {fewer}"
     gendered = [kind for kind in TASKS if kind_of(kind).gendered]
     if "task" in sources(about) and _kind(config, block.task) not in gendered:
         return f"{block.key}.task: methods.{method} is fitted to a task of kind {' or '.join(gendered)}"
@@ -201,7 +202,7 @@ def _not_under(
     if unseen := unseen_setting(about, sees, layers):
         setting, places = unseen
         which = "it" if setting == NA else setting
-        return f"methods.{method}: {which} acts at {places} alone, and {metric} is made of {sees}"
+        return f"methods.{method}: {which} acts at {places} only, so it cannot change {sees}, which {metric} reads"
     return None
 
 

@@ -1,4 +1,5 @@
-"""The matrix for readers: methods in rows, measures side by side; a table of pretrained encoders, and of each task."""
+"""The matrix as tables for readers: methods in rows, measures in columns; one table of encoders as pre-trained, and one
+for each task."""
 
 from dataclasses import dataclass
 
@@ -30,10 +31,10 @@ def first_table(matrix: pd.DataFrame, task: str) -> FirstTable:
     A column names the dataset and the head where its measure has several, and a dataset that is limited. The caption
     says which those are, what is better, what is known against a measure or stands against a value, why cells are
     empty, and which methods have more than SETTINGS settings and are left to matrix.csv."""
-    own = matrix[matrix["task"] == task]
-    settings = own.groupby("method", sort=False)["setting"].nunique()
+    of_task = matrix[matrix["task"] == task]
+    settings = of_task.groupby("method", sort=False)["setting"].nunique()
     left_out = settings.index[settings > SETTINGS]
-    shown = own[~own["method"].isin(left_out)]
+    shown = of_task[~of_task["method"].isin(left_out)]
     measured, empty = shown[shown["reason"] == ""], shown[shown["reason"] != ""]
     columns = _columns(measured)
     values = measured.set_index([*ROW, *COLUMN])["value"].unstack(COLUMN).reindex(columns=list(columns))
@@ -50,15 +51,15 @@ def first_table(matrix: pd.DataFrame, task: str) -> FirstTable:
 
 def _columns(measured: pd.DataFrame) -> dict[tuple[str, str, str], tuple[str, str]]:
     """(measure, dataset, head) -> the column's name and its header."""
-    found = {}
+    columns = {}
     for measure, block in measured.groupby("measure", sort=False):
         several = [key for key in COLUMN[1:] if block[key].nunique() > 1]
         for row in block.drop_duplicates(COLUMN).to_dict("records"):
             shown = dict.fromkeys([*several, *(["dataset"] if limit_of(row["dataset"]) else [])])
             about = [row[key] for key in shown if row[key] != NA]
             name, header = "_".join([measure, *about]), " ".join([row["label"], ", ".join(about)]).strip()
-            found[tuple(row[key] for key in COLUMN)] = name, header
-    return found
+            columns[tuple(row[key] for key in COLUMN)] = name, header
+    return columns
 
 
 def _rows(measured: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
@@ -70,28 +71,28 @@ def _rows(measured: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
 
 
 def _caption(task: str, measured: pd.DataFrame, empty: pd.DataFrame, left_out: list[str]) -> list[str]:
-    models = "encoders as they are" if task == NA else f"encoders fine-tuned on {task}"
-    found = [
-        f"Methods and measures of {models}, means over seeds; matrix.csv has n, intervals, and the untouched model "
-        "over the same seeds."
+    models = "encoders as pre-trained" if task == NA else f"encoders fine-tuned on {task}"
+    sentences = [
+        f"Scores of {models}: a row is a method, a column is a measure, and a score is the mean over seeds. matrix.csv "
+        "adds n, intervals, and the score of the untouched model on the same seeds."
     ]
     better: dict[str, dict[str, None]] = {}
     for row in measured.drop_duplicates("measure").itertuples():
         how = _BETTER.get(row.better, f"Nearer to {row.neutral:g} is better")
         better.setdefault(how, {})[row.label] = None
-    found += [f"{how}: {', '.join(labels)}." for how, labels in better.items()]
-    found += limited(measured["dataset"]) + criticisms(measured["measure"])
+    sentences += [f"{how}: {', '.join(labels)}." for how, labels in better.items()]
+    sentences += limited(measured["dataset"]) + criticisms(measured["measure"])
     for note, block in measured[measured["note"] != ""].groupby("note", sort=False):
-        left = f"{note}, of which it may leave most; a method with fitted_to: task (or pairs) is fitted there"
+        left = f"{note}, so much of the bias there may stay; a method with fitted_to: task (or pairs) is fitted there"
         said = left if note.endswith(ELSEWHERE) else note
-        found.append(f"{_listed(block['method'])} in {_listed(block['label'])}: {said}.")
+        sentences.append(f"{_listed(block['method'])} in {_listed(block['label'])}: {said}.")
     for caution, block in measured[measured["caution"] != ""].groupby("caution", sort=False):
-        found.append(f"Read with care, {caution}: {_listed(block['label'])} ({_listed(block['method'])}).")
+        sentences.append(f"{_listed(block['label'])} ({_listed(block['method'])}) must be read with care: {caution}.")
     for reason, block in empty.groupby("reason", sort=False):
-        found.append(f"No {_listed(block['label'])} ({_listed(block['encoder'])}): {reason}.")
+        sentences.append(f"{_listed(block['encoder'])} has no score of {_listed(block['label'])}: {reason}.")
     if left_out:
-        found.append(f"Of more than {SETTINGS} settings, and in matrix.csv alone: {', '.join(left_out)}.")
-    return found
+        sentences.append(f"{', '.join(left_out)}: more than {SETTINGS} settings, which are in matrix.csv only.")
+    return sentences
 
 
 def _listed(names: pd.Series) -> str:

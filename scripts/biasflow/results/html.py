@@ -1,4 +1,5 @@
-"""A table as a page: one sentence of caption with the rest folded, what says nothing left out and named."""
+"""A table as an HTML page: the first sentence of its caption, the rest folded; columns that say nothing are named, not
+shown."""
 
 from collections.abc import Collection, Mapping
 
@@ -33,14 +34,14 @@ tbody tr > .difference { background: var(--ours); font-style: italic; }
 <p>{{ rest }}</p>
 {% endif %}
 {% if everywhere %}
-<p>The same in all rows, and left out here: {{ everywhere | join("; ") }}.</p>
+<p>These columns have one value in all rows and are not shown: {{ everywhere | join("; ") }}.</p>
 {% endif %}
 {% if empty %}
-<p>Empty, and left out here: {{ empty | join(", ") }}.</p>
+<p>These columns are empty and are not shown: {{ empty | join(", ") }}.</p>
 {% endif %}
 </details>
 {% endif %}
-<p class="screen">The same as <a href="{{ title }}.csv">CSV</a> and as <a href="{{ title }}.tex">LaTeX</a>.</p>
+<p class="screen">This table as <a href="{{ title }}.csv">CSV</a> and as <a href="{{ title }}.tex">LaTeX</a>.</p>
 </div>
 <div class="scroll" tabindex="0" role="region" aria-labelledby="caption">
 <table aria-labelledby="caption" style="--columns: {{ columns | length }}">
@@ -87,8 +88,8 @@ def html_table(
     roles: column -> "published" or "difference", for those that are.
 
     Of several rows a column that is empty, or the same in all of them, is left out and named below the caption."""
-    said = {column: shown[column].unique() for column in shown}
-    alike = [column for column in shown if len(shown) > 1 and len(said[column]) == 1]
+    values = {column: shown[column].unique() for column in shown}
+    alike = [column for column in shown if len(shown) > 1 and len(values[column]) == 1]
     if len(alike) == len(shown.columns):
         alike = []  # nothing would be left
     kept = [column for column in shown if column not in alike]
@@ -98,8 +99,8 @@ def html_table(
         title=title,
         first=first,
         rest=rest,
-        everywhere=[f"{headers[column]}: {said[column][0]}" for column in alike if said[column][0]],
-        empty=[headers[column] for column in alike if not said[column][0]],
+        everywhere=[f"{headers[column]}: {values[column][0]}" for column in alike if values[column][0]],
+        empty=[headers[column] for column in alike if not values[column][0]],
         columns=list(zip((headers[column] for column in kept), kinds, strict=True)),
         rows=[list(zip(row, kinds, strict=True)) for row in shown[kept].itertuples(index=False, name=None)],
     )

@@ -23,7 +23,7 @@ COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, *ABOUT]
 PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
 UNTRAINED = "untrained"  # what readers see of the training "random": for them "random" is the control alone
 OWN = (NA, "own")  # the heads of a model as it was trained, if it has any
-UNDEFINED = "measured, but not defined for what was found"
+UNDEFINED = "the score is not defined for these data (such as 0 / 0)"
 _NOTED = ["encoder", "task", "strategy", "method", "measure", "dataset"]
 _COMPARED = ["encoder", "task", "dataset", "head"]  # what a cell shares with that of its untouched model
 
@@ -78,7 +78,7 @@ def by_rows() -> dict[tuple[str, str, str], Measure]:
 
 
 def criticisms(measured: Collection[str]) -> list[str]:
-    """What is known against the metrics of these measures, a sentence each, in the order of the registry."""
+    """The known weaknesses of the metrics of these measures, one sentence each, in the order of the registry."""
     said = [entry.criticism for entry in METRICS.values() if {*measured} & {*entry.measures}]
     return [f"{criticism}." for criticism in dict.fromkeys(filter(None, said))]
 
@@ -89,8 +89,9 @@ def limited(datasets: Iterable[str]) -> list[str]:
     if not names:
         return []
     return [
-        f"Limited to a sample, so with wider intervals than all data would give: {', '.join(names)} (-limit500: at "
-        "most 500 items; of two numbers the first is that of the data that the model was trained on)."
+        f"These datasets are samples (key limit), so intervals are wider than on all data: {', '.join(names)}. A "
+        "name that ends in -limit500 has at most 500 items; of two numbers the first is the limit of the data that the "
+        "model was fine-tuned on."
     ]
 
 

@@ -14,12 +14,13 @@ SIZES = {"half": 0.5, "quarter": 0.25, "tenth": 0.1}  # of the distance from neu
 TOO_FEW = "too few seeds"
 NORMAL = 2 * 1.96  # standard errors that a 95 % interval spans
 CAPTION = (
-    "How many seeds a comparison of two groups of models needs to see a difference in a measure, of a half, a quarter "
-    "or a tenth of the untouched model's distance from neutral, with 80 % power at 5 % (two-sided t test). "
-    "A seed is an encoder, where several are alike but for the seed of their pre-training, or else a fine-tuning. SD "
-    "seeds: standard deviation between them, with its 95 % interval, which is wide: of two seeds it reaches from half "
-    "to 32 times the estimate, and the numbers of seeds are as uncertain. SD items: standard error over the items of "
-    "the test, which more seeds do not make smaller. Without a second seed nothing can be said."
+    "How many seeds two groups of models need so that a t test finds a difference of a half, a quarter or a tenth of "
+    "the untouched model's distance from neutral (80 % power, 5 % level, two-sided). "
+    "Seeds are encoders that differ only in the seed of their pre-training, if there are several, and otherwise "
+    "fine-tunings. SD seeds is the standard deviation between seeds with its 95 % interval. With two seeds this "
+    "interval reaches from half to 32 times the estimate, and the numbers of seeds are as uncertain. SD items is the "
+    "standard error over the items of the test, which more seeds do not reduce. With a single seed no number can be "
+    "given."
 )
 
 

@@ -45,7 +45,7 @@ def check_labels(frame: pd.DataFrame, labels: Sequence[str] | None, part: str) -
     """Raise BiasflowError for no rows, and for the first row whose label is missing or not one of `labels` (None: not a
     finite number)."""
     if frame.empty:
-        raise BiasflowError(f"{part} data: there are no examples.")
+        raise BiasflowError(f"{part} data: there are no examples; check the files of the task.")
     if labels is None:
         right, wanted = np.isfinite(pd.to_numeric(frame["label"], errors="coerce")), "a number"
     else:

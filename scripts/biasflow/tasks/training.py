@@ -62,7 +62,7 @@ def check_strategy(strategy: str, method: Mapping | None, *, known: Sequence[str
     """Raise BiasflowError unless the strategy is one of `known`, without a method, or it is with-<method>."""
     right = known if method is None else [WITH + name for name in method["methods"]]
     if strategy not in right:
-        raise BiasflowError(f"strategy {strategy!r}: this training is {' or '.join(right)}; name that.")
+        raise BiasflowError(f"strategy {strategy!r}: is not the strategy of this training; name {' or '.join(right)}.")
 
 
 def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Mapping | None) -> Carried:

@@ -15,7 +15,8 @@ LEDGER = [
 @pytest.fixture(scope="session")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("overview")
-    found = contents(*made_up.run())
+    run = made_up.run()
+    found = contents(*run)
     links = [
         PaperLinks(
             "A paper", "Somebody (2020)", [("What it shows.", "tables/a_table1.html")], {"a_figure": "not asked for"}
@@ -26,6 +27,7 @@ def page(tmp_path_factory):
         found,
         folder / "index.html",
         about=made_up.about_them(found.encoders),
+        glossary=made_up.words(run[0]),
         run="<small>",
         commit="0123456789abcdef",
         papers=links,

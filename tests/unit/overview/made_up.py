@@ -1,8 +1,10 @@
 """A small matrix, plan and table of scores, as a run would have them."""
 
 import pandas as pd
+from markupsafe import Markup as Markup
 
 from biasflow.overview.about import About, Training
+from biasflow.overview.glossary import glossary
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import concatenate, tidy
 
@@ -90,6 +92,15 @@ def many(methods=15, tests=18):
     scored = tidy(pd.DataFrame(rows), encoder="bert")
     planned = plan(scored)
     return matrix(scored, planned), planned, scored
+
+
+def words(matrix):
+    """The glossary of a matrix; its methods are LEACE in the last layer."""
+    methods = [name for name in matrix["method"].unique() if name != "none" and "random" not in name]
+    rows = [
+        (name, "method", key, value) for name in methods for key, value in (("eraser", "leace"), ("places", "last"))
+    ]
+    return glossary(matrix, pd.DataFrame(rows, columns=["name", "kind", "attribute", "value"]))
 
 
 def about_them(encoders):

@@ -36,8 +36,12 @@ def test_facts_of_an_encoder():
     seat = concatenate([scored("seat", "mean", s6=0.5), scored("seat", "cls", "other-pooling", s6=0.5)])
     facts = dict(described_as(seat)["bert"].facts)
     assert facts["Architecture"] == "BertForMaskedLM: 2 layers, width 128, 4,416,698 parameters"
-    assert facts["Language-model heads"].startswith("masked-LM: among its weights; next-sentence: missing")
-    assert facts["A sentence is (SEAT)"] == "the mean of its tokens"  # the encoder's own; the other one is beside it
+    assert facts["Language-model heads"].startswith(
+        "The weights contain a masked-LM head. They contain no next-sentence head,"
+    )
+    assert (
+        facts["Vector of a sentence"] == "the mean of all tokens (used by SEAT)"
+    )  # the encoder's own; the other one is beside it
     assert facts["Weights, sha256"] == "abc"
 
 
@@ -50,9 +54,9 @@ def test_a_head_of_ours_is_told_from_the_publishers():
 def test_what_is_not_known_is_said():
     facts = dict(described_as(scored(C6=0.5), [["bert", "", "", "", "0", "no", "no", "", "", ""]])["bert"].facts)
     assert facts["Architecture"] == f"{UNKNOWN}: {UNKNOWN} layers, width {UNKNOWN}, 0 parameters"
-    assert facts["A sentence is (SEAT)"] == "not asked for" and facts["Weights, sha256"] == UNKNOWN
+    assert facts["Vector of a sentence"] == "not used" and facts["Weights, sha256"] == UNKNOWN
     (only,) = described_as(scored(C6=0.5), [])["bert"].facts
-    assert "none here" in only[1]  # external: others' predictions
+    assert only[1].startswith("this encoder has none")  # external: others' predictions
 
 
 def test_trainings_by_task():
@@ -78,17 +82,18 @@ def test_p_values_are_corrected_over_the_tests_that_are_shown():
         ("bert", "-", "seat_effect_size", "s6")
     }
     # none of 12,870 partitions counted: below 1 / 12870; by Holm 4, 3, 2, 1 times the rising p
+    said = "permutation test: one-sided p {}; after Holm correction for 4 tests p {}"
     texts = {test: one.text for (*_, test), one in found.items()}
-    assert texts["C6"] == "one-sided permutation p < 8e-05, by Holm < 0.0003 (4 tests)"
-    assert texts["s6"] == "one-sided permutation p 0.010, by Holm 0.030 (4 tests)"
-    assert texts["C7"] == "one-sided permutation p 0.020, by Holm 0.040 (4 tests)"
-    assert texts["C8"] == "one-sided permutation p 0.500, by Holm 0.500 (4 tests)"
+    assert texts["C6"] == said.format("< 8e-05", "< 0.0003")
+    assert texts["s6"] == said.format("= 0.010", "= 0.030")
+    assert texts["C7"] == said.format("= 0.020", "= 0.040")
+    assert texts["C8"] == said.format("= 0.500", "= 0.500")
 
 
 def test_of_several_seeds_the_range_is_said():
     scores = concatenate(scored(task="bios", seed=str(seed), C6=p) for seed, p in enumerate((0.2, 0.01)))
     found = permutation_tests(scores)["bert", "bios", "weat_effect_size", "C6"]
-    assert found.text == "one-sided permutation p of 2 seeds 0.010 to 0.200" and np.isnan(found.corrected)
+    assert found.text == "permutation test: one-sided p 0.010 to 0.200 over 2 seeds" and np.isnan(found.corrected)
 
 
 def test_methods_have_no_test_on_the_page():

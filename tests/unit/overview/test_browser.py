@@ -56,7 +56,7 @@ def names(browser):
 def test_sorting_by_a_column(browser):
     button = browser.find_element("xpath", "//table//button[text()='Strength']")
     button.click()
-    assert [name.removesuffix(" not viable") for name in names(browser)] == [
+    assert [name.removesuffix(" loses quality") for name in names(browser)] == [
         "alpha",
         "zeta",
         "gamma",
@@ -72,7 +72,7 @@ def test_viable_only(browser):
     box = browser.find_element("id", "viable")
     before = names(browser)
     box.click()
-    assert {name.removesuffix(" not viable") for name in set(before) - set(names(browser))} == {"alpha"}
+    assert {name.removesuffix(" loses quality") for name in set(before) - set(names(browser))} == {"alpha"}
     box.click()
     assert names(browser) == before
 
@@ -82,9 +82,28 @@ def test_a_cell_speaks_on_focus(browser):
     assert not hint.is_displayed()
     cell = browser.find_element("css selector", "td[aria-label*='beta, Strength']")
     browser.execute_script("arguments[0].focus({preventScroll: true})", cell)  # lest another comes under the mouse
-    assert hint.is_displayed() and "3.000" in hint.text and "150%" in hint.text
+    assert hint.is_displayed() and "3.000" in hint.text and "150 % of the distance from neutral is left" in hint.text
     browser.execute_script("arguments[0].blur()", cell)
     assert not hint.is_displayed()
+
+
+def test_a_word_says_its_definition_on_focus_and_leads_to_it(browser):
+    hint = browser.find_element("id", "hint")
+    word = browser.find_element("css selector", "#short a.word[href='#word-score']")
+    browser.execute_script("arguments[0].focus({preventScroll: true})", word)
+    assert hint.is_displayed() and hint.text.startswith("score: one number")
+    described = browser.find_element("id", word.get_attribute("aria-describedby"))
+    assert described.text in hint.text and described.find_element("xpath", "./preceding-sibling::dt").text == "score"
+    browser.execute_script("arguments[0].blur()", word)
+    assert not hint.is_displayed()
+
+
+def test_the_answers_are_above_the_fold(browser):
+    resize(browser, 1440, 900)
+    browser.execute_script("window.scrollTo(0, 0)")
+    tables = places(browser, "#short .answer:first-of-type table.brief")
+    assert len(tables) >= 2 and all(bottom < 900 for *_, bottom in tables[:2])
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_one_plot_at_a_time_the_chosen_one(browser):
@@ -142,9 +161,11 @@ def test_every_control_has_a_name(browser):
 def wide_page(tmp_path_factory):
     """The page of a run with 15 methods and 20 measures."""
     path = tmp_path_factory.mktemp("wide") / "index.html"
-    found = contents(*made_up.many())
+    run = made_up.many()
+    found = contents(*run)
     about = made_up.about_them(found.encoders)
-    write_page(found, path, about=about, run="wide", commit="", papers=[], tables={}, files="", ledger=[])
+    more = {"glossary": made_up.words(run[0]), "commit": "", "papers": [], "tables": {}, "files": "", "ledger": []}
+    write_page(found, path, about=about, run="wide", **more)
     return path
 
 
@@ -242,7 +263,9 @@ def test_labels_of_points_overlap_no_other_and_no_mark(wide):
     for a, b in [*itertools.combinations(labels, 2), *itertools.product(labels, marks)]:
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
     assert len(places(wide, ".plot:not([hidden]) rect.untouched")) == 1
-    assert wide.find_element("css selector", ".plot:not([hidden]) figcaption").text.startswith("Square: untouched.")
+    assert wide.find_element("css selector", ".plot:not([hidden]) figcaption").text.startswith(
+        "The square is the untouched model."
+    )
 
 
 def test_the_cost_that_is_shown_first_is_not_saturated(wide):

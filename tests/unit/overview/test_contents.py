@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from biasflow.overview.about import PermutationTest
-from biasflow.overview.contents import _tested, contents
-from biasflow.overview.judgements import DIFFERS, NOT_VIABLE, SAME, UNMEASURED, VIABLE
+from biasflow.overview.contents import contents
+from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, maps, name_of
+from biasflow.overview.measured import with_test
 from biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
 from biasflow.registry import METRICS
 from biasflow.results.matrix import matrix
@@ -72,7 +73,7 @@ def test_an_encoder_of_which_no_cost_was_measured_has_all_of_its_rows():
     found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
     said = {name: quality for name, quality, _ in found.sections[0].heat.rows}
     assert said.pop(UNTOUCHED) == "" and set(said.values()) == {UNMEASURED} and len(said) == 4
-    assert any("no cost was measured, so that no method is named best" in line for line in found.summary)
+    assert any("No cost was measured, so no method is named best" in line for line in found.summary)
 
 
 def test_methods_without_a_cost_do_not_hide_those_that_are_not_viable():
@@ -81,7 +82,10 @@ def test_methods_without_a_cost_do_not_hide_those_that_are_not_viable():
     scored.loc[costs & (scored["method"] != "none"), "value"] *= 100
     scored = scored[~(costs & (scored["method"] == "gamma"))]
     lines = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
-    assert any("3 methods are not viable, and of 1 no cost was measured, so that no method" in line for line in lines)
+    assert any(
+        "3 of 4 methods lose quality (a cost is more than 5 % worse), and no cost of the other 1 was" in x
+        for x in lines
+    )
 
 
 def test_columns_stand_by_group(found):
@@ -145,19 +149,19 @@ def test_untouched_measures_and_verdicts(whole):
     by_label = {(one.label, one.where): one for one in whole.encoders["bert"]}
     distance = by_label["Distance", "as pre-trained, data"]
     assert distance.value == "0.200" and distance.interval and "low" in distance.places
-    assert distance.verdict == "no claim" and distance.caution.startswith("a mean of absolute values")
+    assert distance.verdict == NO_CLAIM and distance.caution.startswith("a mean of absolute values")
     strength = by_label["Strength", "as pre-trained, data"]
-    assert strength.verdict == "differs from neutral" and strength.n == "40 items" and strength.over == "items"
+    assert strength.verdict == DIFFERS and strength.n == "40 items" and strength.over == "items"
     assert by_label["perplexity", "as pre-trained, data"].verdict == "cost"
     seeds = by_label["TPR gap (P)", "fine-tuned on bios, bios-raw"]
-    assert seeds.n == "3 seeds" and seeds.value == "0.810" and seeds.verdict == "differs from neutral"
+    assert seeds.n == "3 seeds" and seeds.value == "0.810" and seeds.verdict == DIFFERS
     for one in whole.encoders["bert"]:
         assert all(0 <= place <= 100 for place in one.places.values())
 
 
 def test_heat_cells(whole):
     heat = whole.sections[0].heat
-    strength = [header for header, _ in heat.columns].index("Strength")
+    strength = [header for header, *_ in heat.columns].index("Strength")
     kinds = {name: cells[strength].kind for name, _, cells in heat.rows}
     assert kinds == {UNTOUCHED: "plain", "zeta": "nearer", "alpha": "nearer", "beta": "farther", "gamma": "nearer"}
     sizes = {name: cells[strength].size for name, _, cells in heat.rows}
@@ -179,12 +183,7 @@ def test_gender_by_layer_and_head(whole):
 
 def test_what_was_not_run_stands_once_and_the_summary_is_short(whole):
     assert whole.not_run == [("metrics.seat: no <data> & such", 1, "seat")]
-    assert len(whole.summary) <= 8 and "not run: 1 cells" in whole.summary[-1]
-
-
-def summary_of(scored, families=None):
-    planned = made_up.plan(scored)
-    return contents(matrix(scored, planned), planned, scored, families or {}).summary
+    assert len(whole.summary) <= 8 and whole.summary[-1].startswith("1 cell was not run")
 
 
 def seeds(encoders=4, **values):
@@ -197,39 +196,52 @@ def seeds(encoders=4, **values):
         * ((scored["method"] != "none") & (scored["metric"] != "perplexity"))
     )
     scored["value"] = scored["value"] * (1 + up)
-    found = summary_of(scored, dict.fromkeys(scored["encoder"], "e0"))
-    return next(line for line in found if line.startswith("e0, as pre-trained: "))
+    planned = made_up.plan(scored)
+    found = contents(matrix(scored, planned), planned, scored, dict.fromkeys(scored["encoder"], "e0"))
+    return found.answers[0].helps
 
 
 def test_after_one_seed_no_method_is_named(whole):
-    (line,) = [line for line in whole.summary if line.startswith("bert, as pre-trained: ")]
-    assert "that takes 3 or more encoders that differ in their seed, and this run has 1;" in line
-    # alpha is not viable; Distance, of which every interval is [0.01, 0.4], tells nothing apart
-    assert line.endswith(": beta 0 and 1, gamma 1 and 0, zeta 1 and 0")
+    first = whole.answers[0]
+    assert first.helps == (
+        "On this one model, 2 of 4 methods move more scores nearer to the neutral value than farther from it (95 % "
+        "intervals of the change) and keep quality. No method is named best: that takes at least 3 encoders that "
+        "differ only in their seed, and this run has 1."
+    )
+    assert f"{first.title}: {first.helps}" in whole.summary
+    # Distance, of which every interval is [0.01, 0.4], tells nothing apart; alpha doubles the perplexity
+    assert [(row.name, row.nearer, row.farther, row.tested, row.price, row.quality) for row in first.methods] == [
+        ("alpha", 1, 0, 2, "perplexity 100.0 % worse", NOT_VIABLE),
+        ("beta", 0, 1, 2, "no cost is worse", VIABLE),
+        ("gamma", 1, 0, 2, "no cost is worse", VIABLE),
+        ("zeta", 1, 0, 2, "perplexity 4.0 % worse", VIABLE),
+    ]
 
 
 def test_three_seeds_name_a_winner_with_an_interval():
     said = seeds()
-    assert ": zeta removes 4" in said and "over 4 encoders that differ in their seed, corrected" in said
-    assert "more than every other one" in said and "alpha" not in said
+    assert said.startswith("zeta reduces bias: it removes 4")
+    assert "over 4 encoders that differ only in their seed; adjusted for the choice among 3 methods" in said
+    assert said.endswith(" Every other method removes less. Its price: perplexity 4.0 % worse.") and "alpha" not in said
 
 
 def test_random_directions_are_no_method_whatever_they_remove():
     said = seeds(**{"zeta-random0": (1.6, 10.0), "zeta-random1": (1.8, 10.0), "gamma-random0": (0.1, 10.0)})
-    assert ": zeta removes 4" in said and said.endswith("random directions in its place remove 14%")
+    assert said.startswith("zeta reduces bias: it removes 4") and "Random directions in its place remove 14 %." in said
     said = seeds(**{"zeta-random0": (1.8, 10.0), "zeta-random-matched0": (1.6, 10.0)})
-    assert ": zeta removes 4" in said and "in its place remove 9%" in said
-    assert said.endswith("; random directions that move vectors as far remove 19%")
+    assert "Random directions in its place remove 9 %. Random directions that move vectors as far remove 19 %." in said
 
 
 def test_controls_alone_are_no_best_method():
     scored = made_up.scores(**{"zeta-random0": (0.1, 10.0)})
     scored = scored[scored["method"].isin(["none", "zeta-random0"])]
-    assert not any(line.startswith("bert, as pre-trained: ") for line in summary_of(scored))
+    planned = made_up.plan(scored)
+    (only,) = contents(matrix(scored, planned), planned, scored).answers
+    assert only.helps == "" and [row.name for row in only.methods] == ["zeta-random0"]
 
 
 def test_a_map_without_a_control_says_so_and_one_with_says_how_little_it_changes(whole):
-    assert "No random control" in whole.sections[0].notes[0]
+    assert "has no control" in whole.sections[0].notes[0]
     moved = [
         {"method": method, "metric": "vector_change", "value": value}
         for method, value in (("none", 0.0), ("zeta", 0.31), ("zeta-random0", 0.004))
@@ -237,7 +249,7 @@ def test_a_map_without_a_control_says_so_and_one_with_says_how_little_it_changes
     scored = made_up.scores(**{"zeta-random0": (1.9, 10.0)})
     scored = concatenate([scored, tidy(pd.DataFrame(moved), encoder="bert", dataset="text")])
     (note,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).sections[0].notes
-    assert note.endswith("is moved, in lengths of itself, by zeta 0.31 (controls: zeta-random0 0.004).")
+    assert note.endswith("as a share of its length: zeta 0.31 (controls: zeta-random0 0.004).")
 
 
 def nli(fairness, parity, accuracy, label, method="none"):
@@ -258,9 +270,8 @@ def test_a_model_that_always_says_the_same_claims_no_bias():
     found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
     (one,) = found.encoders["bert"]
     assert (one.verdict, one.caution) == ("no claim", "one label has 95 % or more of the predictions")
-    assert (
-        one.beside.startswith("parity 1.000, called neutral 0.001") and "differ from neutral: " not in found.summary[0]
-    )
+    assert one.beside.startswith("parity 1.000, called neutral 0.001")
+    assert found.answers[0].bias.startswith("No score of bias can be judged here, so nothing is claimed.")
     cells = {name: cells for name, _, cells in found.sections[0].heat.rows}
     assert cells["zeta"][0].kind == "plain"  # no nearer than a model of which nothing is known
 
@@ -314,7 +325,7 @@ def test_an_undefined_value_is_a_hole():
     scored.loc[(scored["metric"] == "strength") & (scored["method"] == "zeta"), "value"] = np.nan
     found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
     heat = found.sections[0].heat
-    strength = [header for header, _ in heat.columns].index("Strength")
+    strength = [header for header, *_ in heat.columns].index("Strength")
     assert {name: cells[strength] is None for name, _, cells in heat.rows}["zeta"]
     assert pd.notna(found.sections[0].heat.rows[0][2][strength].value)
 
@@ -336,10 +347,14 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
     limited = scored.assign(dataset=scored["dataset"] + "-limit500")
     plan = made_up.plan(limited)
     found = contents(matrix(limited, plan), plan, limited)
-    assert found.summary[0].startswith("Limited to a sample") and "-limit500" in found.summary[0]
-    headers = [header for section in found.sections for header, _ in section.heat.columns]
+    assert (
+        found.summary[0] == found.limits[0]
+        and found.limits[0].startswith("These datasets are samples")
+        and "-limit500" in found.summary[0]
+    )
+    headers = [header for section in found.sections for header, *_ in section.heat.columns]
     assert headers and all("-limit500" in header for header in headers)
-    assert "imited" not in contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary[0]
+    assert contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).limits == []
 
 
 @pytest.mark.parametrize(
@@ -348,5 +363,5 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
 )
 def test_an_effect_size_needs_its_permutation_test_to_differ(whole, value, corrected, said):
     measured = next(one for one in whole.encoders["bert"] if one.verdict == DIFFERS)
-    assert _tested(measured, value, PermutationTest("p", corrected)) == replace(measured, test="p", verdict=said)
-    assert _tested(measured, value, None) == measured
+    assert with_test(measured, value, PermutationTest("p", corrected)) == replace(measured, test="p", verdict=said)
+    assert with_test(measured, value, None) == measured

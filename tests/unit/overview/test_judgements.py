@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from biasflow.overview.judgements import (
     AS_BEFORE,
-    BETTER,
     DIFFERS,
     FARTHER,
     NEARER,
+    NO_CLAIM,
     SAME,
     UNCOMPARED,
-    UNKNOWN,
     compared,
     keeps,
     left,
@@ -34,13 +33,13 @@ def test_left_is_the_share_of_the_distance():
 def test_verdicts():
     assert verdict(0.1, 0.4, 0, "neutral") == verdict(-0.4, -0.1, 0, "neutral") == DIFFERS
     assert verdict(-0.1, 0.4, 0, "neutral") == SAME and verdict(0, 1, 0, "low") == SAME
-    assert verdict(np.nan, np.nan, 0, "low") == UNKNOWN
+    assert verdict(np.nan, np.nan, 0, "low") == NO_CLAIM
 
 
 def test_better_than_neutral_is_no_bias():
     """A compression of 0.971 [0.946, 0.996], of which less is better than 1."""
-    assert verdict(0.946, 0.996, 1, "low") == BETTER and verdict(0.946, 0.996, 1, "high") == DIFFERS
-    assert verdict(1.1, 1.2, 1, "low") == DIFFERS and verdict(1.1, 1.2, 1, "high") == BETTER
+    assert verdict(0.946, 0.996, 1, "low") == SAME and verdict(0.946, 0.996, 1, "high") == DIFFERS
+    assert verdict(1.1, 1.2, 1, "low") == DIFFERS and verdict(1.1, 1.2, 1, "high") == SAME
 
 
 def test_what_an_interval_of_a_change_says():

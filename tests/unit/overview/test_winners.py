@@ -35,21 +35,25 @@ def test_the_share_that_is_removed_is_the_median_over_measures():
 
 
 def test_one_seed_names_nobody():
-    sentence = "no method is named best; that takes 3 or more seeds, and this run has 1"
+    sentence = "No method is named best: that takes at least 3 seeds, and this run has 1."
     assert said({"a": 0.1, "b": 0.9}, seeds=1) == (sentence, None)
     assert said({"a": 0.1}, seeds=2)[1] is None
 
 
 def test_a_clear_winner_is_named_with_its_interval():
     sentence, best = said({"a": 0.2, "b": 0.6, "c": 0.9})
-    assert best == "a" and sentence.startswith("a removes 80% of the bias (95 % interval 7")
-    assert "over 5 seeds, corrected for the choice among 3 viable methods; median of 3 measures)" in sentence
-    assert sentence.endswith("more than every other one")
+    assert best == "a" and sentence.startswith(
+        "a reduces bias: it removes 80 % of the distance from neutral (median of 3 measures; "
+    )
+    assert (
+        "95 % interval 7" in sentence and "over 5 seeds; adjusted for the choice among 3 methods that keep" in sentence
+    )
+    assert sentence.endswith(" Every other method removes less.")
 
 
 def test_a_winner_that_is_not_told_apart_from_the_next_is_not_called_the_best():
     sentence, best = said({"a": 0.2, "b": 0.21, "c": 0.9}, noise=0.1)
-    assert best in ("a", "b") and "not told apart from" in sentence and "every other" not in sentence
+    assert best in ("a", "b") and "not told apart from" in sentence and "Every other" not in sentence
 
 
 def test_noise_has_no_winner():

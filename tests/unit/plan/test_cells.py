@@ -426,7 +426,7 @@ def test_what_says_nothing_of_methods_is_measured_once():
     block = {"encoders": ["own"], "methods": ["none", "leace"], "metrics": ["gender_share"]}
     found = planned(asking(block))
     assert reasons(found) == {
-        ("own", "leace", "gender_share"): "ask.block.methods: gender_share is measured on the untouched model alone"
+        ("own", "leace", "gender_share"): "ask.block.methods: gender_share is measured on the untouched model only"
     }
 
 

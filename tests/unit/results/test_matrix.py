@@ -111,7 +111,7 @@ def test_the_first_table_has_methods_in_rows_and_measures_in_columns(cells):
     assert list(table.frame["method"]) == METHODS and list(table.frame["strength"]) == [10, 11, 12]
     assert table.headers == {"strength": "Strength"}
     assert "Lower is better: Strength." in table.caption
-    assert "No perplexity (bert): encoders.bert has no masked-LM head." in table.caption
+    assert "bert has no score of perplexity: encoders.bert has no masked-LM head." in table.caption
 
 
 def test_what_is_known_against_a_measure_stands_in_the_caption():
@@ -217,7 +217,7 @@ def test_a_limited_dataset_is_never_shown_as_a_whole_one():
         table = first_table(found, NA)
         assert list(found["dataset"]) == names
         assert table.headers["gest_stereotype_rate_gest-limit500"] == "GEST rate gest-limit500"
-        assert "Limited to a sample" in table.caption and "gest-limit500" in table.caption
+        assert "These datasets are samples" in table.caption and "gest-limit500" in table.caption
     assert (
         "Limited" not in first_table(matrix(scored(rows, method="none"), pd.DataFrame([planned("gest")])), NA).caption
     )

@@ -1,5 +1,16 @@
-// A map is one tab stop: arrow keys, Home and End go from cell to cell, and what a cell says stands below the page.
+// What an element says when it is pointed at, or has the focus, stands at the foot of the window.
 const hint = document.getElementById("hint");
+const say = (element, text, show = ["mouseenter", "focusin"], hide = ["mouseleave", "focusout"]) => {
+  for (const event of show) element.addEventListener(event, () => { hint.textContent = text; hint.hidden = false; });
+  for (const event of hide) element.addEventListener(event, () => { hint.hidden = true; });
+};
+// A word of the glossary says what it means, there as here; a link leads to its place.
+for (const word of all("a.word")) {
+  const place = word.hash.slice(1), meaning = document.getElementById(`${place}-is`);
+  word.setAttribute("aria-describedby", meaning.id);
+  say(word, `${document.getElementById(place).textContent}: ${meaning.textContent}`);
+}
+// A map is one tab stop: arrow keys, Home and End go from cell to cell.
 for (const table of all("table.heat")) {
   const box = table.parentElement, stop = cell => cell.querySelector("button") ?? cell;
   const rows = () => [[...table.tHead.rows].at(-1), ...table.tBodies[0].rows].filter(row => row.offsetHeight);
@@ -9,11 +20,9 @@ for (const table of all("table.heat")) {
   for (const cell of all("tr:not(:first-child) > *, tbody tr > *", table)) {
     stop(cell).tabIndex = -1;
     if (!cell.title) continue;
-    const show = () => { hint.textContent = cell.ariaLabel; hint.hidden = false; }, hide = () => { hint.hidden = true; };
-    cell.ariaLabel = cell.title;
+    say(cell, cell.title);
+    if (cell.matches("td")) cell.ariaLabel = cell.title; else cell.setAttribute("aria-description", cell.title);
     cell.removeAttribute("title");
-    for (const event of ["mouseenter", "focus"]) cell.addEventListener(event, show);
-    for (const event of ["mouseleave", "blur"]) cell.addEventListener(event, hide);
   }
   let active = (rows()[0] ?? table.tBodies[0].rows[0]).cells[0];
   stop(active).tabIndex = 0;

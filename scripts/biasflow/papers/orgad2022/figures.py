@@ -38,6 +38,7 @@ _ABOVE = 26  # points from a panel to the name of the encoder: higher than the p
 # A line through fewer models says nothing: of unrelated points R^2 is 1 / (n - 1) on average, 0.33 for four and 0.11
 # for ten, and one in twenty is above 0.90 and 0.40. Heads of a model share its compression, and are no further models.
 LEAST_MODELS = 10
+_TITLE = 6  # points: a title is no wider than a panel of figures 5 to 7
 _CROWD = 100  # points from which the marks are smaller
 Marks = Mapping[str, tuple[str, str]]
 
@@ -189,7 +190,7 @@ def _draw(
             )
     fitted, models = line(known[x], known[y]), len(known.drop_duplicates(POINT))
     if models < LEAST_MODELS:
-        axes.set_title(f"{title}: too few models for a line ({models})", loc="left", fontsize=7)
+        axes.set_title(f"{title}: too few models\nfor a line ({models})", loc="left", fontsize=_TITLE)
         return
     if np.isfinite(fitted.slope):
         ends = np.array([known[x].min(), known[x].max()])
@@ -200,7 +201,7 @@ def _draw(
         text += f"\n(data shares: {_r_squared(other.r_squared)})"
     if printed is not None:
         text += f"\n(printed: {_r_squared(printed)})"
-    axes.set_title(text, loc="left", fontsize=7)
+    axes.set_title(text, loc="left", fontsize=_TITLE)
 
 
 def _draw_boxes(axes: Axes, rows: pd.DataFrame, x: str, y: str, color: str, *, width: float) -> None:

@@ -58,6 +58,6 @@ def _check(path: Path, stereotypes: np.ndarray) -> None:
     kept = n - len(probe_split(n, 0).train)
     if rarer <= kept:
         raise BiasflowError(
-            f"{path}: {rarer} of {n} professions have the rarer stereotype, and {kept} are not sent, which may be all "
-            "of these; give sentences about more of them."
+            f"{path}: only {rarer} of {n} professions have the rarer stereotype; the probe holds out {kept}, which may "
+            "be all of these, so give sentences about more of them."
         )

@@ -151,7 +151,7 @@ def with_words(documents: Sequence[Pieces]) -> list[Pieces]:
     """Return the documents with at least one piece, which can be trained on; BiasflowError if there is none."""
     result = [document for document in documents if len(document)]
     if not result:
-        raise BiasflowError("coreference: no document has a word; give others.")
+        raise BiasflowError("coreference: no document contains a word; give documents with text.")
     return result
 
 

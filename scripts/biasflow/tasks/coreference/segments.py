@@ -107,7 +107,9 @@ class Segmenter:
 
     def __post_init__(self) -> None:
         if self.length <= SPECIAL:
-            raise BiasflowError(f"segments of {self.length} tokens: {SPECIAL} are special; allow more.")
+            raise BiasflowError(
+                f"segments of {self.length} tokens leave no room for words ({SPECIAL} are special); allow longer ones."
+            )
 
     def __call__(self, documents: Sequence[Document]) -> list[Pieces]:
         """Return the pieces of every document, without clusters of one mention."""

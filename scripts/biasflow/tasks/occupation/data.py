@@ -190,7 +190,7 @@ def _stratified(
     from sklearn.model_selection import train_test_split  # a second to load, and reading texts needs no split
 
     if not len(codes):
-        raise BiasflowError("biographies: there is none to split.")
+        raise BiasflowError("biographies: there are none to split; check the files of the task.")
     counts = np.bincount(codes)
     rarest = counts.argmin()
     try:

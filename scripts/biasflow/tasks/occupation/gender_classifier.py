@@ -155,11 +155,13 @@ def gender_accuracy(
     )
     enough = set(sizes.index[sizes.min(axis=1) >= max(least, 2)])
     if not enough:
-        raise AbsentError(f"gender classifier: no profession has {least} biographies of both genders; give more.")
+        raise AbsentError(
+            f"gender classifier: no profession has {least} biographies of each gender; give more biographies."
+        )
     candidates = np.flatnonzero(table["profession"].isin(enough))
     counts, _ = _count(texts, min_texts)
     women, rows = (table["gender"] == FEMALE).to_numpy(), []
-    for seed in progress(seeds, total=len(seeds), description="gender told by profession"):
+    for seed in progress(seeds, total=len(seeds), description="gender classifier"):
         rng = np.random.RandomState(seed)
         drawn = balance(table["profession"], table["gender"], candidates, how="subsampling", rng=rng)
         strata = table.loc[drawn, "profession"] + "/" + table.loc[drawn, "gender"]
@@ -205,7 +207,9 @@ def _count(texts: Sequence[str], min_texts: int) -> tuple[csr_matrix, np.ndarray
     try:
         counts = vectorizer.fit_transform(texts)
     except ValueError as error:
-        raise BiasflowError(f"gender classifier: no word in {min_texts} or more of {len(texts)} texts.") from error
+        raise BiasflowError(
+            f"gender classifier: no word occurs in {min_texts} or more of the {len(texts)} texts; give more texts."
+        ) from error
     return counts, vectorizer.get_feature_names_out()
 
 
@@ -225,7 +229,9 @@ def _check(texts: Sequence[str], gender: Sequence[str], seeds: Sequence[int], it
         raise BiasflowError(f"gender classifier: {len(texts)} texts, but {len(gender)} genders; give one for each.")
     for number, value in enumerate(gender):
         if value not in WOMEN_FIRST:
-            raise BiasflowError(f"gender classifier: text {number} (from 0): gender {value!r}; it can be F, M.")
+            raise BiasflowError(
+                f"gender classifier: text {number} (from 0): the gender is {value!r}; it must be F or M."
+            )
     for option, value in (("iterations", iterations), ("n", n), ("number of seeds", len(seeds))):
         if value < 1:
             raise BiasflowError(f"gender classifier: {option} is {value}; give at least 1.")

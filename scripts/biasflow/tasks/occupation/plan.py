@@ -156,7 +156,7 @@ def _check_professions(task: TaskPlan) -> None:
     data, key, known = task.about["data"], f"tasks.{task.name}", professions(task)
     if len(known) == 1:
         raise BiasflowError(
-            f"config: key '{key}.data.professions': {known[0]} alone is nothing to tell; name two or more"
+            f"config: key '{key}.data.professions': {known[0]} is the only profession; name two or more"
         )
     if data != PLANTED and all(name.startswith(BIAS_IN_BIOS) for name in data["files"]):
         for name in known:

@@ -1,3 +1,4 @@
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -112,7 +113,16 @@ def test_few_seeds_are_drawn_too(count):
     few = made(seeds=range(count), heads=(0,), strategies=["plain"])
     figure = figure3(run(few))
     FigureCanvasAgg(figure).draw()
-    assert f"too few models for a line ({count})" in figure.axes[0].get_title(loc="left")
+    assert f"too few models\nfor a line ({count})" in figure.axes[0].get_title(loc="left")
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_titles_of_panels_beside_each_other_do_not_touch(count):
+    figure = figure7(run(made(seeds=range(count), heads=(0,))))
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    titles = [axes._left_title.get_window_extent(canvas.get_renderer()) for axes in figure.axes]
+    assert len(titles) == 6 and all(a.x1 < b.x0 for a, b in itertools.pairwise(titles))
 
 
 def test_the_same_scores_give_the_same_bytes(tiny, tmp_path):
@@ -149,6 +159,6 @@ def test_no_line_and_no_r_squared_through_few_models(tiny):
     """Two strategies, three seeds: 6 models, and 18 heads on them, which are no further models."""
     few = replace(run(tiny), options={**run(tiny).options, "strategies": ["plain", "scrubbing"]})
     for axes in figure3(few).axes:
-        assert axes.get_title(loc="left").endswith("too few models for a line (6)")
+        assert axes.get_title(loc="left").endswith("too few models\nfor a line (6)")
         assert [line for line in axes.lines if line.get_linestyle() == "--"] == []
     assert any(line.get_linestyle() == "--" for line in figure3(run(tiny)).axes[0].lines)  # 12 models

@@ -219,7 +219,7 @@ def test_documents_of_any_length_are_trained_on_and_predicted(tmp_path):
 
 def test_what_cannot_be_trained_is_said_before_anything_is_written(tmp_path, monkeypatch):
     empty = files(tmp_path) | {"train": (save_file(tmp_path / "empty.conll", conll_text("nw/empty", [])),)}
-    with pytest.raises(BiasflowError, match="no document has a word"):
+    with pytest.raises(BiasflowError, match="no document contains a word"):
         run(tmp_path, "model", empty)
     with pytest.raises(BiasflowError, match="keep is 'worst'"):
         run(tmp_path, "model", recipe=RECIPE | {"keep": "worst"})

@@ -162,7 +162,7 @@ def test_a_profession_too_rare_for_the_split_is_named(rare):
 def test_fewer_rows_than_professions():
     with pytest.raises(BiasflowError, match="too few"):
         split(list("abcdefgh") * 2, 0)
-    with pytest.raises(BiasflowError, match="none to split"):
+    with pytest.raises(BiasflowError, match="none to split; check the files"):
         split([], 0)
 
 

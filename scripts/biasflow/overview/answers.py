@@ -1,0 +1,194 @@
+"""The answers at the top of the page: how biased is a model, does a method help, at which price, how sure is it?"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from biasflow.asking.matrix import RANDOM
+from biasflow.overview.judgements import (
+    AS_BEFORE,
+    COST,
+    DIFFERS,
+    FARTHER,
+    NEARER,
+    NO_CLAIM,
+    UNCOMPARED,
+    VIABLE,
+    compared,
+)
+from biasflow.overview.maps import UNTOUCHED, Map
+from biasflow.overview.measured import Measured, strips
+from biasflow.plan.methods import control_of
+from biasflow.results.comparison import ITEMS, SEEDS
+
+LISTED = 10  # methods in the table of an answer
+_OVER = {
+    ITEMS: "the items of each test ({n}) on one model, so another seed may differ by more",
+    SEEDS: "seeds ({n})",
+}
+
+
+@dataclass(frozen=True)
+class BiasRow:
+    """A measure of the untouched model on all of its datasets. score: text of the score and its interval, or the least
+    and the largest score; verdict: "bias shown", of several scores with how many; biased: whether
+    one of them shows bias; strips: see `measured.strips`."""
+
+    label: str
+    score: str
+    neutral: str
+    n: str
+    verdict: str
+    biased: bool
+    strips: Sequence[Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """A method on one model: how many of the `tested` scores of bias it moves nearer to neutral, and farther, by the
+    95 % interval of the change; price: the cost that it makes worse by the largest share; quality: of `judgements`."""
+
+    name: str
+    nearer: int
+    farther: int
+    tested: int
+    price: str
+    quality: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the page says first of a model. Sentences: bias, helps, sure; methods_left_out: rows that are not listed."""
+
+    title: str
+    bias: str
+    rows: Sequence[BiasRow]
+    helps: str
+    methods: Sequence[MethodRow]
+    methods_left_out: int
+    sure: str
+
+
+def answer(model_map: Map, measured: Sequence[Measured], helps: str, best: str | None) -> Answer:
+    """The answer for a map's model. measured: its untouched scores; helps, best: of `notes.conclusion`."""
+    biases = [one for one in measured if one.is_bias]
+    labels = dict.fromkeys(one.label for one in biases if one.verdict != NO_CLAIM)
+    methods = _methods(model_map)
+    price = next((f" Its price: {row.price}." for row in methods if row.name == best), "")
+    said = [_methods_in_words(methods)] if helps and best is None else []
+    return Answer(
+        model_map.title,
+        bias_in_words(biases),
+        [_bias_row(label, [one for one in biases if one.label == label]) for label in labels],
+        " ".join([*said, helps + price]).strip(),
+        methods[:LISTED],
+        max(len(methods) - LISTED, 0),
+        _how_sure(biases),
+    )
+
+
+def bias_in_words(biases: Sequence[Measured]) -> str:
+    """How many of these scores show bias, and which allow no claim, in sentences."""
+    if not biases:
+        return "No bias was measured on this model."
+    judged = [one for one in biases if one.verdict != NO_CLAIM]
+    shown = sum(one.verdict == DIFFERS for one in judged)
+    said = [_shown_in_words(shown, len(judged))]
+    reasons: dict[str, dict[str, None]] = {}
+    for one in biases:
+        if one.verdict == NO_CLAIM:
+            reasons.setdefault(one.caution, {})[one.label] = None
+    said += [f"{' and '.join(labels)}: no claim, because {reason}." for reason, labels in reasons.items()]
+    return " ".join(said)
+
+
+def _shown_in_words(shown: int, judged: int) -> str:
+    if not judged:
+        return "No score of bias can be judged here, so nothing is claimed."
+    if not shown:
+        which = "The only score shows no bias: its" if judged == 1 else f"None of {judged} scores shows bias: every"
+        return f"{which} 95 % interval includes the neutral value or lies on its unbiased side."
+    which = "The only score" if judged == 1 else f"{shown} of {judged} scores"
+    shows = "shows bias: its" if shown == 1 else "show bias: their"
+    chance = " (without any bias, about 1 in 20 would do so by chance)" if judged > 1 else ""
+    return f"{which} {shows} 95 % interval lies on the biased side of the neutral value{chance}."
+
+
+def _bias_row(label: str, scores: Sequence[Measured]) -> BiasRow:
+    values = [one.numbers["value"] for one in scores]
+    shown = sum(one.verdict == DIFFERS for one in scores)
+    if len(scores) == 1:
+        interval = f" [{scores[0].interval.replace(' to ', ', ')}]" if scores[0].interval else ""
+        score, verdict = f"{scores[0].value}{interval}", scores[0].verdict
+    else:
+        score = f"{min(values):.3f} to {max(values):.3f} in {len(scores)} tests"
+        verdict = f"{DIFFERS} in {shown} of {len(scores)}"
+    return BiasRow(
+        label, score, scores[0].neutral, _sizes(scores), verdict, bool(shown), strips([one.numbers for one in scores])
+    )
+
+
+def _sizes(scores: Sequence[Measured]) -> str:
+    """ "262 items", "8 to 32 items", "5 seeds"."""
+    by_unit: dict[str, list[int]] = {}
+    for one in scores:
+        if one.size is not None:
+            by_unit.setdefault(one.unit, []).append(one.size)
+    ranges = ((unit, dict.fromkeys((min(sizes), max(sizes)))) for unit, sizes in by_unit.items())
+    return ", ".join(f"{' to '.join(f'{end:,}' for end in ends)} {unit}" for unit, ends in ranges)
+
+
+def _how_sure(biases: Sequence[Measured]) -> str:
+    """What the intervals are over, and what they do not say."""
+    said = []
+    for over in dict.fromkeys(one.over for one in biases if one.over):
+        sizes = _sizes([one for one in biases if one.over == over])
+        what = _OVER.get(over, "repeated draws of the readout").format(n=sizes)
+        said.append(f"The 95 % intervals are over {what}." if not said else f"Others are over {what}.")
+    if not said:
+        return "No score has an interval, so nothing is claimed."
+    return " ".join([*said, "Each score is tested by itself, so some results are due to chance."])
+
+
+def _methods(model_map: Map) -> list[MethodRow]:
+    """A row for every method of a map but the untouched model, an untrained encoder and the settings of a grid."""
+    cells = model_map.cells
+    cells = cells[(cells["name"] != UNTOUCHED) & (cells["strategy"] != RANDOM) & ~cells["grid"]]
+    rows = []
+    for name, block in cells.groupby("name", sort=False):
+        kinds = [compared(cell) for cell in block[block["group"] != COST].itertuples()]
+        tested = sum(kind != UNCOMPARED for kind in kinds)
+        price = _price(block[block["group"] == COST])
+        rows.append(MethodRow(name, kinds.count(NEARER), kinds.count(FARTHER), tested, price, block["quality"].iloc[0]))
+    return rows
+
+
+def _methods_in_words(rows: Sequence[MethodRow]) -> str:
+    """How many methods, and how many controls, bring this one model nearer to neutral and keep quality."""
+    rows = [row for row in rows if row.tested]
+    controls = [row for row in rows if control_of(row.name) is not None]
+    methods = [row for row in rows if row not in controls]
+    if not methods:
+        return "No change by a method has an interval, so nothing is claimed of methods on this one model."
+    good = [row for row in rows if row.nearer > row.farther and row.quality == VIABLE]
+    said = (
+        f"On this one model, {sum(row in methods for row in good)} of {len(methods)} methods move more scores nearer "
+        "to the neutral value than farther from it (95 % intervals of the change) and keep quality"
+    )
+    return f"{said}; {sum(row in controls for row in good)} of {len(controls)} controls do." if controls else f"{said}."
+
+
+def _price(costs: pd.DataFrame) -> str:
+    """The cost that is worse than the untouched model's by the largest share of it: "perplexity 4.0 % worse"."""
+    costs = costs[costs["untouched"].notna() & (costs["untouched"] != 0)]
+    if costs.empty:
+        return "not measured"
+    change = costs["value"] / costs["untouched"] - 1
+    worse = change.where(costs["better"] == "low", -change)
+    worst = costs.loc[worse.idxmax()]
+    if worse.max() < 0.0005:
+        return "no cost is worse"
+    chance = ", may be chance" if compared(worst) == AS_BEFORE and np.isfinite(worst.change_low) else ""
+    return f"{worst.header} {100 * worse.max():.1f} % worse{chance}"

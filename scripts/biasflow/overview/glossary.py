@@ -1,0 +1,129 @@
+"""The glossary of the page: every word, measure and method that it uses, each defined once in the project."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
+import yaml
+from markupsafe import Markup
+
+from biasflow.base.files import read_text
+from biasflow.base.shipped import shipped
+from biasflow.plan.methods import control_of, is_matched
+from biasflow.registry import ERASERS, STRATEGIES
+from biasflow.results.matrix import PLAIN, by_rows
+from biasflow.results.scores import NONE
+
+WORDS = shipped("overview/page/words.md")  # the site shows the same file
+MEANINGS = shipped("data/meanings.yaml")
+_ROW = re.compile(r"^\| (\*\*.+?) \| (.+?) \|", re.MULTILINE)
+_BETTER = {"low": "Lower", "high": "Higher", "neutral": "Nearer to it"}
+_PARTS = re.compile(r" \+ |, | ")  # of the name of a row, such as "scrubbing + leace"
+
+
+class Entry(NamedTuple):
+    """A word with its definition. id: of its place on the page; names: the word, and others that are linked to it."""
+
+    id: str
+    names: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """Entries by their heading."""
+
+    groups: Mapping[str, list[Entry]]
+
+    def meaning(self, name: str) -> str:
+        """The definition of a measure, by its label, or of the parts of a row's name; "" for what is not here."""
+        entries = {other: entry for group in self.groups.values() for entry in group for other in entry.names}
+        known = [entries[part] for part in dict.fromkeys([name, *_PARTS.split(name)]) if part in entries]
+        return " ".join(f"{entry.names[0]}: {entry.text}" for entry in known)
+
+    def link(self, text: str) -> Markup:
+        """The text, HTML or plain, with a link at the first use of each word."""
+        targets = {name: entry.id for group in self.groups.values() for entry in group for name in entry.names}
+        longest_first = sorted(targets, key=len, reverse=True)
+        words = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(s?)(?![\w-])", re.IGNORECASE)
+        linked: set[str] = set()
+
+        def replaced(match: re.Match) -> str:
+            name = match[1] if match[1] in targets else match[1].lower()
+            if name not in targets or targets[name] in linked:
+                return match[0]
+            linked.add(targets[name])
+            return f'<a class="word" href="#{targets[name]}">{match[0]}</a>'
+
+        pieces = re.split(r"(<a\b.*?</a>|<[^>]+>)", str(Markup.escape(text)), flags=re.DOTALL)
+        return Markup(
+            "".join(piece if number % 2 else words.sub(replaced, piece) for number, piece in enumerate(pieces))
+        )
+
+
+def glossary(matrix: pd.DataFrame, names: pd.DataFrame) -> Glossary:
+    """The words of results, and the measures, methods and strategies that occur in a matrix (results.matrix). names:
+    names.csv as texts."""
+    meanings = yaml.safe_load(read_text(MEANINGS))
+    shown = matrix[matrix["value"].notna()]
+    groups = {"Words": _words(read_text(WORDS)), "Measures": _measures(shown["measure"], meanings["measures"])}
+    groups["Methods"] = [
+        *_methods(shown["method"].unique(), names[names["kind"] == "method"], meanings["erasers"]),
+        *(
+            Entry(_id(name), (name,), f"{meanings['strategies'][name]}.")
+            for name in STRATEGIES
+            if name in set(shown["strategy"]) - set(PLAIN)
+        ),
+    ]
+    return Glossary({title: entries for title, entries in groups.items() if entries})
+
+
+def _id(name: str) -> str:
+    return "word-" + re.sub(r"\W+", "-", name.lower()).strip("-")
+
+
+def _words(page: str) -> list[Entry]:
+    """The rows of the tables of a Markdown page whose first cell begins with a word in bold."""
+    entries = []
+    for cell, text in _ROW.findall(page):
+        first = cell.split(",")[0]
+        names = [first.replace("*", ""), re.findall(r"\*\*(.+?)\*\*", first)[0], *cell.split(",")[1:]]
+        names = dict.fromkeys(name.replace("*", "").strip() for name in names)
+        entries.append(Entry(_id(first), tuple(names), re.sub(r"[*`]|\[([^]]*)\]\([^)]*\)", r"\1", text) + "."))
+    return entries
+
+
+def _measures(measured: Iterable[str], meanings: Mapping[str, str]) -> list[Entry]:
+    there = set(measured)
+    by_label = {
+        measure.label: Entry(
+            _id(measure.label),
+            (measure.label,),
+            f"{meanings[name]}. Neutral value: {measure.neutral:g}. {_BETTER[measure.better]} is "
+            f"{'better' if measure.group == 'cost' else 'less biased'}.",
+        )
+        for (name, _, _), measure in by_rows().items()
+        if name in there
+    }
+    return list(by_label.values())
+
+
+def _methods(shown: Iterable[str], names: pd.DataFrame, meanings: Mapping[str, str]) -> list[Entry]:
+    entries = []
+    for name in shown:
+        about = dict(names.loc[names["name"] == name, ["attribute", "value"]].itertuples(index=False, name=None))
+        if of := control_of(name):
+            strength = ", which move vectors as far" if is_matched(name) else ""
+            text = f"the control of {of}: it removes as many random directions at the same places{strength}"
+        elif name == NONE:
+            text = "the untouched model; nothing is changed"
+        elif erasers := [eraser for eraser in about.get("eraser", "").split() if eraser in ERASERS]:
+            does = "; then it ".join(meanings[eraser] for eraser in erasers)
+            where = f" (places: {about['places']})" if "places" in about else ""
+            text = f"{' and '.join(ERASERS[eraser].label for eraser in erasers)}{where}: it {does}"
+        else:
+            text = "a method of this configuration; names.csv lists its parts"
+        entries.append(Entry(_id(name), (name,), f"{text}."))
+    return entries

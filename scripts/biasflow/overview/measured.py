@@ -1,0 +1,115 @@
+"""The scores of untouched models as the page shows them: texts, verdicts, and places on a line."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from biasflow.overview.about import PermutationTest
+from biasflow.overview.judgements import COST, DIFFERS, NO_CLAIM, NO_INTERVAL, SAME, UNSIGNED, verdict
+from biasflow.overview.maps import GROUPS, UNTOUCHED, Map
+from biasflow.results.comparison import ITEMS
+from biasflow.results.matrix import unsigned
+from biasflow.results.scores import NA
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A score of an untouched model. Texts: value, interval (over: seeds, items or draws; both empty without one), n,
+    neutral, verdict, caution (why there is no claim, or the matrix's caution) and beside (what stands beside the value;
+    both may be empty). numbers: value, neutral and, with an interval, low and high; size: of how many `unit` (items or
+    seeds) it is, None where that is not known; test: what a permutation test says, of measures that have one."""
+
+    group: str
+    label: str
+    where: str
+    value: str
+    interval: str
+    over: str
+    n: str
+    neutral: str
+    verdict: str
+    caution: str
+    beside: str
+    numbers: Mapping[str, float]
+    size: int | None
+    unit: str
+    test: str = ""
+
+    @property
+    def is_bias(self) -> bool:
+        return self.group != GROUPS[COST]
+
+    @property
+    def places(self) -> Mapping[str, float]:
+        """Places of its numbers on a line of its own, in percent."""
+        return strips([self.numbers])[0]
+
+
+def untouched_scores(model_map: Map, tests: Mapping[tuple[str, str, str, str], PermutationTest]) -> list[Measured]:
+    """The scores of a map's untouched model. tests: `about.permutation_tests`."""
+    rows = model_map.cells[model_map.cells["name"] == UNTOUCHED]
+    return [
+        with_test(
+            _measured(model_map, row),
+            row.value,
+            tests.get((model_map.encoder, model_map.task, row.measure, row.dataset)),
+        )
+        for row in rows[rows["untouched"].notna()].itertuples()
+    ]
+
+
+def with_test(measured: Measured, value: float, test: PermutationTest | None) -> Measured:
+    """A score with its permutation test, if it has one. The interval of an effect size is too narrow for few words:
+    an effect in the direction that is tested shows bias only if its corrected p is below 5 %."""
+    if test is None:
+        return measured
+    rejected = measured.verdict == DIFFERS and value > 0 and test.corrected >= 0.05
+    return replace(measured, test=test.text, verdict=SAME if rejected else measured.verdict)
+
+
+def _measured(model_map: Map, row) -> Measured:
+    where = ["as pre-trained" if model_map.task == NA else f"fine-tuned on {model_map.task}"]
+    where += [row.dataset] if row.dataset != NA else []
+    known = not (np.isnan(row.low) or np.isnan(row.high))
+    says = "cost" if row.group == COST else verdict(row.low, row.high, row.neutral, row.better)
+    cautions = [row.caution] if row.caution else []
+    cautions += [UNSIGNED] if known and row.measure in unsigned() else []
+    cautions += [NO_INTERVAL] if not known and row.group != COST and not cautions else []
+    if cautions and row.group != COST:
+        says = NO_CLAIM
+    ends = {"low": row.low, "high": row.high} if known else {}
+    return Measured(
+        GROUPS[row.group],
+        row.label,
+        ", ".join(where),
+        f"{row.value:.3f}",
+        f"{row.low:.3f} to {row.high:.3f}" if known else "",
+        row.interval if known else "",
+        counted(row),
+        f"{row.neutral:g}",
+        says,
+        "; and ".join(cautions),
+        row.beside,
+        {"value": row.value, "neutral": row.neutral} | ends,
+        None if pd.isna(row.n) else int(row.n),
+        row.unit,
+    )
+
+
+def counted(row) -> str:
+    """What a cell of the matrix is made of: "400 items", "3 seeds, 400 items each"."""
+    if pd.isna(row.n):
+        return ""
+    items = "" if row.unit == ITEMS or pd.isna(row.items) else f", {row.items} items each"
+    return f"{row.n} {row.unit}{items}"
+
+
+def strips(scores: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
+    """The numbers of each score as places, in percent, on one line that holds the numbers of all."""
+    least = min(min(numbers.values()) for numbers in scores)
+    span = max(max(numbers.values()) for numbers in scores) - least or 1.0
+    return [
+        {name: round(5 + 90 * (number - least) / span, 1) for name, number in numbers.items()} for numbers in scores
+    ]
