@@ -112,13 +112,11 @@ def _measures(measured: Iterable[str], meanings: Mapping[str, str]) -> list[Entr
 
 def _methods(shown: Iterable[str], names: pd.DataFrame, meanings: Mapping[str, str]) -> list[Entry]:
     entries = []
-    for name in shown:
+    for name in (name for name in shown if name != NONE):  # a word of its own: untouched
         about = dict(names.loc[names["name"] == name, ["attribute", "value"]].itertuples(index=False, name=None))
         if of := control_of(name):
             strength = ", which move vectors as far" if is_matched(name) else ""
             text = f"the control of {of}: it removes as many random directions at the same places{strength}"
-        elif name == NONE:
-            text = "the untouched model; nothing is changed"
         elif erasers := [eraser for eraser in about.get("eraser", "").split() if eraser in ERASERS]:
             does = "; then it ".join(meanings[eraser] for eraser in erasers)
             where = f" (places: {about['places']})" if "places" in about else ""

@@ -48,7 +48,7 @@ def test_facts_of_an_encoder():
 def test_a_head_of_ours_is_told_from_the_publishers():
     ours = [*BERT[:5], "ours", "no", "10.753", "3.5", "abc"]
     heads = dict(described_as(scored(C6=0.5), [ours])["bert"].facts)["Language-model heads"]
-    assert "The masked-LM head is ours" in heads and "from 10.75 to 3.50 nats" in heads and "no next-sentence head" in heads
+    assert "masked-LM head is ours" in heads and "from 10.75 to 3.50 nats" in heads and "no next-sentence head" in heads
 
 
 def test_what_is_not_known_is_said():
