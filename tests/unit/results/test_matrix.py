@@ -234,5 +234,5 @@ def test_a_note_of_the_plan_stands_beside_the_value_and_in_the_caption(so, elsew
     plan = pd.DataFrame([planned("seat", method=name) | {"note": note} for name, note in (("none", ""), ("leace", so))])
     found = matrix(scored(rows), plan)
     assert found.set_index("method")["note"].to_dict() == {"none": "", "leace": so}
-    left = ", of which it may leave most"
+    left = ", so much of the bias there may stay"
     assert f"leace in SEAT: {so}{left if elsewhere else '.'}" in first_table(found, NA).caption
