@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import pandas as pd
 import yaml
-from markupsafe import Markup
 
 from biasflow.base.files import read_text
 from biasflow.base.shipped import shipped
@@ -43,24 +42,19 @@ class Glossary:
         known = [entries[part] for part in dict.fromkeys([name, *_PARTS.split(name)]) if part in entries]
         return " ".join(f"{entry.names[0]}: {entry.text}" for entry in known)
 
-    def link(self, text: str) -> Markup:
-        """The text, HTML or plain, with a link at the first use of each word."""
+    def pieces(self, text: str) -> list[tuple[str, str]]:
+        """The text cut at the first use of each word: (piece, id of the entry that it is linked to, or "")."""
         targets = {name: entry.id for group in self.groups.values() for entry in group for name in entry.names}
         longest_first = sorted(targets, key=len, reverse=True)
-        words = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(s?)(?![\w-])", re.IGNORECASE)
-        linked: set[str] = set()
-
-        def replaced(match: re.Match) -> str:
-            name = match[1] if match[1] in targets else match[1].lower()
-            if name not in targets or targets[name] in linked:
-                return match[0]
-            linked.add(targets[name])
-            return f'<a class="word" href="#{targets[name]}">{match[0]}</a>'
-
-        pieces = re.split(r"(<a\b.*?</a>|<[^>]+>)", str(Markup.escape(text)), flags=re.DOTALL)
-        return Markup(
-            "".join(piece if number % 2 else words.sub(replaced, piece) for number, piece in enumerate(pieces))
-        )
+        words = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})s?(?![\w-])", re.IGNORECASE)
+        pieces, end, linked = [], 0, set()
+        for match in words.finditer(text):
+            target = targets.get(match[1], targets.get(match[1].lower()))
+            if target and target not in linked:
+                linked.add(target)
+                pieces += [(text[end : match.start()], ""), (match[0], target)]
+                end = match.end()
+        return [*pieces, (text[end:], "")]
 
 
 def glossary(matrix: pd.DataFrame, names: pd.DataFrame) -> Glossary:

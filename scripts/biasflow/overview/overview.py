@@ -55,9 +55,7 @@ def write_page(
     page of the run's own tables; files: a sentence on the external files, or ""; ledger: a row per paper of its summary
     (papers.ledger.summary), as texts, none without a paper that prints numbers; commit: of the code, or "" where it is
     not known."""
-    page = _TEMPLATES.overlay()
-    page.filters = {**_TEMPLATES.filters, "linked": glossary.link}
-    text = page.get_template("page.html").render(
+    text = _TEMPLATES.get_template("page.html").render(
         contents=contents,
         about=about,
         glossary=glossary,

@@ -1,7 +1,6 @@
 """A small matrix, plan and table of scores, as a run would have them."""
 
 import pandas as pd
-from markupsafe import Markup as Markup
 
 from biasflow.overview.about import About, Training
 from biasflow.overview.glossary import glossary

@@ -5,6 +5,8 @@ import re
 import pandas as pd
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from biasflow.overview.glossary import MEANINGS, glossary
 from biasflow.registry import ERASERS, METRICS, STRATEGIES
@@ -64,9 +66,13 @@ def test_a_control_is_said_to_be_one():
 
 
 def test_the_first_use_of_a_word_is_linked_and_nothing_else(words):
-    link = '<a class="word" href="#word-score">{}</a>'
-    assert words.link("Scores and a score") == link.format("Scores") + " and a score"
-    assert words.link("scoreboard underscore <b>") == "scoreboard underscore &lt;b&gt;"
-    assert words.link("TPR gap (P)").startswith('<a class="word" href="#word-tpr-gap-p">TPR gap (P)</a>')
-    html = made_up.Markup('<a href="score">a score</a> <b title="score">score</b>')
-    assert words.link(html) == f'<a href="score">a score</a> <b title="score">{link.format("score")}</b>'
+    assert words.pieces("Scores and a score.") == [("", ""), ("Scores", "word-score"), (" and a score.", "")]
+    assert words.pieces("scoreboard under-score") == [("scoreboard under-score", "")]
+    assert ("TPR gap (P)", "word-tpr-gap-p") in words.pieces("the TPR gap (P) of it")
+    assert ("95 % intervals", "word-confidence-interval") in words.pieces("The 95 % intervals")
+    assert words.pieces("") == [("", "")]
+
+
+@given(st.text("score modelN<&>. -", max_size=60))
+def test_no_character_is_lost_or_added(words, text):
+    assert "".join(piece for piece, _ in words.pieces(text)) == text

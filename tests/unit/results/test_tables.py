@@ -124,7 +124,7 @@ def test_a_page_leaves_out_what_says_nothing_and_names_it(tmp_path):
     frame = pd.DataFrame({"a": ["x", "y"], "encoder": ["bert", "bert"], "gone": [np.nan, np.nan]})
     csv, _, page = write(frame, tmp_path)
     assert Cells(page).texts == ["a", "x", "y"]
-    assert "Encoder: bert." in page and "left out here: Gone." in page
+    assert "Encoder: bert." in page and "These columns are empty and are not shown: Gone." in page
     assert csv.startswith("a,encoder,gone")
     assert len(Cells(write(frame.head(1), tmp_path)[2]).texts) == 6  # of one row all is shown
     assert len(Cells(write(frame[["encoder", "gone"]], tmp_path)[2]).texts) == 6  # something must be left
