@@ -200,6 +200,6 @@ def test_a_run_of_which_nothing_can_run_ends_with_the_reason(project):
     project.configure(config, "own.yaml")
     done = project.snakemake(config="own.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "not run: 1 cells" in done.stderr
+    assert "1 cell was not run" in done.stderr
     (row,) = read_text_csv(project.folder / "results/own/matrix.csv").query("measure == 'strength'").itertuples()
     assert row.value == "" and row.reason.startswith("encoders.other.path")
