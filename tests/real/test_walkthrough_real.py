@@ -14,7 +14,7 @@ from tests.workflow.conftest import ROOT, Project
 DATA = os.environ.get("BIASFLOW_DATA", "")
 FOLDER = Path(DATA).parent / "models" / "splade-tiny"
 PAGE = ROOT / "docs/walkthrough.md"
-SAMPLED = f" limit=20 mirror={DATA}"  # WEAT and SEAT are not sampled
+SAMPLED = f" limit=50 mirror={DATA}"  # WEAT and SEAT are not sampled
 pytestmark = pytest.mark.skipif(
     not DATA or not FOLDER.is_dir(), reason="BIASFLOW_DATA names no folder with models/splade-tiny beside it"
 )
