@@ -18,6 +18,11 @@ ELSEWHERE = {  # file of the project -> page of the site
     "config/README.md": "configuration.md",
     "results/README.md": "results.md",
 }
+GENERATED = {  # file of the code -> generated page of the site that shows it; a git host shows the file itself
+    "scripts/biasflow/plan/schema.yaml": "reference/keys.md",
+    "scripts/biasflow/data/meanings.yaml": "reference/measures.md",
+    "scripts/biasflow/registry.py": "reference/methods.md",
+}
 # GitHub needs no empty line before a list, mkdocs does.
 BEFORE_LIST = re.compile(r"^(?!\s|\* |\|)(.+)\n(?=\* )", re.MULTILINE)
 GLOSSARY = "concepts/words.md"
@@ -82,7 +87,7 @@ def _of_site(link: re.Match, source: str, page: str, files: Files) -> str:
     if not target or "://" in target:
         return link[0]
     file = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
-    to = ELSEWHERE.get(file, file.removeprefix("docs/"))
+    to = (ELSEWHERE | GENERATED).get(file, file.removeprefix("docs/"))
     if files.get_file_from_path(to) is None:
         if not (ROOT / file).exists():
             return link[0]  # mkdocs says that there is no such file

@@ -15,6 +15,7 @@ from biasflow.cli import app
 from biasflow.plan import choices
 from biasflow.plan.cells import name_of_head
 from biasflow.registry import ERASERS, METRICS, PACKAGE, READOUTS, STRATEGIES, WITH, Metric, module_of
+from biasflow.results.meanings import meanings
 
 ROOT = Path(__file__).parents[2]
 GENERATED = "*This page is generated from the code whenever the site is built.*"
@@ -67,7 +68,7 @@ def _metric(name: str, entry: Metric) -> str:
     rows = [
         (
             f"`{key}`",
-            measure.label,
+            f"{measure.label}: {meanings('measures')[key]}",
             GROUPS[measure.group],
             f"{measure.neutral:g}",
             DIRECTIONS[measure.better],
@@ -77,7 +78,7 @@ def _metric(name: str, entry: Metric) -> str:
     ]
     header = (
         "measure",
-        "name in print",
+        "name in print and meaning",
         "what it measures",
         "neutral value",
         "less biased, or cheaper",
@@ -110,15 +111,15 @@ strategy](../extending/strategy.md) show how to add one.
         options = [(f"`{key}`", f"`{schema.get('default', 'none')}`") for key, schema in entry.options.items()]
         text += f"\n### `{name}`: {entry.label}\n\n"
         default = "; the first is the default" * (len(entry.fitted_to) > 1)
-        text += f"It can be fitted to {_words(entry.fitted_to)}{default}.\n\n"
+        text += f"It {meanings('erasers')[name]}. It can be fitted to {_words(entry.fitted_to)}{default}.\n\n"
         text += f"{_table(('option', 'default'), options)}\n" * bool(options) + _docstring(module_of(entry), "fit")
     text += "\n## Strategies of training\n"
     rows = [
-        (f"`{name}`", entry.label, _words(entry.kinds) or "any", f"`{module_of(entry)}`")
+        (f"`{name}`", meanings("strategies")[name], _words(entry.kinds) or "any", f"`{module_of(entry)}`")
         for name, entry in STRATEGIES.items()
     ]
     rows.append((f"`{WITH}<method>`", "the method is active in every step of the training, and stays", "any", ""))
-    text += f"\n{_table(('strategy', 'debiasing', 'kinds of task', 'module'), rows)}"
+    text += f"\n{_table(('strategy', 'meaning', 'kinds of task', 'module'), rows)}"
     modules = dict.fromkeys(module_of(entry) for entry in STRATEGIES.values())
     return text + "".join(f"\n### Module `{module}`\n\n{_docstring(module)}" for module in modules)
 

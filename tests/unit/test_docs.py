@@ -25,7 +25,6 @@ GOLDEN = ROOT / "tests/golden"
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "config/README.md", ROOT / "results/README.md", *DOCS]
 SCORES = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs/scores").glob("*.md")))
-GENERATED = "reference/"  # pages of the site that only its build has, and checks
 SCHEMA = load_schema()
 FAMILY = re.compile(r"^## `(\w+)`$", re.MULTILINE)
 CODE = re.compile(r"`([^`\n]+)`")
@@ -147,7 +146,7 @@ def test_every_page_of_docs_is_in_the_navigation_of_the_site():
 def test_links_and_files_that_are_named_exist(page):
     text = page.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
-    assert [link for link in links if not (page.parent / link).exists() and GENERATED not in link] == []
+    assert [link for link in links if not (page.parent / link).exists()] == []
     shown = re.findall(r"^# (scripts/\S+)$", text, re.MULTILINE)  # whole files, to be written
     named = re.findall(r"(?<![\w/<>])((?:config|scripts|rules|profiles|envs|docs|tests)/[\w./-]*\w)(?![\w/]*<)", text)
     assert [name for name in named if not (ROOT / name).exists() and name not in shown and "yours" not in name] == []

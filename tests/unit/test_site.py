@@ -66,6 +66,14 @@ def test_every_link_of_the_site_leads_to_a_page_and_a_place_in_it(site):
     assert len(pages) > 15 and broken == []
 
 
+def test_links_to_the_code_lead_to_the_generated_pages(site):
+    html = {name: (site / name).read_text(encoding="utf-8") for name in ("howto/encoder.html", "concepts/words.html")}
+    assert 'href="../reference/keys.html#encoders"' in html["howto/encoder.html"]
+    assert [
+        name for name in ("measures", "methods") if f"../reference/{name}.html" not in html["concepts/words.html"]
+    ] == []
+
+
 def test_words_are_linked_to_their_definitions(site):
     defined = re.findall(r'id="(word-[\w-]+)"', (site / "concepts/words.html").read_text(encoding="utf-8"))
     assert {"word-encoder", "word-score", "word-confidence-interval"} <= set(defined)

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import pandas as pd
-import yaml
 
 from biasflow.base.files import read_text
 from biasflow.base.shipped import shipped
 from biasflow.plan.methods import control_of, is_matched
 from biasflow.registry import ERASERS, STRATEGIES
 from biasflow.results.matrix import PLAIN, by_rows
+from biasflow.results.meanings import meanings
 from biasflow.results.scores import NONE
 
 WORDS = shipped("overview/page/words.md")  # the site shows the same file
-MEANINGS = shipped("data/meanings.yaml")
 _ROW = re.compile(r"^\| (\*\*.+?) \| (.+?) \|", re.MULTILINE)
 _BETTER = {"low": "Lower", "high": "Higher", "neutral": "Nearer to it"}
 _PARTS = re.compile(r" \+ |, | ")  # of the name of a row, such as "scrubbing + leace"
@@ -60,13 +59,12 @@ class Glossary:
 def glossary(matrix: pd.DataFrame, names: pd.DataFrame) -> Glossary:
     """The words of results, and the measures, methods and strategies that occur in a matrix (results.matrix). names:
     names.csv as texts."""
-    meanings = yaml.safe_load(read_text(MEANINGS))
     shown = matrix[matrix["value"].notna()]
-    groups = {"Words": _words(read_text(WORDS)), "Measures": _measures(shown["measure"], meanings["measures"])}
+    groups = {"Words": _words(read_text(WORDS)), "Measures": _measures(shown["measure"])}
     groups["Methods"] = [
-        *_methods(shown["method"].unique(), names[names["kind"] == "method"], meanings["erasers"]),
+        *_methods(shown["method"].unique(), names[names["kind"] == "method"]),
         *(
-            Entry(_id(name), (name,), f"{meanings['strategies'][name]}.")
+            Entry(_id(name), (name,), f"{meanings('strategies')[name]}.")
             for name in STRATEGIES
             if name in set(shown["strategy"]) - set(PLAIN)
         ),
@@ -89,13 +87,13 @@ def _words(page: str) -> list[Entry]:
     return entries
 
 
-def _measures(measured: Iterable[str], meanings: Mapping[str, str]) -> list[Entry]:
+def _measures(measured: Iterable[str]) -> list[Entry]:
     there = set(measured)
     by_label = {
         measure.label: Entry(
             _id(measure.label),
             (measure.label,),
-            f"{meanings[name]}. Neutral value: {measure.neutral:g}. {_BETTER[measure.better]} is "
+            f"{meanings('measures')[name]}. Neutral value: {measure.neutral:g}. {_BETTER[measure.better]} is "
             f"{'better' if measure.group == 'cost' else 'less biased'}.",
         )
         for (name, _, _), measure in by_rows().items()
@@ -104,7 +102,7 @@ def _measures(measured: Iterable[str], meanings: Mapping[str, str]) -> list[Entr
     return list(by_label.values())
 
 
-def _methods(shown: Iterable[str], names: pd.DataFrame, meanings: Mapping[str, str]) -> list[Entry]:
+def _methods(shown: Iterable[str], names: pd.DataFrame) -> list[Entry]:
     entries = []
     for name in (name for name in shown if name != NONE):  # a word of its own: untouched
         about = dict(names.loc[names["name"] == name, ["attribute", "value"]].itertuples(index=False, name=None))
@@ -112,7 +110,7 @@ def _methods(shown: Iterable[str], names: pd.DataFrame, meanings: Mapping[str, s
             strength = ", which move vectors as far" if is_matched(name) else ""
             text = f"the control of {of}: it removes as many random directions at the same places{strength}"
         elif erasers := [eraser for eraser in about.get("eraser", "").split() if eraser in ERASERS]:
-            does = "; then it ".join(meanings[eraser] for eraser in erasers)
+            does = "; then it ".join(meanings("erasers")[eraser] for eraser in erasers)
             where = f" (places: {about['places']})" if "places" in about else ""
             text = f"{' and '.join(ERASERS[eraser].label for eraser in erasers)}{where}: it {does}"
         else:

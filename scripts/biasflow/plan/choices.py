@@ -16,6 +16,7 @@ from biasflow.plan.configuration import resolve as completed
 from biasflow.plan.facts import Facts, depth, gather, model_type
 from biasflow.plan.methods import DRAWS, MATCHED, OF_PRETRAINED, RANDOM, VARIANT
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, WITH
+from biasflow.results.meanings import meanings
 
 Lines = Iterator[tuple[str, str]]
 MEANINGS = {  # of the places of a method
@@ -87,7 +88,7 @@ def tasks(config: Mapping | None) -> Lines:
 def strategies(config: Mapping | None) -> Lines:
     for name, entry in STRATEGIES.items():
         kinds = f"kind {', '.join(entry.kinds)}" if entry.kinds else "any kind"
-        yield name, f"debiasing: {entry.label}; for tasks of {kinds}"
+        yield name, f"{meanings('strategies')[name]}; for tasks of {kinds}"
     yield f"{WITH}<method>", "the method is active in every step of the training"
 
 
@@ -113,7 +114,8 @@ def _method(method: object) -> str:
 def erasers(config: Mapping | None) -> Lines:
     for name, entry in ERASERS.items():
         options = ", ".join(f"{key}: {schema.get('default', '...')}" for key, schema in entry.options.items())
-        yield name, f"{entry.label}; fitted to {', '.join(entry.fitted_to)}" + (f"; options {options}" * bool(options))
+        about = f"{entry.label}: {meanings('erasers')[name]}; fitted to {', '.join(entry.fitted_to)}"
+        yield name, about + f"; options {options}" * bool(options)
 
 
 def metrics(config: Mapping | None) -> Lines:
@@ -125,11 +127,12 @@ def metrics(config: Mapping | None) -> Lines:
 
 
 def measures(config: Mapping | None) -> Lines:
-    """The columns of the matrix: what they are measures of, and which direction is better."""
+    """The columns of the matrix: what they mean, and which direction is better."""
     for metric, entry in METRICS.items():
         for name, measure in entry.measures.items():
             better = "nearer is better" if measure.better == "neutral" else f"{measure.better} is better"
-            yield name, f"{measure.label}: {measure.group}, neutral {measure.neutral:g}, {better}; metric {metric}"
+            about = f"{measure.label}: {meanings('measures')[name]}"
+            yield name, f"{about}; {measure.group}, neutral {measure.neutral:g}, {better}; metric {metric}"
 
 
 def papers(config: Mapping | None) -> Lines:

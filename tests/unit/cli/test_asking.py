@@ -47,7 +47,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def test_list(folder):
-    assert "leace            LEACE; fitted to" in said("list", "erasers")
+    assert "leace            LEACE: changes the vectors" in said("list", "erasers")
     assert "strength           no: the encoder has no next-sentence head" in said("list", "metrics", "--of", "bert")
     assert fault("list", "metrcs") == "list: 'metrcs' cannot be listed; did you mean 'metrics'?"
     assert "there are: metrics, measures, places" in fault("list", "keys", "--of", "bert")

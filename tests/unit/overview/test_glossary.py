@@ -4,12 +4,13 @@ import re
 
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasflow.overview.glossary import MEANINGS, glossary
+from biasflow.overview.glossary import glossary
+from biasflow.plan.choices import CHOICES
 from biasflow.registry import ERASERS, METRICS, STRATEGIES
+from biasflow.results.meanings import meanings
 from tests.unit.overview import made_up
 
 
@@ -19,15 +20,12 @@ def words():
 
 
 def test_everything_of_the_registry_has_a_meaning_and_nothing_else():
-    meanings = yaml.safe_load(MEANINGS.read_text("utf-8"))
-    measures = {name for entry in METRICS.values() for name in entry.measures}
-    assert {kind: set(names) for kind, names in meanings.items()} == {
-        "measures": measures,
-        "erasers": set(ERASERS),
-        "strategies": set(STRATEGIES),
-    }
-    for text in (text for names in meanings.values() for text in names.values()):
-        assert len(text.split()) > 3 and not text.endswith(".")
+    measures = [name for entry in METRICS.values() for name in entry.measures]
+    for kind, names in (("measures", measures), ("erasers", ERASERS), ("strategies", STRATEGIES)):
+        assert set(meanings(kind)) == set(names)
+        for name, text in meanings(kind).items():
+            assert len(text.split()) > 3 and not text.endswith(".")
+            assert text in dict(CHOICES[kind](None))[name]  # `biasflow list` prints it
 
 
 def test_words_have_one_definition_each(words):
