@@ -264,9 +264,10 @@ for KIND in TASKS:
             name:
                 STEP.rule
             input:
-                named(FIND.step_inputs(STEP)),
+                named(FIND.step_sources(STEP)),
+                **{role: PATHS.data(f"{{task}}/{file}") for role, file in STEP.made_from.items()},
             output:
-                **{role: f"{RESULTS}/data/{{task}}/{file}" for role, file in STEP.outputs.items()},
+                **{role: PATHS.data(f"{{task}}/{file}") for role, file in STEP.outputs.items()},
             log:
                 f"{RESULTS}/logs/data/{{task}}-{STEP.rule}.log",
             wildcard_constraints:
@@ -280,7 +281,7 @@ for KIND in TASKS:
                 runtime=STEP.runtime,
             params:
                 code=code("prepare", module_of(STEP)),
-                own=own(FIND.step_inputs(STEP)),
+                own=own(FIND.step_sources(STEP)),
                 prepare=FIND.step_params(STEP),
             script:
                 "../scripts/prepare.py"

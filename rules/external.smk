@@ -3,7 +3,7 @@
 
 rule external_readout:
     input:
-        named(FIND.readings.given),
+        named(FIND.readings.given_files_and_data),
     output:
         directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{{readout}}"),
     log:
@@ -19,7 +19,7 @@ rule external_readout:
         runtime=30,
     params:
         code=lambda wildcards: code("external_readout", FIND.readings.given_module(wildcards)),
-        own=own(FIND.readings.given),
+        own=own(FIND.readings.given_files_and_data),
         readout=FIND.readings.given_params,
     script:
         "../scripts/external_readout.py"

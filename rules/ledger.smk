@@ -7,7 +7,7 @@ if LEDGER_OF:
 
     rule paper_ledger:
         input:
-            **FIND.ledger_inputs(LEDGER_OF),
+            **FIND.ledger_files(LEDGER_OF),
             printed=local([file for name in LEDGER_OF for file in package_folder(f"papers/{name}/published")]),
             text=local([package_file(f"papers/{name}/paper.yaml") for name in LEDGER_OF]),
         output:

@@ -3,7 +3,7 @@
 
 rule fit_methods:
     input:
-        named(FIND.fits.inputs),
+        named(FIND.fits.model_and_data),
     output:
         methods=f"{RESULTS}/methods/{{encoder}}/{{training}}/{{group}}.safetensors",
         about=directory(f"{RESULTS}/methods/{{encoder}}/{{training}}/{{group}}.about"),
@@ -20,7 +20,7 @@ rule fit_methods:
         gpu=GPUS,
     params:
         code=lambda wildcards: code("fit_methods", *FIND.fits.modules(wildcards)),
-        own=own(FIND.fits.inputs),
+        own=own(FIND.fits.model_and_data),
         fit=FIND.fits.params,
         device=DEVICE,
     script:

@@ -34,7 +34,7 @@ for NAME in config["papers"]:
             name:
                 f"paper_{NAME}_audit" if AUDIT else f"paper_{NAME}"
             input:
-                **({} if AUDIT else FIND.paper_inputs(NAME)),
+                **({} if AUDIT else FIND.paper_files(NAME)),
                 printed=local(package_folder(f"papers/{NAME}/published")),
                 text=local(package_file(f"papers/{NAME}/paper.yaml")),
             output:

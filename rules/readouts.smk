@@ -20,7 +20,7 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
         name:
             rule_of(NAME)
         input:
-            named(FIND.readings.inputs(NAME)),
+            named(FIND.readings.model_and_data(NAME)),
             spares=spares_of_readout(NAME),
         output:
             directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}"),
@@ -41,7 +41,7 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
             gpu=GPUS,
         params:
             code=code_of_readout(NAME),
-            own=own(FIND.readings.inputs(NAME)),
+            own=own(FIND.readings.model_and_data(NAME)),
             readout=FIND.readings.params(NAME),
             device=DEVICE,
             deterministic=config["deterministic"],

@@ -19,7 +19,7 @@ SUMMARY = f"{RESULTS}/summary.txt"
 
 rule score:
     input:
-        named(FIND.scores.inputs),
+        named(FIND.scores.readouts_and_data),
     output:
         scores=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.csv",
         reasons=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.reasons.csv",
@@ -34,7 +34,7 @@ rule score:
     params:
         code=lambda wildcards: code("score", *FIND.scores.modules(wildcards)),
         model=FIND.scores.model,
-        own=own(FIND.scores.inputs),
+        own=own(FIND.scores.readouts_and_data),
         jobs=FIND.scores.params,
     script:
         "../scripts/score.py"
@@ -86,7 +86,7 @@ rule plan:
 
 rule describe:
     input:
-        named(lambda wildcards: FIND.described_inputs()),
+        named(lambda wildcards: FIND.described_files()),
     output:
         encoders=f"{RESULTS}/encoders.csv",
         trainings=f"{RESULTS}/trainings.csv",
@@ -101,7 +101,7 @@ rule describe:
     params:
         **FIND.described_params(),
         code=code("describe"),
-        own=own(lambda wildcards: FIND.described_inputs()),
+        own=own(lambda wildcards: FIND.described_files()),
     script:
         "../scripts/describe.py"
 

@@ -60,14 +60,16 @@ class Step:
     role, fills the outputs by role, and returns what provenance should say (a dictionary).
 
     rule: its name; module: in the package; outputs: role -> file in the folder of the task's data; sources: role ->
-    paths, of which those of the catalogue are downloaded; memory in MB, runtime in minutes; priority: of two
-    jobs that could start, the higher one does; absent: why the sources cannot be had, by what lies on disk, or None."""
+    paths, of which those of the catalogue are downloaded; made_from: role -> file of an
+    earlier step; memory in MB, runtime in minutes; priority: of two jobs that could start, the higher one does; absent:
+    why the sources cannot be had, by what lies on disk, or None."""
 
     rule: str
     module: str
     outputs: Mapping[str, str]
-    sources: Callable[[TaskPlan, Catalogue], Mapping[str, Sequence[str]]]
     options: Callable[[TaskPlan], Options]
+    sources: Callable[[TaskPlan, Catalogue], Mapping[str, Sequence[str]]] = lambda task, catalogue: {}
+    made_from: Mapping[str, str] = field(default_factory=dict)
     memory: int = 2000
     runtime: int = 20
     priority: int = 0

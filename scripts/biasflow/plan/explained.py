@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from biasflow.asking.matrix import NA, PART, PRETRAINED, RUN, Cell
+from biasflow.asking.matrix import NA, PART, PRETRAINED, RUN, Cell, Model
 from biasflow.asking.sources import is_external
 from biasflow.base.errors import BiasflowError
 from biasflow.base.records import RESULTS
 from biasflow.papers.paper import load
+from biasflow.plan.inputs import Inputs
 from biasflow.plan.jobs import ScoringJob
 from biasflow.plan.prepared import Prepared
+from biasflow.plan.tasks import task_of
 from biasflow.registry import METRICS, rule_of
 
 RULES_OF_ENCODERS = {"hub": "download_encoder", "pretrain": "pretrain", "continued": "continue_encoder"}
@@ -168,16 +170,23 @@ def _of_models(prepared: Prepared) -> Iterator[Job]:
     config, find, plan = prepared.config, prepared.find, prepared.plan
     for (encoder, training), model in plan.trained.items():
         rule = f"finetune_{config['tasks'][model.task]['kind']}"
-        yield Job(rule, find.paths.model(encoder, training), _files(find.trainings.inputs(model)))
+        yield Job(rule, find.paths.model(encoder, training), _files(training_files(find, model)))
     for job in plan.fits:
-        yield Job("fit_methods", find.paths.methods(*job), _files(find.fits.inputs(job)))
+        yield Job("fit_methods", find.paths.methods(*job), _files(find.fits.model_and_data(job)))
+
+
+def training_files(find: Inputs, model: Model) -> dict[str, object]:
+    """What a fine-tuning waits for, by role: the encoder, the task's data and what its method is fitted to."""
+    task = task_of(find.config, model.task)
+    data = task.files(task.kind.trained_on)
+    return {"encoder": find.encoders.files(model.encoder), **data, **find.trainings.method_files(model)}
 
 
 def _of_readings(prepared: Prepared) -> Iterator[Job]:
     find = prepared.find
     for job in dict.fromkeys(key.job for key in prepared.plan.readings):
         external = is_external(prepared.config, job.encoder)
-        inputs = find.readings.given(job) if external else find.readings.inputs(job.readout)(job)
+        inputs = find.readings.given_files_and_data(job) if external else find.readings.model_and_data(job.readout)(job)
         rule = "external_readout" if external else rule_of(job.readout)
         yield Job(rule, find.paths.readout(*job), _files(inputs))
 
@@ -185,7 +194,7 @@ def _of_readings(prepared: Prepared) -> Iterator[Job]:
 def _of_scores(prepared: Prepared) -> Iterator[Job]:
     find = prepared.find
     for job in prepared.plan.scored:
-        yield Job("score", find.paths.scores(*job), _files(find.scores.inputs(job)))
+        yield Job("score", find.paths.scores(*job), _files(find.scores.readouts_and_data(job)))
     scores = tuple(find.paths.scores(*job) for job in prepared.plan.scored)
     yield Job("scores", f"{find.paths.root}/scores.csv", scores)
 
@@ -193,7 +202,7 @@ def _of_scores(prepared: Prepared) -> Iterator[Job]:
 def _of_papers(prepared: Prepared) -> Iterator[Job]:
     find = prepared.find
     for name in prepared.config["papers"]:
-        text, inputs = load(name), _files(find.paper_inputs(name))
+        text, inputs = load(name), _files(find.paper_files(name))
         for kind in KINDS:
             for target in text.targets(kind):
                 audit = target.removeprefix(f"{name}_") in text.audit

@@ -33,8 +33,8 @@ class Inputs:
         self.readings = Readings(self.encoders, plan)
         self.scores = Scores(plan, self.paths)
 
-    def step_inputs(self, step: Step) -> Callable[..., Named]:
-        """For the rule of a step of a task's data: wildcards -> its sources."""
+    def step_sources(self, step: Step) -> Callable[..., Named]:
+        """For the rule of a step of a task's data: wildcards -> its sources, which the configuration names."""
         return lambda wildcards: self._sources(step, wildcards.task)
 
     def step_params(self, step: Step) -> Callable[..., Named]:
@@ -42,7 +42,7 @@ class Inputs:
 
         def params(wildcards) -> Named:
             options = step.options(task_of(self.config, wildcards.task, self.plan.blocks))
-            roles = list(self._sources(step, wildcards.task))
+            roles = [*self._sources(step, wildcards.task), *step.made_from]
             return {"module": module_of(step), "roles": roles, "options": options}
 
         return params
@@ -61,7 +61,7 @@ class Inputs:
         found = step.sources(task_of(self.config, task, self.plan.blocks), self.catalogue)
         return {role: list(files) for role, files in found.items()}
 
-    def described_inputs(self) -> Named:
+    def described_files(self) -> Named:
         """The folders or files of the encoders that are read and have weights here, one role for each, and what every
         fine-tuning of this run wrote of itself."""
         names = self.described_params()["encoders"]
@@ -70,7 +70,7 @@ class Inputs:
         return {**encoders, "trainings": [self.paths.training(model.encoder, model.training) for model in models]}
 
     def described_params(self) -> Named:
-        """The names that belong to `described_inputs`, in their order."""
+        """The names that belong to `described_files`, in their order."""
         names = dict.fromkeys(model.encoder for model in self._models())
         models = [
             (model.encoder, model.task, model.strategy, model.seed) for model in self._models() if model.task != NA
@@ -81,13 +81,13 @@ class Inputs:
         """Those that are read, in the order of the plan."""
         return list(dict.fromkeys(cell.model for cell in self.plan.cells if cell.status == RUN))
 
-    def paper_inputs(self, paper: str) -> Named:
+    def paper_files(self, paper: str) -> Named:
         """What the tables and figures of a paper are made of: the run's tables, and item files by role."""
-        return self.ledger_inputs([paper])
+        return self.ledger_files([paper])
 
     def paper_items(self, paper: str) -> Named:
         """Where its item files are: role -> key -> position and file (plan.items)."""
-        return item_places(items_of(self.config, self.plan, paper), self.paper_inputs(paper))
+        return item_places(items_of(self.config, self.plan, paper), self.paper_files(paper))
 
     def paper_options(self, paper: str) -> Named:
         """The paper's part of the configuration, and what its captions say of the metrics and the task."""
@@ -98,14 +98,14 @@ class Inputs:
         task = task_of(self.config, options["task"]) if options.get("task") else None
         return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
 
-    def ledger_inputs(self, papers: Sequence[str]) -> Named:
+    def ledger_files(self, papers: Sequence[str]) -> Named:
         """The same of all these papers."""
         tables = {name: f"{self.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
         return tables | item_inputs([items_of(self.config, self.plan, paper) for paper in papers])
 
     def ledger_params(self, papers: Sequence[str]) -> dict[str, tuple[Named, Named]]:
         """Paper -> its options, and where its item files are among those of all."""
-        inputs = self.ledger_inputs(papers)
+        inputs = self.ledger_files(papers)
         items = {name: item_places(items_of(self.config, self.plan, name), inputs) for name in papers}
         return {name: (self.paper_options(name), items[name]) for name in papers}
 

@@ -65,11 +65,11 @@ class Readings:
         """What a job reads, one dataset after the other, each after those that it is made from."""
         return self._jobs[ReadingJob(wildcards.encoder, wildcards.training, wildcards.block, name)]
 
-    def inputs(self, name: str) -> Callable[..., Named]:
+    def model_and_data(self, name: str) -> Callable[..., Named]:
         """Wildcards -> the model, the methods fitted to it, the data by role, and the `readouts` of other jobs that it
         starts from."""
 
-        def inputs(wildcards) -> Named:
+        def files(wildcards) -> Named:
             readings = self.of(wildcards, name)
             found: Named = {"model": self.encoders.model_files(readings[0].model), **_data(readings)}
             found["readouts"] = self._underlying(readings)
@@ -78,7 +78,7 @@ class Readings:
                 found["methods"] = self.paths.methods(*fit)
             return found
 
-        return inputs
+        return files
 
     def _underlying(self, readings: list[Reading]) -> list[str]:
         """The outputs of other jobs that some of the readings are made from."""
@@ -134,7 +134,7 @@ class Readings:
         output, outputs = reading_output(self.paths, key), self._underlying(readings)
         return [outputs.index(output) if output in outputs else None, file_in_output(self.paths, key)]
 
-    def given(self, wildcards) -> Named:
+    def given_files_and_data(self, wildcards) -> Named:
         """For the rule of what external encoders give (the readout is a wildcard, too): their files, and the data."""
         readings = self.of(wildcards, wildcards.readout)
         files = given_files(self.encoders.config["encoders"][wildcards.encoder])[wildcards.readout]
@@ -174,7 +174,7 @@ class Scores:
         model = model_of(self.plan, wildcards)
         return {key: getattr(model, key) for key in ("encoder", "task", "strategy", "seed")}
 
-    def inputs(self, wildcards) -> Named:
+    def readouts_and_data(self, wildcards) -> Named:
         """The readouts that a job scores, and the data that its metrics take beside them."""
         scores = self._jobs(wildcards)
         return {"readouts": self._readouts(scores), **by_role(score.dataset.scored_with for score in scores)}

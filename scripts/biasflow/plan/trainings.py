@@ -21,12 +21,10 @@ class Trainings:
     def __init__(self, encoders: Encoders):
         self.config, self.encoders = encoders.config, encoders
 
-    def inputs(self, wildcards) -> Named:
+    def method_files(self, wildcards) -> Named:
+        """What the method of a strategy with-<method> is fitted to; nothing for any other strategy."""
         model = self._model(wildcards)
-        inputs: Named = {"encoder": self.encoders.files(model.encoder)}
-        task = task_of(self.config, model.task)
-        inputs |= task.files(task.kind.trained_on)
-        return inputs | (fitting_inputs(self.config, model.encoder, [model.carried], None) if model.carried else {})
+        return fitting_files_of(self.config, model.encoder, [model.carried], None) if model.carried else {}
 
     def tokens(self, wildcards) -> list[str]:
         """The file of the tokens that it is trained on, where a job of its own makes it."""
@@ -37,11 +35,6 @@ class Trainings:
         task = task_of(self.config, wildcards.task)
         roles, max_length = list(task.kind.trained_on), task.about["finetuning"]["max_length"]
         return {"module": module_of(task.kind.tokenised), "roles": roles, "max_length": max_length}
-
-    def tokenised_files(self, wildcards) -> Named:
-        """What such a file is made of."""
-        task = task_of(self.config, wildcards.task)
-        return {"encoder": self.encoders.files(wildcards.encoder), **task.files(task.kind.trained_on)}
 
     def params(self, wildcards) -> Named:
         """The module that trains, the roles of its data, and its keyword arguments."""
@@ -77,18 +70,19 @@ class Fits:
     def __init__(self, encoders: Encoders, plan: Plan):
         self.config, self.encoders, self.plan = encoders.config, encoders, plan
 
-    def inputs(self, wildcards) -> Named:
+    def model_and_data(self, wildcards) -> Named:
+        """The model, the encoder that it was trained from where a method is fitted to that, and `fitting_files_of`."""
         model, names, task = self._job(wildcards)
         inputs: Named = {"model": self.encoders.model_files(model)}
         if any(needs_origin(self.config["methods"][name]) for name in names):
             above = self.config["encoders"][model.encoder].get("from", model.encoder)
             inputs["origin"] = self.encoders.files(model.encoder if model.task != NA else above)
-        return inputs | fitting_inputs(self.config, model.encoder, names, task)
+        return inputs | fitting_files_of(self.config, model.encoder, names, task)
 
     def params(self, wildcards) -> Named:
         """The methods that a job fits, what they are fitted to, and the heads that models are opened with."""
         model, names, task = self._job(wildcards)
-        roles = list(fitting_inputs(self.config, model.encoder, names, task))
+        roles = list(fitting_files_of(self.config, model.encoder, names, task))
         heads = {"model": self.encoders.head(model), "pretrained": self.encoders.head(Model(model.encoder))}
         parameters = specifications(self.config, model.encoder, names) | {"roles": roles, "heads": heads}
         if _fitted_to_task(self.config, names):
@@ -127,7 +121,7 @@ def model_of(plan: Plan, wildcards) -> Model:
     return plan.trained[wildcards.encoder, wildcards.training]
 
 
-def fitting_inputs(config: Mapping, encoder: str, names: list[str], task: TaskPlan | None) -> Named:
+def fitting_files_of(config: Mapping, encoder: str, names: list[str], task: TaskPlan | None) -> Named:
     """The files that methods are fitted to: pairs of sentences, text and words, and the data of a task."""
     inputs: Named = {"sentence_pairs": config["fitting"]["sentence_pairs"] or package_file("data/sentence_pairs.yaml")}
     if any("words" in sources(config["methods"][name]) for name in names):

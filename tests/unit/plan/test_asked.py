@@ -13,6 +13,7 @@ from biasflow.plan.blocks import blocks_of
 from biasflow.plan.cells import plan
 from biasflow.plan.checks import check_asked
 from biasflow.plan.configuration import resolve
+from biasflow.plan.explained import training_files
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.tasks import kind_of
 from tests.unit.plan.configs import SCHEMA, changed, facts_of
@@ -51,18 +52,18 @@ def jobs(find: Inputs) -> dict[tuple, str]:
     for (encoder, training), model in find.plan.trained.items():
         w = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
         its = find.trainings
-        add(("finetune", encoder, training), its.inputs(w), its.params(w), its.modules(w))
+        add(("finetune", encoder, training), training_files(find, model), its.params(w), its.modules(w))
     for name, about in find.config["tasks"].items():
         w = SimpleNamespace(task=name)
         for step in kind_of(about["kind"]).steps:
-            add(("data", name, step.rule), find.step_inputs(step)(w), find.step_params(step)(w))
+            add(("data", name, step.rule), find.step_sources(step)(w), find.step_params(step)(w))
     for job in find.plan.fits:
-        add(("fit", *job), find.fits.inputs(job), find.fits.params(job), find.fits.modules(job))
+        add(("fit", *job), find.fits.model_and_data(job), find.fits.params(job), find.fits.modules(job))
     for job in {key.job for key in find.plan.readings}:
         its = find.readings
-        add(("read", *job), *(of(job.readout)(job) for of in (its.inputs, its.params, its.modules, its.spares)))
+        add(("read", *job), *(of(job.readout)(job) for of in (its.model_and_data, its.params, its.modules, its.spares)))
     for job in find.plan.scored:
-        add(("score", *job), find.scores.inputs(job), find.scores.params(job), find.scores.modules(job))
+        add(("score", *job), find.scores.readouts_and_data(job), find.scores.params(job), find.scores.modules(job))
     return found
 
 

@@ -42,7 +42,7 @@ def test_what_a_job_takes():
     config = resolve(of({}), SCHEMA)
     found = Inputs(config, facts_of(config), plan(config, facts_of(config)), read_catalogue())
     wildcards = SimpleNamespace(encoder="theirs", training="pretrained", block="block", readout="clusters")
-    inputs, params = found.readings.given(wildcards), found.readings.given_params(wildcards)
+    inputs, params = found.readings.given_files_and_data(wildcards), found.readings.given_params(wildcards)
     assert inputs["given"] == FILES
     (dataset,) = params["datasets"]
     assert dataset["file"].endswith(".parquet") and {"test", "pro", "anti"} <= set(dataset["data"])

@@ -21,6 +21,7 @@ from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.datasets import DATASETS, context_files, text_file
 from biasflow.plan.encoders import Encoders
+from biasflow.plan.explained import training_files
 from biasflow.plan.external import external_files, files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.inputs import Inputs
@@ -109,22 +110,24 @@ def jobs(find: Inputs):
     for (encoder, training), model in find.plan.trained.items():
         task, strategy, seed = model.task, model.strategy, model.seed
         wildcards = SimpleNamespace(encoder=encoder, task=task, strategy=strategy, seed=seed)
-        yield ("finetune", encoder, training), find.trainings.inputs(wildcards)
+        yield ("finetune", encoder, training), training_files(find, model)
         for path in find.trainings.tokens(wildcards):
-            yield ("tokenise", encoder, path), find.trainings.tokenised_files(wildcards)
+            data = task_of(find.config, task).files(kind_of(find.config["tasks"][task]["kind"]).trained_on)
+            yield ("tokenise", encoder, path), {"encoder": find.encoders.files(encoder), **data}
     for name, about in find.config["tasks"].items():
         for step in kind_of(about["kind"]).steps:
             if task_of(find.config, name).file(next(iter(step.outputs.values()))) in find.facts.absent:
                 continue
-            yield ("prepare", name, step.rule), find.step_inputs(step)(SimpleNamespace(task=name))
+            files = task_of(find.config, name).files(step.made_from)
+            yield ("prepare", name, step.rule), {**find.step_sources(step)(SimpleNamespace(task=name)), **files}
     for job in find.plan.fits:
-        yield ("fit", *job), find.fits.inputs(job)
+        yield ("fit", *job), find.fits.model_and_data(job)
     for job in dict.fromkeys(key.job for key in find.plan.readings):
-        yield ("read", *job), find.readings.inputs(job.readout)(job)
+        yield ("read", *job), find.readings.model_and_data(job.readout)(job)
     for job in find.plan.scored:
-        yield ("score", *job), find.scores.inputs(job)
+        yield ("score", *job), find.scores.readouts_and_data(job)
     for paper in find.config["papers"]:
-        yield ("items", paper), find.paper_inputs(paper)
+        yield ("items", paper), find.paper_files(paper)
 
 
 @pytest.mark.parametrize("kind", TASKS)
@@ -133,7 +136,8 @@ def test_a_kind_of_task_names_what_its_steps_make(kind):
     outputs = [file for step in entry.steps for file in step.outputs.values()]
     assert len(set(outputs)) == len(outputs)
     gendered = entry.gendered.data.values() if entry.gendered else ()
-    assert {*entry.checks, *entry.trained_on.values(), *entry.printed.values(), *gendered} <= set(outputs)
+    made_from = {file for step in entry.steps for file in step.made_from.values()}
+    assert made_from | {*entry.checks, *entry.trained_on.values(), *entry.printed.values(), *gendered} <= set(outputs)
     others = filter(None, [entry.gendered, entry.tokenised])
     modules = {module_of(each) for each in (TASKS[kind], *entry.steps, *others)}
     assert all(module_file(name, ROOT).is_file() for name in modules)
@@ -160,7 +164,7 @@ def test_every_input_is_some_rules_output_or_in_the_catalogue(find):
 
 def test_whoever_reads_under_methods_waits_for_their_fit(find):
     for job, readings in readings_of(find).items():
-        inputs = find.readings.inputs(job.readout)(job)
+        inputs = find.readings.model_and_data(job.readout)(job)
         methods = {name for reading in readings for name in reading.methods}
         assert ("methods" in inputs) == bool(methods - {"none", readings[0].model.carried}), job
 
@@ -186,12 +190,12 @@ def test_the_parameters_of_jobs_are_plain_values(find):
         assert (params["fit"] is None) == (model.carried is None)
         tokens = {"tokens"} & set(params["roles"])
         assert set(task.kind.trained_on) | tokens == set(params["roles"])
-        assert set(task.kind.trained_on) <= set(find.trainings.inputs(wildcards))
+        assert set(task.kind.trained_on) <= set(training_files(find, model))
         assert bool(tokens) == bool(find.trainings.tokens(wildcards))
     for job in find.plan.fits:
         params = find.fits.params(job)
         assert json.loads(json.dumps(params)) == params
-        assert {*params["roles"], "model"} <= set(find.fits.inputs(job))
+        assert {*params["roles"], "model"} <= set(find.fits.model_and_data(job))
 
 
 def paths_in(value: object) -> list[str]:
@@ -205,7 +209,7 @@ def paths_in(value: object) -> list[str]:
 def test_a_reading_is_told_its_files_by_role_and_position(find):
     """No path travels in a parameter: Snakemake may put the files of a job wherever its storage is."""
     for job, readings in readings_of(find).items():
-        params, inputs = (of(job.readout)(job) for of in (find.readings.params, find.readings.inputs))
+        params, inputs = (of(job.readout)(job) for of in (find.readings.params, find.readings.model_and_data))
         spares, own = find.readings.spares(job.readout)(job), find.paths.readout(*job)
         assert json.loads(json.dumps(params)) == params and not paths_in(params)
         made: set[str] = set()
@@ -224,7 +228,7 @@ def test_a_reading_is_told_its_files_by_role_and_position(find):
 
 def test_a_score_is_told_its_files_by_role_and_position(find):
     for job, scores in find.plan.scored.items():
-        params, inputs = find.scores.params(job), find.scores.inputs(job)
+        params, inputs = find.scores.params(job), find.scores.readouts_and_data(job)
         assert json.loads(json.dumps(params)) == params and not paths_in(params)
         for each, score in zip(params, scores, strict=True):
             path = Path(inputs["readouts"][each["readout"]], each["file"])
@@ -242,11 +246,11 @@ def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find
         real = text is not None and task.about["data"] != "planted"
         own = [task.file(f"tokens/{encoder}/{text}.safetensors")] if real else []
         assert find.trainings.tokens(wildcards) == own
-        assert not set(own) & set(flat(find.trainings.inputs(wildcards)))
+        assert not set(own) & set(flat(training_files(find, model)))
         paths |= set(own)
     for job, readings in readings_of(find).items():
         spares = find.readings.spares(job.readout)(job)
-        assert not set(spares) & set(flat(find.readings.inputs(job.readout)(job)))
+        assert not set(spares) & set(flat(find.readings.model_and_data(job.readout)(job)))
         of_texts = [reading for reading in readings if reading.readout == "first_token"]
         for reading in of_texts:
             task = task_of(find.config, reading.dataset.name.rpartition("-")[0])
@@ -301,9 +305,10 @@ def test_what_is_fitted_before_training_takes_the_encoder_before_training(tmp_pa
         "encoders": ["own"], "task": "nli", "methods": ["hard-pretrained"], "metrics": ["accuracy"],
     }), config=find.config), SCHEMA)  # fmt: skip
     find = Inputs(config, find.facts, plan(config, find.facts), CATALOGUE)
-    inputs = find.fits.inputs(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="more"))
+    inputs = find.fits.model_and_data(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="more"))
     assert inputs["origin"] == find.encoders.files("own") != inputs["model"]
-    assert "origin" not in find.fits.inputs(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="of-nli"))
+    of_nli = SimpleNamespace(encoder="own", training="nli/plain/seed0", group="of-nli")
+    assert "origin" not in find.fits.model_and_data(of_nli)
 
 
 def test_an_encoder_has_its_own_number_of_occurrences_and_one_that_starts_from_it_has_them_too():
@@ -552,11 +557,11 @@ def test_a_local_encoder_that_is_not_there_ends_the_download_of_files():
 def test_papers_and_the_ledger_are_told_where_their_items_are(find):
     """By role, key and position, as readings are (`test_a_reading_is_told_its_files_by_role_and_position`)."""
     papers = list(find.config["papers"])
-    ledger = find.ledger_inputs(papers)
+    ledger = find.ledger_files(papers)
     for paper in papers:
         items = items_of(find.config, find.plan, paper)
         assert not {"scores", "reasons", "plan", "names", "files", "printed", "text"} & set(items)
-        of_paper = (find.paper_inputs(paper), find.paper_items(paper))
+        of_paper = (find.paper_files(paper), find.paper_items(paper))
         for inputs, places in (of_paper, (ledger, find.ledger_params(papers)[paper][1])):
             assert {role: set(of) for role, of in places.items()} == {role: set(of) for role, of in items.items()}
             for role, of in places.items():
@@ -565,7 +570,7 @@ def test_papers_and_the_ledger_are_told_where_their_items_are(find):
 
 def test_every_paper_has_items_of_its_own_blocks(tmp_path):
     find = found("config", tmp_path)
-    roles = {paper: set(find.paper_inputs(paper)) for paper in PAPERS if paper in find.config["papers"]}
+    roles = {paper: set(find.paper_files(paper)) for paper in PAPERS if paper in find.config["papers"]}
     assert {"stimuli", "next_sentence", "explained_variance", "sentence_pairs", TRAINING} <= roles["dawkins2024"]
     assert "token_scores" in roles["liang2020"] and "token_scores" not in roles["orgad2022"]
     assert {"professions", "top_words", "gender_accuracy", "scrubbed_examples", "ceat_counts", "ceat_words"} <= roles[

@@ -1,6 +1,6 @@
 """The plan of occupation prediction: biographies, their splits and vectors, and the datasets made from these."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 
 from biasflow.asking.matrix import NA, PRETRAINED, Dataset, Files
 from biasflow.asking.names import require
@@ -17,6 +17,7 @@ from biasflow.registry import STRATEGIES, module_of
 RAW, SCRUBBED = "raw", "scrubbed"
 BIAS_IN_BIOS = "bias-in-bios-"  # files of biasflow/data/corpora.yaml
 NURSE = "nurse"  # of table 10
+BIOGRAPHIES = {"biographies": "biographies.parquet"}  # role -> file of the task's data
 
 
 def probed_texts(asked: Asked) -> list[Dataset]:
@@ -129,11 +130,6 @@ def advice(task: TaskPlan) -> str:
     return f"{more}, or have it dropped ({key}.data.small: drop)"
 
 
-def made(*names: str) -> Callable[..., dict[str, list[str]]]:
-    """Sources that are other files of the task's data, by their stems."""
-    return lambda task, catalogue: {name.partition(".")[0]: [task.file(name)] for name in names}
-
-
 def training(task: TaskPlan, strategy: str) -> dict[str, object]:
     """Keyword arguments of `task.train`: recipe, how the strategy debiases, and its adversary where it has one."""
     entry = STRATEGIES.get(strategy, STRATEGIES["plain"])
@@ -186,7 +182,7 @@ KIND = Kind(
         Step(
             "biographies",
             "tasks.occupation.collect",
-            {"biographies": "biographies.parquet", "professions": "professions.csv", "sources": "sources.csv"},
+            {**BIOGRAPHIES, "professions": "professions.csv", "sources": "sources.csv"},
             sources=biography_files,
             options=collected,
             memory=8000,
@@ -196,7 +192,7 @@ KIND = Kind(
             "splits",
             "tasks.occupation.splits",
             {"splits": "splits.csv"},
-            sources=made("biographies.parquet"),
+            made_from=BIOGRAPHIES,
             options=lambda task: {**splits(task), "advice": advice(task)},
             memory=8000,
             priority=1,  # before anything is trained
@@ -205,14 +201,14 @@ KIND = Kind(
             "top_words",
             "tasks.occupation.gender_classifier",
             {name: f"{name}.csv" for name in ("top_words", "gender_accuracy", "scrubbed_examples")},
-            sources=made("biographies.parquet"),
+            made_from=BIOGRAPHIES,
             options=top_words,
             memory=8000,
             runtime=120,
         ),
     ),
     checks=("splits.csv",),
-    trained_on={"biographies": "biographies.parquet"},
+    trained_on=BIOGRAPHIES,
     tokenised=Tokenised(
         "tasks.occupation.data",
         lambda task: () if task.about["data"] == PLANTED else (RAW, SCRUBBED),  # planted ones are few and short
@@ -221,7 +217,7 @@ KIND = Kind(
     training=training,
     gendered=Gendered(
         "tasks.occupation.gendered_vectors",
-        {"biographies": "biographies.parquet"},
+        BIOGRAPHIES,
         lambda task, seed: {"seed": seed, "max_length": task.about["finetuning"]["max_length"]},
     ),
     printed={
