@@ -159,6 +159,13 @@ READOUTS = {
     "likelihoods": Readout(
         "pseudo-log-likelihoods of sentences", "readouts.likelihoods", "masked_lm", runtime=240, alone=True
     ),
+    "pair_tokens": Readout(
+        "predictions of the tokens of sentences in pairs",
+        "readouts.pair_tokens",
+        "masked_lm",
+        runtime=240,
+        alone=True,
+    ),
     "vectors": Readout("vectors of words and sentences", "readouts.vectors", suffix="safetensors"),
     "sentence_vectors": Readout("vectors of a sample of sentences", "readouts.sentence_vectors", suffix="safetensors"),
     "token_scores": Readout("scores of tokens", "readouts.token_scores"),
@@ -250,6 +257,7 @@ NO_SCALE = (
     "Effect sizes of WEAT, SEAT and CEAT have no scale, as they are divided by the spread of the associations: where "
     "that is small, a method that changes cosines by hundredths can turn them over (docs/scores/vectors.md)"
 )
+_PAIRS = "CrowS-Pairs: many pairs hold no stereotype, or differ in more than the group (Blodgett et al. 2021)"
 _ACCURACY = Measure("accuracy", 1, "high", COST, beside=_one_label())
 
 
@@ -405,7 +413,30 @@ METRICS = {
         measures={"crows_pairs_score": Measure("CrowS-Pairs", 0.5, "neutral", INSIDE, part="all", variant="exact")},
         reads_states=WORDS,
         finetuned=False,
-        criticism="CrowS-Pairs: many pairs hold no stereotype, or differ in more than the group (Blodgett et al. 2021)",
+        criticism=_PAIRS,
+    ),
+    "sss": Metric(
+        "SSS",
+        "metrics.sss",
+        "pair_tokens",
+        "stereotype_pairs",
+        measures={"sss_score": Measure("SSS", 0.5, "neutral", INSIDE, part="all")},
+        reads_states=WORDS,
+        finetuned=False,
+        criticism=_PAIRS,
+    ),
+    "prediction_quality": Metric(
+        "CRR and Delta P",
+        "metrics.prediction_quality",
+        "pair_tokens",
+        "stereotype_pairs",
+        measures={
+            "crr_score": Measure("CRR", 0.5, "neutral", INSIDE, part="all"),
+            "delta_p_score": Measure("Delta P", 0.5, "neutral", INSIDE, part="all"),
+        },
+        reads_states=WORDS,
+        finetuned=False,
+        criticism=_PAIRS,
     ),
     "intrasentence": Metric(
         "StereoSet within sentences",
@@ -433,6 +464,19 @@ METRICS = {
         reads_states=WORDS,
         finetuned=False,
         criticism="BEC-Pro: what templates measure changes with their wording (Seshadri et al. 2022)",
+    ),
+    "lpbs": Metric(
+        "LPBS",
+        "metrics.lpbs",
+        "masked_words",
+        "bec_pro",
+        measures={
+            "lpbs": Measure("LPBS", 0, "neutral", INSIDE),
+            "lpbs_absolute": Measure("LPBS (absolute)", 0, "low", INSIDE, unsigned=True),
+        },
+        reads_states=WORDS,
+        finetuned=False,
+        criticism="LPBS: what templates measure changes with their wording (Seshadri et al. 2022)",
     ),
     "winogender": Metric(
         "Winogender",

@@ -163,6 +163,17 @@ def crows_pairs(asked: Asked) -> list[Dataset]:
     ]
 
 
+def stereotype_pairs(asked: Asked) -> list[Dataset]:
+    """The pairs of CrowS-Pairs, of the same types as for the metric crows_pairs, and StereoSet's sentences as pairs."""
+    types = asked.chosen(asked.options["crows_pairs"]["bias_types"], (), ("gender",))
+    found = [
+        _listed(asked, f"crows-pairs-{name}", "crows_pairs", {"pairs": "crows-pairs"}, of={"bias_type": name})
+        for name in types
+    ]
+    names = asked.chosen(None, (), ("stereoset-pairs",))
+    return found + [_listed(asked, name, "stereoset_pairs", {"stereoset": "stereoset-dev"}) for name in names]
+
+
 def stereoset_blanks(asked: Asked) -> list[Dataset]:
     names = asked.chosen(None, (), ("stereoset-blanks",))
     return [_listed(asked, name, "stereoset", {"stereoset": "stereoset-dev"}) for name in names]
@@ -322,6 +333,7 @@ DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
         sentence_tests,
         gest_sentences,
         crows_pairs,
+        stereotype_pairs,
         stereoset_blanks,
         bec_pro,
         winogender,
@@ -345,6 +357,7 @@ SAMPLED = frozenset(
         planted_occupations,
         gest_sentences,
         crows_pairs,
+        stereotype_pairs,
         stereoset_blanks,
         bec_pro,
         winogender,

@@ -33,6 +33,7 @@ ITEMS = {
     "crows-pairs": (262, 30, 18),
     "stereoset-blanks": (255, 12, 13),
     "bec-pro": (2700, 4, 14),
+    "stereoset-pairs": (255, 22, 12),
     "winogender": (240, 2, 20),
     "stereoset": (250, 6, 25),
     "planted": (240, 6, 15),
@@ -161,7 +162,7 @@ def _reading(config: Mapping, catalogue: Catalogue, reading: Reading, sizes: Map
         items, tokens = _examples(task, catalogue), TASK_TOKENS.get(task.about["kind"], TEXT_TOKENS)
         tokens = min(tokens, options.get("max_length") or tokens)
     through = min(items, limit or items) * texts
-    of_words = reading.readout in ("losses", "likelihoods", "masked_words")
+    of_words = reading.readout in ("losses", "likelihoods", "pair_tokens", "masked_words")
     head = (2 * width + SOFTMAX) * words * scored * len(reading.methods) if of_words else 0
     return through * (2 * tokens * body * _passes(config, reading.methods) + head) / RATE
 

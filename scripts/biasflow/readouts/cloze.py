@@ -1,7 +1,7 @@
 """Tokens that are wanted in texts with masks: what every readout of a masked-LM head is made of."""
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +40,14 @@ def log_probabilities_of(reader: Reader, clozes: Sequence[Cloze], description: s
 
     A text that several clozes share goes through the model once, and a position that several tokens are wanted at is
     scored once."""
+    return read_at(reader, clozes, description, log_p_at)
+
+
+def read_at(
+    reader: Reader, clozes: Sequence[Cloze], description: str, forward: Callable[..., torch.Tensor], per_token: int = 0
+) -> np.ndarray:
+    """What `forward` (model, batch, rows, positions, tokens) returns of every wanted token, one cloze after the other:
+    [methods, wanted tokens]; if it returns `per_token` numbers for each token, [methods, wanted tokens, per_token]."""
     texts: dict[tuple[int, ...], int] = {}
     numbers = [texts.setdefault(cloze.ids, len(texts)) for cloze in clozes]
     text_of = np.repeat(numbers, [len(cloze.at) for cloze in clozes])
@@ -48,25 +56,34 @@ def log_probabilities_of(reader: Reader, clozes: Sequence[Cloze], description: s
         for name in ("at", "tokens")
     )
     encoded = BatchEncoding({"input_ids": [list(ids) for ids in texts]})
-    found = np.empty((len(reader.axis), len(tokens)))
+    found = np.empty((len(reader.axis), len(tokens), per_token)[: 3 if per_token else 2])
 
     def read(wanted: np.ndarray, rows: np.ndarray, batch: BatchEncoding) -> np.ndarray:
         places = [torch.from_numpy(each).to(reader.model.device) for each in (rows, at[wanted], tokens[wanted])]
-        return reader.under_each(_log_p_at, reader.model, batch, *places)
+        return reader.under_each(forward, reader.model, batch, *places)
 
-    for _, (wanted, log_p) in reader.batches(at_occurrences(read, text_of), encoded, description):
-        found[:, wanted] = log_p
+    for _, (wanted, values) in reader.batches(at_occurrences(read, text_of), encoded, description):
+        found[:, wanted] = values
     return found
 
 
-def _log_p_at(
+def log_p_at(
     model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor, tokens: torch.Tensor
 ) -> torch.Tensor:
     """log p of the tokens at these rows and positions of a batch: [tokens]."""
+    log_p, place = distributions_at(model, batch, rows, at)
+    return log_p[place, tokens]
+
+
+def distributions_at(
+    model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """log p of the whole vocabulary [positions, vocabulary] at the positions of a batch that are asked for, each once,
+    and the number among them of each of these rows and positions."""
     chosen = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
     chosen[rows, at] = True
     place = chosen.flatten().cumsum(0).reshape(chosen.shape) - 1  # the number of a position among those that are scored
-    return logits_at(model, batch, chosen).double().log_softmax(-1)[place[rows, at], tokens]
+    return logits_at(model, batch, chosen).double().log_softmax(-1), place[rows, at]
 
 
 def items_of(source: Source, module: str, of: Mapping[str, str] | None, limit: int | None) -> pd.DataFrame:

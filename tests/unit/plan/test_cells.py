@@ -189,7 +189,7 @@ def test_every_reason_names_a_key_of_the_configuration(config):
                     assert name in keys[part], cell
 
 
-REAL_ONLY = ("seat", "gest", "crows_pairs", "intrasentence", "winogender")
+REAL_ONLY = ("seat", "gest", "crows_pairs", "sss", "prediction_quality", "intrasentence", "winogender")
 
 
 def test_everything_that_can_be_asked_is_measured_or_has_a_reason():
