@@ -591,7 +591,21 @@ METRICS = {
         "clusters",
         "document_pairs",
         measures={
-            "f1_difference": Measure("F1 difference", 0, "neutral", OUTSIDE, part="all"),
+            "f1_difference": Measure(
+                "F1 difference",
+                0,
+                "neutral",
+                OUTSIDE,
+                part="all",
+                beside=tuple(
+                    Beside(f"{what} ({side})", metric, part or side, variant or side)
+                    for what, metric, part, variant in (
+                        ("F1", "conll_f1", "", "-"),
+                        ("pronoun with the right profession", "pronoun_accuracy", "right", ""),
+                    )
+                    for side in ("pro", "anti")
+                ),
+            ),
             **_gaps(pearson="tokens", sums="tokens", distances="tokens-absdiff"),
         },
         pretrained=False,

@@ -34,7 +34,7 @@ class Document:
 
     key, part   its name
     words, pos, speakers, names  the cells of these columns, [n]; sentences: the number of each word's sentence, from 0
-    clusters    tuples of spans, first and last word included: sorted, and the clusters by their first spans
+    clusters    tuples of spans, first and last word included: sorted, and gold clusters by their first spans
     gaps        all that stands between the words in the file, [n + 1]"""
 
     key: str
@@ -121,12 +121,14 @@ def read_conll(path: str | Path, *, broken: Literal["error", "drop"] = "error") 
     BiasflowError always: a line outside documents that is neither empty nor a comment (`#`), a `#begin document` line
     without key and part, a file without documents or not in UTF-8."""
     documents, dropped = _read(Path(path), broken)
-    repeated = sum(_repeated(document.clusters) for document in documents)
+    repeated = sum(repeated_spans(document.clusters) for document in documents)
     return Corpus(tuple(replace(d, clusters=merge_clusters(d.clusters)) for d in documents), repeated, dropped)
 
 
 def read_predictions(path: str | Path) -> tuple[Document, ...]:
-    """The documents of a CoNLL file with the clusters that any system predicts, as they are: spans may repeat.
+    """The documents of a CoNLL file with the clusters that any system predicts, as they are: spans may repeat, and
+    clusters stand in the order in which the file first names them (as the reference scorer orders them: of one cell,
+    mentions of one word come first).
 
     A line may have fewer columns than a gold file's: two, which are word and coreference, or five and more, of which
     the word is the fourth and coreference the last. BiasflowError as in `read_conll`, and for three or four columns."""
@@ -206,7 +208,8 @@ def plain_word(word: str) -> str:
     return word[1:] if word in ("/.", "/?") else word
 
 
-def _repeated(clusters: Clusters) -> int:
+def repeated_spans(clusters: Clusters) -> int:
+    """Return how many mentions have the span of an earlier mention of these clusters."""
     spans = [span for cluster in clusters for span in cluster]
     return len(spans) - len(set(spans))
 
@@ -285,7 +288,11 @@ def _document(path: Path, name: str, source: _Lines, bare: bool) -> Document:
         cell = cells[-1].strip()
         if cell not in NONE and not CELL.fullmatch(cell):
             raise problem(number, f"coreference {cell!r} holds a sign that is no bracket; write (7, 7) or (7).")
-        for bracket in [] if cell in NONE else BRACKET.finditer(cell):
+        brackets = [] if cell in NONE else list(BRACKET.finditer(cell))
+        for bracket in brackets:
+            if bracket["opens"] and bracket["closes"]:
+                clusters.setdefault(bracket["id"], [])
+        for bracket in brackets:
             id = bracket["id"]
             if bracket["opens"]:
                 clusters.setdefault(id, [])
@@ -307,7 +314,8 @@ def _document(path: Path, name: str, source: _Lines, bare: bool) -> Document:
     if not source.lines[-1].startswith("#end document"):
         raise problem(source.number + len(source.lines) - 1, "the document has no '#end document' line.")
     words, pos, speakers, names = zip(*tokens, strict=True) if tokens else [()] * 4
-    ordered = tuple(sorted(tuple(sorted(cluster)) for cluster in clusters.values()))
+    spans = (tuple(sorted(cluster)) for cluster in clusters.values())
+    ordered = tuple(spans if bare else sorted(spans))
     return Document(source.key, source.part, words, pos, speakers, names, tuple(sentences), ordered, (*gaps, gap))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.genders import FEMALE
 from biasflow.base.tabular import read_text_csv
-from biasflow.corpora.conll import Clusters, Span
+from biasflow.corpora.conll import Clusters, Span, repeated_spans, without_singletons
 from biasflow.corpora.winobias import PRONOUNS, Sentence, professions, professions_in, read_pairs
 from biasflow.metrics import fairness
 from biasflow.metrics.coreference import document_counts, f1_difference, f1_scores
@@ -28,6 +28,7 @@ from biasflow.results.bootstrap import share_interval
 
 NONE = "None"
 READINGS = ("tokens", "released")
+RELEASED_ARTICLES = frozenset({"the", "The", "a", "A"})
 # The professions in the predicted cluster of the gold pronoun: only the gold one, only others, both, none.
 KINDS = ("right", "other", "both", "none")
 SIDES = (PRO, ANTI)
@@ -43,7 +44,9 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
     pro, anti: CoNLL files, row by row the two documents of a pair; pairs: a table of them with a column `type`.
 
         f1_difference     in points; part: "all", and each type; n: pairs
-        conll_f1          in [0, 1]; part: "pro", "anti"
+        conll_f1          in [0, 1]; part: "pro", "anti"; variant: "-" for all pairs, and each type if there are several
+        first_mention_f1  of the same parts and variants: `first_mention_f1`
+        repeated_mentions part: "pro", "anti"; only if there are any: mentions whose span an earlier cluster has
         pronoun_accuracy  part: KINDS; variant: "pro", "anti"
         all of `occupation.occupation_rows` but its variants of shares: of both sides, whose classes are `classes`, with
         US labour statistics; variant: "tokens" or "released" (`predicted_professions`), alone or as "tokens-absdiff"
@@ -76,9 +79,20 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
         difference = f1_difference(*(counts[side][:, chosen] for side in SIDES))
         interval = {"low": difference.low, "high": difference.high, "n": difference.n}
         rows.append(heads.assign(metric="f1_difference", part=part, value=difference.value, **interval))
+    kinds_of_pairs = {NA: np.full(n, True)}
+    if types.nunique() > 1:
+        kinds_of_pairs |= {name: (types == name).to_numpy() for name in types.unique()}
     for side in SIDES:
-        value, low, high = f1_scores(counts[side])["conll_f1"]
-        rows.append(heads.assign(metric="conll_f1", part=side, value=value, n=n, low=low, high=high))
+        begins, again = by_head(side, begins_alike), by_head(side, repeated_mentions).sum(axis=1)
+        for variant, chosen in kinds_of_pairs.items():
+            value, low, high = f1_scores(counts[side][:, chosen])["conll_f1"]
+            about = {"part": side, "variant": variant, "n": chosen.sum()}
+            rows.append(heads.assign(metric="conll_f1", value=value, low=low, high=high, **about))
+            hits = begins[:, chosen].sum(axis=1)
+            ends = share_interval(hits, chosen.sum())
+            value, low, high = map(first_mention_f1, (hits / chosen.sum(), *ends))
+            rows.append(heads.assign(metric="first_mention_f1", value=value, low=low, high=high, **about))
+        rows.append(heads.assign(metric="repeated_mentions", part=side, value=again.astype(float), n=n)[again > 0])
         kinds, about = by_head(side, pronoun_kinds), {"metric": "pronoun_accuracy", "variant": side, "n": n}
         for kind in KINDS:
             hits = (kinds == kind).sum(axis=1)
@@ -89,6 +103,30 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
         gaps = class_rows(class_counts([*sentences[PRO], *sentences[ANTI]], named), reading)
         rows.append(heads.iloc[gaps.pop("classifier")].reset_index(drop=True).join(gaps))
     return pd.concat(rows, ignore_index=True).fillna({"part": NA, "variant": NA})
+
+
+def begins_alike(sentences: Sequence[Sentence], clusters: Sequence[Clusters]) -> list[bool]:
+    """Return for each sentence whether its first predicted cluster begins at the word where the gold cluster begins."""
+    return _checked(sentences, clusters, _begins_alike)
+
+
+def _begins_alike(sentence: Sentence, clusters: Clusters) -> bool:
+    (gold,) = sentence.document.clusters
+    return any(min(first)[0] == min(gold)[0] for first in clusters[:1])
+
+
+def repeated_mentions(sentences: Sequence[Sentence], clusters: Sequence[Clusters]) -> list[int]:
+    """Return for each sentence how many predicted mentions have the span of a mention of an earlier cluster, which
+    alone is scored. Clusters of one mention do not count."""
+    return _checked(sentences, clusters, lambda _, found: repeated_spans(without_singletons(found)))
+
+
+def first_mention_f1(share: np.ndarray) -> np.ndarray:
+    """Return the F1 of answers that are right for this share of the sentences and wrong for the others, if every gold
+    answer is "right": 2 h / (1 + h), since the precision is 1 and the recall is h.
+
+    This is what the notebook of MABEL (He et al. 2022) prints, with the share of `begins_alike`."""
+    return 2 * share / (1 + share)
 
 
 def class_rows(counts: np.ndarray, reading: Reading) -> pd.DataFrame:
@@ -130,7 +168,8 @@ def predicted_professions(
                  pronouns differ in theirs.
              "released": of the last cluster in which exactly one pair of a mention and a profession matches and some
                  mention matches some pronoun, whichever; what matches is a piece of the mention's text without blanks
-                 ("teacher" matches he). "None" for no such cluster.
+                 ("teacher" matches he), and without its first word if any word is one of RELEASED_ARTICLES. "None" for
+                 no such cluster.
 
     BiasflowError for another reading, no sentences, or another number of predictions."""
     check_choice("WinoBias: reading", reading, READINGS)
@@ -197,8 +236,7 @@ def _beside(words: tuple[str, ...], clusters: Clusters, pronoun: Span) -> frozen
 def _released(sentence: Sentence, clusters: Clusters) -> str:
     last = NONE
     for cluster in clusters:
-        mentions = ["".join(sentence.document.words[first : end + 1]) for first, end in cluster]
-        matched = [_in_pieces(mention) for mention in mentions]
+        matched = [_in_pieces(sentence.document.words[first : end + 1]) for first, end in cluster]
         matches = [name for names, _ in matched for name in names]
         if len(matches) == 1 and any(has_pronoun for _, has_pronoun in matched):
             last = matches[0]
@@ -212,7 +250,8 @@ def _named(words: tuple[str, ...]) -> frozenset[str]:
 
 
 @functools.cache
-def _in_pieces(mention: str) -> tuple[tuple[str, ...], bool]:
+def _in_pieces(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+    mention = "".join(words[1:] if set(words) & RELEASED_ARTICLES else words)
     names = tuple(name for name in professions().index if name.replace(" ", "") in mention)
     return names, any(pronoun in mention for pronoun in PRONOUNS)
 

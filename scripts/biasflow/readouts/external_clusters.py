@@ -1,11 +1,12 @@
-"""Clusters that somebody's system predicts, from CoNLL files, in place of those of a model. Imports no torch."""
+"""Clusters that a system predicts, from CoNLL or JSON files, in place of those of a model. Imports no torch."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_parquet
-from biasflow.corpora.conll import Clusters, Document, plain_word, read_conll, read_predictions
+from biasflow.corpora.cluster_json import SUFFIXES, read_json_clusters
+from biasflow.corpora.conll import Clusters, Document, plain_word, read_conll, read_predictions, repeated_spans
 from biasflow.readouts.predicted_clusters import NA, OWN, TEXTS, cluster_rows
 
 Files = Mapping[Path, Sequence[Document]]
@@ -14,34 +15,46 @@ Files = Mapping[Path, Sequence[Document]]
 def read(given: Sequence[Path], data: Mapping[str, Sequence[Path]], output: Path) -> dict[str, object]:
     """Write the table of `predicted_clusters`, of the own head under no method, from the files `given`.
 
-    data: by role, the file of each of TEXTS. A text of which no document is given has no rows. BiasflowError as in
-    `matched`, and for what is no CoNLL file."""
+    data: by role, the file of each of TEXTS. A text of which no document is given has no rows. Returns by text the
+    number of documents, and of mentions whose span an earlier cluster of the document has. BiasflowError as in
+    `matched`, and for what is neither a CoNLL file nor (by its suffix) a JSON file of clusters."""
     texts = {text: data[text][0] for text in TEXTS}
     gold = {path: read_conll(path).documents for path in texts.values()}
-    found = matched({path: read_predictions(path) for path in given}, gold)
+    readers = {path: read_json_clusters if path.suffix in SUFFIXES else read_predictions for path in given}
+    found = matched({path: reader(path) for path, reader in readers.items()}, gold)
     predicted = {text: found[path] for text, path in texts.items() if path in found}
     names = {"method": "none", "setting": NA, "head": OWN, "head_seed": NA}
     write_parquet(cluster_rows(predicted, **names), output)
-    return {"documents": {text: len(clusters) for text, clusters in predicted.items()}}
+    return {
+        "documents": {text: len(clusters) for text, clusters in predicted.items()},
+        "repeated": {text: sum(map(repeated_spans, clusters)) for text, clusters in predicted.items()},
+    }
 
 
 def matched(given: Files, gold: Files) -> dict[Path, list[Clusters]]:
     """File of the data -> the clusters that are given for its documents, in their order; no file of which none is. A
     span that a cluster has twice is there once.
 
-    A document is found by its name and its words together: where pro- and anti-stereotypical files have the same names,
-    the words tell which is meant. BiasflowError names file and document: given in two files; not of the data; of other
-    words than the data's; missing, where others of its file are given."""
+    A document is found by its words; where several of the data have these words, its name says which is meant.
+    BiasflowError names file and document: given twice; not of the data; of other words than the data's; missing, where
+    others of its file are given."""
+    known: dict[tuple[str, ...], list[tuple]] = {}
+    for document in (each for documents in gold.values() for each in documents):
+        known.setdefault(_identity(document)[1], []).append(_identity(document))
     found: dict[tuple, tuple[Path, Document]] = {}
     for path, documents in given.items():
         for document in documents:
-            earlier, _ = found.setdefault(_identity(document), (path, document))
-            if earlier != path:
-                raise BiasflowError(f"{path}: document {document.name}: is in {earlier} as well; give it once.")
-    known = {_identity(document) for documents in gold.values() for document in documents}
-    for identity, (path, document) in found.items():
-        if identity not in known:
-            raise BiasflowError(f"{path}: document {document.name}: {_difference(document, gold)}")
+            identity = _identity(document)
+            of_these_words = known.get(identity[1], [])
+            if len(of_these_words) == 1:
+                identity = of_these_words[0]
+            if identity not in of_these_words:
+                raise BiasflowError(f"{path}: document {document.name}: {_difference(document, gold)}")
+            if identity in found:
+                raise BiasflowError(
+                    f"{path}: document {document.name}: is in {found[identity][0]} as well; give it once."
+                )
+            found[identity] = path, document
     clusters = {}
     for path, documents in gold.items():
         missing = [document for document in documents if _identity(document) not in found]

@@ -15,6 +15,7 @@ from biasflow.metrics.winobias import (
     class_counts,
     class_rows,
     classes,
+    first_mention_f1,
     predicted_professions,
     profession_gaps,
     profession_separation,
@@ -66,6 +67,8 @@ def test_classes_are_in_the_order_of_ascii():
         ([(WORKER, (1, 2), HE)], "right", "construction worker", NONE),  # two mentions match
         ([(WORKER, (7, 8))], "none", NONE, "construction worker"),  # not the pronoun's own span
         ([(CEO, HE), (HE, WORKER)], "other", "CEO", "construction worker"),
+        ([(CEO, (3, 3))], "none", NONE, NONE),  # the released script leaves out articles, and so the "he" of "the"
+        ([(TOLD_CEO, (3, 3))], "none", NONE, "CEO"),  # but only the first word of a mention: "theCEO" has "he" in it
     ],
 )
 def test_both_readings(sentence, clusters, kind, tokens, released):
@@ -205,8 +208,30 @@ def test_a_head_that_follows_the_stereotype(data):
     assert silent["pronoun_accuracy", "none", "pro"] == 1 and silent["accuracy", "-", "tokens"] == 0
     for name in ("f1_difference", "conll_f1", "tpr_gap_sum", "fpr_gap_sum"):
         assert (silent[name] == 0).all()
+    assert own["conll_f1", "anti", "type1"] == pytest.approx(0.25)
+    assert "repeated_mentions" not in own
     table = tidy(rows, dataset="coref-winobias")
     assert len(table) == len(rows) and not table[["part", "variant"]].isna().any().any()
+
+
+def test_a_mention_in_two_clusters_counts_in_the_first_one_and_is_counted(data):
+    """The pronoun stands with the nurse first, then with the mechanic, in whose cluster it is left out."""
+    twice = ((NURSE, PRONOUN), (MECHANIC, PRONOUN, (2, 2)))
+    found = values(scored(data, own=([twice, ()], [(), ()])), "own")
+    assert found["repeated_mentions"].to_dict() == {("pro", "-"): 1}
+    alone = values(scored(data, own=([((NURSE, PRONOUN), (MECHANIC, (2, 2))), ()], [(), ()])), "own")
+    assert found["conll_f1", "pro", "-"] == alone["conll_f1", "pro", "-"] > 0
+
+
+@pytest.mark.parametrize(("shares", "f1"), [(0.0, 0.0), (1.0, 1.0), (0.5, 2 / 3)])
+def test_f1_of_answers_that_should_all_be_yes(shares, f1):
+    assert first_mention_f1(shares) == pytest.approx(f1)
+
+
+def test_the_first_predicted_cluster_begins_where_the_gold_cluster_begins(data):
+    found = values(scored(data, own=([RIGHT[0], OTHER[1]], [OTHER[0], ()])), "own")["first_mention_f1"]
+    assert found["pro", "type1"] == 1 and found["pro", "type2"] == found["anti", "type1"] == found["anti", "type2"] == 0
+    assert found["pro", "-"] == pytest.approx(2 / 3)
 
 
 def test_a_head_that_finds_women_alone(data):

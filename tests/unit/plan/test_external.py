@@ -13,6 +13,7 @@ from biasflow.plan.encoders import Encoders
 from biasflow.plan.facts import depth, gather, has_head
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.listing import encoder_attributes
+from biasflow.plan.tasks import task_of
 from biasflow.registry import METRICS, READOUTS
 from tests.unit.plan.configs import SCHEMA, asking, changed, facts_of, planned
 from tests.unit.plan.test_cells import reasons
@@ -36,6 +37,34 @@ def test_clusters_that_are_given_are_read_and_scored():
     assert reading.methods == ("none",)
     assert found.fits == found.trained == {}
     assert list(found.scored) == [("theirs", "pretrained", "block")]
+
+
+def test_one_part_of_winobias_is_measured_alone_and_its_scores_say_so():
+    config = resolve(of({"metrics": ["winobias"]}, ("tasks.coref", COREF[1] | {"parts": ["dev"]})), SCHEMA)
+    task = task_of(config, "coref")
+    files = task.kind.steps[1].sources(task, read_catalogue())
+    assert {side: [path.split("winobias-")[1] for path in paths] for side, paths in files.items()} == {
+        side: [f"dev-type{number}-{side}" for number in (1, 2)] for side in ("pro", "anti")
+    }
+    assert task.kind.steps[1].options(task)["files"] == [{"part": "dev", "type": f"type{n}"} for n in (1, 2)]
+    assert {cell.dataset for cell in plan(config, facts_of(config)).cells} == {"coref-winobias-dev"}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "papers", "why"),
+    [
+        ("planted", {}, "planted pairs have no parts"),
+        (
+            "winobias",
+            {"orgad2022": {"encoders": ["own"], "task": "bios", "coreference": "coref"}},
+            "the paper measures",
+        ),
+    ],
+)
+def test_one_part_is_refused_where_there_is_none_or_both_are_needed(pairs, papers, why):
+    task = {"kind": "coreference", "pairs": pairs, "parts": ["test"]}
+    with pytest.raises(BiasflowError, match=rf"'tasks\.coref\.parts': {why}"):
+        resolve(of({}, ("tasks.coref", task), ("papers", papers)), SCHEMA)
 
 
 def test_what_a_job_takes():

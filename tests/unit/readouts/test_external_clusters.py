@@ -28,9 +28,9 @@ class Folder:
     def data(self, **texts: str) -> dict:
         return {text: (self._write(f"{text}.conll", content),) for text, content in (DATA | texts).items()}
 
-    def read(self, *given: str, **texts: str) -> dict[str, list]:
+    def read(self, *given: str, name: str = "given{}.conll", **texts: str) -> dict[str, list]:
         """Text -> the clusters of its documents, of files with these contents."""
-        files = [self._write(f"given{number}.conll", content) for number, content in enumerate(given)]
+        files = [self._write(name.format(number), content) for number, content in enumerate(given)]
         self.facts = read(files, self.data(**texts), self.folder / "coref.parquet")
         table = pd.read_parquet(self.folder / "coref.parquet")
         assert (table[["method", "setting", "head", "head_seed"]] == ["none", "-", "own", "-"]).all(axis=None)
@@ -58,7 +58,8 @@ def turned(text: str) -> str:
 def test_the_data_themselves_are_predictions_in_any_files_and_order(folder):
     gold = {"test": [[[[0, 0], [4, 4]]], []], "pro": [[[[0, 1], [3, 3]]]] * 3, "anti": [[[[0, 1], [3, 3]]]] * 3}
     assert folder.read(*DATA.values()) == gold
-    assert folder.facts == {"documents": {"test": 2, "pro": 3, "anti": 3}}
+    numbers = {"test": 2, "pro": 3, "anti": 3}
+    assert folder.facts == {"documents": numbers, "repeated": dict.fromkeys(numbers, 0)}
     assert folder.read(turned(DATA["anti"] + DATA["test"]), turned(DATA["pro"])) == gold
 
 
@@ -123,3 +124,62 @@ def test_what_does_not_fit_is_one_line_with_file_and_document(folder, given, nam
 def test_a_document_in_two_files_is_given_twice(folder):
     with pytest.raises(BiasflowError, match=r"given1\.conll: document \(wb/pro/0\); part 000: is in .*given0\.conll"):
         folder.read(DATA["pro"], DATA["pro"])
+
+
+def test_a_span_in_two_clusters_stays_in_the_order_of_the_file_and_is_counted(folder):
+    theirs = DATA["pro"].replace("\t(1)\n", "\t(7)|(1)\n", 1)
+    assert folder.read(theirs)["pro"][0] == [[[0, 1], [3, 3]], [[3, 3]]]
+    theirs = DATA["pro"].replace("\t(1\n", "\t(7)|(1\n", 1).replace("\t(1)\n", "\t(1)|(7)\n", 1)
+    assert folder.read(theirs)["pro"][0] == [[[0, 0], [3, 3]], [[0, 1], [3, 3]]]
+    assert folder.facts["repeated"] == {"pro": 1}
+
+
+JSON = [
+    {
+        "doc_key": f"{key}_0",
+        "tokens": words,
+        "sentences": [["[CLS]", "the", "nur", "##se", "said", words[3], "left", ".", "[SEP]"]],
+        "subtoken_map": [0, 0, 1, 1, 2, 3, 4, 5, 5],
+        "clusters": [[[1, 3], [5, 5]]],
+        "predicted_clusters": [[[4, 4], [7, 7]], [[5, 5], [1, 3]]],
+    }
+    for side, words in (("pro", PRO), ("anti", ANTI))
+    for key in (f"wb/{side}/{n}" for n in range(3))
+]
+IN_WORDS = [[[2, 2], [5, 5]], [[0, 1], [3, 3]]]  # in the order of the file
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_json_files_of_pieces(folder, lines):
+    text = "\n".join(map(json.dumps, JSON)) + "\n\n" if lines else json.dumps(JSON)
+    assert folder.read(text, name="given{}.json") == {"pro": [IN_WORDS] * 3, "anti": [IN_WORDS] * 3}
+
+
+def test_json_files_of_words_without_names_are_found_by_their_words(folder):
+    one = {side: conll_text(f"wb/{side}", [words], GOLD) for side, words in (("pro", PRO), ("anti", ANTI))}
+    theirs = [{"sentences": [words[:2], words[2:]], "clusters": [[[0, 1], [3, 3]]]} for words in (ANTI, PRO)]
+    found = folder.read(json.dumps(theirs), name="given{}.jsonl", **one)
+    assert found == {"pro": [[[[0, 1], [3, 3]]]], "anti": [[[[0, 1], [3, 3]]]]}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"predicted_clusters": [[[1, 99]]]}, "document 1: its clusters are no lists of .first, last. within it"),
+        ({"predicted_clusters": [[[-1, 2]]]}, "document 1: its clusters are no lists"),
+        ({"predicted_clusters": [["a", "b"]]}, "document 1: its clusters are no lists"),
+        ({"predicted_clusters": [[[5, 1]]]}, "document 1: the mention .3, 0. is not within its 6 words"),
+        ({"predicted_clusters": None}, "document 1: has no list predicted_clusters or clusters"),
+        ({"tokens": PRO[:-1], "predicted_clusters": []}, r"document \(wb/pro/0\); part 0: has 5 words, not 6"),
+        ({"tokens": [*PRO[:-1], "!"]}, r"document \(wb/pro/0\); part 0: word 6 is '!'"),
+    ],
+)
+def test_json_files_that_do_not_fit_are_one_line_with_file_and_document(folder, change, named):
+    with pytest.raises(BiasflowError, match=rf"given0\.json: {named}"):
+        folder.read(json.dumps([JSON[0] | change, *JSON[1:]]), name="given{}.json")
+
+
+@pytest.mark.parametrize(("text", "named"), [("{", "is no JSON"), ("[]", "no document"), ("[3]", "document 1: is no")])
+def test_files_that_are_no_json_of_documents_are_named(folder, text, named):
+    with pytest.raises(BiasflowError, match=rf"given0\.json: {named}"):
+        folder.read(text, name="given{}.json")

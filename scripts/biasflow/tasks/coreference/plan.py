@@ -16,7 +16,8 @@ SIDES = ("pro", "anti")
 PLAIN = "plain"
 SAME_SEED = "same-seed"  # a reading of biographies alone: here `released` has the model's seed
 PROFESSIONS = package_file("data/winobias_professions.csv")  # those of embedded pairs are among them
-WINOBIAS = [{"part": part, "type": f"type{number}"} for part in ("dev", "test") for number in (1, 2)]
+WINOBIAS_PARTS = ("dev", "test")
+WINOBIAS = [{"part": part, "type": f"type{number}"} for part in WINOBIAS_PARTS for number in (1, 2)]
 
 
 def documents(asked: Asked) -> list[Dataset]:
@@ -26,7 +27,7 @@ def documents(asked: Asked) -> list[Dataset]:
 
 def document_pairs(asked: Asked) -> list[Dataset]:
     """The pairs of sentences, pro and anti."""
-    return [_resolved(asked, "winobias", *SIDES, "pairs")]
+    return [_resolved(asked, f"winobias{part_suffix(asked.task)}", *SIDES, "pairs")]
 
 
 def _resolved(asked: Asked, name: str, *scored_with: str) -> Dataset:
@@ -48,7 +49,8 @@ def probed_texts(asked: Asked) -> list[Dataset]:
     task, probe = asked.task, asked.options["compression"]
     space = task.about["finetuning"]["reading"]["word_prefix_space"]
     files = {"pro": (task.file("pro.conll"),), "professions": (PROFESSIONS,)}
-    vectors = Dataset(f"{task.name}-professions", files, {"word_prefix_space": space})
+    name = f"{task.name}-professions{part_suffix(task)}"
+    vectors = Dataset(name, files, {"word_prefix_space": space})
     options = {"cuts": task.cuts, "split_seeds": asked.split_seeds}
     options |= {key: probe[key] for key in ("orders", "fractions", "epochs")}
     options["data"] = [reading for reading in probe["data"] if reading != SAME_SEED]
@@ -65,11 +67,31 @@ def document_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[st
 
 
 def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
-    """The files of each side, in the order of WINOBIAS; none of planted pairs."""
+    """The files of each side, in the order of `winobias_files`; none of planted pairs."""
     if pairs_of(task) == PLANTED:
         return WORLD
-    names = {side: [f"winobias-{file['part']}-{file['type']}-{side}" for file in WINOBIAS] for side in SIDES}
+    files = winobias_files(task)
+    names = {side: [f"winobias-{file['part']}-{file['type']}-{side}" for file in files] for side in SIDES}
     return {side: corpus_files(task, side_names, catalogue) for side, side_names in names.items()}
+
+
+def winobias_files(task: TaskPlan) -> list[dict[str, str]]:
+    """Return part and type of the files of WinoBias that a task measures."""
+    return [file for file in WINOBIAS if file["part"] in task.about["parts"]]
+
+
+def part_suffix(task: TaskPlan) -> str:
+    """Return "-dev" or "-test" if a task measures only this part of WinoBias, otherwise ""."""
+    return f"-{task.about['parts'][0]}" if set(task.about["parts"]) != set(WINOBIAS_PARTS) else ""
+
+
+def check(task: TaskPlan) -> None:
+    """Raise BiasflowError if only one part of WinoBias is named, and the pairs are planted or a paper needs both."""
+    key = f"config: key 'tasks.{task.name}.parts'"
+    if part_suffix(task) and pairs_of(task) == PLANTED:
+        raise BiasflowError(f"{key}: planted pairs have no parts; leave it out, or write pairs: winobias")
+    if part_suffix(task) and any(task.name == paper.get("coreference") for paper in task.config["papers"].values()):
+        raise BiasflowError(f"{key}: the paper measures both parts; leave it out, or use another task for the paper")
 
 
 def pairs_of(task: TaskPlan) -> str:
@@ -125,12 +147,13 @@ KIND = Kind(
             sources=pair_files,
             options=lambda task: {
                 "planted": drawn(task, "pairs") if pairs_of(task) == PLANTED else None,
-                "files": WINOBIAS,
+                "files": winobias_files(task),
             },
         ),
     ),
     trained_on={part: f"{part}.conll" for part in ("train", "validation")},
     datasets={"documents": documents, "document_pairs": document_pairs, "probed_texts": probed_texts},
     training=training,
+    check=check,
     printed={name: f"{name}.csv" for name in ("sources", "baseline", "pairs", "pairs_baseline")},
 )
