@@ -1,4 +1,7 @@
-"""Where the numbers of Liang, Dufter & Schütze's notebooks stand beside ours, for the ledger."""
+"""Where the numbers of Liang, Dufter & Schütze's notebooks and tables stand beside ours, for the ledger."""
+
+from collections.abc import Callable
+from dataclasses import replace
 
 import pandas as pd
 
@@ -8,12 +11,20 @@ from biasflow.papers.liang2020.performance import perplexity
 from biasflow.papers.liang2020.tables import association, occtmp
 from biasflow.results.rounding import around, rounded
 
+_VALUES = ("diff", "diff_variance", "p_he", "p_she", "p_sum"), ("effect_size", "p_value"), ("batch_perplexity",)
+_PARTS, _WHOSE = ["occtmp_p_he", "occtmp_p_she"], ["file", "encoder", "row"]
+
+
+def _with_printed(file: str, table: Callable[[Run], pd.DataFrame]) -> Callable[[Run], pd.DataFrame]:
+    """A table of the paper, which shows the numbers of its notebooks, with those of another data file instead."""
+    return lambda run: table(replace(run, published=lambda _: run.published(file)))
+
+
 BESIDE = [
-    Beside("values", occtmp, ["diff", "diff_variance", "p_he", "p_she", "p_sum"]),
-    Beside("values", association, ["effect_size", "p_value"]),
-    Beside("values", perplexity, ["batch_perplexity"], n="perplexity_seeds"),
+    Beside(file, _with_printed(file, table), values, n=n)
+    for file in ("values", "tables")
+    for table, values, n in zip((occtmp, association, perplexity), _VALUES, ("", "", "perplexity_seeds"), strict=True)
 ]
-_PARTS, _WHOSE = ["occtmp_p_he", "occtmp_p_she"], ["encoder", "row"]
 
 
 def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:

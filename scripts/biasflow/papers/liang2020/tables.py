@@ -162,7 +162,7 @@ def association(run: Run) -> pd.DataFrame:
     measured = ["effect_size", "p_value", "p_value_bound", "p_holm"]
     order = ["encoder", "set", "variant", "method", *PLACEMENT, *measured]
     table = ordered(table, ["encoder", "set", "variant"], ours)[[*order, "verdict", "tests", "exact", "partitions"]]
-    printed = wide(_association(published_rows(ours)), keys, ["effect_size", "p_value"])
+    printed = wide(_association(published_rows(ours)), keys, ["effect_size", "p_value"], complete=False)
     names = {"set": "test", "variant": "pooling"}
     table, printed, keys = table.rename(columns=names), printed.rename(columns=names), [*KEY, *names.values()]
     rows = with_not_run(table, ours, "association", printed[keys])
