@@ -27,6 +27,7 @@ TIES = ("strict", "inclusive")
 EXACT_UP_TO, SAMPLES = 1_000_000, 100_000  # up to so many partitions all are counted; else so many random ones
 # How tests of words are read (paper A's code), and tests of sentences (May et al. 2019).
 READINGS = {"weat": {"ddof": 0, "ties": "strict"}, "seat": {"ddof": 1, "ties": "inclusive"}}
+DEVIATIONS = ("population", "sample")  # standard deviations by ddof: the part in rows of the one that a kind has not
 # Cosines are at most 1, so a smaller difference per word is rounding only.
 ROUNDING = 1e-12
 BLOCK = 10_000  # random partitions whose sums are made at once: a few megabytes
@@ -165,7 +166,9 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     Metrics <kind>_effect_size, _spread, _p_value, _partitions and _exact (1 or 0); part: "-", or OTHER; variant: the
     pooling; n: target words, but of a p the partitions, since a p of 0 is one below 1 / n; low, high: of the effect
     size (`effect_interval`). A user's test also has <kind>_split_words: how many of its n words the vocabulary splits
-    into pieces. Random partitions are drawn once and shared by all methods."""
+    into pieces. Vectors that somebody gives also have <kind>_missing_words, how many of the n words have no vector, and
+    effect size and spread with the other standard deviation (part: of DEVIATIONS). Random partitions are drawn once and
+    shared by all methods."""
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
     check_choice("association test: kind", kind, READINGS)
@@ -174,18 +177,24 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
         _rows_of(read.arrays, f"{name}.", kind, read.axis).assign(variant=name, part=OTHER)
         for name in read.meta.get("others", ())
     ]
-    if "split" in read.meta:
-        split = rows.drop_duplicates(METHOD).assign(metric=f"{kind}_split_words", low=math.nan, high=math.nan)
-        rows = pd.concat([rows, split.assign(value=float(read.meta["split"]), n=read.meta["words"])])
+    for counted in [name for name in ("split", "missing") if name in read.meta]:
+        count = rows.drop_duplicates(METHOD).assign(metric=f"{kind}_{counted}_words", low=math.nan, high=math.nan)
+        rows = pd.concat([rows, count.assign(value=float(read.meta[counted]), n=read.meta["words"])])
+    if "missing" in read.meta:
+        ddof = 1 - READINGS[kind]["ddof"]
+        other = _rows_of(read.arrays, "", kind, read.axis, ddof=ddof)
+        kept = other[other["metric"].isin([f"{kind}_effect_size", f"{kind}_spread"])]
+        others.append(kept.assign(variant=read.meta["pooling"], part=DEVIATIONS[ddof]))
     return pd.concat([rows.assign(part="-"), *others], ignore_index=True)
 
 
-def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axis) -> pd.DataFrame:
-    """The rows of the test whose four sets are the arrays with this prefix in their names."""
+def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axis, **options: int) -> pd.DataFrame:
+    """The rows of the test whose four sets are the arrays with this prefix in their names; options: of `weat`, which
+    replace those of the kind."""
     sets = [arrays[f"{prefix}{role}"] for role in "XYAB"]
     rows, targets = [], sets[0].shape[1] + sets[1].shape[1]
     for i, method in enumerate(axis):
-        result = weat(*(vectors[i] for vectors in sets), **READINGS[kind])
+        result = weat(*(vectors[i] for vectors in sets), **READINGS[kind] | options)
         names = ("effect_size", "spread", "p_value", "partitions", "exact")
         values = {name: float(getattr(result, name)) for name in names}
         ends = {"effect_size": (result.low, result.high)}

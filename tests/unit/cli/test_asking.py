@@ -48,7 +48,8 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 def test_list(folder):
     assert "leace            LEACE: changes the vectors" in said("list", "erasers")
-    assert "strength           no: the encoder has no next-sentence head" in said("list", "metrics", "--of", "bert")
+    listed = " ".join(said("list", "metrics", "--of", "bert").split())
+    assert "strength no: the encoder has no next-sentence head" in listed
     assert fault("list", "metrcs") == "list: 'metrcs' cannot be listed; did you mean 'metrics'?"
     assert "there are: metrics, measures, places" in fault("list", "keys", "--of", "bert")
     Path("mine.yaml").write_text("run: a\nencoders: {mine: {source: local, path: '{encoder}'}}\nask: {}\n")
@@ -115,4 +116,8 @@ def test_export(folder):
     assert said("export", "one", "--format", "parquet") == "one-scores.parquet: 2 scores\n"
     assert said("export", "one", "--format", "json", "--metric", "same", "-o", "a.json") == "a.json: 1 scores\n"
     assert "did you mean 'json'" in fault("export", "one", "--format", "jsn")
+    Path("results/one/names.csv").write_text("name,kind,attribute,value\nbert,encoder,source,local\n")
+    assert said("export", "one", "--format", "every-eval-ever") == "one-every-eval-ever: 2 scores\n"
+    (record,) = Path("one-every-eval-ever/data/biasflow-one/local/bert").iterdir()
+    assert record.suffix == ".json"
     assert "did you mean 'same'" in fault("export", "one", "--format", "json", "--metric", "sme")
