@@ -85,13 +85,14 @@ class Strategy:
     """A way to debias a task's training, mostly by changing the data.
 
     kinds: the kinds of task that have it (empty: all); text: which version of the task's texts the training reads;
-    adversary: whether the training works against a classifier of gender."""
+    adversary: whether the training works against a classifier of gender; blind: whether easy examples count less."""
 
     label: str
     module: str
     kinds: tuple[str, ...] = ()
     text: str = "raw"
     adversary: bool = False
+    blind: bool = False
 
 
 STRATEGIES = {
@@ -101,6 +102,7 @@ STRATEGIES = {
     "subsampling": Strategy("subsampling", "strategies.balance", ("occupation",)),
     "scrubbing": Strategy("scrubbing", "strategies.scrubbing", ("occupation",), text="scrubbed"),
     "adversarial": Strategy("adversarial training", "strategies.adversarial", ("occupation",), adversary=True),
+    "blind": Strategy("BLIND", "strategies.blind", ("occupation",), blind=True),
     "doubled": Strategy("none, data doubled", "tasks.coreference.strategies", ("coreference",)),
     "anon": Strategy("anonymisation", "tasks.coreference.strategies", ("coreference",)),
     "ca": Strategy("counterfactual augmentation", "tasks.coreference.strategies", ("coreference",)),

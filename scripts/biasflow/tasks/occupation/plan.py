@@ -131,10 +131,11 @@ def advice(task: TaskPlan) -> str:
 
 
 def training(task: TaskPlan, strategy: str) -> dict[str, object]:
-    """Keyword arguments of `task.train`: recipe, how the strategy debiases, and its adversary where it has one."""
+    """Keyword arguments of `task.train`: recipe, how the strategy debiases, and the options of its own loss."""
     entry = STRATEGIES.get(strategy, STRATEGIES["plain"])
     adversary = {"adversary": task.about["adversary"]} if entry.adversary else {}
-    return {**recipe(task, strategy), "strategy_module": entry.module, "text": entry.text, **adversary}
+    blind = {"blind": task.about.get("blind", {})} if entry.blind else {}
+    return {**recipe(task, strategy), "strategy_module": entry.module, "text": entry.text, **adversary, **blind}
 
 
 def check(task: TaskPlan) -> None:

@@ -25,6 +25,7 @@ def train(
     strategy_module: str = "strategies.plain",
     text: str = "raw",
     adversary: Mapping | None = None,
+    blind: Mapping | None = None,
     method: Mapping | None = None,
     **training,
 ) -> dict:
@@ -33,8 +34,9 @@ def train(
 
     strategy: its name, "plain" or with-<method> among them, and strategy_module and text its module and the texts that
     it trains on, as the registry has them; seed: of the split, of the strategy's draws, and of the training; recipe:
-    the fields of `finetune.Recipe`; adversary: `weight` and `hidden` of `strategies.adversarial`, or None; method and
-    device: as in `finetune`. Where the loss is lost the model as it was before is kept, and marked in training.json.
+    the fields of `finetune.Recipe`; adversary: `weight` and `hidden` of `strategies.adversarial`, or None; blind:
+    `focus` of `strategies.blind`, or None; method and device: as in `finetune`. Where the loss is lost the model as it
+    was before is kept, and marked in training.json.
     BiasflowError: what the split, the strategy and `finetune` refuse."""
     from biasflow.encoders.first_token import new_first_token_classifier
     from biasflow.encoders.tokens import load_tokens
@@ -44,9 +46,12 @@ def train(
     check_strategy(strategy, method, known=(PLAIN if strategy.startswith(WITH) else strategy,))
     biographies = read_parquet(data["biographies"][0])
     known = Strategy(strategy, strategy_module, text)
-    if adversary is None:
-        model = {"new_model": new_first_token_classifier}
-    else:
+    model = {"new_model": new_first_token_classifier}
+    if blind is not None:
+        from biasflow.strategies.blind import new_blind_classifier
+
+        model = {"new_model": new_blind_classifier, "options": blind}
+    elif adversary is not None:
         from biasflow.strategies.adversarial import GENDER, new_adversarial_classifier
 
         model = {"new_model": new_adversarial_classifier, "options": adversary, "beside": [GENDER]}
