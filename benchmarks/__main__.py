@@ -26,7 +26,7 @@ BENCHMARKS: Mapping[Benchmark, Mapping[str, object]] = {
     tasks.bench_finetuning: {"n": 8, "batch_size": 4, **TINY},
     readouts.bench_first_token: {"n": 8, **TINY},
     methods.bench_contexts: {"n": 12, "sizes": ((2, 24),)},
-    methods.bench_passes: {"many": 2, "batch": 2, **TINY},
+    methods.bench_passes: {"batch": 2, **TINY},
     methods.bench_sweep: {"batch": 2, **TINY},
     readouts.bench_nli: {"occupations": 2, "sample": 4, **TINY},
 }

@@ -14,6 +14,7 @@ from benchmarks.timing import in_turn, peak_gib, row, seconds
 from biasflow.base.progress import progress
 from biasflow.encoders import taps
 from biasflow.encoders.edit import edited
+from biasflow.erasers import conceptor, densray, hard, leace, mean_projection, random, sal, splince
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import NONE, Active
 from biasflow.methods.grid import (
@@ -91,15 +92,23 @@ def bench_sweep(*, batch: int = 32, layers: int = 12, hidden: int = 768) -> Iter
     )
 
 
+def fitted_erasers(dimension: int, n: int = 400) -> list[Eraser]:
+    """Ten erasers as runs have them, fitted to random vectors: methods, random directions, and matched controls."""
+    X, z, y = torch.randn(n, dimension), torch.arange(n) % 2, torch.arange(n) % 3
+    X[:, 0] += z
+    methods = [module.fit(X, z) for module in (conceptor, densray, hard, leace, mean_projection, random, sal)]
+    labelled = splince.fit(X, z, y=y)
+    return [*methods, labelled, *(random.matched(eraser, X, 0) for eraser in (methods[3], labelled))]
+
+
 @torch.inference_mode()
-def bench_passes(*, many: int = 10, batch: int = 32, layers: int = 12, hidden: int = 768) -> Iterator[dict]:
+def bench_passes(*, batch: int = 32, layers: int = 12, hidden: int = 768) -> Iterator[dict]:
     """Methods beside the untouched model, at the last layer and in all, against plain and against hooked passes."""
     torch.manual_seed(0)
     model = BertForSequenceClassification(random_bert(layers, hidden)).eval()
     inputs = _inputs(model, batch)
-    directions = torch.linalg.qr(torch.randn(model.config.hidden_size, many))[0].T
-    erasers = [Eraser.projection(direction[None]) for direction in directions]
-    size = _size(model, batch)
+    erasers = fitted_erasers(model.config.hidden_size)
+    many, size = len(erasers), _size(model, batch)
 
     def plain() -> torch.Tensor:
         return model(**inputs).logits

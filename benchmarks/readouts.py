@@ -71,8 +71,9 @@ def bench_nli(*, occupations: int = 82, sample: int = 64, layers: int = 12, hidd
     )
 
 
-def bench_probe(*, n: int = 4000, dimension: int = 256, seeds: int = 10) -> Iterator[dict]:
-    """The online code of gender, all portions and seeds in lockstep, against one probe after the other."""
+def bench_probe(*, n: int = 4000, dimension: int = 256, seeds: int = 10, hidden: int = 32) -> Iterator[dict]:
+    """The online code of gender, all portions and seeds in lockstep, against one probe after the other: of a linear
+    probe, and of one with a hidden layer."""
     rng = np.random.default_rng(0)
     z = rng.integers(2, size=n)
     X = rng.normal(size=(n, dimension)).astype(np.float32)
@@ -80,16 +81,17 @@ def bench_probe(*, n: int = 4000, dimension: int = 256, seeds: int = 10) -> Iter
     train, dev, test = probe_split(n, 0)
     data = {"X_dev": X[dev], "z_dev": z[dev], "X_test": X[test], "z_test": z[test]}
 
-    def ours(seeds: range) -> None:
-        online_codelength(X[train], z[train], seeds=seeds, **data)
+    def ours(seeds: range, units: int) -> None:
+        online_codelength(X[train], z[train], seeds=seeds, hidden=units, **data)
 
     note = f"{n} vectors of {dimension} dimensions, one thread; the plain way timed on one seed"
     with one_thread():
-        ours(range(1))  # warm up
-        plain = seconds(lambda: codelength_one_by_one(X[train], z[train], seed=0, **data))
-        for name, n_seeds in (("one seed", 1), (f"{seeds} seeds", seeds)):
-            together = statistics.median(seconds(lambda k=n_seeds: ours(range(k))) for _ in range(3))
-            yield row(f"MDL probe, {name}: in lockstep against one by one", together, n_seeds * plain, note)
+        for kind, units in (("MDL probe", 0), (f"MDL probe with {hidden} hidden units", hidden)):
+            ours(range(1), units)  # warm up
+            plain = seconds(lambda k=units: codelength_one_by_one(X[train], z[train], seed=0, hidden=k, **data))
+            for name, n_seeds in (("one seed", 1), (f"{seeds} seeds", seeds)):
+                together = statistics.median(seconds(lambda k=n_seeds, u=units: ours(range(k), u)) for _ in range(3))
+                yield row(f"{kind}, {name}: in lockstep against one by one", together, n_seeds * plain, note)
 
 
 def bench_heads(*, n: int = 5000, dimension: int = 768, heads: int = 10, timed: int = 3) -> Iterator[dict]:

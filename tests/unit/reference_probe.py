@@ -51,7 +51,11 @@ def train_probe(probe, train, dev, *, epochs=50, patience=4, batch_size=16, lear
     return best
 
 
-def codelength_one_by_one(X, z, *, seed, X_dev, z_dev, X_test, z_test, fractions=FRACTIONS, **training):
+def mlp(dimension, hidden):
+    return nn.Sequential(nn.Linear(dimension, hidden), nn.ReLU(), nn.Linear(hidden, 2))
+
+
+def codelength_one_by_one(X, z, *, seed, X_dev, z_dev, X_test, z_test, fractions=FRACTIONS, hidden=0, **training):
     """Online codelength in bits, and test accuracy, of one probe seed: {"best": (bits, accuracy), "last": ...}.
 
     `training`: options of `train_probe`."""
@@ -64,7 +68,7 @@ def codelength_one_by_one(X, z, *, seed, X_dev, z_dev, X_test, z_test, fractions
     bits = dict.fromkeys(("best", "last"), float(ends[0]))
     for portion, end in enumerate(ends):
         torch.manual_seed(weight_seed(seed, portion))
-        last = nn.Linear(X.shape[1], 2)
+        last = nn.Linear(X.shape[1], 2) if not hidden else mlp(X.shape[1], hidden)
         best = train_probe(last, Subset(data, order[:end]), dev, **training)
         if portion + 1 < len(ends):
             following = Subset(data, order[end : ends[portion + 1]])

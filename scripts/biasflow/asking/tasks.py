@@ -3,7 +3,7 @@
 Every kind says it as `KIND`, a Kind, in tasks/<kind>/plan.py, and its keys in the configuration in schema.yaml."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from biasflow.asking.matrix import Block, Dataset, Files, Model
 from biasflow.asking.paths import Paths, corpus_file, package_folder
@@ -168,3 +168,13 @@ def cuts_module(kind: str) -> str:
 def corpus_files(task: TaskPlan, names: Sequence[str], catalogue: Catalogue) -> list[str]:
     """Files of the catalogue by their names, and the user's own by their paths."""
     return [corpus_file(task.config, name) if name in catalogue.files else name for name in names]
+
+
+def with_hidden_layer(probed: Callable[[Asked], list[Dataset]]) -> Callable[[Asked], list[Dataset]]:
+    """The datasets of a linear probe for a probe with a hidden layer, which reads the data `paper` alone."""
+
+    def datasets(asked: Asked) -> list[Dataset]:
+        extra = {"hidden": asked.options["probe_mlp"]["hidden"], "data": ["paper"]}
+        return [replace(dataset, options={**dataset.options, **extra}) for dataset in probed(asked)]
+
+    return datasets

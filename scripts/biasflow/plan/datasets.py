@@ -13,6 +13,7 @@ from biasflow.asking.sources import PLANTED, is_planted, origin
 from biasflow.asking.tasks import Asked, TaskPlan
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.corpora.disco import BLANK
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
@@ -189,6 +190,13 @@ def bec_pro(asked: Asked) -> list[Dataset]:
     ]
 
 
+def disco(asked: Asked) -> list[Dataset]:
+    return [
+        _listed(asked, f"disco-{persons}", "disco", {}, of={"persons": persons}, blank=BLANK)
+        for persons in asked.chosen(None, (), ("names", "nouns"))
+    ]
+
+
 def winogender(asked: Asked) -> list[Dataset]:
     files = {"sentences": "winogender-sentences", "occupations": "winogender-occupations"}
     return [_listed(asked, name, "winogender", files) for name in asked.chosen(None, (), ("winogender",))]
@@ -336,6 +344,7 @@ DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
         stereotype_pairs,
         stereoset_blanks,
         bec_pro,
+        disco,
         winogender,
         context_tests,
         words,
@@ -360,6 +369,7 @@ SAMPLED = frozenset(
         stereotype_pairs,
         stereoset_blanks,
         bec_pro,
+        disco,
         winogender,
         context_tests,
         running_text,

@@ -34,6 +34,7 @@ ITEMS = {
     "stereoset-blanks": (255, 12, 13),
     "bec-pro": (2700, 4, 14),
     "stereoset-pairs": (255, 22, 12),
+    "disco": (1700, 1, 11),
     "winogender": (240, 2, 20),
     "stereoset": (250, 6, 25),
     "planted": (240, 6, 15),
@@ -47,7 +48,8 @@ RUNNING = 12_000  # sentences of the running text of the perplexity
 TASK_TOKENS = {"occupation": 75, "nli": 30, "glue": 40, "coreference": 250}
 CONTINUED, BLOCK = 2.5e6, 512  # tokens of WikiText-2, and of a block
 OWN_FILE = 10_000  # examples of a file that the catalogue does not count
-TRAINED = {"probes": 2.5e-3, "heads": 1e-3, "clusters": 0.1}  # seconds an example of readouts that are trained
+# Seconds an example of readouts that are trained.
+TRAINED = {"probes": 2.5e-3, "mlp_probes": 5e-3, "heads": 1e-3, "clusters": 0.1}
 AT_THE_END = ("last", "last.cls", "pooled", "layer[-1]", "layer[-1].cls")
 
 
@@ -162,7 +164,7 @@ def _reading(config: Mapping, catalogue: Catalogue, reading: Reading, sizes: Map
         items, tokens = _examples(task, catalogue), TASK_TOKENS.get(task.about["kind"], TEXT_TOKENS)
         tokens = min(tokens, options.get("max_length") or tokens)
     through = min(items, limit or items) * texts
-    of_words = reading.readout in ("losses", "likelihoods", "pair_tokens", "masked_words")
+    of_words = reading.readout in ("losses", "likelihoods", "pair_tokens", "fillings", "masked_words")
     head = (2 * width + SOFTMAX) * words * scored * len(reading.methods) if of_words else 0
     return through * (2 * tokens * body * _passes(config, reading.methods) + head) / RATE
 

@@ -94,13 +94,13 @@ def train_heads(
     rows = _as_row_numbers("rows", rows, len(seeds), len(y))
     valid_rows = _as_row_numbers("valid_rows", valid_rows, len(seeds), len(y))
     matrices = np.zeros(len(seeds), dtype=int) if matrices is None else np.asarray(matrices)
-    weight, bias = lockstep.linear_start(seeds, X.shape[2], n_classes, device)
+    parameters = weight, bias = lockstep.start(seeds, [X.shape[2], n_classes], device)
     kept_weight, kept_bias = weight.clone(), bias.clone()
     accuracy, kept_epoch = torch.full((len(seeds),), -1.0, dtype=torch.float64), torch.zeros(len(seeds), dtype=int)
 
-    def epoch_ended(heads: np.ndarray, ended: np.ndarray, weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
+    def epoch_ended(heads: np.ndarray, ended: np.ndarray, parameters: lockstep.Parameters) -> np.ndarray:
         """Keep the weights that are to be kept; no head stops before the last epoch (`lockstep.EpochEnded`)."""
-        going_on = np.zeros(len(heads), dtype=bool)
+        going_on, (weight, bias) = np.zeros(len(heads), dtype=bool), parameters
         if keep == "last":  # nothing depends on what was reached before
             final = np.flatnonzero(ended == epochs - 1)
             heads, ended, weight, bias = heads[final], ended[final], weight[final], bias[final]
@@ -114,8 +114,7 @@ def train_heads(
     lockstep.train(
         X,
         torch.from_numpy(y)[None].to(device),
-        weight,
-        bias,
+        parameters,
         reads=np.stack([matrices, np.zeros_like(matrices)], axis=1),
         batches=lambda head, epoch: lockstep.in_batches(
             rows[head][epoch_order(seeds[head], epoch, len(rows[head]))], batch_size

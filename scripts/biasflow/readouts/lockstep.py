@@ -1,13 +1,16 @@
-"""Linear softmax classifiers on the rows of one or several matrices, trained side by side as one batched problem.
+"""Softmax classifiers on the rows of one or several matrices, trained side by side as one batched problem: linear ones,
+or networks with hidden layers (ReLU).
 
-A step of AdamW on a linear classifier is far less work than the dozen calls that ask for it. Here every call serves all
-classifiers that still train: each visits its own batches at its own pace (those with few rows simply begin their next
-epoch earlier), so that all of them have made the same number of steps and share AdamW's bias correction; those that
-are finished leave. The gradient is written out, so there is no graph to record. Each classifier ends as if it had been
-trained alone."""
+The parameters of N classifiers are a list: weight [N, outputs, inputs] and bias [N, outputs] of each layer, the first
+one first. A step of AdamW on a small classifier is far less work than the dozen calls that ask for it. Here every call
+serves all classifiers that still train: each visits its own batches at its own pace (those with few rows simply begin
+their next epoch earlier), so that all of them have made the same number of steps and share AdamW's bias correction;
+those that are finished leave. The gradient is written out, so there is no graph to record. Each classifier ends as if
+it had been trained alone."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 from typing import Literal
 
@@ -25,7 +28,8 @@ STEPS_PREPARED = 256  # whose row numbers and labels are looked up in one go
 CACHE_BYTES = 2**20  # rows gathered at once on a CPU: they are read twice, and should still be in the cache by then
 
 Batches = Callable[[int, int], np.ndarray]
-EpochEnded = Callable[[np.ndarray, np.ndarray, torch.Tensor, torch.Tensor], np.ndarray]
+Parameters = Sequence[torch.Tensor]
+EpochEnded = Callable[[np.ndarray, np.ndarray, Parameters], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -39,19 +43,20 @@ class Optimisation:
     betas: tuple[float, float] = (0.9, 0.999)
 
 
-def linear_start(
-    seeds: Sequence[int], dimension: int, n_classes: int, device: torch.device | str
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Weight [seeds, classes, dimension] and bias [seeds, classes], each as `torch.nn.Linear` makes them.
+def start(seeds: Sequence[int], sizes: Sequence[int], device: torch.device | str) -> list[torch.Tensor]:
+    """The parameters before training: sizes are those of the rows, of hidden layers if there are any, and the classes.
 
-    Entry i holds the numbers of `torch.manual_seed(seeds[i]); torch.nn.Linear(dimension, n_classes)`, whatever the
-    device, and leaves torch's global generator alone."""
-    weight, bias = torch.empty(len(seeds), n_classes, dimension), torch.empty(len(seeds), n_classes)
+    Entry i of each holds the numbers of `torch.manual_seed(seeds[i])` and then `torch.nn.Linear(...)` layer by layer,
+    whatever the device; torch's global generator is left alone."""
+    layers = list(pairwise(sizes))
+    shapes = [shape for inputs, outputs in layers for shape in ((outputs, inputs), (outputs,))]
+    parameters = [torch.empty(len(seeds), *shape) for shape in shapes]
     for i, seed in enumerate(seeds):
         generator = torch.Generator().manual_seed(seed)
-        nn.init.kaiming_uniform_(weight[i], a=sqrt(5), generator=generator)
-        nn.init.uniform_(bias[i], -1 / sqrt(dimension), 1 / sqrt(dimension), generator=generator)
-    return weight.to(device), bias.to(device)
+        for (inputs, _), weight, bias in zip(layers, parameters[::2], parameters[1::2], strict=True):
+            nn.init.kaiming_uniform_(weight[i], a=sqrt(5), generator=generator)
+            nn.init.uniform_(bias[i], -1 / sqrt(inputs), 1 / sqrt(inputs), generator=generator)
+    return [parameter.to(device) for parameter in parameters]
 
 
 def in_batches(order: np.ndarray, batch_size: int) -> np.ndarray:
@@ -98,8 +103,7 @@ def as_classes(name: str, y: ArrayLike, n: int, n_classes: int) -> np.ndarray:
 def train(
     X: torch.Tensor,
     y: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor,
+    parameters: Parameters,
     *,
     reads: np.ndarray,
     batches: Batches,
@@ -109,20 +113,19 @@ def train(
     optimisation: Optimisation,
     description: str,
 ) -> None:
-    """Train classifiers from weight [N, classes, d] and bias [N, classes], which are left as they are.
+    """Train classifiers from their `parameters`, which are left as they are.
 
     X  rows [m, n, d] of m matrices, float32 or float16 (the rows of a batch are converted when they are used)
     y  class number of each row in each of l labellings [l, n], int64
     reads  for each classifier the numbers of its matrix and of its labelling, int [N, 2]
     batches(classifier, epoch)  the row numbers that a classifier visits in an epoch, as `in_batches` makes them
-    epoch_ended(classifiers, epochs, weight, bias)  called whenever classifiers (numbers [E]) have ended an epoch
-        (numbers [E], from 0), with their weight [E, classes, d] and bias [E, classes], which the callee may keep;
-        returns bool [E], which of them stop
+    epoch_ended(classifiers, epochs, parameters)  called whenever classifiers (numbers [E]) have ended an epoch
+        (numbers [E], from 0), with their parameters, which the callee may keep; returns bool [E], which of them stop
     names  of the classifiers, for messages
 
-    X, y, weight and bias are on one device. Raises BiasflowError that names the first classifier whose weights are no
+    X, y and parameters are on one device. Raises BiasflowError that names the first classifier whose weights are no
     longer finite at the end of an epoch."""
-    ends = _epoch_ends(X, y, weight, bias, reads, batches, epochs, epoch_ended, names, optimisation)
+    ends = _epoch_ends(X, y, parameters, reads, batches, epochs, epoch_ended, names, optimisation)
     for _ in progress(ends, total=len(names) * epochs, description=description):
         pass
 
@@ -131,8 +134,7 @@ def train(
 def _epoch_ends(
     X: torch.Tensor,
     y: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor,
+    parameters: Parameters,
     reads: np.ndarray,
     batches: Batches,
     epochs: int,
@@ -141,10 +143,10 @@ def _epoch_ends(
     optimisation: Optimisation,
 ) -> Iterator[None]:
     """Do the work of `train`; yields once for each epoch of each classifier, also for those spared by stopping."""
-    active = np.arange(len(weight))
+    active = np.arange(len(parameters[0]))
     epoch, position = np.zeros_like(active), np.zeros_like(active)
     courses = [batches(classifier, 0) for classifier in active]
-    stack = _Stack(X, y, weight, bias, reads, optimisation, batch_size=courses[0].shape[1])
+    stack = _Stack(X, y, parameters, reads, optimisation, batch_size=courses[0].shape[1])
     while active.size:
         left = np.array([len(course) for course in courses]) - position
         steps = min(int(left.min()), STEPS_PREPARED)
@@ -155,12 +157,12 @@ def _epoch_ends(
         if not ended.size:
             continue
         chosen = torch.from_numpy(ended).to(X.device)
-        ended_weight, ended_bias = stack.weight[chosen], stack.bias[chosen, :, 0]
-        finite = (ended_weight.isfinite().all(dim=2) & ended_bias.isfinite()).all(dim=1).cpu().numpy()
+        its = [parameter[chosen] for parameter in stack.parameters]
+        finite = torch.stack([part.flatten(1).isfinite().all(dim=1) for part in its]).all(dim=0).cpu().numpy()
         if not finite.all():
             name = names[active[ended[~finite][0]]]
             raise BiasflowError(f"{name}: the loss is no longer finite; lower the learning rate or scale the vectors")
-        stopped = epoch_ended(active[ended], epoch[ended], ended_weight, ended_bias)
+        stopped = epoch_ended(active[ended], epoch[ended], its)
         epoch[ended] += 1
         position[ended] = 0
         stopped = stopped | (epoch[ended] == epochs)
@@ -177,14 +179,13 @@ def _epoch_ends(
 
 
 class _Stack:
-    """Weights [N, classes, d] and biases [N, classes, 1] with AdamW's moments, after the same number of steps each."""
+    """Parameters of N classifiers with AdamW's moments, after the same number of steps each."""
 
     def __init__(
         self,
         X: torch.Tensor,
         y: torch.Tensor,
-        weight: torch.Tensor,
-        bias: torch.Tensor,
+        parameters: Parameters,
         reads: np.ndarray,
         optimisation: Optimisation,
         *,
@@ -192,23 +193,15 @@ class _Stack:
     ) -> None:
         self.X, self.y, self.optimisation, self.batch_size = X.flatten(0, 1), y.flatten(), optimisation, batch_size
         self.first = torch.from_numpy(np.asarray(reads, dtype=np.int64) * X.shape[1]).to(X.device)  # row 0 of either
-        self.parameters = [weight.clone(), bias.clone()[..., None]]
+        self.parameters = [parameter.clone() for parameter in parameters]
         self.means = [torch.zeros_like(parameter) for parameter in self.parameters]
         self.squares = [torch.zeros_like(parameter) for parameter in self.parameters]
-        self.steps = [torch.zeros((), device=weight.device) for _ in self.parameters]
+        self.steps = [torch.zeros((), device=X.device) for _ in self.parameters]
         self.gradients = [torch.empty_like(parameter) for parameter in self.parameters]
-        room = 4 * batch_size * X.shape[2]
-        self.together = len(weight) if X.is_cuda else min(len(weight), max(1, CACHE_BYTES // room))
+        room, n = 4 * batch_size * X.shape[2], len(parameters[0])
+        self.together = n if X.is_cuda else min(n, max(1, CACHE_BYTES // room))
         self.gathered = X.new_empty(self.together * batch_size, X.shape[2])
         self.minus_one = torch.full((self.together, 1, batch_size), -1.0, device=X.device)
-
-    @property
-    def weight(self) -> torch.Tensor:
-        return self.parameters[0]
-
-    @property
-    def bias(self) -> torch.Tensor:
-        return self.parameters[1]
 
     def keep(self, chosen: torch.Tensor) -> None:
         """Go on with the chosen classifiers only."""
@@ -230,20 +223,27 @@ class _Stack:
             self._update()
 
     def _differentiate(self, rows: torch.Tensor, labels: torch.Tensor, scale: torch.Tensor | None) -> None:
-        """Gradient of the cross-entropy, (softmax - one-hot) x, for rows [N, batch] and their labels [N, 1, batch].
+        """Gradient of the cross-entropy, in a linear layer (softmax - one-hot) x, for rows [N, batch] and their labels
+        [N, 1, batch]; through hidden layers by back-propagation.
 
         `scale` [N, 1, batch] weighs the rows."""
         for start in range(0, len(rows), self.together):
             part = slice(start, start + self.together)
             numbers = rows[part].flatten()
             gathered = torch.index_select(self.X, 0, numbers, out=self.gathered[: len(numbers)])
-            vectors = gathered.float().view(-1, self.batch_size, self.X.shape[1])
-            residual = torch.baddbmm(self.bias[part], self.weight[part], vectors.transpose(1, 2)).softmax(dim=1)
-            residual.scatter_add_(1, labels[part], self.minus_one[: len(vectors)])
+            inputs = [gathered.float().view(-1, self.batch_size, self.X.shape[1]).transpose(1, 2)]  # of each layer
+            weights, biases = ([parameter[part] for parameter in self.parameters[first::2]] for first in (0, 1))
+            for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
+                inputs.append(torch.baddbmm(bias[..., None], weight, inputs[-1]).relu_())
+            residual = torch.baddbmm(biases[-1][..., None], weights[-1], inputs[-1]).softmax(dim=1)
+            residual.scatter_add_(1, labels[part], self.minus_one[: len(residual)])
             if scale is not None:
                 residual *= scale[part]
-            torch.bmm(residual, vectors, out=self.gradients[0][part])
-            torch.sum(residual, dim=2, keepdim=True, out=self.gradients[1][part])
+            for layer in reversed(range(len(weights))):
+                torch.bmm(residual, inputs[layer].transpose(1, 2), out=self.gradients[2 * layer][part])
+                torch.sum(residual, dim=2, out=self.gradients[2 * layer + 1][part])
+                if layer:
+                    residual = torch.bmm(weights[layer].transpose(1, 2), residual).mul_(inputs[layer] > 0)
 
     def _update(self) -> None:
         adamw(

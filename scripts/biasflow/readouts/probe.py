@@ -1,4 +1,6 @@
-"""The linear probe of the online code: labels are sent in portions, each one encoded by a probe of those before it.
+"""The probe of the online code, linear or with a hidden layer.
+
+The labels are sent in portions, each one encoded by a probe of those before it.
 
 Source: Voita & Titov (2020; the online code), Orgad et al. (2022; section 4.1 and the released probe: its portions, its
 early stopping, AdamW). The released code evaluates the weights of the last epoch where it means those of the best one
@@ -69,6 +71,7 @@ def send(
     batch_size: int = 16,
     learning_rate: float = 1e-3,
     weight_decay: float = 0.01,
+    hidden: int = 0,
     device: torch.device | str = "cpu",
 ) -> Sent:
     """Send the labels of each code, given the rows of each matrix X [M, n, d] (float32 or float16, kept as they are).
@@ -78,6 +81,7 @@ def send(
     epochs, patience  at most so many epochs; after more than `patience` in a row without a fall of the dev loss (its
                sum) by at least 0.001, training stops
     batch_size, learning_rate, weight_decay  of AdamW on the loss summed over the batch; batches are never reshuffled
+    hidden     units (ReLU) of the probe's hidden layer; 0: the probe is linear
 
     All probes are trained together, each as if it were alone. Raises BiasflowError for labels other than 0 and 1, train
     rows with one class only, a number in X that is not finite, too few rows for the first portion, fractions that do
@@ -105,17 +109,15 @@ def send(
     ]
     shape = (len(X), len(codes), trained)
     probes = np.array(list(np.ndindex(shape)))  # matrix, code, portion
-    start = lockstep.linear_start(
-        [weight_seed(code.seed, portion) for code in codes for portion in range(trained)], X.shape[2], CLASSES, device
-    )
-    weight, bias = (part.repeat(len(X), *[1] * (part.dim() - 1)) for part in start)
+    seeds = [weight_seed(code.seed, portion) for code in codes for portion in range(trained)]
+    start = lockstep.start(seeds, [X.shape[2], *([hidden] if hidden else []), CLASSES], device)
+    parameters = [part.repeat(len(X), *[1] * (part.dim() - 1)) for part in start]
     reads = np.stack([probes[:, 0], labelling[probes[:, 1]]], axis=1)
-    checkpoints = _Checkpoints(X, y, reads, [codes[code].dev for code in probes[:, 1]], weight, bias, patience)
+    checkpoints = _Checkpoints(X, y, reads, [codes[code].dev for code in probes[:, 1]], parameters, patience)
     lockstep.train(
         X,
         y,
-        weight,
-        bias,
+        parameters,
         reads=reads,
         batches=lambda probe, epoch: visited[probes[probe, 1]][probes[probe, 2]],
         epochs=epochs,
@@ -127,7 +129,7 @@ def send(
 
     def leads(probe: int, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         labels = y[labelling[probes[probe, 1]], torch.from_numpy(rows).to(y.device)][:, None]
-        return _lead(X[probes[probe, 0]], labels, rows, *checkpoints.directions(probe)), labels
+        return _lead(X[probes[probe, 0]], labels, rows, checkpoints.of(probe)), labels
 
     return _sent(codes, orders, ends, probes, checkpoints.epochs, leads)
 
@@ -181,7 +183,7 @@ def weight_seed(seed: int, portion: int) -> int:
 
 
 class _Checkpoints:
-    """Best and last weights of every probe by its dev loss, and which probes have to stop.
+    """Best and last parameters of every probe by its dev loss, and which probes have to stop.
 
     reads: matrix and labelling (row of y) of each probe; dev: the rows of its dev set, one array where probes
     share it."""
@@ -192,35 +194,31 @@ class _Checkpoints:
         y: torch.Tensor,
         reads: np.ndarray,
         dev: Sequence[np.ndarray],
-        weight: torch.Tensor,
-        bias: torch.Tensor,
+        parameters: lockstep.Parameters,
         patience: int,
     ) -> None:
         self.X, self.y, self.reads, self.patience = X, y, reads, patience
         self.dev_sets = {id(rows): rows for rows in dev}
         self.dev = np.array([[*self.dev_sets].index(id(rows)) for rows in dev])
-        self.weight = torch.stack([weight] * len(CHECKPOINTS))  # [checkpoint, probes, 2, d]
-        self.bias = torch.stack([bias] * len(CHECKPOINTS))
-        self.epochs = np.zeros((len(CHECKPOINTS), len(weight)), dtype=int)
-        self.best = np.full(len(weight), np.inf)
-        self.without_improvement = np.zeros(len(weight), dtype=int)
+        self.parameters = [torch.stack([part] * len(CHECKPOINTS)) for part in parameters]  # [checkpoint, probes, ...]
+        self.epochs = np.zeros((len(CHECKPOINTS), len(reads)), dtype=int)
+        self.best = np.full(len(reads), np.inf)
+        self.without_improvement = np.zeros(len(reads), dtype=int)
 
-    def epoch_ended(
-        self, probes: np.ndarray, epochs: np.ndarray, weight: torch.Tensor, bias: torch.Tensor
-    ) -> np.ndarray:
-        """Keep the weights of `probes` that ended an epoch; returns which of them stop (`lockstep.EpochEnded`)."""
-        losses = self._dev_losses(probes, *_logit_difference(weight, bias))
+    def epoch_ended(self, probes: np.ndarray, epochs: np.ndarray, parameters: lockstep.Parameters) -> np.ndarray:
+        """Keep the parameters of `probes` that ended an epoch; returns which of them stop (`lockstep.EpochEnded`)."""
+        losses = self._dev_losses(probes, parameters)
         improved = losses <= self.best[probes] - IMPROVEMENT
         self.best[probes[improved]] = losses[improved]
         self.without_improvement[probes] = np.where(improved, 0, self.without_improvement[probes] + 1)
         for checkpoint, name in enumerate(CHECKPOINTS):
             places = np.flatnonzero(improved) if name == "best" else np.arange(len(probes))
-            self.weight[checkpoint, probes[places]] = weight[places]
-            self.bias[checkpoint, probes[places]] = bias[places]
+            for kept, part in zip(self.parameters, parameters, strict=True):
+                kept[checkpoint, probes[places]] = part[places]
             self.epochs[checkpoint, probes[places]] = epochs[places] + 1
         return self.without_improvement[probes] > self.patience
 
-    def _dev_losses(self, probes: np.ndarray, direction: torch.Tensor, offset: torch.Tensor) -> np.ndarray:
+    def _dev_losses(self, probes: np.ndarray, parameters: lockstep.Parameters) -> np.ndarray:
         """Summed cross-entropy of probes [N] on their dev rows: [N]. What several of them read is looked up once."""
         losses = np.empty(len(probes))
         rows_of = np.stack([self.reads[probes, 0], self.dev[probes]], axis=1)
@@ -230,28 +228,28 @@ class _Checkpoints:
             places = np.flatnonzero(of_pair == number)
             rows, labellings = dev_sets[dev], torch.from_numpy(self.reads[probes[places], 1]).to(self.y.device)
             labels = self.y[:, torch.from_numpy(rows).to(self.y.device)][labellings].T
-            lead = _lead(self.X[matrix], labels, rows, direction[places], offset[places])
+            lead = _lead(self.X[matrix], labels, rows, [part[places] for part in parameters])
             losses[places] = softplus(lead).sum(dim=0).cpu().numpy()
         return losses
 
-    def directions(self, probe: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """`_logit_difference` of one probe's checkpoints."""
-        return _logit_difference(self.weight[:, probe], self.bias[:, probe])
+    def of(self, probe: int) -> list[torch.Tensor]:
+        """The parameters of one probe's checkpoints."""
+        return [part[:, probe] for part in self.parameters]
 
 
-def _logit_difference(weight: torch.Tensor, bias: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Direction [N, d] and offset [N] of logit 1 - logit 0, from weight [N, 2, d] and bias [N, 2]."""
-    return weight[:, 1] - weight[:, 0], bias[:, 1] - bias[:, 0]
-
-
-def _lead(
-    X: torch.Tensor, labels: torch.Tensor, rows: np.ndarray, direction: torch.Tensor, offset: torch.Tensor
-) -> torch.Tensor:
+def _lead(X: torch.Tensor, labels: torch.Tensor, rows: np.ndarray, parameters: lockstep.Parameters) -> torch.Tensor:
     """By how much the wrong class's logit leads, [rows, N], for N probes; softplus of it is the cross-entropy.
 
     labels: of the rows, [rows, N], or [rows, 1] where all probes have the same."""
-    numbers = torch.from_numpy(rows).to(X.device)
-    return (X[numbers].float() @ direction.T + offset).double() * (1 - 2 * labels)
+    vectors, (*hidden, weight, bias) = X[torch.from_numpy(rows).to(X.device)].float(), parameters
+    direction, offset = weight[:, 1] - weight[:, 0], bias[:, 1] - bias[:, 0]
+    if hidden:
+        first, its_bias = hidden
+        states = ((vectors @ first.flatten(0, 1).T).unflatten(1, its_bias.shape) + its_bias).relu()
+        lead = (states * direction).sum(dim=2) + offset
+    else:
+        lead = vectors @ direction.T + offset
+    return lead.double() * (1 - 2 * labels)
 
 
 def _right(lead: torch.Tensor, labels: torch.Tensor) -> np.ndarray:

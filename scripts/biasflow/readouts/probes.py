@@ -24,13 +24,16 @@ from biasflow.readouts.states import States
 from biasflow.tasks.cuts import Cut
 
 
-def read(source: Source, output: Path, *, cuts: str, fractions: Sequence[float], epochs: int, **options) -> dict:
+def read(
+    source: Source, output: Path, *, cuts: str, fractions: Sequence[float], epochs: int, hidden: int = 0, **options
+) -> dict:
     """Send the genders of the rows of vectors under every method of the block.
 
     Roles: `vectors` (a file that readouts.states reads), and those of the cuts. cuts: the full name of a module;
     options: of its `cuts`. Beside each code stands its control, the same with labels in random order. fractions: ends
-    of the portions, in per cent. The probes of as many methods as memory holds, of all readings, splits and seeds, are
-    trained together. BiasflowError: whatever the cuts and `probe.send` refuse, and a method that changes nothing."""
+    of the portions, in per cent; hidden: units of the probe's hidden layer, 0 for a linear probe. The probes of as many
+    methods as memory holds, of all readings, splits and seeds, are trained together. BiasflowError: whatever the cuts
+    and `probe.send` refuse, and a method that changes nothing."""
     device = resolve_device(source.device)
     labels, found = import_module(cuts).cuts(source.data, **options)
     vectors = States(source.file("vectors"), load_for(source))
@@ -45,6 +48,7 @@ def read(source: Source, output: Path, *, cuts: str, fractions: Sequence[float],
                 codes,
                 fractions=[round(share / 100, 10) for share in fractions],  # 67.6 / 100 is just below 0.676
                 epochs=epochs,
+                hidden=hidden,
                 device=device,
             ),
         )

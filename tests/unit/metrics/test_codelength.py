@@ -53,9 +53,10 @@ def test_mixed_units_convert_to_bits(losses):
     assert compression(losses) <= mixed
 
 
-def test_equal_to_one_probe_after_the_other():
+@pytest.mark.parametrize("hidden", [0, 7])
+def test_equal_to_one_probe_after_the_other(hidden):
     data = synthetic(330, 12, signal=0.7)
-    training = {"epochs": 12, "patience": 1, "learning_rate": 0.01}
+    training = {"epochs": 12, "patience": 1, "learning_rate": 0.01, "hidden": hidden}
     _, _, epochs = sent(**data, seeds=[3, 8], **training)
     assert len(np.unique(epochs)) > 3  # the probes stop at different times
     assert (epochs[0] < epochs[1]).any()
@@ -68,11 +69,33 @@ def test_equal_to_one_probe_after_the_other():
             assert found[keep].accuracy[number] == pytest.approx(accuracy)
 
 
-def test_a_seed_gives_the_same_alone_and_among_others():
+def exclusive_or(n, d, seed=0, held_out=80):
+    """Rows of which the label is whether their first two coordinates have the same sign: no line tells them apart."""
+    data = synthetic(n, d, signal=0, seed=seed, held_out=held_out)
+    for name in ("X", "X_dev", "X_test"):
+        X = data[name]
+        X[:, :2] = np.sign(X[:, :2])
+        data[name.replace("X", "z")] = (X[:, 0] == X[:, 1]).astype(int)
+    return data
+
+
+def test_a_hidden_layer_finds_what_is_not_linear_and_compresses_no_shuffled_labels():
+    data = exclusive_or(1200, 4)
+    linear, mlp = (online_codelength(**data, seeds=[0, 1], learning_rate=0.01, hidden=units) for units in (0, 32))
+    assert linear.compression == pytest.approx([1, 1], abs=0.1) and (linear.accuracy < 0.65).all()
+    assert (mlp.compression > 5).all() and (mlp.accuracy == 1).all()
+    for part in ("z", "z_dev", "z_test"):
+        data[part] = control_labels(data[part], 1)
+    control = online_codelength(**data, seeds=[0, 1], hidden=32)
+    assert (control.compression < 1.05).all() and control.accuracy == pytest.approx([0.5, 0.5], abs=0.15)
+
+
+@pytest.mark.parametrize("hidden", [0, 7])
+def test_a_seed_gives_the_same_alone_and_among_others(hidden):
     data = synthetic(200, 6, signal=1)
-    _, together, epochs = sent(**data, seeds=[0, 1, 2], epochs=6)
+    _, together, epochs = sent(**data, seeds=[0, 1, 2], epochs=6, hidden=hidden)
     for number in range(3):
-        _, alone, its_epochs = sent(**data, seeds=[number], epochs=6)
+        _, alone, its_epochs = sent(**data, seeds=[number], epochs=6, hidden=hidden)
         assert together[:, number] == pytest.approx(alone[:, 0], abs=1e-4)
         assert (epochs[:, number] == its_epochs[:, 0]).all()
     assert len(np.unique(together[0, :, 1:-1].sum(axis=1))) == 3

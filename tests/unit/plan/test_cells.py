@@ -100,9 +100,13 @@ JOBS = {
         "read_together": 150, "read_losses": 25, "read_likelihoods": 25,
         "heads_documents": 25, "fit_methods": 5 * (1 + 3), "score": 25 * (1 + 2) + 3 * 25,
     },
-    "matrix": {  # five encoders, two seeds of each training, two with an adversary
-        "finetune_nli": 10, "finetune_bios": 10 + 2, "finetune_coref": 10, "heads_documents": 10,
-        "read_together": 5 + 32, "read_losses": 5, "read_likelihoods": 5, "fit_methods": 1 + 6, "score": 5 + 32,
+    "matrix": {  # five encoders, two seeds of each training, two with an adversary and two with BLIND
+        "finetune_nli": 10, "finetune_bios": 10 + 4, "finetune_coref": 10, "heads_documents": 10,
+        "read_together": 5 + 34, "read_losses": 5, "read_likelihoods": 5, "fit_methods": 1 + 6, "score": 5 + 34,
+    },
+    "matrix_real": {  # three seeds of three strategies
+        "finetune_bios": 9, "read_together": 1 + 9, "read_likelihoods": 1, "read_pair_tokens": 1, "read_fillings": 1,
+        "fit_methods": 1 + 9, "score": 1 + 9,
     },
     "minilm": {  # three seeds of bios by three strategies, of nli and of sst2; DensRay for the plain ones of bios
         "finetune_bios": 9, "finetune_nli": 3, "finetune_sst2": 3, "read_predictions": 6, "read_first_token": 12,
@@ -132,7 +136,7 @@ def test_what_is_fitted_to_words_and_measured_on_the_first_token_is_noted():
     assert noted == {("plain", "leace", "fairness"), ("with-leace", "leace", "fairness")}
 
 
-@pytest.mark.parametrize("name", ["config", "small", "matrix", "mine", "minilm"])
+@pytest.mark.parametrize("name", ["config", "small", "matrix", "matrix_real", "mine", "minilm"])
 def test_what_is_measured_inside_an_encoder_under_methods_has_a_random_control(name):
     methods: dict[str, set[str]] = {}
     for cell in planned(of_file(name)).cells:
@@ -189,7 +193,7 @@ def test_every_reason_names_a_key_of_the_configuration(config):
                     assert name in keys[part], cell
 
 
-REAL_ONLY = ("seat", "gest", "crows_pairs", "sss", "prediction_quality", "intrasentence", "winogender")
+REAL_ONLY = ("seat", "gest", "crows_pairs", "sss", "prediction_quality", "intrasentence", "disco", "winogender")
 
 
 def test_everything_that_can_be_asked_is_measured_or_has_a_reason():

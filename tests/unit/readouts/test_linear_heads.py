@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from biasflow.base.errors import BiasflowError
 from biasflow.readouts import linear_heads as module
 from biasflow.readouts.linear_heads import save_linear_heads, train_heads
-from biasflow.readouts.lockstep import PADDING, in_batches, linear_start
+from biasflow.readouts.lockstep import PADDING, in_batches, start
 from tests.unit.reference_probe import load_linear_heads, train_head
 
 CLASSES = 4
@@ -158,7 +158,7 @@ def test_same_input_same_heads():
 
 def test_weights_start_as_those_of_a_linear_layer():
     state = torch.get_rng_state()
-    weight, bias = linear_start([4, 2**31], 7, 3, "cpu")
+    weight, bias = start([4, 2**31], [7, 3], "cpu")
     assert torch.get_rng_state().equal(state)
     for number, seed in enumerate([4, 2**31]):
         with torch.random.fork_rng():

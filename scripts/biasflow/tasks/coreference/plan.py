@@ -6,7 +6,7 @@ from pathlib import Path
 from biasflow.asking.matrix import Dataset
 from biasflow.asking.paths import package_file
 from biasflow.asking.sources import PLANTED, expanded, is_expanded
-from biasflow.asking.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
+from biasflow.asking.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe, with_hidden_layer
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.registry import STRATEGIES, WORDS
@@ -152,7 +152,12 @@ KIND = Kind(
         ),
     ),
     trained_on={part: f"{part}.conll" for part in ("train", "validation")},
-    datasets={"documents": documents, "document_pairs": document_pairs, "probed_texts": probed_texts},
+    datasets={
+        "documents": documents,
+        "document_pairs": document_pairs,
+        "probed_texts": probed_texts,
+        "mlp_probed_texts": with_hidden_layer(probed_texts),
+    },
     training=training,
     check=check,
     printed={name: f"{name}.csv" for name in ("sources", "baseline", "pairs", "pairs_baseline")},

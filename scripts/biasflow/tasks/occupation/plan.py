@@ -6,7 +6,18 @@ from biasflow.asking.matrix import NA, PRETRAINED, Dataset, Files
 from biasflow.asking.names import require
 from biasflow.asking.paths import package_file
 from biasflow.asking.sources import PLANTED
-from biasflow.asking.tasks import WORLD, Asked, Gendered, Kind, Step, TaskPlan, Tokenised, corpus_files, recipe
+from biasflow.asking.tasks import (
+    WORLD,
+    Asked,
+    Gendered,
+    Kind,
+    Step,
+    TaskPlan,
+    Tokenised,
+    corpus_files,
+    recipe,
+    with_hidden_layer,
+)
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.bios import PROFESSIONS
 from biasflow.corpora.catalogue import Catalogue
@@ -31,7 +42,7 @@ def probed_texts(asked: Asked) -> list[Dataset]:
 def classified_texts(asked: Asked) -> list[Dataset]:
     """Return the texts whose professions are predicted: by a model's own head and retrained ones, or, on an encoder
     that is not fine-tuned, by heads of each strategy. Strategies that act on the encoder in training (with-<method>, an
-    adversary) have no such heads."""
+    adversary, BLIND) have no such heads."""
     fine_tuned = asked.model.task != NA
     modules: tuple[str, ...] = ()
     options = dict(asked.task.about["heads" if fine_tuned else "frozen"])
@@ -41,7 +52,7 @@ def classified_texts(asked: Asked) -> list[Dataset]:
         texts = {RAW}
     else:
         strategies = [name for name in asked.strategies if name in STRATEGIES]
-        names = [name for name in strategies if not STRATEGIES[name].adversary] or ["plain"]
+        names = [name for name in strategies if not (STRATEGIES[name].adversary or STRATEGIES[name].blind)] or ["plain"]
         modules = tuple(module_of(STRATEGIES[name]) for name in names)
         known = [{"name": name, "module": STRATEGIES[name].module, "text": STRATEGIES[name].text} for name in names]
         options |= {"split_seeds": seeds, "strategies": known}
@@ -214,7 +225,12 @@ KIND = Kind(
         "tasks.occupation.data",
         lambda task: () if task.about["data"] == PLANTED else (RAW, SCRUBBED),  # planted ones are few and short
     ),
-    datasets={"probed_texts": probed_texts, "classified_texts": classified_texts, "adversaries": adversaries},
+    datasets={
+        "probed_texts": probed_texts,
+        "mlp_probed_texts": with_hidden_layer(probed_texts),
+        "classified_texts": classified_texts,
+        "adversaries": adversaries,
+    },
     training=training,
     gendered=Gendered(
         "tasks.occupation.gendered_vectors",

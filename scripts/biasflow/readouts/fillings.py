@@ -1,0 +1,45 @@
+"""The readout `fillings`: with which tokens does a masked-LM head fill a blank, under every method?"""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import BatchEncoding, PreTrainedModel
+
+from biasflow.base.tabular import write_parquet
+from biasflow.readouts.cloze import Cloze, distributions_at, encode_whole, items_of, read_at
+from biasflow.readouts.files import under_methods
+from biasflow.readouts.reader import open_reader
+from biasflow.readouts.source import Source
+
+BEST = 3  # fillings of a sentence
+
+
+def read(
+    source: Source, output: Path, *, items: str, of: dict[str, str] | None = None, blank: str, limit: int | None = None
+) -> dict[str, object]:
+    """Read the sentences that the module `items` lists, by its items(**of): column text, in which `blank` stands once.
+
+    Columns of the file: method, setting, those of the list, and filling_1 to filling_3: the likeliest tokens in the
+    place of the blank, the likeliest first. limit: as `items_of` takes it. BiasflowError: a sentence that is longer
+    than the encoder takes."""
+    reader = open_reader(source, "masked_lm").reaching(words=True)
+    table, tokenizer = items_of(source, items, of, limit), reader.tokenizer
+    masked = table["text"].str.replace(blank, tokenizer.mask_token, regex=False)
+    clozes = [
+        Cloze(tuple(ids), (place := ids.index(tokenizer.mask_token_id),), (ids[place],))
+        for ids in encode_whole(reader, masked.tolist())["input_ids"]
+    ]
+    best = read_at(reader, clozes, "blanks", _best_at, BEST).astype(int)
+    names = np.array(tokenizer.convert_ids_to_tokens(range(len(tokenizer))), dtype=object)
+    columns = {f"filling_{number + 1}": names[best[..., number]] for number in range(BEST)}
+    write_parquet(under_methods(reader.axis, table, **columns), output)
+    return reader.facts()
+
+
+def _best_at(
+    model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor, tokens: torch.Tensor
+) -> torch.Tensor:
+    """The numbers of the likeliest tokens at these rows and positions: [positions, BEST]."""
+    distributions, place = distributions_at(model, batch, rows, at)
+    return distributions.topk(BEST, dim=1).indices[place]
