@@ -8,6 +8,8 @@ from transformers.utils import ModelOutput
 
 from biasflow.base.errors import BiasflowError
 
+AT_ONCE = 16  # positions whose probabilities are summed together
+
 
 def logits_at(model: PreTrainedModel, batch: BatchEncoding, chosen: torch.Tensor) -> torch.Tensor:
     """The masked-LM head's logits at the positions where `chosen` [batch, tokens] holds: [positions, vocabulary]."""
@@ -29,6 +31,10 @@ def outputs_at(
     return output, output.prediction_logits if "prediction_logits" in output else output.logits
 
 
-def negative_log_p(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """-log softmax(logits) at the labels, in nats; logits [positions, vocabulary], labels [positions]."""
-    return torch.nn.functional.cross_entropy(logits.double(), labels, reduction="none")
+def log_p_of(logits: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    """log softmax(logits) of the token at each of `rows`, in nats, in double precision; logits [positions, vocabulary].
+
+    A few positions at a time: a vocabulary in double precision for all of them does not fit into a processor's cache,
+    and takes twice the time."""
+    total = torch.cat([some.double().logsumexp(-1) for some in logits.split(AT_ONCE)])
+    return logits[rows, tokens].double() - total[rows]

@@ -12,7 +12,7 @@ from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.sample import sampled
 from biasflow.encoders.batches import at_occurrences, encode
-from biasflow.encoders.masked_lm import logits_at
+from biasflow.encoders.masked_lm import log_p_of, logits_at
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source
 
@@ -71,8 +71,8 @@ def log_p_at(
     model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor, tokens: torch.Tensor
 ) -> torch.Tensor:
     """log p of the tokens at these rows and positions of a batch: [tokens]."""
-    log_p, place = distributions_at(model, batch, rows, at)
-    return log_p[place, tokens]
+    logits, place = _logits_at(model, batch, rows, at)
+    return log_p_of(logits, place, tokens)
 
 
 def distributions_at(
@@ -80,10 +80,18 @@ def distributions_at(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """log p of the whole vocabulary [positions, vocabulary] at the positions of a batch that are asked for, each once,
     and the number among them of each of these rows and positions."""
+    logits, place = _logits_at(model, batch, rows, at)
+    return logits.double().log_softmax(-1), place
+
+
+def _logits_at(
+    model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same with the logits."""
     chosen = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
     chosen[rows, at] = True
     place = chosen.flatten().cumsum(0).reshape(chosen.shape) - 1  # the number of a position among those that are scored
-    return logits_at(model, batch, chosen).double().log_softmax(-1), place[rows, at]
+    return logits_at(model, batch, chosen), place[rows, at]
 
 
 def items_of(source: Source, module: str, of: Mapping[str, str] | None, limit: int | None) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.encoders.batches import batchwise
 from biasflow.encoders.examples import IGNORED, blocks_of, mask_tokens
-from biasflow.encoders.masked_lm import logits_at, negative_log_p
+from biasflow.encoders.masked_lm import log_p_of, logits_at
 from biasflow.encoders.taps import name_of
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
@@ -90,7 +90,9 @@ def losses_at(reader: Reader, input_ids: np.ndarray, labels: np.ndarray) -> np.n
     def losses(ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         batch = BatchEncoding({"input_ids": ids, "attention_mask": torch.ones_like(ids)})
         chosen = labels != IGNORED
-        return negative_log_p(logits_at(reader.model, batch, chosen), labels[chosen])
+        tokens = labels[chosen]
+        positions = torch.arange(len(tokens), device=tokens.device)
+        return -log_p_of(logits_at(reader.model, batch, chosen), positions, tokens)
 
     def of_blocks(rows: range) -> np.ndarray:
         if not (labels[rows] != IGNORED).any():  # a short batch may have no mask

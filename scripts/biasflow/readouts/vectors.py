@@ -23,6 +23,7 @@ from biasflow.text.pieces import split_words
 
 Pooling = Literal["cls", "mean", "first-piece", "target"]
 POOLINGS = get_args(Pooling)
+FIRST_PIECE = "first-piece"  # the one that takes the sentence without special tokens
 
 
 def read(
@@ -52,31 +53,36 @@ def read(
         test, of_words = read_test(source.dataset, path)
     pooling = "target" if of_words else sentence_pooling
     reader = reader.reaching(words=of_words)
-    vectors = embed_test(reader, test, pooling=pooling)
     others = [] if of_words else list(others)
-    for other in others:
-        vectors |= {f"{other}.{role}": array for role, array in embed_test(reader, test, pooling=other).items()}
+    vectors = embed_test(reader, test, pooling=pooling, others=others)
     save_arrays(
         output, vectors, reader.axis, kind="weat" if of_words else "seat", pooling=pooling, others=others, **own
     )
     return {**reader.facts(), **own}
 
 
-def embed_test(reader: Reader, test: AssociationTest, *, pooling: Pooling) -> dict[str, np.ndarray]:
-    """The vectors of a test's sets by role: X, Y, A, B -> float32 [methods, n, d], each distinct sentence read once.
+def embed_test(
+    reader: Reader, test: AssociationTest, *, pooling: Pooling, others: Sequence[Pooling] = ()
+) -> dict[str, np.ndarray]:
+    """The vectors of a test's sets by role: X, Y, A, B -> float32 [methods, n, d], each distinct sentence read once;
+    those of other poolings as mean.X and so on.
 
     With pooling "target" the examples are words, which are put into paper A's templates. Errors as `embed`."""
     words = examples_of(test)
     sentences = examples_of(in_templates(test)) if pooling == "target" else words
     pairs = {role: list(zip(sentences[role], words[role], strict=True)) for role in words}
     distinct = {pair: row for row, pair in enumerate(dict.fromkeys(pair for some in pairs.values() for pair in some))}
-    vectors = embed(
+    vectors = embed_each(
         reader,
         [sentence for sentence, _ in distinct],
-        pooling=pooling,
+        (pooling, *others),
         targets=[word for _, word in distinct] if pooling == "target" else None,
     )
-    return {role: vectors[:, [distinct[pair] for pair in some]] for role, some in pairs.items()}
+    return {
+        role if one == pooling else f"{one}.{role}": vectors[one][:, [distinct[pair] for pair in some]]
+        for one in vectors
+        for role, some in pairs.items()
+    }
 
 
 def embed(
@@ -98,30 +104,51 @@ def embed(
 
     BiasflowError: no or an empty sentence; a target that is not in its sentence or not in the vocabulary (naming both);
     targets that are missing or not asked for; a sentence longer than the encoder takes; an edit that did nothing."""
-    _check(sentences, pooling, targets)
-    encoded, places = _tokenised(reader, sentences, pooling, targets)
+    return embed_each(reader, sentences, [pooling], targets=targets)[pooling]
+
+
+def embed_each(
+    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], *, targets: Sequence[str] | None = None
+) -> dict[Pooling, np.ndarray]:
+    """`embed` with each of some poolings; those that take the same tokens are read together."""
+    found = {}
+    for special in (True, False):
+        same = [pooling for pooling in poolings if (pooling != FIRST_PIECE) == special]
+        for pooling in same:
+            _check(sentences, pooling, targets)
+        if same:
+            found |= zip(same, _embedded(reader, sentences, same, targets), strict=True)
+    return {pooling: found[pooling] for pooling in poolings}
+
+
+def _embedded(
+    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None
+) -> list[np.ndarray]:
+    """For each pooling float32 [methods, n, d]; all of them take the same tokens."""
+    encoded, places = _tokenised(reader, sentences, poolings, targets)
 
     def pooled(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
         states = last_state(reader.model, **batch).float()
-        weights = torch.zeros(states.shape[:2])
-        for i, row in enumerate(rows):
-            weights[i, list(places[row])] = 1 / len(places[row])
-        return torch.einsum("nt,ntd->nd", weights.to(states), states)
+        weights = torch.zeros(len(rows), len(poolings), states.shape[1])
+        for number, its in enumerate(places):
+            for i, row in enumerate(rows):
+                weights[i, number, list(its[row])] = 1 / len(its[row])
+        return weights.to(states) @ states
 
-    return reader.over(encoded, pooled, "sentences")
+    vectors = reader.over(encoded, pooled, "sentences")
+    return [np.ascontiguousarray(vectors[:, :, number]) for number in range(len(poolings))]
 
 
 def _tokenised(
-    reader: Reader, sentences: Sequence[str], pooling: Pooling, targets: Sequence[str] | None
-) -> tuple[BatchEncoding, list[Sequence[int]]]:
-    """The sentences as tokens, and for each the positions of the tokens that are averaged."""
+    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None
+) -> tuple[BatchEncoding, list[list[Sequence[int]]]]:
+    """The sentences as tokens, and for each pooling and sentence the positions of the tokens that are averaged."""
     tokenizer = reader.tokenizer
     if tokenizer.mask_token is None and any(MASK in sentence for sentence in sentences):
         raise AbsentError(f"{type(tokenizer).__name__} has no mask token for the sentences with {MASK}.")
     masked = [sentence.replace(MASK, tokenizer.mask_token or MASK) for sentence in sentences]
-    encoded = encode(
-        tokenizer, masked, add_special_tokens=pooling != "first-piece", return_offsets_mapping=pooling == "target"
-    )
+    offsets, special = "target" in poolings, FIRST_PIECE not in poolings
+    encoded = encode(tokenizer, masked, add_special_tokens=special, return_offsets_mapping=offsets)
     for sentence, ids in zip(sentences, encoded["input_ids"], strict=True):
         if not ids:
             raise BiasflowError(f"{sentence!r}: the tokenizer finds nothing in it; change the sentence.")
@@ -129,10 +156,13 @@ def _tokenised(
             raise BiasflowError(
                 f"{sentence!r}: {len(ids)} tokens; the encoder takes {reader.longest_input}: shorten it."
             )
-    if pooling == "target":
-        rows = zip(masked, targets, encoded.pop("offset_mapping"), encoded["input_ids"], strict=True)
-        return encoded, [_pieces(tokenizer, *row) for row in rows]
-    return encoded, [range(len(ids)) if pooling == "mean" else [0] for ids in encoded["input_ids"]]
+    ids, places = encoded["input_ids"], {pooling: [[0]] * len(sentences) for pooling in poolings}
+    if "mean" in poolings:
+        places["mean"] = [range(len(its)) for its in ids]
+    if offsets:
+        rows = zip(masked, targets, encoded.pop("offset_mapping"), ids, strict=True)
+        places["target"] = [_pieces(tokenizer, *row) for row in rows]
+    return encoded, list(places.values())
 
 
 def _check(sentences: Sequence[str], pooling: str, targets: Sequence[str] | None) -> None:
