@@ -92,7 +92,7 @@ def stages(config: Mapping, file: str, folder: Path) -> Iterator[tuple[str, Call
     readings = prepared(config, [file]).find.readings
     for name in JOBS_OF_READOUTS:
         for job in readings.jobs(name):
-            inputs = readings.inputs(name)(job)
+            inputs = readings.model_and_data(name)(job)
             for one in readings.params(name)(job):
                 source = Source(
                     model_folder=Path(inputs["model"][0]).parent,

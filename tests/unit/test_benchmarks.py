@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 import torch
 import yaml
-from transformers import BertForMaskedLM
+from transformers import BertForMaskedLM, BertForPreTraining
 
 from benchmarks import base, coverage, erasers, metrics
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.encoders import random_bert
+from tests.unit.fake_tokenizer import word_tokenizer
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.__name__)
@@ -63,7 +64,8 @@ def test_operations_and_tokens_are_those_of_the_shape_of_a_model():
 
 
 def test_the_stages_are_what_a_configuration_reads(tmp_path):
-    random_bert(2, 24).save_pretrained(tmp_path)
+    BertForPreTraining(random_bert(2, 24)).save_pretrained(tmp_path)
+    word_tokenizer(["he", "she"]).save_pretrained(tmp_path)
     config = yaml.safe_load(Path("config/mine.yaml").read_text(encoding="utf-8")) | {"encoder": str(tmp_path)}
     titles = [title for title, _ in base.stages(config, "config/mine.yaml", tmp_path)]
     assert {"likelihoods gest", "vectors C6", "vectors sent-weat6", "sentence_vectors wikitext-2"} <= set(titles)

@@ -15,6 +15,7 @@ from biasflow.base.progress import progress
 from biasflow.encoders.taps import name_of, positions
 
 BLOCK = 50  # batches that are sorted by length together
+SHORTEST = 7 / 8  # of a batch's longest text: a shorter one waits for the next batch, so that little is padded
 
 Rows = TypeVar("Rows", bound=Sequence[int])
 Found = TypeVar("Found")
@@ -44,16 +45,22 @@ def shortened(max_length: int | None, model: nn.Module, tokenizer: PreTrainedTok
 
 
 def batchwise(
-    compute: Callable[[Rows], Found], rows: Rows, *, batch_size: int, name: Callable[[int], str]
+    compute: Callable[[Rows], Found],
+    rows: Rows,
+    *,
+    batch_size: int,
+    name: Callable[[int], str],
+    together: Callable[[Rows], Rows] = lambda rows: rows,
 ) -> Iterator[tuple[Rows, Found]]:
-    """Yield (some of the rows, compute(some)), in their order, batch_size at a time.
+    """Yield (some of the rows, compute(some)), in their order, batch_size at a time, or the first ones of these that
+    `together` returns.
 
     Where that takes more memory than the GPU has, half as many are taken from then on, and the log says so. So compute
     may be called for rows again: it changes nothing. BiasflowError where one row alone is too large, which name(row)
     tells from others, with the model."""
     start = 0
     while start < len(rows):
-        some = rows[start : start + batch_size]
+        some = together(rows[start : start + batch_size])
         try:
             found = compute(some)
         except torch.OutOfMemoryError as error:
@@ -91,9 +98,9 @@ def over_batches(
 ) -> Iterator[tuple[list[int], Found]]:
     """Yield (row numbers, forward(row numbers, padded batch on the model's device)) for all rows, see `batchwise`.
 
-    The longest rows come first, so that a batch too large fails at once. The order depends on the lengths alone (ties
-    by row number): the same rows make the same batches. description: what the progress is called; none is shown without
-    it."""
+    The longest rows come first, so that a batch too large fails at once; the shortest of a batch has at least SHORTEST
+    of the longest's tokens. The order depends on the lengths alone (ties by row number): the same rows make the same
+    batches. description: what the progress is called; none is shown without it."""
     lengths = [len(ids) for ids in encoded["input_ids"]]
     order = sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
 
@@ -103,7 +110,10 @@ def over_batches(
     def compute(rows: list[int]) -> Found:
         return forward(rows, padded(encoded, rows, model, tokenizer))
 
-    found = batchwise(compute, order, batch_size=batch_size, name=name)
+    def alike(rows: list[int]) -> list[int]:
+        return [row for row in rows if lengths[row] >= SHORTEST * lengths[rows[0]]]
+
+    found = batchwise(compute, order, batch_size=batch_size, name=name, together=alike)
     return progress(found, total=-(-len(order) // batch_size), description=description) if description else found
 
 

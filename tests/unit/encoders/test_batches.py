@@ -13,7 +13,8 @@ from transformers.models.bert.modeling_bert import BertLayer
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.conll import read_conll
-from biasflow.encoders.batches import batchwise, longest_input
+from biasflow.encoders import batches
+from biasflow.encoders.batches import SHORTEST, batchwise, longest_input, over_batches
 from biasflow.encoders.first_token import first_token_vectors
 from biasflow.encoders.taps import name_of
 from biasflow.methods.fitted import NONE, Active, Fitted, Grid
@@ -76,6 +77,18 @@ def test_all_rows_in_their_order_and_none_in_a_batch_that_was_too_large(n, batch
         assert tried == [min(batch_size, n - start) for start in range(0, n, batch_size)]
 
 
+@given(lengths=st.lists(st.integers(1, 30), max_size=40), batch_size=TEXT_OF)
+def test_a_batch_has_texts_of_similar_length_and_no_text_is_read_twice(lengths, batch_size):
+    encoded, model = {"input_ids": [[5] * length for length in lengths]}, torch.nn.Linear(1, 1)
+    model.device = "cpu"
+    found = list(
+        over_batches(lambda rows, batch: batch, encoded, model, TOKENIZER, batch_size=batch_size, description=None)
+    )
+    assert sorted(row for rows, _ in found for row in rows) == list(range(len(lengths)))
+    for rows, batch in found:
+        assert len(rows) <= batch_size and min(lengths[row] for row in rows) >= SHORTEST * batch["input_ids"].shape[1]
+
+
 @pytest.fixture
 def memory(monkeypatch):
     """Let layers take `most` texts at once in evaluation; the first calls with more, as many as `late`, still work."""
@@ -96,6 +109,7 @@ def memory(monkeypatch):
         return refused
 
     refused = []
+    monkeypatch.setattr(batches, "SHORTEST", 0)  # the few texts here, of any length, fill a batch
     return of
 
 
