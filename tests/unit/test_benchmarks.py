@@ -3,16 +3,18 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
 import yaml
 from transformers import BertForMaskedLM, BertForPreTraining
 
-from benchmarks import base, coverage, erasers, metrics
+from benchmarks import base, coverage, erasers, metrics, packages
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.encoders import random_bert
 from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.readouts.conftest import save_model
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.__name__)
@@ -70,3 +72,23 @@ def test_the_stages_are_what_a_configuration_reads(tmp_path):
     titles = [title for title, _ in base.stages(config, "config/mine.yaml", tmp_path)]
     assert {"likelihoods gest", "vectors C6", "vectors sent-weat6", "sentence_vectors wikitext-2"} <= set(titles)
     assert len(titles) == len(set(titles)), "two rows of a table have one name"
+
+
+def test_scores_of_other_packages_are_compared_item_by_item():
+    own = {"csps": (np.array([[-1.0, -2.0, -3.0], [-2.0, -1.0, -4.0]]), 2.0)}
+    theirs = {"csps": [[[-1.0, -2.0, -5.0], [-2.0, -1.0001, -4.0]], 3.0], "crows_pairs_score": 50.0}
+    theirs["csps, as shipped, run 1"] = [[[-9.0, -9.0, -9.0], [-8.0, -8.0, -8.0]], 3.0]
+    exact, shipped = packages.compared("theirs", theirs, own)
+    assert exact["scores"] == 6 and exact["equal"] == 5 and exact["largest difference"] == 2
+    assert exact["pairs"] == 3 and exact["same preference"] == 2 and exact["ratio"] == 1.5
+    assert shipped["equal"] == 0 and shipped["same preference"] == 1
+
+
+def test_ours_are_the_scores_that_packages_are_compared_with(tmp_path):
+    """Sums and means of log-probabilities are below 0; no token is likelier than the likeliest one."""
+    folder = save_model(tmp_path, ["he", "she", "is", "late", "."])
+    found = packages.ours(folder, pd.DataFrame({"first": ["he is late ."], "second": ["she is late ."]}))
+    assert {name: values.shape for name, (values, _) in found.items()} == dict.fromkeys(
+        ("csps", "aul", "sss", "crr", "dp"), (2, 1)
+    )
+    assert (found["csps"][0] < 0).all() and (found["dp"][0] >= 0).all() and (found["crr"][0] < 1).all()
