@@ -16,8 +16,7 @@ if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.mod
     sys.exit("biasflow: as a module it takes no prefix: leave it out; the key `run` names the folder under results/")
 sys.path.insert(0, str(ROOT / "scripts"))  # before an installed biasflow of another version
 
-from biasflow.asking.paths import CORPORA, Paths, package_file, package_folder
-from biasflow.asking.sources import is_external
+from biasflow.asking.paths import CORPORA, package_file, package_folder
 from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.files import check_remembered, check_writable
@@ -31,7 +30,6 @@ from biasflow.plan import datasets, own_words
 from biasflow.plan.device import CUDA, check_device, planned_device
 from biasflow.plan.estimate import estimate
 from biasflow.plan.external import files_read
-from biasflow.plan.facts import is_narrow
 from biasflow.plan.listing import not_measured
 from biasflow.plan.own_files import OwnFiles
 from biasflow.plan.prepared import prepared
@@ -46,8 +44,9 @@ atexit.register(LAST.say)
 
 try:
     PREPARED = prepared(config, workflow.configfiles)
-    config, CATALOGUE, FACTS, PLAN, FIND = (getattr(PREPARED, each.name) for each in fields(PREPARED))
-    check_remembered(Paths(config["run"]).root, ".snakemake")
+    SETUP, CATALOGUE, PLAN, FIND = (getattr(PREPARED, each.name) for each in fields(PREPARED))
+    config, PATHS = SETUP.config, SETUP.paths
+    check_remembered(PATHS.root, ".snakemake")
 except BiasflowError as error:
     sys.exit(f"biasflow: {error}")
 
@@ -57,12 +56,11 @@ SUBMITS = workflow.resource_settings.cores is None and workflow.resource_setting
 # A job of a cluster plans again, on its own machine: what it is given was decided before.
 DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or SUBMITS)
 GPUS = int(DEVICE == CUDA)  # of a job that computes with an encoder
-PATHS = Paths(config["run"])
 RESULTS = PATHS.root
 if workflow.is_main_process:  # a dry run ends with it, another one begins with it
-    LEFT = estimate(config, FACTS, PLAN, CATALOGUE, os.path.exists) if DEVICE != CUDA else None
+    LEFT = estimate(SETUP, PLAN, CATALOGUE, os.path.exists) if DEVICE != CUDA else None
     SAID = [LEFT.sentence(workflow.resource_settings.cores or 1)] if LEFT else []
-    SAID += own_words.warnings(config, PLAN)
+    SAID += own_words.warnings(SETUP, PLAN)
     LAST.plan = "\nbiasflow: ".join(filter(None, [*SAID, not_measured(PLAN, f"{RESULTS}/plan.csv")]))
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
 own = OwnFiles((RESULTS, CORPORA))  # of the inputs of a rule, what no job makes: by its content, whatever its time
@@ -84,7 +82,7 @@ def begin():
         check_writable(RESULTS)
         check_device(config["device"], cluster=workflow.remote_exec or not workflow.local_exec)
         start(config["run"], planned_jobs(workflow.dag), start_facts(config))
-        remember(PATHS.asked, PLAN.blocks, FACTS.asked)
+        remember(PATHS.asked, PLAN.blocks, SETUP.facts.asked)
         LAST.say()
         LAST.plan = ""
     except BiasflowError as error:
@@ -109,7 +107,7 @@ def of_kind(kind):
 
 def threads_for(wildcards):
     """A narrow encoder is no faster with two threads: two jobs side by side are."""
-    return 1 if is_narrow(config, FACTS, wildcards.encoder) else 2
+    return 1 if SETUP.encoders[wildcards.encoder].is_narrow else 2
 
 
 def memory(megabytes):

@@ -1,10 +1,7 @@
 # What encoders are trained and measured on: external files, texts, stimuli, and the data of tasks.
 
-from functools import partial
-
-from biasflow.asking.paths import corpus_file
-
-corpus = partial(corpus_file, config)  # an external file by its name in the catalogue
+corpus = PATHS.corpus  # an external file by its name in the catalogue
+CEAT = config["metrics"]["ceat"]
 NAMES_OF_FILES = {Path(corpus(name)).name: name for name in CATALOGUE.files}  # of the folder of external files
 
 
@@ -35,7 +32,7 @@ rule download:
 
 rule files:
     input:
-        [corpus(name) for name in files_read(config, CATALOGUE, FACTS, PLAN)],
+        [corpus(name) for name in files_read(SETUP, CATALOGUE, PLAN)],
     output:
         f"{RESULTS}/files.csv",
     log:
@@ -226,16 +223,16 @@ rule stereoset_changes:
 
 rule ceat_contexts:
     input:
-        named(lambda wildcards: datasets.context_words(config, wildcards.words)),
+        named(lambda wildcards: datasets.context_words(CEAT, wildcards.words)),
         encoder=lambda wildcards: here(FIND.encoders.files(wildcards.encoder)),
-        text=lambda wildcards: here(datasets.context_files(config, wildcards.encoder, CATALOGUE)),
+        text=lambda wildcards: here(FIND.encoders.context_files(wildcards.encoder, CATALOGUE)),
     output:
         contexts=f"{RESULTS}/data/contexts/{{encoder}}/{{words}}.parquet",
         counts=f"{RESULTS}/data/contexts/{{encoder}}/{{words}}_counts.csv",
     log:
         f"{RESULTS}/logs/data/contexts-{{encoder}}-{{words}}.log",
     wildcard_constraints:
-        words=one_of([datasets.CEAT, *config["metrics"]["ceat"]["own"]]),
+        words=one_of([datasets.CEAT, *CEAT["own"]]),
     conda:
         "../envs/torch.yaml"
     threads: 1
@@ -243,15 +240,15 @@ rule ceat_contexts:
         mem_mb=memory(8000),
         runtime=240,
     params:
-        **{key: config["metrics"]["ceat"][key] for key in ("per_word", "seed")},
+        **{key: CEAT[key] for key in ("per_word", "seed")},
         code=code("ceat_contexts"),
         own=own(
-            lambda wildcards: datasets.context_words(config, wildcards.words),
+            lambda wildcards: datasets.context_words(CEAT, wildcards.words),
             encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
-            text=lambda wildcards: datasets.context_files(config, wildcards.encoder, CATALOGUE),
+            text=lambda wildcards: FIND.encoders.context_files(wildcards.encoder, CATALOGUE),
         ),
-        tests=lambda wildcards: datasets.ceat_tests(config, wildcards.encoder),
-        text=lambda wildcards: datasets.text_name(config, wildcards.encoder, config["metrics"]["ceat"]["text"]),
+        tests=lambda wildcards: datasets.ceat_tests(CEAT, SETUP.encoders[wildcards.encoder]),
+        text=lambda wildcards: datasets.text_name(SETUP.encoders[wildcards.encoder], CEAT["text"]),
     script:
         "../scripts/ceat_contexts.py"
 

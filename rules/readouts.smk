@@ -30,7 +30,7 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
             f"{RESULTS}/benchmarks/{NAME}/{{encoder}}/{{training}}/{{block}}.tsv"
         wildcard_constraints:
             encoder=one_of(
-                {job.encoder: None for job in FIND.readings.jobs(NAME) if not is_external(config, job.encoder)}
+                {job.encoder: None for job in FIND.readings.jobs(NAME) if not SETUP.encoders[job.encoder].is_external}
             ),
         conda:
             "../envs/torch.yaml"

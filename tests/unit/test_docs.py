@@ -14,8 +14,8 @@ from biasflow.papers.ledger import CAPTIONS
 from biasflow.papers.paper import load, load_tables
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import load_schema, resolve
-from biasflow.plan.facts import Facts
 from biasflow.plan.listing import CELLS, NAMES
+from biasflow.plan.setup import Setup
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS
 from biasflow.results import matrix, scores
 from tests.golden.keys import new_keys, read_old
@@ -177,7 +177,7 @@ def test_configurations_that_are_shown_plan(shown):
         config[key] = {**config[key], **value} if isinstance(config.get(key), dict) else value
     resolved = resolve(config, SCHEMA)
     asked = list(shown.get("ask", {}))
-    cells = plan(resolved, Facts()).cells
+    cells = plan(Setup(resolved)).cells
     assert {cell.status for cell in cells if cell.block in asked} <= {"run"}
 
 

@@ -3,22 +3,13 @@
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from biasflow.base.shipped import PACKAGE
 
 CORPORA = "results/corpora"  # external files: shared by all runs
 LOCK = f"{CORPORA}/lock.json"  # the checksums of all downloads, as they first came
 DATA_FOLDERS = ("texts", "stimuli", "contexts")  # beside those of tasks, which have their names
-
-
-def corpus_file(config: Mapping, name: str) -> str:
-    """Where an external file lies, by its name in the catalogue: in a folder that all runs share.
-
-    One that the configuration takes from a path of the user's (key `files`) lies beside the one of the catalogue, with
-    a digest of the path in its name, so that no run reads, or writes over, another run's file."""
-    own = config["files"].get(name)
-    return f"{CORPORA}/{name}" + (f".{hashlib.sha256(own.encode()).hexdigest()[:12]}" if own else "")
 
 
 def package_file(path: str) -> str:
@@ -33,9 +24,10 @@ def package_folder(path: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Paths:
-    """The paths of a run."""
+    """The paths of a run. files: the key of that name, external files that the configuration takes from elsewhere."""
 
     run: str
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def root(self) -> str:
@@ -45,6 +37,14 @@ class Paths:
     def asked(self) -> str:
         """What earlier runs asked for (plan.asked)."""
         return f"{self.root}/asked.json"
+
+    def corpus(self, name: str) -> str:
+        """Where an external file lies, by its name in the catalogue: in a folder that all runs share.
+
+        One that the configuration takes from a path of the user's lies beside the one of the catalogue, with a digest
+        of the path in its name, so that no run reads, or writes over, another run's file."""
+        own = self.files.get(name)
+        return f"{CORPORA}/{name}" + (f".{hashlib.sha256(own.encode()).hexdigest()[:12]}" if own else "")
 
     def data(self, name: str) -> str:
         return f"{self.root}/data/{name}"

@@ -1,13 +1,10 @@
-"""Where encoders come from: their source, the folders of local ones, and the texts that others are trained on.
-
-Imports no torch, since every start of the workflow plans with it."""
+"""What the configuration says by a short form: folders and patterns of files, and the encoders and tasks that papers
+need beside its own."""
 
 import glob
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders.stored import SUFFIXES
 
 PLANTED = "planted"
 EXTERNAL = "external"
@@ -31,31 +28,6 @@ def name_folders(config: Mapping) -> None:
             "config: key 'encoder': no encoder of this configuration takes its folder from here; give one the path "
             f"'{ENCODER}' (source: local), or use config/mine.yaml"
         )
-
-
-def local_folder(encoder: Mapping, mirror: str | None) -> Path | None:
-    """The folder of a local encoder; None if its path names the mirror and there is no mirror."""
-    path = encoder["path"]
-    if "{mirror}" in path and mirror is None:
-        return None
-    return Path(path.replace("{mirror}", str(mirror)))
-
-
-def local_files(encoder: Mapping, mirror: str | None) -> list[str]:
-    """The files of a local encoder that its results depend on, config.json first."""
-    folder = local_folder(encoder, mirror)
-    found = (file for file in folder.iterdir() if file.suffix in SUFFIXES and file.name != "config.json")
-    return [str(folder / "config.json"), *sorted(map(str, found))]
-
-
-def is_external(config: Mapping, encoder: str) -> bool:
-    """Whether an encoder has no weights here, and somebody's files are read in place of its readouts."""
-    return config["encoders"][encoder]["source"] == EXTERNAL
-
-
-def given_files(encoder: Mapping) -> dict[str, list[str]]:
-    """Readout -> the files that stand in its place, of an external encoder."""
-    return {readout: list(files) for readout, files in encoder.items() if readout != "source"}
 
 
 def is_expanded(name: str) -> bool:
@@ -106,26 +78,17 @@ def derived_tasks(config: Mapping) -> dict[str, dict]:
     return found
 
 
+def not_planted(key: str, encoder: str) -> BiasflowError:
+    """For a key that names the embedded text for an encoder that never saw it."""
+    return BiasflowError(
+        f"config: key '{key}': planted, but encoder {encoder} was not trained on the planted corpus; "
+        "name another text, or leave it out"
+    )
+
+
 def calibration_name(bias: float, seed: int) -> str:
     return f"planted-bias{bias:g}-seed{seed}"
 
 
 def calibration_task(task: str, bias: float) -> str:
     return f"planted-{task}-bias{bias:g}"
-
-
-def origin(config: Mapping, encoder: str) -> str:
-    """The encoder that a continued one goes back to; any other is its own origin."""
-    about = config["encoders"][encoder]
-    return origin(config, about["from"]) if about["source"] == "continued" else encoder
-
-
-def corpora(encoder: Mapping) -> list[str]:
-    """The names of the texts that an encoder is pre-trained on; none unless it is."""
-    named = encoder.get("corpus", [])
-    return [named] if isinstance(named, str) else list(named)
-
-
-def is_planted(config: Mapping, encoder: str) -> bool:
-    """Whether an encoder was trained on the embedded corpus, so that what is embedded fits it."""
-    return PLANTED in corpora(config["encoders"][origin(config, encoder)])

@@ -5,9 +5,9 @@ Every kind says it as `KIND`, a Kind, in tasks/<kind>/plan.py, and its keys in t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from biasflow.asking.encoders import Encoder
 from biasflow.asking.matrix import Block, Dataset, Files, Model
-from biasflow.asking.paths import Paths, corpus_file, package_folder
-from biasflow.asking.sources import is_planted
+from biasflow.asking.paths import Paths, package_folder
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.registry import PACKAGE, TASKS, module_of
 
@@ -17,18 +17,15 @@ WORLD = {"world": package_folder("data/planted")}  # sources of what is made of 
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """A task of the configuration, and its kind. blocks: those of the run, for data that depend on what is asked
-    for."""
+    """A task of the configuration. about: its part of it; of_paper: whether a paper of the run takes it; blocks: those
+    of the run, for data that depend on what is asked for."""
 
-    config: Mapping
     name: str
+    about: Mapping
     kind: "Kind"
+    paths: Paths
+    of_paper: bool = False
     blocks: tuple[Block, ...] = ()
-
-    @property
-    def about(self) -> Mapping:
-        """Its part of the configuration."""
-        return self.config["tasks"][self.name]
 
     @property
     def module(self) -> str:
@@ -42,7 +39,7 @@ class TaskPlan:
 
     def file(self, name: str) -> str:
         """A file of its data."""
-        return Paths(self.config["run"]).data(f"{self.name}/{name}")
+        return self.paths.data(f"{self.name}/{name}")
 
     def files(self, names: Mapping[str, str]) -> dict[str, str]:
         return {role: self.file(name) for role, name in names.items()}
@@ -127,29 +124,29 @@ class Kind:
 
 @dataclass(frozen=True)
 class Asked:
-    """For whom datasets are looked up: a model, and the task whose data it is read on; seeds, strategies: a block's.
-
-    pooling: what stands for a sentence in the encoder, by its folder; None for a paper, which says it itself."""
+    """For whom datasets are looked up: a model, its encoder, and the task whose data it is read on; block: the one that
+    asks."""
 
     config: Mapping
+    paths: Paths
+    block: Block
     model: Model
+    encoder: Encoder
     task: TaskPlan | None = None
-    seeds: Sequence[int] = ()
-    strategies: Sequence[str] = ()
-    pooling: str | None = None
 
     @property
-    def encoder(self) -> str:
-        return self.model.encoder
+    def pooling(self) -> str | None:
+        """What stands for a sentence in the encoder, by its folder; None for a paper, which says it itself."""
+        return None if self.block.is_of_paper else self.encoder.pooling
+
+    @property
+    def strategies(self) -> Sequence[str]:
+        return self.block.strategies
 
     @property
     def split_seeds(self) -> list[int]:
         """The splits that the model is read on: that of its seed, or all of the block if it has none."""
-        return self.model.split_seeds(self.seeds)
-
-    @property
-    def paths(self) -> Paths:
-        return Paths(self.config["run"])
+        return self.model.split_seeds(self.block.seeds)
 
     @property
     def options(self) -> Mapping:
@@ -157,7 +154,7 @@ class Asked:
 
     def chosen(self, value: Sequence[str] | None, planted: Sequence[str], real: Sequence[str]) -> Sequence[str]:
         """What the configuration names, or what fits the encoder."""
-        return value if value is not None else planted if is_planted(self.config, self.encoder) else real
+        return value if value is not None else planted if self.encoder.is_planted else real
 
 
 def cuts_module(kind: str) -> str:
@@ -167,7 +164,7 @@ def cuts_module(kind: str) -> str:
 
 def corpus_files(task: TaskPlan, names: Sequence[str], catalogue: Catalogue) -> list[str]:
     """Files of the catalogue by their names, and the user's own by their paths."""
-    return [corpus_file(task.config, name) if name in catalogue.files else name for name in names]
+    return [task.paths.corpus(name) if name in catalogue.files else name for name in names]
 
 
 def with_hidden_layer(probed: Callable[[Asked], list[Dataset]]) -> Callable[[Asked], list[Dataset]]:

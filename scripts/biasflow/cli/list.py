@@ -25,7 +25,7 @@ def list_(
         where = "" if of is None else " of a folder"
         raise BiasflowError(f"list{where}: {what!r} cannot be listed; {nearest(what, known)}")
     if of is not None:
-        lines = known[what](*choices.with_folder(of))
+        lines = known[what](choices.with_folder(of))
     else:
         asked = configfile or config
         lines = known[what](choices.checked(configuration(configfile, config)[0]) if asked else None)

@@ -3,11 +3,11 @@ measures or changes nothing."""
 
 from collections.abc import Mapping
 
-from biasflow.asking.sources import PLANTED, is_planted
+from biasflow.asking.sources import PLANTED, not_planted
 from biasflow.base.errors import BiasflowError
-from biasflow.plan.facts import Facts, positions
 from biasflow.plan.jobs import Plan
 from biasflow.plan.methods import sources
+from biasflow.plan.setup import Setup
 
 # The part of the configuration that names the text of a readout.
 TEXTS = {
@@ -20,17 +20,17 @@ TEXTS = {
 }
 
 
-def check_texts(config: Mapping, facts: Facts, planned: Plan) -> None:
+def check_texts(setup: Setup, planned: Plan) -> None:
     """BiasflowError, naming the key, for a text that encoders of the plan cannot take, or that is not theirs."""
-    _check_lengths(config, facts, planned)
-    _check_planted(config, planned)
+    _check_lengths(setup, planned)
+    _check_planted(setup, planned)
 
 
-def _check_lengths(config: Mapping, facts: Facts, planned: Plan) -> None:
+def _check_lengths(setup: Setup, planned: Plan) -> None:
     """BiasflowError, naming the key, for blocks of text that an encoder cannot take."""
-    length = config["metrics"]["perplexity"]["max_length"]
+    length = setup.config["metrics"]["perplexity"]["max_length"]
     for encoder in dict.fromkeys(key.job.encoder for key in planned.readings if key.readout == "losses"):
-        longest = positions(config, facts, encoder)
+        longest = setup.encoders[encoder].positions
         if length and longest and length > longest:
             raise BiasflowError(
                 f"config: key 'metrics.perplexity.max_length': {length} tokens are more than the {longest} that "
@@ -38,34 +38,24 @@ def _check_lengths(config: Mapping, facts: Facts, planned: Plan) -> None:
             )
 
 
-def _check_planted(config: Mapping, planned: Plan) -> None:
+def _check_planted(setup: Setup, planned: Plan) -> None:
     """The embedded text is made for encoders that were trained on it: BiasflowError where it is named for another."""
-    for part, encoders in _users_of_texts(config, planned).items():
-        options = config
+    for part, encoders in _users_of_texts(setup.methods, planned).items():
+        options = setup.config
         for key in part.split("."):
             options = options[key]
         for name in encoders:
-            if options["text"] == PLANTED and not is_planted(config, name):
+            if options["text"] == PLANTED and not setup.encoders[name].is_planted:
                 raise not_planted(f"{part}.text", name)
 
 
-def not_planted(key: str, encoder: str) -> BiasflowError:
-    """For a key that names the embedded text for an encoder that never saw it."""
-    return BiasflowError(
-        f"config: key '{key}': planted, but encoder {encoder} was not trained on the planted corpus; "
-        "name another text, or leave it out"
-    )
-
-
-def _users_of_texts(config: Mapping, planned: Plan) -> dict[str, list[str]]:
+def _users_of_texts(methods: Mapping[str, object], planned: Plan) -> dict[str, list[str]]:
     """Part of the configuration that names a text ("fitting", "metrics.ceat") -> encoders that are run with it."""
     users = [(TEXTS[key.readout], key.job.encoder) for key in planned.readings if key.readout in TEXTS]
     fitted = [(job.encoder, names) for job, names in planned.fits.items()]
     fitted += [(model.encoder, (model.carried,)) for model in planned.trained.values() if model.carried]
     users += [
-        ("fitting", encoder)
-        for encoder, names in fitted
-        if any("words" in sources(config["methods"][name]) for name in names)
+        ("fitting", encoder) for encoder, names in fitted if any("words" in sources(methods[name]) for name in names)
     ]
     by_part: dict[str, list[str]] = {}
     for part, encoder in dict.fromkeys(users):

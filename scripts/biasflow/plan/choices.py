@@ -13,8 +13,9 @@ from biasflow.encoders.places import ALL, EACH, LAST, LAST_CLS, POOLED, resolve
 from biasflow.plan.cells import name_of_head, plan
 from biasflow.plan.configuration import load_schema
 from biasflow.plan.configuration import resolve as completed
-from biasflow.plan.facts import Facts, depth, gather, model_type
+from biasflow.plan.facts import gather
 from biasflow.plan.methods import DRAWS, MATCHED, OF_PRETRAINED, RANDOM, VARIANT
+from biasflow.plan.setup import Setup
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, WITH
 from biasflow.results.meanings import meanings
 
@@ -39,7 +40,7 @@ def checked(config: Mapping) -> dict:
     return completed(config, load_schema())
 
 
-def with_folder(folder: str) -> tuple[dict, Facts]:
+def with_folder(folder: str) -> Setup:
     """A configuration that asks for every metric of the encoder in a folder, as it is, and what the folder says.
     BiasflowError for a folder that is no encoder, or one that biasflow does not know."""
     if not Path(folder).is_dir():
@@ -48,17 +49,17 @@ def with_folder(folder: str) -> tuple[dict, Facts]:
     source = {"source": "local", "path": folder}
     config = checked({"run": ENCODER, "encoders": {ENCODER: source}, "ask": {"all": block}})
     try:
-        return config, gather(config)
+        return Setup(config, gather(config))
     except BiasflowError as error:
         raise BiasflowError(str(error).removeprefix(f"config: key 'encoders.{ENCODER}.path': ")) from error
 
 
-def reasons(config: Mapping, facts: Facts) -> dict[str, str]:
+def reasons(setup: Setup) -> dict[str, str]:
     """Metric -> why it cannot be measured on the encoder of `with_folder`, "" where it can.
 
     A metric of fine-tuned models alone says which task it needs."""
     found: dict[str, str] = {}
-    for cell in plan(config, facts).cells:
+    for cell in plan(setup).cells:
         found[cell.metric] = cell.reason if found.get(cell.metric, cell.reason) else ""
     return {metric: _of_one_encoder(reason) for metric, reason in found.items()}
 
@@ -189,9 +190,9 @@ CHOICES: Mapping[str, Callable[[Mapping | None], Lines]] = {
 }
 
 
-def places_of(config: Mapping, facts: Facts) -> Lines:
+def places_of(setup: Setup) -> Lines:
     """What the places mean in the encoder of `with_folder`, and those that it lacks."""
-    layers, kind = depth(config, facts, ENCODER), model_type(config, facts, ENCODER)
+    layers, kind = setup.encoders[ENCODER].depth, setup.encoders[ENCODER].model_type
     for place, meaning in MEANINGS.items():
         if kind not in FAMILIES:
             yield place, f"no: the layers of the model type {kind} are not known"
@@ -206,22 +207,22 @@ def places_of(config: Mapping, facts: Facts) -> Lines:
                 yield place, f"no: {error}"
 
 
-def metrics_of(config: Mapping, facts: Facts) -> Lines:
+def metrics_of(setup: Setup) -> Lines:
     """Which metrics can be measured on the encoder of `with_folder`, and why the others cannot."""
     about = dict(metrics(None))
-    for name, reason in reasons(config, facts).items():
+    for name, reason in reasons(setup).items():
         yield name, f"no: {reason}" if reason else f"yes: {about[name]}"
 
 
-def measures_of(config: Mapping, facts: Facts) -> Lines:
+def measures_of(setup: Setup) -> Lines:
     """The same of every measure."""
-    why = reasons(config, facts)
+    why = reasons(setup)
     metrics_in_order = [metric for metric, entry in METRICS.items() for _ in entry.measures]
     for metric, (name, about) in zip(metrics_in_order, measures(None), strict=True):
         yield name, f"no: {why[metric]}" if why[metric] else f"yes: {about}"
 
 
-OF_FOLDER: Mapping[str, Callable[[Mapping, Facts], Lines]] = {
+OF_FOLDER: Mapping[str, Callable[[Setup], Lines]] = {
     "metrics": metrics_of,
     "measures": measures_of,
     "places": places_of,

@@ -6,23 +6,22 @@ from pathlib import Path
 
 import yaml
 
+from biasflow.asking.encoders import Encoder
 from biasflow.asking.names import require
 from biasflow.asking.paths import DATA_FOLDERS
 from biasflow.asking.sources import (
+    EXTERNAL,
     PLANTED,
-    corpora,
     derived_encoders,
     derived_tasks,
-    is_external,
-    is_planted,
     name_folders,
+    not_planted,
 )
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
 from biasflow.encoders.recipes import MASKED_LM, RECIPES, SWAPPED
-from biasflow.plan.checks import not_planted
 from biasflow.plan.datasets import (
     CEAT,
     SENTENCE_TESTS,
@@ -33,8 +32,9 @@ from biasflow.plan.datasets import (
     WORD_TESTS,
     own_pairs,
 )
+from biasflow.plan.facts import encoder_of
 from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
-from biasflow.plan.tasks import task_of
+from biasflow.plan.tasks import task_of, tasks_of_papers
 from biasflow.plan.validation import Validator, fault
 from biasflow.registry import PAPERS, TASKS
 from biasflow.stimuli.densray_sets import OCCUPATIONS
@@ -134,12 +134,10 @@ def _check_limits(config: Mapping) -> None:
 
 
 def _limits_of_papers(config: Mapping) -> Iterator[tuple[str, int | None]]:
-    for paper, options in config["papers"].items():
+    if config["papers"]:
         yield "limit", config["limit"]
-        for key in PAPERS[paper].tasks:
-            named = options.get(key) or ()
-            for task in [named] if isinstance(named, str) else named:
-                yield f"tasks.{task}.limit", config["tasks"].get(task, {}).get("limit")
+    for task in tasks_of_papers(config):
+        yield f"tasks.{task}.limit", config["tasks"].get(task, {}).get("limit")
     for task, about in config["papers"].get("planted", {}).get("tasks", {}).items():
         yield f"papers.planted.tasks.{task}.limit", about.get("limit")
 
@@ -236,7 +234,7 @@ _ENCODERS = "encoders with weights"  # what else than a block of `ask` can name
 
 
 def _with_weights(config: Mapping) -> dict[str, Mapping]:
-    return {name: encoder for name, encoder in config["encoders"].items() if not is_external(config, name)}
+    return {name: encoder for name, encoder in config["encoders"].items() if encoder["source"] != EXTERNAL}
 
 
 def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mapping) -> None:
@@ -258,7 +256,7 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
             above.append(last["from"])
             if above[-1] in above[:-1]:
                 raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
-        if encoder["text"] == PLANTED and not is_planted(config, name):
+        if encoder["text"] == PLANTED and not encoder_of(config, name).is_planted:
             raise not_planted(f"encoders.{name}.text", above[-1])
         recipe, known = encoder["recipe"], (None, PLANTED, WIKITEXT, WHOLE_SENTENCES)
         if RECIPES[recipe].beside == SWAPPED and encoder["text"] not in known:
@@ -291,13 +289,13 @@ _NAMED_BY_PAPERS = {
 
 def _check_papers(config: Mapping) -> None:
     """The names that papers' options refer to, the kinds of their tasks, and what their erasers are fitted to."""
-    if config["papers"] and own_pairs(config):
+    if config["papers"] and own_pairs(config["fitting"]):
         raise BiasflowError(
             "config: key 'fitting.words': a paper's erasers are fitted to its own words, and printed numbers stand "
             "beside them; leave the paper or these words out"
         )
     known = {**config, "encoders": _with_weights(config), "methods": with_variants(config["methods"])}
-    if "planted" in config["papers"] and PLANTED not in corpora(config["papers"]["planted"]["encoder"]):
+    if "planted" in config["papers"] and PLANTED not in Encoder("", config["papers"]["planted"]["encoder"]).corpora:
         raise BiasflowError(
             "config: key 'papers.planted.encoder.corpus': its bias is planted in the corpus planted alone"
         )

@@ -7,16 +7,15 @@ real ones for any other."""
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from biasflow.asking.encoders import Encoder
 from biasflow.asking.matrix import Dataset, Files
-from biasflow.asking.paths import Paths, corpus_file, package_file
-from biasflow.asking.sources import PLANTED, is_planted, origin
+from biasflow.asking.paths import Paths, package_file
+from biasflow.asking.sources import PLANTED
 from biasflow.asking.tasks import Asked, TaskPlan
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.catalogue import Catalogue
 from biasflow.corpora.disco import BLANK
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
-from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
 from biasflow.plan.pooling import FIRST_TOKEN, POOLINGS
 from biasflow.plan.tasks import kind_of
 from biasflow.registry import METRICS, PACKAGE, TASKS, TOKENS
@@ -46,13 +45,15 @@ STIMULI_SOURCES = {"stereoset-swapped": "stereoset-dev", **AUTHORS_STIMULI}
 OWN_PAIRS = "own"  # gendered words of the user's, or words of two other groups
 
 
-def text_file(config: Mapping, encoder: str, text: str | None, *, held_out: bool = False, running: bool = False) -> str:
+def text_file(
+    paths: Paths, encoder: Encoder, text: str | None, *, held_out: bool = False, running: bool = False
+) -> str:
     """The file of a text by its name in the configuration (null: what fits): for training and fitting, or held out.
 
     It has a sentence a line or, where it is read as one `running` string, WikiText-2 as released."""
-    paths, text = Paths(config["run"]), text_name(config, encoder, text)
+    text = text_name(encoder, text)
     if text == PLANTED:
-        return paths.text(origin(config, encoder) + (".held-out" if held_out else ""))
+        return paths.text(encoder.origin.name + (".held-out" if held_out else ""))
     if text in (WIKITEXT, WHOLE_SENTENCES):
         by_sentence = text == WIKITEXT and not running
         return paths.text(text + ("-test" if held_out else "") + (".sentences" if by_sentence else ""))
@@ -65,8 +66,8 @@ def sources_of_data(paths: Paths) -> dict[str, tuple[str, ...]]:
     return texts | {paths.data(f"stimuli/{name}.csv"): (file,) for name, file in STIMULI_SOURCES.items()}
 
 
-def text_name(config: Mapping, encoder: str, text: str | None) -> str:
-    return text or (PLANTED if is_planted(config, encoder) else WIKITEXT)
+def text_name(encoder: Encoder, text: str | None) -> str:
+    return text or (PLANTED if encoder.is_planted else WIKITEXT)
 
 
 def stimuli(asked: Asked) -> list[Dataset]:
@@ -87,22 +88,22 @@ def occupations(asked: Asked) -> list[Dataset]:
     """The lists of occupations for OCCTMP, those of the configuration with template and pronouns of their own."""
     options = asked.options["occtmp"]
     names = list(asked.chosen(options["sets"], (PLANTED,), REAL_OCCUPATIONS))
-    names += [CHINESE] if asked.encoder in options["chinese"] else []
-    own = {name: one for name, one in options["own"].items() if asked.encoder in one["encoders"]}
+    names += [CHINESE] if asked.encoder.name in options["chinese"] else []
+    own = {name: one for name, one in options["own"].items() if asked.encoder.name in one["encoders"]}
     found = []
     for name in [*names, *own]:
         if name in own:
             files = {"occupations": (own[name]["file"],)}
         else:
             file, _ = OCCUPATIONS[name]
-            files = {"occupations": (corpus_file(asked.config, file),)} if file else {}
+            files = {"occupations": (asked.paths.corpus(file),)} if file else {}
         keys = {key: own[name][key] for key in ("template", "pronouns")} if name in own else {}
         found.append(Dataset(name, files, keys))
     return found
 
 
 def planted_occupations(asked: Asked) -> list[Dataset]:
-    return [Dataset(PLANTED_OCCUPATIONS)] if is_planted(asked.config, asked.encoder) else []
+    return [Dataset(PLANTED_OCCUPATIONS)] if asked.encoder.is_planted else []
 
 
 def word_tests(asked: Asked) -> list[Dataset]:
@@ -116,7 +117,7 @@ def _own(asked: Asked, metric: str) -> dict[str, Mapping]:
     if asked.pooling is None:
         return {}
     own = asked.options[metric]["own"].items()
-    return {name: one for name, one in own if one["encoders"] is None or asked.encoder in one["encoders"]}
+    return {name: one for name, one in own if one["encoders"] is None or asked.encoder.name in one["encoders"]}
 
 
 def _pooling(asked: Asked) -> str:
@@ -126,7 +127,7 @@ def _pooling(asked: Asked) -> str:
     own = named or asked.pooling or FIRST_TOKEN
     if named is None and own not in POOLINGS:
         raise BiasflowError(
-            f"config: key 'metrics.seat.pooling': the folder of encoders.{asked.encoder} pools by {own}, and SEAT "
+            f"config: key 'metrics.seat.pooling': the folder of encoders.{asked.encoder.name} pools by {own}, and SEAT "
             f"knows {', '.join(POOLINGS)}; name one here"
         )
     return own
@@ -146,7 +147,7 @@ def sentence_tests(asked: Asked) -> list[Dataset]:
 
 
 def _test(asked: Asked, name: str, kind: str, **options: object) -> Dataset:
-    files = {} if name == PLANTED else {"test": (corpus_file(asked.config, DENSRAY_TESTS.get(name, name)),)}
+    files = {} if name == PLANTED else {"test": (asked.paths.corpus(DENSRAY_TESTS.get(name, name)),)}
     return Dataset(name, files, options, {"kind": kind})
 
 
@@ -181,8 +182,8 @@ def stereoset_blanks(asked: Asked) -> list[Dataset]:
 
 
 def bec_pro(asked: Asked) -> list[Dataset]:
-    languages = asked.options["bec_pro"]["languages"].get(asked.encoder)
-    if languages is None and is_planted(asked.config, asked.encoder):
+    languages = asked.options["bec_pro"]["languages"].get(asked.encoder.name)
+    if languages is None and asked.encoder.is_planted:
         return [_listed_by("bec-pro-planted", f"{PACKAGE}.planted.bec_pro")]
     return [
         _listed(asked, f"bec-pro-{language}", "bec_pro", {"sentences": f"bec-pro-{language}"})
@@ -212,7 +213,7 @@ def _listed(
     **options: object,
 ) -> Dataset:
     """The items that a module of corpora lists, from files of the catalogue by role."""
-    paths = {role: (corpus_file(asked.config, file),) for role, file in files.items()}
+    paths = {role: (asked.paths.corpus(file),) for role, file in files.items()}
     return _listed_by(name, f"{PACKAGE}.corpora.{module}", paths, of=of, **options)
 
 
@@ -226,87 +227,80 @@ def _listed_by(
 def context_tests(asked: Asked) -> list[Dataset]:
     options = asked.options["ceat"]
     keys = {key: options[key] for key in ("draws", "seed", "missing")}
-    files = {"contexts": (asked.paths.contexts(asked.encoder, CEAT),), "words": (CEAT_WORDS,)}
+    files = {"contexts": (asked.paths.contexts(asked.encoder.name, CEAT),), "words": (CEAT_WORDS,)}
     own = {name: (one["file"],) for name, one in _own(asked, "ceat").items()}
-    return [Dataset(name, files, keys) for name in ceat_tests(asked.config, asked.encoder)] + [
-        Dataset(name, {"contexts": (asked.paths.contexts(asked.encoder, name),), "own": file}, keys)
+    return [Dataset(name, files, keys) for name in ceat_tests(options, asked.encoder)] + [
+        Dataset(name, {"contexts": (asked.paths.contexts(asked.encoder.name, name),), "own": file}, keys)
         for name, file in own.items()
     ]
 
 
-def context_files(config: Mapping, encoder: str, catalogue: Catalogue) -> list[str]:
-    """The files in which the contexts of an encoder's words are looked for, in the order in which they are read."""
-    options = config["metrics"]["ceat"]
-    if options["text"] == ENGLISH_WIKIPEDIA:
-        return [corpus_file(config, name) for name in catalogue.shards[ENGLISH_WIKIPEDIA][: options["shards"]]]
-    return [text_file(config, encoder, options["text"])]
+def context_words(options: Mapping, words: str) -> dict[str, str]:
+    """By its role, the file of the words whose contexts have this name: CEAT's own, or a test's of the user's.
+    options: of CEAT."""
+    return {"words": CEAT_WORDS} if words == CEAT else {"own": options["own"][words]["file"]}
 
 
-def context_words(config: Mapping, words: str) -> dict[str, str]:
-    """By its role, the file of the words whose contexts have this name: CEAT's own, or a test's of the user's."""
-    return {"words": CEAT_WORDS} if words == CEAT else {"own": config["metrics"]["ceat"]["own"][words]["file"]}
-
-
-def ceat_tests(config: Mapping, encoder: str) -> list[str]:
+def ceat_tests(options: Mapping, encoder: Encoder) -> list[str]:
     """The tests of words in context, for an encoder."""
-    named = config["metrics"]["ceat"]["tests"]
-    return list(named if named is not None else (PLANTED,) if is_planted(config, encoder) else WORD_TESTS)
+    named = options["tests"]
+    return list(named if named is not None else (PLANTED,) if encoder.is_planted else WORD_TESTS)
 
 
 def words(asked: Asked) -> list[Dataset]:
-    config, encoder = asked.config, asked.encoder
-    options = {**fitting_contexts(config, encoder), "words": fitting_words(config, encoder)}
-    return [Dataset(own_groups(config) or "words", fitting_files(config, encoder), options)]
+    fitting, encoder = asked.config["fitting"], asked.encoder
+    options = {**fitting_contexts(fitting, encoder), "words": fitting_words(fitting, encoder)}
+    return [Dataset(own_groups(fitting) or "words", fitting_files(fitting, asked.paths, encoder), options)]
 
 
-def fitting_contexts(config: Mapping, encoder: str) -> dict[str, int | None]:
-    """How gendered words are found and read for an encoder; what is not its own is that of the one it starts from."""
-    fitting, about = config["fitting"], config["encoders"][encoder]
-    if encoder not in fitting["own"] and about["source"] == "continued":
-        return fitting_contexts(config, about["from"])
-    return {key: fitting[key] for key in CONTEXTS} | fitting["own"].get(encoder, {})
+def fitting_contexts(fitting: Mapping, encoder: Encoder) -> dict[str, int | None]:
+    """How gendered words are found and read for an encoder; what is not its own is that of the one it starts from.
+    fitting: the key of that name, as below."""
+    if encoder.name not in fitting["own"] and encoder.continues:
+        return fitting_contexts(fitting, encoder.continues)
+    return {key: fitting[key] for key in CONTEXTS} | fitting["own"].get(encoder.name, {})
 
 
-def fitting_words(config: Mapping, encoder: str) -> str:
+def fitting_words(fitting: Mapping, encoder: Encoder) -> str:
     """Where the words that erasers are fitted to come from: "planted", "family" or "own"."""
-    if own_pairs(config):
+    if own_pairs(fitting):
         return OWN_PAIRS
-    return config["fitting"]["words"] or (PLANTED if is_planted(config, encoder) else "family")
+    return fitting["words"] or (PLANTED if encoder.is_planted else "family")
 
 
-def own_pairs(config: Mapping) -> Mapping | None:
+def own_pairs(fitting: Mapping) -> Mapping | None:
     """Name and file of the user's word pairs, where erasers are fitted to these."""
-    words = config["fitting"]["words"]
+    words = fitting["words"]
     return words if isinstance(words, Mapping) else None
 
 
-def own_groups(config: Mapping) -> str | None:
+def own_groups(fitting: Mapping) -> str | None:
     """What tells the groups of the user's word pairs apart, where erasers are fitted to these."""
-    own = own_pairs(config)
+    own = own_pairs(fitting)
     return own["name"] if own else None
 
 
-def fitting_files(config: Mapping, encoder: str) -> Files:
+def fitting_files(fitting: Mapping, paths: Paths, encoder: Encoder) -> Files:
     """The text and the words that erasers are fitted to."""
-    files = {"text": (text_file(config, encoder, config["fitting"]["text"]),)}
-    words = fitting_words(config, encoder)
+    files = {"text": (text_file(paths, encoder, fitting["text"]),)}
+    words = fitting_words(fitting, encoder)
     if words == PLANTED:
         return files
-    return files | {"words": (own_pairs(config)["file"] if words == OWN_PAIRS else corpus_file(config, ANALOGIES),)}
+    return files | {"words": (own_pairs(fitting)["file"] if words == OWN_PAIRS else paths.corpus(ANALOGIES),)}
 
 
 def running_text(asked: Asked) -> list[Dataset]:
     options = asked.options["perplexity"]
-    name = text_name(asked.config, asked.encoder, options["text"])
-    file = text_file(asked.config, asked.encoder, options["text"], held_out=True, running=True)
+    name = text_name(asked.encoder, options["text"])
+    file = text_file(asked.paths, asked.encoder, options["text"], held_out=True, running=True)
     return [Dataset(name, {"text": (file,)}, {key: options[key] for key in ("mask_seeds", "max_length", "batch_size")})]
 
 
 def sample_of_text(asked: Asked) -> list[Dataset]:
     """The sentences of the running text whose tokens are masked one by one."""
     options = asked.options["perplexity"]
-    name = text_name(asked.config, asked.encoder, options["text"])
-    file = text_file(asked.config, asked.encoder, options["text"], held_out=True)
+    name = text_name(asked.encoder, options["text"])
+    file = text_file(asked.paths, asked.encoder, options["text"], held_out=True)
     return [Dataset(name, {"text": (file,)}, {"pseudo_sentences": options["pseudo_sentences"]})]
 
 
@@ -314,11 +308,11 @@ def sentences(asked: Asked) -> list[Dataset]:
     """The sentences of the held-out text whose similarity to each other is compared before and after a method; what
     stands for one is as in `sentence_tests`."""
     options, text = asked.options["similarity"], asked.options["perplexity"]["text"]
-    files = {"text": (text_file(asked.config, asked.encoder, text, held_out=True),)}
+    files = {"text": (text_file(asked.paths, asked.encoder, text, held_out=True),)}
     pooling = _pooling(asked)
     about = {"sentences": options["sentences"], "pooling": pooling}
     sees = TOKENS if pooling == "mean" else ""
-    return [Dataset(text_name(asked.config, asked.encoder, text), files, about, sees=sees)]
+    return [Dataset(text_name(asked.encoder, text), files, about, sees=sees)]
 
 
 def trainings(asked: Asked) -> list[Dataset]:
@@ -327,7 +321,7 @@ def trainings(asked: Asked) -> list[Dataset]:
 
 def token_scores(asked: Asked) -> list[Dataset]:
     """A page of sentences whose tokens have scores."""
-    file = text_file(asked.config, asked.encoder, asked.config["fitting"]["text"])
+    file = text_file(asked.paths, asked.encoder, asked.config["fitting"]["text"])
     return [Dataset("sentences", {"text": (file,)}, {"sentences": SENTENCES_OF_PAGE})]
 
 

@@ -5,19 +5,16 @@ A training takes 6 operations for each token and parameter of the layers, a pass
 before the last layer takes a pass of its own, what it changes there is computed from the untouched states. Numbers of
 items and tokens are typical ones, not counted: the files are not read. Downloads, and waiting for them, are apart."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from biasflow.asking.matrix import Model
-from biasflow.asking.paths import Paths
-from biasflow.asking.sources import is_external, origin
+from biasflow.asking.encoders import Encoder
 from biasflow.asking.tasks import TaskPlan
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.recipes import NewHeads, Recipe
-from biasflow.plan.facts import Facts, new_heads
 from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.readings import reading_output
-from biasflow.plan.tasks import task_of
+from biasflow.plan.setup import Setup
 
 RATE = 60e9  # operations a second of one core, in single precision
 SOFTMAX = 1000  # operations that a probability of one word takes beside its product, in the time of RATE
@@ -74,60 +71,57 @@ class Estimate:
         )
 
 
-def estimate(
-    config: Mapping, facts: Facts, plan: Plan, catalogue: Catalogue, is_made: Callable[[str], bool]
-) -> Estimate:
+def estimate(setup: Setup, plan: Plan, catalogue: Catalogue, is_made: Callable[[str], bool]) -> Estimate:
     """The time that a run needs for what is not made yet, as far as that can be known before it.
 
     is_made: whether a file or folder of the results is there. What will be made again because its inputs changed is
     not known here, and not counted."""
-    jobs = list(_jobs(config, facts, plan, catalogue))
+    jobs = list(_jobs(setup, plan, catalogue))
     left = [seconds for path, seconds in jobs if not is_made(path)]
-    paths = Paths(config["run"])
-    scores = sum(not is_made(paths.scores(*job)) for job in plan.scored)
+    scores = sum(not is_made(setup.paths.scores(*job)) for job in plan.scored)
     return Estimate(len(left), len(jobs), sum(left) + SCORE * scores)
 
 
-def _jobs(config: Mapping, facts: Facts, plan: Plan, catalogue: Catalogue) -> Iterator[tuple[str, float]]:
+def _jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[tuple[str, float]]:
     """(what it makes, its seconds of processor time) of every job that pre-trains, trains, fits or reads."""
-    paths, sizes = Paths(config["run"]), {name: _size(config, facts, name) for name in config["encoders"]}
+    paths, sizes = setup.paths, {name: _size(encoder) for name, encoder in setup.encoders.items()}
     used = {model.encoder for model in plan.trained.values()} | {key.job.encoder for key in plan.readings}
-    for name in (name for name in config["encoders"] if name in used):
-        if tokens := _pretraining_tokens(config, facts, name):
+    for name in (name for name in setup.encoders if name in used):
+        if tokens := _pretraining_tokens(setup.encoders[name]):
             yield paths.encoder(name), START + 6 * tokens * sizes[name][0] / RATE
     for model in plan.trained.values():
-        yield paths.model(model.encoder, model.training), START + _training(config, catalogue, model, sizes)
+        seconds = _training(setup.task(model.task), catalogue, sizes[model.encoder][0])
+        yield paths.model(model.encoder, model.training), START + seconds
     for job, methods in plan.fits.items():
-        texts = config["fitting"]["n"] * (1 + sum(_passes(config, [name]) - 1 for name in methods) / 4)
+        texts = setup.config["fitting"]["n"] * (1 + sum(_passes(setup.methods, [name]) - 1 for name in methods) / 4)
         yield paths.methods(*job), START + 2 * texts * 30 * sizes[job.encoder][0] / RATE
     together: dict[str, float] = {}
     for key, reading in plan.readings.items():
-        if not is_external(config, reading.model.encoder):
+        if not setup.encoders[reading.model.encoder].is_external:
             output = reading_output(paths, key)
-            together[output] = together.get(output, START) + _reading(config, catalogue, reading, sizes)
+            together[output] = together.get(output, START) + _reading(setup, catalogue, reading, sizes)
     yield from together.items()
 
 
-def _pretraining_tokens(config: Mapping, facts: Facts, name: str) -> float:
+def _pretraining_tokens(encoder: Encoder) -> float:
     """How many tokens an encoder is trained on in this run; 0 for one that comes as it is."""
-    encoder = config["encoders"][name]
-    if encoder["source"] == "pretrain":
-        return encoder["steps"] * encoder["batch_size"] * encoder["max_length"]
-    if encoder["source"] != "continued":
+    about = encoder.about
+    if encoder.source == "pretrain":
+        return about["steps"] * about["batch_size"] * about["max_length"]
+    if not encoder.continues:
         return 0
-    if not new_heads(config, facts, name):
-        return (encoder["steps"] or 0) * Recipe.batch_size * (encoder["max_length"] or BLOCK) or CONTINUED
-    tokens = NewHeads.batch_size * (encoder["max_length"] or NewHeads.max_length)
-    alone = (encoder["head_steps"] or NewHeads.head_steps) * tokens / 3  # the encoder itself learns nothing then
-    return alone + (encoder["steps"] * tokens if encoder["steps"] else CONTINUED)
+    if not encoder.new_heads:
+        return (about["steps"] or 0) * Recipe.batch_size * (about["max_length"] or BLOCK) or CONTINUED
+    tokens = NewHeads.batch_size * (about["max_length"] or NewHeads.max_length)
+    alone = (about["head_steps"] or NewHeads.head_steps) * tokens / 3  # the encoder itself learns nothing then
+    return alone + (about["steps"] * tokens if about["steps"] else CONTINUED)
 
 
-def _training(config: Mapping, catalogue: Catalogue, model: Model, sizes: Mapping) -> float:
-    task = task_of(config, model.task)
+def _training(task: TaskPlan, catalogue: Catalogue, parameters: int) -> float:
     recipe, kind = task.about.get("finetuning", {}), task.about["kind"]
     examples = _examples(task, catalogue) * (0.65 if kind == "occupation" else 1)
     tokens = min(TASK_TOKENS.get(kind, TEXT_TOKENS), recipe.get("max_length") or 512)
-    return 6 * examples * recipe.get("epochs", 1) * tokens * sizes[model.encoder][0] / RATE
+    return 6 * examples * recipe.get("epochs", 1) * tokens * parameters / RATE
 
 
 def _examples(task: TaskPlan, catalogue: Catalogue) -> float:
@@ -143,10 +137,10 @@ def _examples(task: TaskPlan, catalogue: Catalogue) -> float:
     return min(size, about.get("limit") or size)
 
 
-def _reading(config: Mapping, catalogue: Catalogue, reading: Reading, sizes: Mapping) -> float:
+def _reading(setup: Setup, catalogue: Catalogue, reading: Reading, sizes: Mapping) -> float:
     """Seconds of one readout of one dataset: its passes through the layers, and the language-model head where it is."""
     if reading.readout in TRAINED and reading.block.task:
-        return TRAINED[reading.readout] * _examples(task_of(config, reading.block.task), catalogue)
+        return TRAINED[reading.readout] * _examples(setup.task(reading.block.task), catalogue)
     body, width, words = sizes[reading.model.encoder]
     dataset, options = reading.dataset, reading.dataset.options
     limit, scored = options.get("limit"), 2.0
@@ -160,29 +154,27 @@ def _reading(config: Mapping, catalogue: Catalogue, reading: Reading, sizes: Map
     elif reading.readout == "associations":
         items, texts, tokens = CONTEXTS, 1, CONTEXT_TOKENS
     elif reading.readout in ("first_token", "predictions", "nli_heads") and reading.block.task and start is None:
-        task = task_of(config, reading.block.task)
+        task = setup.task(reading.block.task)
         items, tokens = _examples(task, catalogue), TASK_TOKENS.get(task.about["kind"], TEXT_TOKENS)
         tokens = min(tokens, options.get("max_length") or tokens)
     through = min(items, limit or items) * texts
     of_words = reading.readout in ("losses", "likelihoods", "pair_tokens", "fillings", "masked_words")
     head = (2 * width + SOFTMAX) * words * scored * len(reading.methods) if of_words else 0
-    return through * (2 * tokens * body * _passes(config, reading.methods) + head) / RATE
+    return through * (2 * tokens * body * _passes(setup.methods, reading.methods) + head) / RATE
 
 
-def _passes(config: Mapping, methods: tuple[str, ...] | list[str]) -> int:
+def _passes(about: Mapping[str, object], names: Sequence[str]) -> int:
     """How often a text goes through the layers under methods: once, and once for each that acts before the end."""
     before = 0
-    for name in methods:
-        method = config["methods"][name]
-        steps = [] if isinstance(method, Mapping) else method
+    for name in names:
+        steps = [] if isinstance(about[name], Mapping) else about[name]
         before += any(step["places"] not in AT_THE_END for step in steps)
     return 1 + before
 
 
-def _size(config: Mapping, facts: Facts, encoder: str) -> tuple[int, int, int]:
+def _size(encoder: Encoder) -> tuple[int, int, int]:
     """The parameters of an encoder's layers, its width and its vocabulary; as BERT's where they are not known."""
-    first = origin(config, encoder)
-    known = {**config["encoders"][first], **facts.architectures.get(first, {})}
+    known = {**encoder.origin.about, **encoder.known}
     values = {
         name: next((known[key] for key in (name, *OTHER_NAMES[name]) if isinstance(known.get(key), int)), default)
         for name, default in BASE.items()

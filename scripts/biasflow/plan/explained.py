@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from biasflow.asking.matrix import NA, PART, PRETRAINED, RUN, Cell, Model
-from biasflow.asking.sources import is_external
 from biasflow.base.errors import BiasflowError
 from biasflow.base.records import RESULTS
 from biasflow.papers.paper import load
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.jobs import ScoringJob
 from biasflow.plan.prepared import Prepared
-from biasflow.plan.tasks import task_of
 from biasflow.registry import METRICS, rule_of
 
 RULES_OF_ENCODERS = {"hub": "download_encoder", "pretrain": "pretrain", "continued": "continue_encoder"}
@@ -158,18 +156,18 @@ def jobs_of(prepared: Prepared) -> list[Job]:
 
 
 def _of_encoders(prepared: Prepared) -> Iterator[Job]:
-    config, find = prepared.config, prepared.find
-    for name, about in config["encoders"].items():
-        if about["source"] in RULES_OF_ENCODERS:
-            inputs = find.encoders.continued_from(name) if about["source"] == "continued" else {}
+    find = prepared.find
+    for name, encoder in prepared.setup.encoders.items():
+        if encoder.source in RULES_OF_ENCODERS:
+            inputs = find.encoders.continued_from(name) if encoder.continues else {}
             texts = find.encoders.pretraining_texts(name)
-            yield Job(RULES_OF_ENCODERS[about["source"]], find.paths.encoder(name), _files([inputs, texts]))
+            yield Job(RULES_OF_ENCODERS[encoder.source], find.paths.encoder(name), _files([inputs, texts]))
 
 
 def _of_models(prepared: Prepared) -> Iterator[Job]:
-    config, find, plan = prepared.config, prepared.find, prepared.plan
+    find, plan = prepared.find, prepared.plan
     for (encoder, training), model in plan.trained.items():
-        rule = f"finetune_{config['tasks'][model.task]['kind']}"
+        rule = f"finetune_{prepared.setup.task(model.task).about['kind']}"
         yield Job(rule, find.paths.model(encoder, training), _files(training_files(find, model)))
     for job in plan.fits:
         yield Job("fit_methods", find.paths.methods(*job), _files(find.fits.model_and_data(job)))
@@ -177,7 +175,7 @@ def _of_models(prepared: Prepared) -> Iterator[Job]:
 
 def training_files(find: Inputs, model: Model) -> dict[str, object]:
     """What a fine-tuning waits for, by role: the encoder, the task's data and what its method is fitted to."""
-    task = task_of(find.config, model.task)
+    task = find.setup.task(model.task)
     data = task.files(task.kind.trained_on)
     return {"encoder": find.encoders.files(model.encoder), **data, **find.trainings.method_files(model)}
 
@@ -185,7 +183,7 @@ def training_files(find: Inputs, model: Model) -> dict[str, object]:
 def _of_readings(prepared: Prepared) -> Iterator[Job]:
     find = prepared.find
     for job in dict.fromkeys(key.job for key in prepared.plan.readings):
-        external = is_external(prepared.config, job.encoder)
+        external = prepared.setup.encoders[job.encoder].is_external
         inputs = find.readings.given_files_and_data(job) if external else find.readings.model_and_data(job.readout)(job)
         rule = "external_readout" if external else rule_of(job.readout)
         yield Job(rule, find.paths.readout(*job), _files(inputs))
@@ -201,7 +199,7 @@ def _of_scores(prepared: Prepared) -> Iterator[Job]:
 
 def _of_papers(prepared: Prepared) -> Iterator[Job]:
     find = prepared.find
-    for name in prepared.config["papers"]:
+    for name in prepared.setup.config["papers"]:
         text, inputs = load(name), _files(find.paper_files(name))
         for kind in KINDS:
             for target in text.targets(kind):

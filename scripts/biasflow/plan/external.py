@@ -8,7 +8,6 @@ from pathlib import Path
 from jsonschema import FormatChecker
 
 from biasflow.asking.names import require
-from biasflow.asking.paths import Paths, corpus_file
 from biasflow.asking.sources import is_expanded
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import MANIFEST, Catalogue
@@ -16,14 +15,13 @@ from biasflow.corpora.word_pairs import read_word_pairs
 from biasflow.corpora.word_sets import read_word_sets
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.datasets import (
-    context_files,
     fitting_files,
     own_pairs,
     sources_of_data,
 )
 from biasflow.plan.encoders import Encoders
-from biasflow.plan.facts import Facts, gather
-from biasflow.plan.tasks import task_of
+from biasflow.plan.facts import gather
+from biasflow.plan.setup import Setup
 from biasflow.plan.validation import fault
 from biasflow.stimuli.densray_sets import check_pronouns, read_occupation_set
 from biasflow.text.sentence_pairs import load_sentence_pairs
@@ -46,7 +44,7 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
         for name, one in config["metrics"][metric]["own"].items():
             with _named(f"metrics.{metric}.own.{name}.file"):
                 read_word_sets(one["file"], name, single=metric == "ceat")
-    if own := own_pairs(config):
+    if own := own_pairs(config["fitting"]):
         with _named("fitting.words.file"):
             read_word_pairs(own["file"])
     if pairs := config["fitting"]["sentence_pairs"]:
@@ -99,27 +97,29 @@ def _formats(catalogue: Catalogue) -> FormatChecker:
 
 def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:
     """The names of all external files that a run with this (resolved) configuration reads."""
-    facts = gather(config)
-    return files_read(config, catalogue, facts, plan(config, facts))
+    setup = Setup(config, gather(config))
+    return files_read(setup, catalogue, plan(setup))
 
 
-def files_read(config: Mapping, catalogue: Catalogue, facts: Facts, planned: Plan) -> list[str]:
+def files_read(setup: Setup, catalogue: Catalogue, planned: Plan) -> list[str]:
     """The names of all external files that a planned run reads."""
-    encoders, made_from = Encoders(config, facts), sources_of_data(Paths(config["run"]))
+    encoders, made_from = Encoders(setup), sources_of_data(setup.paths)
+    fitting = setup.config["fitting"]
     readings, trained = planned.readings.values(), planned.trained.values()
     files = {file for reading in readings for names in reading.dataset.files.values() for file in names}
     for encoder in {each.encoder for each in (*(reading.model for reading in readings), *trained)}:
         files |= set(encoders.texts(encoder))
     for encoder in {reading.model.encoder for reading in readings if reading.readout == "associations"}:
-        files |= set(context_files(config, encoder, catalogue))
+        files |= set(encoders.context_files(encoder, catalogue))
     carrying = {model.encoder for model in trained if model.carried}
     for encoder in {*(job.encoder for job in planned.fits), *carrying}:
-        files |= {file for names in fitting_files(config, encoder).values() for file in names}
+        given = fitting_files(fitting, setup.paths, setup.encoders[encoder])
+        files |= {file for names in given.values() for file in names}
     for name in {reading.block.task for reading in readings if reading.block.task} | {model.task for model in trained}:
-        task = task_of(config, name)
+        task = setup.task(name)
         given = (names for step in task.kind.steps for names in step.sources(task, catalogue).values())
         files |= {file for names in given for file in names}
-    known = {corpus_file(config, name): name for name in catalogue.files}
+    known = {setup.paths.corpus(name): name for name in catalogue.files}
     names = {known.get(file, file) for file in files}
     names |= {name for file in names for name in made_from.get(file, ())}
     return sorted(name for name in names if name in catalogue.files)

@@ -41,7 +41,7 @@ class First(NamedTuple):
 
 def first_configuration(folder: str, file: str) -> First:
     """The configuration for an encoder's folder that will lie in `file`. BiasflowError as choices.with_folder."""
-    why = {name: reason for name, reason in reasons(*with_folder(folder)).items() if _is_of_encoders(name)}
+    why = {name: reason for name, reason in reasons(with_folder(folder)).items() if _is_of_encoders(name)}
     asked = [name for name, reason in why.items() if not reason and METRICS[name].measures]
     lacking = {name: reason for name, reason in why.items() if reason}
     width = max(len(name) for name in asked) + 1

@@ -2,19 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from biasflow.asking.matrix import NA, RUN, Model
-from biasflow.asking.paths import Paths
-from biasflow.asking.sources import is_external
 from biasflow.asking.tasks import Step
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.encoders import Encoders
-from biasflow.plan.facts import Facts
 from biasflow.plan.items import item_inputs, item_places, items_of
 from biasflow.plan.jobs import Plan
 from biasflow.plan.readings import Readings, Scores
-from biasflow.plan.tasks import task_of
+from biasflow.plan.setup import Setup
 from biasflow.plan.trainings import Fits, Trainings
 from biasflow.registry import module_of
 
@@ -24,10 +21,9 @@ Named = dict[str, object]
 class Inputs:
     """encoders, trainings, fits, readings, scores: a part each; here, the data of tasks, papers and the plan itself."""
 
-    def __init__(self, config: Mapping, facts: Facts, plan: Plan, catalogue: Catalogue):
-        self.config, self.facts, self.plan, self.catalogue = config, facts, plan, catalogue
-        self.paths = Paths(config["run"])
-        self.encoders = Encoders(config, facts)
+    def __init__(self, setup: Setup, plan: Plan, catalogue: Catalogue):
+        self.setup, self.plan, self.catalogue, self.paths = setup, plan, catalogue, setup.paths
+        self.encoders = Encoders(setup)
         self.trainings = Trainings(self.encoders)
         self.fits = Fits(self.encoders, plan)
         self.readings = Readings(self.encoders, plan)
@@ -41,7 +37,7 @@ class Inputs:
         """For the rule of a step of a task's data: wildcards -> its module, the roles of its sources, its options."""
 
         def params(wildcards) -> Named:
-            options = step.options(task_of(self.config, wildcards.task, self.plan.blocks))
+            options = step.options(self.setup.task(wildcards.task, self.plan.blocks))
             roles = [*self._sources(step, wildcards.task), *step.made_from]
             return {"module": module_of(step), "roles": roles, "options": options}
 
@@ -54,11 +50,11 @@ class Inputs:
         and below an input that is `ancient` Snakemake looks for no other reason to run, so that what is new is left
         out without a word."""
         asked = dict.fromkeys(block.task for block in self.plan.blocks if block.task)
-        tasks = [task_of(self.config, name) for name in asked]
+        tasks = [self.setup.task(name) for name in asked]
         return [task.file(name) for task in tasks for name in task.kind.checks]
 
     def _sources(self, step: Step, task: str) -> Named:
-        found = step.sources(task_of(self.config, task, self.plan.blocks), self.catalogue)
+        found = step.sources(self.setup.task(task, self.plan.blocks), self.catalogue)
         return {role: list(files) for role, files in found.items()}
 
     def described_files(self) -> Named:
@@ -75,7 +71,7 @@ class Inputs:
         models = [
             (model.encoder, model.task, model.strategy, model.seed) for model in self._models() if model.task != NA
         ]
-        return {"encoders": [name for name in names if not is_external(self.config, name)], "models": models}
+        return {"encoders": [name for name in names if not self.setup.encoders[name].is_external], "models": models}
 
     def _models(self) -> list[Model]:
         """Those that are read, in the order of the plan."""
@@ -87,31 +83,32 @@ class Inputs:
 
     def paper_items(self, paper: str) -> Named:
         """Where its item files are: role -> key -> position and file (plan.items)."""
-        return item_places(items_of(self.config, self.plan, paper), self.paper_files(paper))
+        return item_places(items_of(self.setup, self.plan, paper), self.paper_files(paper))
 
     def paper_options(self, paper: str) -> Named:
         """The paper's part of the configuration, and what its captions say of the metrics and the task."""
-        options = dict(self.config["papers"][paper])
-        options["tops"] = self.config["metrics"]["strength"]["tops"]
-        options["chinese"] = self.config["metrics"]["occtmp"]["chinese"]
-        options["ceat_text"] = self.config["metrics"]["ceat"]["text"]
-        task = task_of(self.config, options["task"]) if options.get("task") else None
+        options = dict(self.setup.config["papers"][paper])
+        options["tops"] = self.setup.config["metrics"]["strength"]["tops"]
+        options["chinese"] = self.setup.config["metrics"]["occtmp"]["chinese"]
+        options["ceat_text"] = self.setup.config["metrics"]["ceat"]["text"]
+        task = self.setup.task(options["task"]) if options.get("task") else None
         return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
 
     def ledger_files(self, papers: Sequence[str]) -> Named:
         """The same of all these papers."""
         tables = {name: f"{self.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
-        return tables | item_inputs([items_of(self.config, self.plan, paper) for paper in papers])
+        return tables | item_inputs([items_of(self.setup, self.plan, paper) for paper in papers])
 
     def ledger_params(self, papers: Sequence[str]) -> dict[str, tuple[Named, Named]]:
         """Paper -> its options, and where its item files are among those of all."""
         inputs = self.ledger_files(papers)
-        items = {name: item_places(items_of(self.config, self.plan, name), inputs) for name in papers}
+        items = {name: item_places(items_of(self.setup, self.plan, name), inputs) for name in papers}
         return {name: (self.paper_options(name), items[name]) for name in papers}
 
     def digest(self) -> str:
         """Changes with everything that plan.csv and names.csv show."""
-        shown = {key: self.config[key] for key in ("encoders", "tasks", "methods", "ask", "papers", "metrics")}
-        facts = {key: value for key, value in vars(self.facts).items() if key != "asked"}  # plan.csv has whole blocks
+        shown = {key: self.setup.config[key] for key in ("encoders", "tasks", "methods", "ask", "papers", "metrics")}
+        facts = vars(self.setup.facts)
+        facts = {key: value for key, value in facts.items() if key != "asked"}  # plan.csv has whole blocks
         text = json.dumps([shown, facts], default=str)
         return hashlib.sha256(text.encode()).hexdigest()

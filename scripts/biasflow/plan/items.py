@@ -7,7 +7,7 @@ from biasflow.asking.matrix import PRETRAINED
 from biasflow.asking.paths import Paths
 from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.readings import by_role, file_in_output, reading_output
-from biasflow.plan.tasks import task_of
+from biasflow.plan.setup import Setup
 from biasflow.registry import TRAINING
 
 _PRINTED_READOUTS = ("next_sentence", "token_scores")
@@ -37,21 +37,22 @@ def item_places(items: Items, inputs: Mapping[str, list[str]]) -> dict[str, dict
     }
 
 
-def items_of(config: Mapping, plan: Plan, paper: str) -> Items:
+def items_of(setup: Setup, plan: Plan, paper: str) -> Items:
     """What the tables and figures of a paper may read, by role and key.
 
     stimuli by name, and stereoset-changes where both kinds of real ones are read; next_sentence by
     "<encoder>/<stimuli>", token_scores by encoder, both of pretrained encoders; explained_variance and sentence_pairs
     of grids by encoder; training.json by "<encoder>/<training>"; what kinds of task have `printed`, by the
     names of the tasks; ceat_counts by encoder, and ceat_words."""
-    paths = Paths(config["run"])
+    paths = setup.paths
     items: Items = {}
     names = {block.name for block in plan.blocks if block.key == f"papers.{paper}"}
     readings = [reading for reading in plan.readings.values() if reading.block.name in names]
     for reading in readings:
         _of_reading(paths, reading, items)
     for job, methods in plan.fits.items():
-        if job.group == paper and job.training == PRETRAINED and any(_is_grid(config, name) for name in methods):
+        has_grid = any(isinstance(setup.methods[name], Mapping) for name in methods)
+        if job.group == paper and job.training == PRETRAINED and has_grid:
             folder = paths.about_methods(*job)
             for role in _OF_FITS:
                 items.setdefault(role, {})[job.encoder] = Item(folder, f"{role}.csv")
@@ -60,7 +61,7 @@ def items_of(config: Mapping, plan: Plan, paper: str) -> Items:
             model = job.encoder, job.training
             items.setdefault(TRAINING, {})["/".join(model)] = Item(paths.training(*model))
     for name in dict.fromkeys(reading.block.task for reading in readings if reading.block.task):
-        task = task_of(config, name)
+        task = setup.task(name)
         for role, file in task.files(task.kind.printed).items():
             if file not in plan.absent:
                 items.setdefault(role, {})[name] = Item(file)
@@ -80,7 +81,3 @@ def _of_reading(paths: Paths, reading: Reading, items: Items) -> None:
     if reading.readout == "associations":
         items.setdefault("ceat_counts", {})[encoder] = Item(paths.data(f"contexts/{encoder}/ceat_counts.csv"))
         items["ceat_words"] = {"ceat": Item(dataset.files["words"][0])}
-
-
-def _is_grid(config: Mapping, method: str) -> bool:
-    return isinstance(config["methods"][method], Mapping)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.plan.cells import Plan
-from biasflow.plan.facts import Facts, depth, new_heads
 from biasflow.plan.methods import VARIANT, resolved
+from biasflow.plan.setup import Setup
 from biasflow.registry import ERASERS
 
 CELLS = ["block", "encoder", "task", "strategy", "seed", "training", "method", "metric", "dataset", "status"]
@@ -37,28 +37,28 @@ def not_measured(plan: Plan, path: str | Path) -> str:
     return f"{cells}: {shown}{more}. A run lists each in {path}"
 
 
-def names_table(config: Mapping, facts: Facts, plan: Plan) -> pd.DataFrame:
+def names_table(setup: Setup, plan: Plan) -> pd.DataFrame:
     """What every name stands for: name, kind (encoder, task, method), attribute, value; of methods, those of the plan.
 
     Encoders have their attributes as configured (parent: what a continued one starts from), tasks their kind and data;
     a method has places, erasers, fitted_on and the options that are not the default ones, a grid with one setting that
     setting, `<name>-pretrained` and `<name>-random0` their base."""
-    rows = [("encoder", name, about) for name, about in encoder_attributes(config, facts).items()]
-    rows += [("task", name, _flat(task)) for name, task in config["tasks"].items()]
+    rows = [("encoder", name, about) for name, about in encoder_attributes(setup).items()]
+    rows += [("task", name, _flat(task)) for name, task in setup.config["tasks"].items()]
     used = {cell.method for cell in plan.cells}
-    rows += [("method", name, _method(name, config["methods"])) for name in config["methods"] if name in used]
+    rows += [("method", name, _method(name, setup.methods)) for name in setup.methods if name in used]
     table = [(name, kind, key, str(value)) for kind, name, about in rows for key, value in about.items()]
     return pd.DataFrame(table, columns=NAMES)
 
 
-def encoder_attributes(config: Mapping, facts: Facts) -> dict[str, dict[str, object]]:
+def encoder_attributes(setup: Setup) -> dict[str, dict[str, object]]:
     """Encoder -> what names.csv says of it: its part of the configuration, how deep it is, and what it lacks."""
     found = {}
-    for name, encoder in config["encoders"].items():
-        about = {("parent" if key == "from" else key): value for key, value in _flat(encoder).items()}
-        about |= {"layers": layers} if (layers := depth(config, facts, name)) else {}
-        about |= {"new_heads": " ".join(ours)} if (ours := new_heads(config, facts, name)) else {}
-        about |= {"missing": facts.missing[name]} if name in facts.missing else {}
+    for name, encoder in setup.encoders.items():
+        about = {("parent" if key == "from" else key): value for key, value in _flat(encoder.about).items()}
+        about |= {"layers": encoder.depth} if encoder.depth else {}
+        about |= {"new_heads": " ".join(encoder.new_heads)} if encoder.new_heads else {}
+        about |= {"missing": encoder.missing} if encoder.missing else {}
         found[name] = about
     return found
 

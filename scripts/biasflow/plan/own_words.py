@@ -1,38 +1,37 @@
 """Warnings about the user's word lists before the first job: words that an encoder's vocabulary splits, and methods
 that are fitted to other groups than those of the lists."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from biasflow.asking.sources import local_folder
 from biasflow.corpora.word_pairs import read_word_pairs
 from biasflow.corpora.word_sets import read_word_sets
 from biasflow.plan.datasets import own_pairs
 from biasflow.plan.jobs import Plan
 from biasflow.plan.methods import sources
+from biasflow.plan.setup import Setup
 from biasflow.text.pieces import split_words
 
 SHOWN = 5  # words that a warning names
 
 
-def warnings(config: Mapping, plan: Plan) -> list[str]:
+def warnings(setup: Setup, plan: Plan) -> list[str]:
     """One line each: how many words of a list the vocabulary of a local encoder splits into pieces (that of another is
     not there yet: scores have their number), and which methods are not fitted to the user's pairs of words."""
-    return [*_splits(config, plan), *_other_groups(config, plan)]
+    return [*_splits(setup, plan), *_other_groups(setup, plan)]
 
 
-def _splits(config: Mapping, plan: Plan) -> Iterator[str]:
+def _splits(setup: Setup, plan: Plan) -> Iterator[str]:
     lists = {
         (reading.model.encoder, reading.dataset.files["own"][0]): "WEAT takes the mean of the pieces, CEAT the last one"
         for reading in plan.readings.values()
         if "own" in reading.dataset.files
     }
-    pairs = own_pairs(config)
+    pairs = own_pairs(setup.config["fitting"])
     for job in plan.fits if pairs else ():
         lists[job.encoder, pairs["file"]] = "erasers are not fitted to these"
     for encoder, file in lists:
-        about = config["encoders"][encoder]
-        folder = local_folder(about, config["mirror"]) if about["source"] == "local" else None
+        folder = setup.encoders[encoder].folder
         if folder is None or not (folder / "tokenizer.json").is_file():
             continue
         words = _words(file, is_pairs=bool(pairs) and file == pairs["file"])
@@ -55,10 +54,11 @@ def _tokenizer(folder: Path):
     return Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
-def _other_groups(config: Mapping, plan: Plan) -> Iterator[str]:
-    if (pairs := own_pairs(config)) and config["fitting"]["sentence_pairs"] is None:
+def _other_groups(setup: Setup, plan: Plan) -> Iterator[str]:
+    fitting = setup.config["fitting"]
+    if (pairs := own_pairs(fitting)) and fitting["sentence_pairs"] is None:
         names = dict.fromkeys(name for methods in plan.fits.values() for name in methods)
-        others = [name for name in names if "pairs" in sources(config["methods"][name])]
+        others = [name for name in names if "pairs" in sources(setup.methods[name])]
         if others:
             yield (
                 f"methods {', '.join(others)}: fitted to pairs of sentences, which are of gender, not of "

@@ -9,18 +9,18 @@ from biasflow.plan.cells import plan
 from biasflow.plan.checks import check_asked
 from biasflow.plan.configuration import check_keys_once, load_schema, resolve
 from biasflow.plan.external import check_files
-from biasflow.plan.facts import Facts, gather
+from biasflow.plan.facts import gather
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.jobs import Plan
+from biasflow.plan.setup import Setup
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """config: with all defaults; find: what jobs take."""
+    """find: what jobs take."""
 
-    config: Mapping
+    setup: Setup
     catalogue: Catalogue
-    facts: Facts
     plan: Plan
     find: Inputs
 
@@ -33,7 +33,7 @@ def prepared(config: Mapping, files: Iterable[str | Path] = ()) -> Prepared:
     schema, catalogue = load_schema(), read_catalogue()
     config = resolve(config, schema)
     check_files(config, schema, catalogue)
-    facts = gather(config)
-    planned = plan(config, facts)
+    setup = Setup(config, gather(config))
+    planned = plan(setup)
     check_asked(planned)
-    return Prepared(config, catalogue, facts, planned, Inputs(config, facts, planned, catalogue))
+    return Prepared(setup, catalogue, planned, Inputs(setup, planned, catalogue))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 
 from biasflow.asking.matrix import Files
 from biasflow.asking.paths import Paths
-from biasflow.asking.sources import given_files
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.jobs import Plan, Reading, ReadingJob, ReadingKey, Score, ScoringJob
 from biasflow.plan.trainings import model_of
@@ -137,7 +136,7 @@ class Readings:
     def given_files_and_data(self, wildcards) -> Named:
         """For the rule of what external encoders give (the readout is a wildcard, too): their files, and the data."""
         readings = self.of(wildcards, wildcards.readout)
-        files = given_files(self.encoders.config["encoders"][wildcards.encoder])[wildcards.readout]
+        files = self.encoders.setup.encoders[wildcards.encoder].given_files[wildcards.readout]
         return {"given": files, **_data(readings)}
 
     def given_module(self, wildcards) -> str:

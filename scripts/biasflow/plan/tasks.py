@@ -5,13 +5,23 @@ import importlib
 from collections.abc import Mapping
 
 from biasflow.asking.matrix import Block
+from biasflow.asking.paths import Paths
 from biasflow.asking.tasks import Kind, TaskPlan
-from biasflow.registry import PACKAGE, TASKS
+from biasflow.registry import PACKAGE, PAPERS, TASKS
 
 
 def task_of(config: Mapping, name: str, blocks: tuple[Block, ...] = ()) -> TaskPlan:
     """A task of the configuration, by its name. blocks: those of the run, for data that depend on what is asked for."""
-    return TaskPlan(config, name, kind_of(config["tasks"][name]["kind"]), blocks)
+    about = config["tasks"][name]
+    paths, of_paper = Paths(config["run"], config["files"]), name in tasks_of_papers(config)
+    return TaskPlan(name, about, kind_of(about["kind"]), paths, of_paper, blocks)
+
+
+def tasks_of_papers(config: Mapping) -> list[str]:
+    """The names of the tasks that papers of the run take."""
+    papers = config["papers"].items()
+    named = [options.get(key) or [] for paper, options in papers for key in PAPERS[paper].tasks]
+    return [task for names in named for task in ([names] if isinstance(names, str) else names)]
 
 
 def kind_of(name: str) -> Kind:

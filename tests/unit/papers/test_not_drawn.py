@@ -6,7 +6,7 @@ from biasflow.asking.matrix import Cell, Model
 from biasflow.papers.paper import PaperText, Target, load
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.facts import Facts
+from biasflow.plan.setup import Setup
 from biasflow.registry import METRICS, PAPERS
 from tests.unit.plan.configs import SCHEMA, of_file
 
@@ -33,7 +33,7 @@ def test_a_need_is_an_option_or_a_cell_that_runs():
 
 def test_the_figures_of_the_demo():
     config = resolve(of_file("config"), SCHEMA)
-    cells = plan(config, Facts()).cells
+    cells = plan(Setup(config)).cells
     found = {name: load(name).not_drawn(config["papers"][name], cells) for name in config["papers"]}
     assert {name: list(figures) for name, figures in found.items()} == {
         "liang2020": ["liang2020_perplexity_by_layer"],  # papers.liang2020.by_layer has OCCTMP alone

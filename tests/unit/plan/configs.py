@@ -7,9 +7,12 @@ from pathlib import Path
 
 import yaml
 
+from biasflow.asking.matrix import Block, Model
+from biasflow.asking.tasks import Asked
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.configuration import load_schema, resolve
 from biasflow.plan.facts import Facts
+from biasflow.plan.setup import Setup
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = load_schema()
@@ -62,7 +65,19 @@ def facts_of(config: Mapping, **architecture) -> Facts:
 def planned(config: Mapping, **architecture) -> Plan:
     """The plan of a configuration, resolved or not."""
     resolved = resolve(config, SCHEMA)
-    return plan(resolved, facts_of(resolved, **architecture))
+    return plan(setup_of(resolved, **architecture))
+
+
+def asked_of(config: Mapping, encoder: str) -> Asked:
+    """A paper that asks for an encoder as it is."""
+    setup = setup_of(config)
+    block = Block("block", "papers.any", (encoder,), None, *[()] * 5)
+    return Asked(config, setup.paths, block, Model(encoder), setup.encoders[encoder])
+
+
+def setup_of(config: Mapping, **architecture) -> Setup:
+    """What a resolved configuration is planned from, as if every local encoder were a small BERT with all heads."""
+    return Setup(config, facts_of(config, **architecture))
 
 
 def asking(block: Mapping, *changes: tuple[str, object]) -> dict:

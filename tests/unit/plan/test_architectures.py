@@ -10,6 +10,7 @@ from biasflow.plan.cells import plan
 from biasflow.plan.choices import OF_FOLDER, with_folder
 from biasflow.plan.configuration import load_schema, resolve
 from biasflow.plan.facts import gather
+from biasflow.plan.setup import Setup
 
 CONFIG = {"hidden_size": 36, "num_hidden_layers": 4, "num_attention_heads": 3, "vocab_size": 90}
 METHODS = {
@@ -32,7 +33,7 @@ def cells_of(folder, metrics=("weat", "seat", "gest", "strength"), methods=("non
     block = {"encoders": ["mine"], "metrics": list(metrics), "methods": list(methods)}
     config = {"run": "r", "encoders": {"mine": {"source": "local", "path": folder}}, "methods": METHODS}
     config = resolve(config | {"ask": {"all": block}}, load_schema())
-    return {(cell.metric, cell.method): cell.reason for cell in plan(config, gather(config)).cells}
+    return {(cell.metric, cell.method): cell.reason for cell in plan(Setup(config, gather(config))).cells}
 
 
 def test_an_unknown_architecture_is_measured_as_it_is(tmp_path):
@@ -42,7 +43,7 @@ def test_an_unknown_architecture_is_measured_as_it_is(tmp_path):
         "methods.last: the layers of encoders.mine (model type funnel) are not known; measure it as it is"
     )
     assert "no next-sentence head" in cells["strength", "none"]
-    places = dict(OF_FOLDER["places"](*with_folder(str(tmp_path / "funnel"))))
+    places = dict(OF_FOLDER["places"](with_folder(str(tmp_path / "funnel"))))
     assert set(places.values()) == {"no: the layers of the model type funnel are not known"}
 
 

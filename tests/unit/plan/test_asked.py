@@ -15,6 +15,7 @@ from biasflow.plan.checks import check_asked
 from biasflow.plan.configuration import resolve
 from biasflow.plan.explained import training_files
 from biasflow.plan.inputs import Inputs
+from biasflow.plan.setup import Setup
 from biasflow.plan.tasks import kind_of
 from tests.unit.plan.configs import SCHEMA, changed, facts_of
 
@@ -36,9 +37,9 @@ def inputs(config: dict, earlier: Inputs | None = None) -> Inputs:
     if earlier:
         asked = tuple(Part(b.name, b.asked, b.group, b.methods, b.metrics) for b in earlier.plan.blocks)
     facts = replace(facts, asked=asked)
-    found = plan(resolved, facts)
+    found = plan(Setup(resolved, facts))
     check_asked(found)
-    return Inputs(resolved, facts, found, CATALOGUE)
+    return Inputs(Setup(resolved, facts), found, CATALOGUE)
 
 
 def jobs(find: Inputs) -> dict[tuple, str]:
@@ -53,7 +54,7 @@ def jobs(find: Inputs) -> dict[tuple, str]:
         w = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
         its = find.trainings
         add(("finetune", encoder, training), training_files(find, model), its.params(w), its.modules(w))
-    for name, about in find.config["tasks"].items():
+    for name, about in find.setup.config["tasks"].items():
         w = SimpleNamespace(task=name)
         for step in kind_of(about["kind"]).steps:
             add(("data", name, step.rule), find.step_sources(step)(w), find.step_params(step)(w))

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from biasflow.asking.matrix import NOT_RUN, Model
-from biasflow.asking.tasks import Asked
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.cells import Plan, plan
@@ -15,9 +14,10 @@ from biasflow.plan.configuration import resolve
 from biasflow.plan.datasets import DATASETS
 from biasflow.plan.facts import Facts, gather
 from biasflow.plan.methods import control_of
+from biasflow.plan.setup import Setup
 from biasflow.plan.tasks import kind_of, task_of
 from biasflow.registry import METRICS, PAPERS, TRAINING, rule_of
-from tests.unit.plan.configs import RUNS, SCHEMA, asking, changed, facts_of, of_file, planned
+from tests.unit.plan.configs import RUNS, SCHEMA, asked_of, asking, changed, facts_of, of_file, planned
 
 KEY = re.compile(r"\b(encoders|methods|metrics|tasks|ask|papers)\.[\w-]+|\bmirror\b")
 EVERYTHING = {
@@ -185,7 +185,7 @@ def test_what_a_paper_prints_item_by_item_is_read_under_all_its_methods_whoever_
 def test_every_reason_names_a_key_of_the_configuration(config):
     keys = resolve(config, SCHEMA)
     facts = replace(facts_of(keys), missing={"real": "encoders.real.path: there is nothing"})
-    for found in (planned(config), planned(config, architectures=["BertModel"]), plan(keys, facts)):
+    for found in (planned(config), planned(config, architectures=["BertModel"]), plan(Setup(keys, facts))):
         for cell in found.cells:
             if cell.status == NOT_RUN:
                 assert KEY.search(cell.reason), cell
@@ -213,7 +213,7 @@ def test_datasets_of_one_readout_and_name_are_one(encoder):
     read, everything = {}, resolve(ALL, SCHEMA)
     for entry in METRICS.values():
         if entry.datasets in DATASETS:
-            for dataset in DATASETS[entry.datasets](Asked(everything, Model(encoder))):
+            for dataset in DATASETS[entry.datasets](asked_of(everything, encoder)):
                 about = (dataset.files, dataset.options)
                 assert read.setdefault((entry.readout, dataset.name), about) == about, (entry.label, dataset.name)
 
@@ -332,7 +332,7 @@ def test_an_encoder_without_the_head_has_a_reason_and_the_other_cells_run():
 
 def test_an_optional_encoder_that_is_not_there_has_reasons_alone():
     config = resolve(asking({"encoders": ["own", "real"], "metrics": ["strength", "weat"]}), SCHEMA)
-    found = plan(config, Facts(missing={"real": "encoders.real.path: there is no encoder"}))
+    found = plan(Setup(config, Facts(missing={"real": "encoders.real.path: there is no encoder"})))
     assert set(reasons(found).values()) == {"encoders.real.path: there is no encoder"}
     assert {reading.model.encoder for reading in found.readings.values()} == {"own"}
 
@@ -441,7 +441,8 @@ COREFERENCE |= {"metrics": ["coreference", "winobias", "compression", "ceat", "t
 
 def test_documents_that_are_not_at_hand_leave_reasons_and_stop_nothing_else():
     config = resolve(asking(COREFERENCE, ("tasks.coref.data", FILES), ("tasks.coref.pairs", "planted")), SCHEMA)
-    found = plan(config, replace(gather({**config, "encoders": {}}), architectures=facts_of(config).architectures))
+    facts = replace(gather({**config, "encoders": {}}), architectures=facts_of(config).architectures)
+    found = plan(Setup(config, facts))
     trained = {cell.metric: cell.reason for cell in found.cells if cell.model.task == "coref"}
     assert set(trained) == set(COREFERENCE["metrics"])
     assert {reason.partition(":")[0] for reason in trained.values()} == {"tasks.coref.data.folder"}

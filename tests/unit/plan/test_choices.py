@@ -62,27 +62,27 @@ def test_places_are_those_that_methods_may_name():
 
 def test_what_cannot_be_measured_on_an_encoder_is_said_with_the_reason(tmp_path):
     masked = folder_of(tmp_path / "masked", "BertForMaskedLM")
-    why = reasons(*with_folder(masked))
+    why = reasons(with_folder(masked))
     assert list(why) == list(METRICS)
     assert why["strength"] == "the encoder has no next-sentence head"
     assert why["weat"] == why["perplexity"] == ""
     assert why["nli_fairness"].startswith("nli_fairness is for natural language inference")
-    assert dict(OF_FOLDER["metrics"](*with_folder(masked)))["strength"] == f"no: {why['strength']}"
-    assert [about for name, about in OF_FOLDER["measures"](*with_folder(masked)) if name == "distance"] == [
+    assert dict(OF_FOLDER["metrics"](with_folder(masked)))["strength"] == f"no: {why['strength']}"
+    assert [about for name, about in OF_FOLDER["measures"](with_folder(masked)) if name == "distance"] == [
         f"no: {why['strength']}"
     ]
-    bare = reasons(*with_folder(folder_of(tmp_path / "bare", "BertModel")))
+    bare = reasons(with_folder(folder_of(tmp_path / "bare", "BertModel")))
     assert bare["gest"] == "the encoder has no masked-LM head" and bare["similarity"] == ""
-    assert reasons(*with_folder(folder_of(tmp_path / "both", "BertForPreTraining")))["strength"] == ""
+    assert reasons(with_folder(folder_of(tmp_path / "both", "BertForPreTraining")))["strength"] == ""
 
 
 def test_places_of_an_encoder(tmp_path):
-    found = dict(OF_FOLDER["places"](*with_folder(folder_of(tmp_path / "bert", "BertModel"))))
+    found = dict(OF_FOLDER["places"](with_folder(folder_of(tmp_path / "bert", "BertModel"))))
     assert found["last"].endswith(": layer[3]") and found["layer[i].cls"].endswith(
         "i from 0 to 3, or from -1 back to -4"
     )
     deberta = folder_of(tmp_path / "deberta", "DebertaForMaskedLM", model_type="deberta")
-    assert dict(OF_FOLDER["places"](*with_folder(deberta)))["layer[i].attention.key"].startswith("no: deberta makes")
+    assert dict(OF_FOLDER["places"](with_folder(deberta)))["layer[i].attention.key"].startswith("no: deberta makes")
 
 
 def test_a_folder_that_is_no_encoder_is_one_line(tmp_path):

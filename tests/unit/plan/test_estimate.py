@@ -6,7 +6,7 @@ from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.estimate import Estimate, estimate
-from tests.unit.plan.configs import RUNS, SCHEMA, asking, facts_of, of_file
+from tests.unit.plan.configs import RUNS, SCHEMA, asking, of_file, setup_of
 
 CATALOGUE = read_catalogue()
 BLOCK = {"encoders": ["real"], "metrics": ["gest", "ceat", "perplexity"]}
@@ -15,8 +15,8 @@ BIOS = {"encoders": ["real"], "task": "bios", "metrics": ["fairness"]}
 
 def left(config, made=lambda path: False, **architecture) -> Estimate:
     config = resolve(config, SCHEMA)
-    facts = facts_of(config, **architecture)
-    return estimate(config, facts, plan(config, facts), CATALOGUE, made)
+    setup = setup_of(config, **architecture)
+    return estimate(setup, plan(setup), CATALOGUE, made)
 
 
 @pytest.mark.parametrize("name", RUNS)

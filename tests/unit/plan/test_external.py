@@ -4,18 +4,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from biasflow.asking.sources import is_planted, origin
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.encoders import Encoders
-from biasflow.plan.facts import depth, gather, has_head
+from biasflow.plan.facts import gather
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.listing import encoder_attributes
 from biasflow.plan.tasks import task_of
 from biasflow.registry import METRICS, READOUTS
-from tests.unit.plan.configs import SCHEMA, asking, changed, facts_of, planned
+from tests.unit.plan.configs import SCHEMA, asking, changed, planned, setup_of
 from tests.unit.plan.test_cells import reasons
 
 FILES = ["theirs/pro.conll", "theirs/anti.conll"]
@@ -47,7 +46,7 @@ def test_one_part_of_winobias_is_measured_alone_and_its_scores_say_so():
         side: [f"dev-type{number}-{side}" for number in (1, 2)] for side in ("pro", "anti")
     }
     assert task.kind.steps[1].options(task)["files"] == [{"part": "dev", "type": f"type{n}"} for n in (1, 2)]
-    assert {cell.dataset for cell in plan(config, facts_of(config)).cells} == {"coref-winobias-dev"}
+    assert {cell.dataset for cell in plan(setup_of(config)).cells} == {"coref-winobias-dev"}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def test_one_part_is_refused_where_there_is_none_or_both_are_needed(pairs, paper
 
 def test_what_a_job_takes():
     config = resolve(of({}), SCHEMA)
-    found = Inputs(config, facts_of(config), plan(config, facts_of(config)), read_catalogue())
+    found = Inputs(setup_of(config), plan(setup_of(config)), read_catalogue())
     wildcards = SimpleNamespace(encoder="theirs", training="pretrained", block="block", readout="clusters")
     inputs, params = found.readings.given_files_and_data(wildcards), found.readings.given_params(wildcards)
     assert inputs["given"] == FILES
@@ -124,11 +123,12 @@ def test_clusters_are_of_coreference_alone():
 
 def test_what_is_asked_of_an_encoder_of_any_source():
     config = resolve(of({}), SCHEMA)
-    facts = facts_of(config)
-    assert Encoders(config, facts).files("theirs") == FILES and Encoders(config, facts).texts("theirs") == []
-    assert not has_head(config, facts, "theirs", "masked_lm") and depth(config, facts, "theirs") is None
-    assert origin(config, "theirs") == "theirs" and not is_planted(config, "theirs")
-    assert encoder_attributes(config, facts)["theirs"] == {"source": "external", "clusters": " ".join(FILES)}
+    setup = setup_of(config)
+    theirs = setup.encoders["theirs"]
+    assert Encoders(setup).files("theirs") == FILES and Encoders(setup).texts("theirs") == []
+    assert not theirs.has_head("masked_lm") and theirs.depth is None
+    assert theirs.origin == theirs and not theirs.is_planted
+    assert encoder_attributes(setup)["theirs"] == {"source": "external", "clusters": " ".join(FILES)}
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,14 @@ from types import SimpleNamespace
 import pytest
 from safetensors.numpy import save_file
 
-from biasflow.asking.matrix import Model
 from biasflow.asking.paths import CORPORA
-from biasflow.asking.tasks import Asked
 from biasflow.base.code import module_file
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.recipes import RECIPES
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.datasets import DATASETS, context_files, text_file
+from biasflow.plan.datasets import DATASETS, text_file
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.explained import training_files
 from biasflow.plan.external import external_files, files_read
@@ -28,9 +26,10 @@ from biasflow.plan.inputs import Inputs
 from biasflow.plan.items import items_of
 from biasflow.plan.jobs import ReadingJob
 from biasflow.plan.readings import reading_output, reading_path
-from biasflow.plan.tasks import kind_of, task_of
+from biasflow.plan.setup import Setup
+from biasflow.plan.tasks import kind_of
 from biasflow.registry import PAPERS, READOUTS, TASKS, TRAINING, module_of
-from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, changed, facts_of, of_file
+from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, asked_of, changed, of_file, setup_of
 from tests.unit.plan.test_cells import ALL
 
 CATALOGUE = read_catalogue()
@@ -57,8 +56,11 @@ def found(name: str, folder: Path) -> Inputs:
             save_file({}, folder / encoder / "model.safetensors")
             config = changed((f"encoders.{encoder}.path", str(folder / encoder)), config=config)
     config = resolve(config, SCHEMA)
-    facts = gather(config)
-    return Inputs(config, facts, plan(config, facts), CATALOGUE)
+    return inputs_of(Setup(config, gather(config)))
+
+
+def inputs_of(setup: Setup) -> Inputs:
+    return Inputs(setup, plan(setup), CATALOGUE)
 
 
 @pytest.fixture(params=SMALL)
@@ -70,13 +72,13 @@ def made(find: Inputs) -> set[str]:
     """The outputs of all rules of dear work and of scoring, as far as the plan has jobs for them, and tasks' data."""
     paths, tables = find.paths, ("scores", "reasons", "plan", "names", "files", "matrix")
     files = {f"{paths.root}/{name}.csv" for name in tables}
-    for name, encoder in find.config["encoders"].items():
+    for name, encoder in find.setup.config["encoders"].items():
         if encoder["source"] != "local":
             files.add(paths.encoder(name))
     files |= {path(*key) for key in find.plan.trained for path in (paths.model, paths.training)}
     files |= {path(*key) for key in find.plan.fits for path in (paths.methods, paths.about_methods)}
     files |= {reading_output(paths, key) for key in find.plan.readings}
-    for task in (task_of(find.config, name) for name in find.config["tasks"]):
+    for task in (find.setup.task(name) for name in find.setup.config["tasks"]):
         files |= {task.file(name) for step in task.kind.steps for name in step.outputs.values()}
     return files | {paths.scores(*key) for key in find.plan.scored}
 
@@ -85,7 +87,7 @@ def is_there(path: str, find: Inputs, known: set[str]) -> bool:
     """Whether some rule makes the file, the catalogue has it, or it is the project's or the user's own."""
     if path in known or path.removeprefix(f"{CORPORA}/") in CATALOGUE.files or (ROOT / path).is_file():
         return True
-    encoders = find.config["encoders"]
+    encoders = find.setup.config["encoders"]
     names = {
         "encoder": "|".join(map(re.escape, encoders)),
         "pretrain": "|".join(re.escape(name) for name, about in encoders.items() if about["source"] == "pretrain"),
@@ -112,13 +114,13 @@ def jobs(find: Inputs):
         wildcards = SimpleNamespace(encoder=encoder, task=task, strategy=strategy, seed=seed)
         yield ("finetune", encoder, training), training_files(find, model)
         for path in find.trainings.tokens(wildcards):
-            data = task_of(find.config, task).files(kind_of(find.config["tasks"][task]["kind"]).trained_on)
+            data = find.setup.task(task).files(kind_of(find.setup.config["tasks"][task]["kind"]).trained_on)
             yield ("tokenise", encoder, path), {"encoder": find.encoders.files(encoder), **data}
-    for name, about in find.config["tasks"].items():
+    for name, about in find.setup.config["tasks"].items():
         for step in kind_of(about["kind"]).steps:
-            if task_of(find.config, name).file(next(iter(step.outputs.values()))) in find.facts.absent:
+            if find.setup.task(name).file(next(iter(step.outputs.values()))) in find.setup.facts.absent:
                 continue
-            files = task_of(find.config, name).files(step.made_from)
+            files = find.setup.task(name).files(step.made_from)
             yield ("prepare", name, step.rule), {**find.step_sources(step)(SimpleNamespace(task=name)), **files}
     for job in find.plan.fits:
         yield ("fit", *job), find.fits.model_and_data(job)
@@ -126,7 +128,7 @@ def jobs(find: Inputs):
         yield ("read", *job), find.readings.model_and_data(job.readout)(job)
     for job in find.plan.scored:
         yield ("score", *job), find.scores.readouts_and_data(job)
-    for paper in find.config["papers"]:
+    for paper in find.setup.config["papers"]:
         yield ("items", paper), find.paper_files(paper)
 
 
@@ -185,7 +187,7 @@ def test_the_parameters_of_jobs_are_plain_values(find):
     """They go into provenance and decide whether a job is run again."""
     for (encoder, _), model in find.plan.trained.items():
         wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
-        params, task = find.trainings.params(wildcards), task_of(find.config, model.task)
+        params, task = find.trainings.params(wildcards), find.setup.task(model.task)
         assert json.loads(json.dumps(params)) == params
         assert (params["fit"] is None) == (model.carried is None)
         tokens = {"tokens"} & set(params["roles"])
@@ -242,7 +244,7 @@ def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find
     paths = set()
     for (encoder, _), model in find.plan.trained.items():
         wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
-        task, text = task_of(find.config, model.task), find.trainings.params(wildcards)["options"].get("text")
+        task, text = find.setup.task(model.task), find.trainings.params(wildcards)["options"].get("text")
         real = text is not None and task.about["data"] != "planted"
         own = [task.file(f"tokens/{encoder}/{text}.safetensors")] if real else []
         assert find.trainings.tokens(wildcards) == own
@@ -253,7 +255,7 @@ def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find
         assert not set(spares) & set(flat(find.readings.model_and_data(job.readout)(job)))
         of_texts = [reading for reading in readings if reading.readout == "first_token"]
         for reading in of_texts:
-            task = task_of(find.config, reading.dataset.name.rpartition("-")[0])
+            task = find.setup.task(reading.dataset.name.rpartition("-")[0])
             own = task.file(f"tokens/{job.encoder}/{reading.dataset.options['text']}.safetensors")
             assert (own in spares) == (task.about["data"] != "planted")
         paths -= set(spares)
@@ -266,7 +268,7 @@ def test_modules_that_jobs_import_by_name_are_there(find):
     for (encoder, _), model in find.plan.trained.items():
         wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
         own = find.trainings.modules(wildcards)
-        assert module_of(TASKS[find.config["tasks"][model.task]["kind"]]) in own
+        assert module_of(TASKS[find.setup.config["tasks"][model.task]["kind"]]) in own
         modules |= set(own)
     for job in find.plan.fits:
         modules |= set(find.fits.modules(job))
@@ -283,12 +285,12 @@ def test_modules_that_jobs_import_by_name_are_there(find):
 @pytest.mark.parametrize("name", RUNS)
 def test_adding_a_block_changes_nothing_that_the_others_take(name, tmp_path):
     before = found(name, tmp_path)
-    encoder, *_ = before.config["encoders"]
-    tasks = {kind: task for task, about in before.config["tasks"].items() for kind in [about["kind"]]}
+    encoder, *_ = before.setup.config["encoders"]
+    tasks = {kind: task for task, about in before.setup.config["tasks"].items() for kind in [about["kind"]]}
     more = {"encoders": [encoder], "methods": ["none", "leace"], "metrics": ["strength", "weat", "accuracy"]}
     more |= {"task": tasks["nli"], "seeds": [7], "strategies": ["with-leace"]} if "nli" in tasks else {}
-    config = resolve(changed(("ask.added", more), config=before.config), SCHEMA)
-    after = Inputs(config, before.facts, plan(config, before.facts), CATALOGUE)
+    config = resolve(changed(("ask.added", more), config=before.setup.config), SCHEMA)
+    after = inputs_of(Setup(config, before.setup.facts))
     later = dict(jobs(after))
     for job, inputs in jobs(before):
         if job[0] != "items":
@@ -303,8 +305,8 @@ def test_what_is_fitted_before_training_takes_the_encoder_before_training(tmp_pa
     find = found("everything", tmp_path)
     config = resolve(changed(("ask.more", {
         "encoders": ["own"], "task": "nli", "methods": ["hard-pretrained"], "metrics": ["accuracy"],
-    }), config=find.config), SCHEMA)  # fmt: skip
-    find = Inputs(config, find.facts, plan(config, find.facts), CATALOGUE)
+    }), config=find.setup.config), SCHEMA)  # fmt: skip
+    find = inputs_of(Setup(config, find.setup.facts))
     inputs = find.fits.model_and_data(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="more"))
     assert inputs["origin"] == find.encoders.files("own") != inputs["model"]
     of_nli = SimpleNamespace(encoder="own", training="nli/plain/seed0", group="of-nli")
@@ -322,7 +324,7 @@ def test_an_encoder_has_its_own_number_of_occurrences_and_one_that_starts_from_i
         ),
         SCHEMA,
     )
-    find = Inputs(config, facts_of(config), plan(config, facts_of(config)), CATALOGUE)
+    find = inputs_of(setup_of(config))
     fits = [SimpleNamespace(encoder=name, training="pretrained", group="words") for name in ("own", "real", "more")]
     assert [find.fits.params(job)["contexts"]["n"] for job in fits] == [400, 600, 600]
     (shares,) = (reading for reading in find.plan.readings.values() if reading.readout == "gender_shares")
@@ -331,17 +333,17 @@ def test_an_encoder_has_its_own_number_of_occurrences_and_one_that_starts_from_i
 
 def test_the_digest_follows_what_the_plan_shows(tmp_path):
     find = found("config", tmp_path)
-    other = resolve(changed(("ask.nli-methods.seeds", [1]), config=find.config), SCHEMA)
+    other = resolve(changed(("ask.nli-methods.seeds", [1]), config=find.setup.config), SCHEMA)
     assert find.digest() == found("config", tmp_path).digest()
-    assert find.digest() != Inputs(other, find.facts, plan(other, find.facts), CATALOGUE).digest()
-    gone = replace(find.facts, missing={next(iter(find.config["encoders"])): "it is not there"})
-    assert find.digest() != Inputs(find.config, gone, plan(find.config, gone), CATALOGUE).digest()
+    assert find.digest() != inputs_of(Setup(other, find.setup.facts)).digest()
+    gone = replace(find.setup.facts, missing={next(iter(find.setup.config["encoders"])): "it is not there"})
+    assert find.digest() != inputs_of(Setup(find.setup.config, gone)).digest()
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_what_a_model_reads_is_cut_as_in_its_training(name, tmp_path):
     find = found(name, tmp_path)
-    lengths = {task: about["finetuning"].get("max_length") for task, about in find.config["tasks"].items()}
+    lengths = {task: about["finetuning"].get("max_length") for task, about in find.setup.config["tasks"].items()}
     for reading in find.plan.readings.values():
         if reading.readout in ("predictions", "nli_heads"):
             assert reading.dataset.options["max_length"] == lengths[reading.block.task]
@@ -369,7 +371,7 @@ def test_a_recipe_reads_the_text_and_the_swapped_one_if_it_trains_on_that(recipe
     more = {"source": "continued", "from": "own", "recipe": recipe}
     changes = [(f"encoders.{name}", more | about) for name, about in (("here", {}), ("there", {"text": "wikitext-2"}))]
     config = resolve(changed(*changes), SCHEMA)
-    encoders = Encoders(config, facts_of(config))
+    encoders = Encoders(setup_of(config))
     for name, text in (("here", "own"), ("there", "wikitext-2")):
         expected = {"text": f"results/test/data/texts/{text}.txt"}
         if recipe == "cda":
@@ -408,7 +410,7 @@ def test_the_external_files_of_tests():
 def test_a_type_of_crows_pairs_is_a_dataset():
     types = ("metrics.crows_pairs.bias_types", ["age", "gender"])
     config = resolve(changed(types, ("ask.block", {"encoders": ["real"], "metrics": ["crows_pairs"]})), SCHEMA)
-    cells = [cell for cell in plan(config, facts_of(config)).cells if cell.metric == "crows_pairs"]
+    cells = [cell for cell in plan(setup_of(config)).cells if cell.metric == "crows_pairs"]
     assert [cell.dataset for cell in cells] == ["crows-pairs-age", "crows-pairs-gender"]
 
 
@@ -430,7 +432,8 @@ def test_contexts_are_looked_for_in_as_many_files_as_are_asked_for():
     assert files_of(local, asked("ceat"), text) == sorted(order[:8])
     assert files_of(local, asked("ceat"), text, ("metrics.ceat.shards", 3)) == sorted(order[:3])
     config = resolve(changed(text, ("metrics.ceat.shards", 41)), SCHEMA)
-    assert context_files(config, "own", CATALOGUE) == [f"{CORPORA}/{name}" for name in order] and len(order) == 41
+    files = Encoders(setup_of(config)).context_files("own", CATALOGUE)
+    assert files == [f"{CORPORA}/{name}" for name in order] and len(order) == 41
     with pytest.raises(BiasflowError, match=r"metrics\.ceat\.shards.*42"):
         resolve(changed(text, ("metrics.ceat.shards", 42)), SCHEMA)
 
@@ -439,10 +442,10 @@ def test_contexts_are_looked_for_in_as_many_files_as_are_asked_for():
 def test_files_of_ones_own_are_read_where_no_other_run_has_its(name, tmp_path):
     """Whatever a job takes of the shared folder lies elsewhere if the configuration names a path for it."""
     find = found(name, tmp_path)
-    read = files_read(find.config, CATALOGUE, find.facts, find.plan)
-    config = {**find.config, "files": {file: f"mine/{file}" for file in read}}
-    other = Inputs(config, find.facts, plan(config, find.facts), CATALOGUE)
-    assert files_read(config, CATALOGUE, find.facts, other.plan) == read
+    read = files_read(find.setup, CATALOGUE, find.plan)
+    config = {**find.setup.config, "files": {file: f"mine/{file}" for file in read}}
+    other = inputs_of(Setup(config, find.setup.facts))
+    assert files_read(other.setup, CATALOGUE, other.plan) == read
     theirs, ours = ({path for _, inputs in jobs(each) for path in flat(inputs)} for each in (find, other))
     shared = {path for path in theirs if path.startswith(CORPORA)}
     assert len(shared) > 10 and not shared & ours
@@ -450,7 +453,7 @@ def test_files_of_ones_own_are_read_where_no_other_run_has_its(name, tmp_path):
 
 
 def test_one_function_knows_where_external_files_lie():
-    """A rule names their folder for logs, the lock file and what it downloads; all else asks `corpus_file`."""
+    """A rule names their folder for logs, the lock file and what it downloads; all else asks `Paths.corpus`."""
     users = [path.name for path in (ROOT / "scripts").rglob("*.py") if "CORPORA}/" in path.read_text()]
     assert users == ["paths.py"]
     named = re.findall(r"CORPORA\}/([^\"]+)", "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk")))
@@ -466,7 +469,7 @@ def test_the_paper_configuration_reads_the_english_wikipedia():
 def _names(run: str) -> list[str]:
     config = {**of_file(run), "mirror": None}
     encoders = {name: about for name, about in config["encoders"].items() if about["source"] != "local"}
-    return [file for encoder in encoders for file in context_files(config, encoder, CATALOGUE)]
+    return [file for encoder in encoders for file in Encoders(Setup(config)).context_files(encoder, CATALOGUE)]
 
 
 def test_an_encoder_is_pre_trained_on_all_its_texts(tmp_path):
@@ -492,14 +495,15 @@ def test_an_encoder_is_pre_trained_on_all_its_texts(tmp_path):
     ],
 )
 def test_a_text_is_read_as_released_or_by_sentence(text, held_out, running, file):
-    config = resolve(changed(), SCHEMA)
-    encoder = "own" if text == "planted" else "real"
-    assert text_file(config, encoder, text, held_out=held_out, running=running) == f"results/test/data/texts/{file}"
+    setup = setup_of(resolve(changed(), SCHEMA))
+    encoder = setup.encoders["own" if text == "planted" else "real"]
+    path = text_file(setup.paths, encoder, text, held_out=held_out, running=running)
+    assert path == f"results/test/data/texts/{file}"
 
 
 def test_perplexity_reads_the_text_as_released_and_pseudo_perplexity_its_sentences():
     config = resolve(changed(("metrics.perplexity.text", "wikitext-2")), SCHEMA)
-    asked = Asked(config, Model("real"))
+    asked = asked_of(config, "real")
     ((running,), (sentences,)) = (DATASETS[name](asked) for name in ("running_text", "sample_of_text"))
     assert running.name == sentences.name == "wikitext-2"
     assert running.files["text"] == ("results/test/data/texts/wikitext-2-test.txt",)
@@ -556,10 +560,10 @@ def test_a_local_encoder_that_is_not_there_ends_the_download_of_files():
 
 def test_papers_and_the_ledger_are_told_where_their_items_are(find):
     """By role, key and position, as readings are (`test_a_reading_is_told_its_files_by_role_and_position`)."""
-    papers = list(find.config["papers"])
+    papers = list(find.setup.config["papers"])
     ledger = find.ledger_files(papers)
     for paper in papers:
-        items = items_of(find.config, find.plan, paper)
+        items = items_of(find.setup, find.plan, paper)
         assert not {"scores", "reasons", "plan", "names", "files", "printed", "text"} & set(items)
         of_paper = (find.paper_files(paper), find.paper_items(paper))
         for inputs, places in (of_paper, (ledger, find.ledger_params(papers)[paper][1])):
@@ -570,7 +574,7 @@ def test_papers_and_the_ledger_are_told_where_their_items_are(find):
 
 def test_every_paper_has_items_of_its_own_blocks(tmp_path):
     find = found("config", tmp_path)
-    roles = {paper: set(find.paper_files(paper)) for paper in PAPERS if paper in find.config["papers"]}
+    roles = {paper: set(find.paper_files(paper)) for paper in PAPERS if paper in find.setup.config["papers"]}
     assert {"stimuli", "next_sentence", "explained_variance", "sentence_pairs", TRAINING} <= roles["dawkins2024"]
     assert "token_scores" in roles["liang2020"] and "token_scores" not in roles["orgad2022"]
     assert {"professions", "top_words", "gender_accuracy", "scrubbed_examples", "ceat_counts", "ceat_words"} <= roles[

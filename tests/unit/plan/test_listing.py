@@ -10,7 +10,8 @@ from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import Facts
 from biasflow.plan.listing import CELLS, NAMES, cells_table, names_table, not_measured
-from tests.unit.plan.configs import RUNS, SCHEMA, changed, facts_of, of_file, planned
+from biasflow.plan.setup import Setup
+from tests.unit.plan.configs import RUNS, SCHEMA, changed, facts_of, of_file, planned, setup_of
 
 MANY = changed(
     ("encoders.more", {"source": "continued", "from": "own"}),
@@ -54,7 +55,7 @@ def attributes(config: dict, facts: Facts | None = None) -> dict[tuple[str, str]
     """(kind, name) -> what names.csv says of it."""
     resolved = resolve(config, SCHEMA)
     facts = facts or facts_of(resolved)
-    table = names_table(resolved, facts, plan(resolved, facts))
+    table = names_table(Setup(resolved, facts), plan(Setup(resolved, facts)))
     assert list(table) == NAMES and not table.duplicated(["kind", "name", "attribute"]).any()
     groups = table.groupby(["kind", "name"])
     return {key: dict(zip(rows["attribute"], rows["value"], strict=True)) for key, rows in groups}
@@ -92,9 +93,9 @@ def test_heads_that_an_encoder_got_here_are_named():
 @pytest.mark.parametrize("name", RUNS)
 def test_every_name_of_the_plan_is_explained(name):
     config = of_file(name)
-    facts = facts_of(config)
-    found = plan(config, facts)
-    names, table = names_table(config, facts, found), cells_table(found)
+    setup = setup_of(config)
+    found = plan(setup)
+    names, table = names_table(setup, found), cells_table(found)
     for kind in ("encoder", "task", "method"):
         used = set(table[kind]) - {"-", "none"}
         assert used <= set(names.loc[names["kind"] == kind, "name"]), kind

@@ -408,7 +408,7 @@ def place(tmp_path, monkeypatch):
 def said(config: dict) -> str:
     """What stops a run with this configuration before its first job."""
     with pytest.raises(BiasflowError) as caught:
-        check_device(prepared(config).config["device"], cluster=False)
+        check_device(prepared(config).setup.config["device"], cluster=False)
     return str(caught.value)
 
 

@@ -5,7 +5,7 @@ import pytest
 from biasflow.plan.datasets import context_words
 from biasflow.plan.own_words import warnings
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.plan.configs import SCHEMA, asking, changed, planned, resolve
+from tests.unit.plan.configs import SCHEMA, asking, changed, planned, resolve, setup_of
 
 ALL = ("weat", "seat", "ceat")
 SETS = ["role,set_name,word", *(f"{role},{role.lower()},{role}{number}" for role in "XYAB" for number in (1, 2))]
@@ -56,8 +56,8 @@ def test_a_papers_models_are_not_read_on_them():
 
 def test_contexts_of_own_words_are_not_those_of_others():
     """So that an edited list looks for its own contexts anew, and scores its own test."""
-    config = resolve(own(), SCHEMA)
-    assert context_words(config, "race") == {"own": "sets.csv"} and "words" in context_words(config, "ceat")
+    options = resolve(own(), SCHEMA)["metrics"]["ceat"]
+    assert context_words(options, "race") == {"own": "sets.csv"} and "words" in context_words(options, "ceat")
     found = read(planned(own()))
     assert found["associations", "C6"]["contexts"] != found["associations", "race"]["contexts"]
 
@@ -73,7 +73,7 @@ def test_own_pairs_are_what_erasers_are_fitted_to_and_what_cells_say():
 
 def test_words_that_a_local_vocabulary_splits_are_said_with_their_number(lists):
     config = resolve(own(PAIRS), SCHEMA)
-    said = warnings(config, planned(config))
+    said = warnings(setup_of(config), planned(config))
     assert said == [
         "sets.csv: the vocabulary of real splits 1 of 8 words (Y2); WEAT takes the mean of the pieces, CEAT the last "
         "one",
@@ -84,12 +84,12 @@ def test_words_that_a_local_vocabulary_splits_are_said_with_their_number(lists):
 def test_methods_that_are_fitted_to_sentences_of_gender_are_said(lists):
     methods = ("ask.block.methods", ["none", "leace", "pca"])
     config = resolve(own(PAIRS, methods), SCHEMA)
-    (said,) = [line for line in warnings(config, planned(config)) if line.startswith("methods")]
+    (said,) = [line for line in warnings(setup_of(config), planned(config)) if line.startswith("methods")]
     assert said.startswith("methods pca: fitted to pairs of sentences, which are of gender, not of religion")
     config = resolve(own(PAIRS, methods, ("fitting.sentence_pairs", "mine.yaml")), SCHEMA)
-    assert not [line for line in warnings(config, planned(config)) if line.startswith("methods")]
+    assert not [line for line in warnings(setup_of(config), planned(config)) if line.startswith("methods")]
 
 
 def test_without_own_lists_nothing_is_said():
     config = resolve(asking({"encoders": ["real"], "methods": ["leace", "pca"], "metrics": ["weat"]}), SCHEMA)
-    assert warnings(config, planned(config)) == []
+    assert warnings(setup_of(config), planned(config)) == []

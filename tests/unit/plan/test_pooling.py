@@ -9,6 +9,7 @@ from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import Facts, gather
 from biasflow.plan.pooling import FILE, own_pooling
+from biasflow.plan.setup import Setup
 from tests.unit.plan.configs import BERT, SCHEMA, asking, changed
 
 OLD = {"word_embedding_dimension": 384, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
@@ -54,7 +55,7 @@ def test_a_folder_that_says_nothing_in_it_is_named(folder):
 def seat_of(pooling, *changes):
     """The readings of SEAT of an encoder of that pooling, by the name of the dataset."""
     config = resolve(asking(SEAT, ("metrics.seat.tests", ["sent-weat6"]), *changes), SCHEMA)
-    found = plan(config, Facts({"real": BERT}, poolings={"real": pooling}))
+    found = plan(Setup(config, Facts({"real": BERT}, poolings={"real": pooling})))
     return {cell.dataset for cell in found.cells}, [reading.dataset.options for reading in found.readings.values()]
 
 
@@ -73,7 +74,7 @@ def test_a_pooling_that_seat_does_not_know_ends_the_plan_with_the_key():
 
 def test_a_paper_says_its_pooling_itself():
     config = resolve(changed(("papers.liang2020", {"encoders": ["real"]}), ("ask", {})), SCHEMA)
-    found = plan(config, Facts({"real": BERT}, poolings={"real": "mean"}))
+    found = plan(Setup(config, Facts({"real": BERT}, poolings={"real": "mean"})))
     seat = [score.dataset for scores in found.scored.values() for score in scores if score.metric == "seat"]
     assert seat and all(each.options == {"sentence_pooling": "cls", "others": []} for each in seat)
     assert not any(each.suffix for each in seat)
@@ -92,7 +93,7 @@ def test_the_facts_of_a_run_hold_it(folder, monkeypatch):
 def test_the_similarity_of_sentences_is_of_the_vectors_that_seat_takes(pooling, named, expected):
     asked = {**SEAT, "metrics": ["similarity"]}
     config = resolve(asking(asked, ("metrics.seat.pooling", named)), SCHEMA)
-    found = plan(config, Facts({"real": BERT}, poolings={"real": pooling} if pooling else {}))
+    found = plan(Setup(config, Facts({"real": BERT}, poolings={"real": pooling} if pooling else {})))
     (reading,) = found.readings.values()
     assert reading.dataset.options["pooling"] == expected
     assert bool(reading.dataset.sees) == (expected == "mean")  # whose last layer acts on all tokens

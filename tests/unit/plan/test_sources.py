@@ -7,11 +7,13 @@ import pytest
 from safetensors.numpy import save_file
 
 from biasflow.asking import sources
+from biasflow.asking.encoders import Encoder
 from biasflow.base.errors import BiasflowError
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.facts import depth, gather, has_head, new_heads
-from tests.unit.plan.configs import BERT, SCHEMA, SMALL, changed, facts_of
+from biasflow.plan.facts import gather
+from biasflow.plan.setup import Setup
+from tests.unit.plan.configs import BERT, SCHEMA, SMALL, changed, setup_of
 
 
 def save_weights(folder, kind, layers=4):
@@ -38,7 +40,7 @@ def local(path: str, mirror=None, **keys) -> dict:
 
 
 def test_the_files_of_a_local_encoder(folder):
-    files = sources.local_files({"path": str(folder)}, None)
+    files = Encoder("own", {"source": "local"}, folder=folder).local_files
     assert files == [f"{folder}/{name}" for name in ("config.json", "model.safetensors", "vocab.txt")]
 
 
@@ -46,7 +48,7 @@ def test_a_path_may_lie_beside_the_mirror(folder):
     config = local("{mirror}/../models/own", str(folder.parents[1] / "data"))
     facts = gather(config)
     assert facts.missing == {} and facts.architectures == {"real": BERT}
-    assert sources.local_files(config["encoders"]["real"], config["mirror"])[0].endswith("models/own/config.json")
+    assert Setup(config, facts).encoders["real"].local_files[0].endswith("models/own/config.json")
 
 
 @pytest.mark.parametrize(
@@ -97,26 +99,26 @@ def test_a_damaged_configuration_of_an_encoder_is_one_line(folder, content):
 )
 def test_the_heads_of_a_local_encoder(architecture, next_sentence, masked_lm):
     config = local("somewhere")
-    facts = facts_of(config, architectures=architecture and [architecture])
-    assert has_head(config, facts, "real", "next_sentence") == next_sentence
-    assert has_head(config, facts, "real", "masked_lm") == masked_lm
+    encoder = setup_of(config, architectures=architecture and [architecture]).encoders["real"]
+    assert encoder.has_head("next_sentence") == next_sentence
+    assert encoder.has_head("masked_lm") == masked_lm
 
 
 def test_a_hub_encoder_says_which_heads_it_has():
     hub = {"source": "hub", "id": "a/b", "revision": "0" * 40, "next_sentence": False}
     config = resolve(changed(("encoders.there", hub)), SCHEMA)
-    assert not has_head(config, facts_of(config), "there", "next_sentence")
-    assert has_head(config, facts_of(config), "there", "masked_lm")
+    encoder = setup_of(config).encoders["there"]
+    assert not encoder.has_head("next_sentence") and encoder.has_head("masked_lm")
 
 
 def test_a_continued_encoder_is_like_the_one_that_it_goes_back_to():
     more = {"source": "continued", "from": "more"}
     config = resolve(changed(("encoders.more", more | {"from": "own"}), ("encoders.most", more)), SCHEMA)
-    facts = facts_of(config)
-    assert sources.origin(config, "most") == sources.origin(config, "own") == "own"
-    assert sources.is_planted(config, "most") and not sources.is_planted(config, "real")
-    assert depth(config, facts, "most") == depth(config, facts, "own") == 4 == depth(config, facts, "real")
-    assert has_head(config, facts, "most", "masked_lm") and not has_head(config, facts, "most", "next_sentence")
+    most, own, real = (setup_of(config).encoders[name] for name in ("most", "own", "real"))
+    assert most.origin == own.origin == own
+    assert most.is_planted and not real.is_planted
+    assert most.depth == own.depth == 4 == real.depth
+    assert most.has_head("masked_lm") and not most.has_head("next_sentence")
 
 
 def test_an_encoder_without_heads_gets_those_that_are_asked_for():
@@ -124,12 +126,13 @@ def test_an_encoder_without_heads_gets_those_that_are_asked_for():
     both = ("encoders.both", {"source": "continued", "from": "real", "next_sentence": True, "head_steps": 5})
     later = ("encoders.later", {"source": "continued", "from": "both", "recipe": "cda"})
     config = resolve(changed(more, both, later), SCHEMA)
-    bare, full = facts_of(config, architectures=["BertModel"]), facts_of(config, architectures=["BertForPreTraining"])
-    assert has_head(config, bare, "more", "masked_lm") and not has_head(config, bare, "more", "next_sentence")
-    assert has_head(config, bare, "both", "next_sentence") and not has_head(config, bare, "later", "next_sentence")
-    new = [new_heads(config, bare, name) for name in ("real", "more", "both", "later")]
+    bare = setup_of(config, architectures=["BertModel"]).encoders
+    full = setup_of(config, architectures=["BertForPreTraining"]).encoders
+    assert bare["more"].has_head("masked_lm") and not bare["more"].has_head("next_sentence")
+    assert bare["both"].has_head("next_sentence") and not bare["later"].has_head("next_sentence")
+    new = [bare[name].new_heads for name in ("real", "more", "both", "later")]
     assert new == [[], ["masked_lm"], ["masked_lm", "next_sentence"], ["masked_lm"]]
-    assert new_heads(config, full, "more") == new_heads(config, full, "both") == []
+    assert full["more"].new_heads == full["both"].new_heads == []
 
 
 def test_a_family_without_a_next_sentence_head_gets_none(folder):
@@ -164,7 +167,7 @@ def test_a_task_for_each_bias_that_encoders_are_trained_on():
     assert {name: (about["bias"], about["train"]) for name, about in tasks.items()} == {
         "planted-who-bias0": (0.0, 7), "planted-who-bias0.5": (0.5, 7),
     }  # fmt: skip
-    trained = plan(config, facts_of(config)).trained
+    trained = plan(setup_of(config)).trained
     assert set(trained) == {
         (f"planted-bias{bias}-seed1", f"planted-who-bias{other}/plain/seed1")
         for bias in ("0", "0.5")

@@ -90,7 +90,7 @@ def check(task: TaskPlan) -> None:
     key = f"config: key 'tasks.{task.name}.parts'"
     if part_suffix(task) and pairs_of(task) == PLANTED:
         raise BiasflowError(f"{key}: planted pairs have no parts; leave it out, or write pairs: winobias")
-    if part_suffix(task) and any(task.name == paper.get("coreference") for paper in task.config["papers"].values()):
+    if part_suffix(task) and task.of_paper:
         raise BiasflowError(f"{key}: the paper measures both parts; leave it out, or use another task for the paper")
 
 

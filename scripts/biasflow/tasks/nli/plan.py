@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 
 from biasflow.asking.matrix import Dataset
 from biasflow.asking.names import require
-from biasflow.asking.paths import corpus_file
 from biasflow.asking.sources import PLANTED
 from biasflow.asking.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
 from biasflow.base.errors import BiasflowError
@@ -37,7 +36,7 @@ def word_lists(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
     """The word lists that the gender-occupation pairs are made of."""
     if occupations(task) == PLANTED:
         return WORLD
-    return {name: [corpus_file(task.config, f"{DEV}-{name}")] for name in LISTS}
+    return {name: [task.paths.corpus(f"{DEV}-{name}")] for name in LISTS}
 
 
 def test_sets(asked: Asked) -> list[Dataset]:

@@ -1,0 +1,130 @@
+"""An encoder of the configuration: where it comes from, and what is known of it before the first job.
+
+Imports no torch, since every start of the workflow plans with it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from biasflow.asking.sources import EXTERNAL, PLANTED
+from biasflow.encoders.families import FAMILIES
+from biasflow.encoders.stored import SUFFIXES
+
+HEADS = {"masked_lm": "ForMaskedLM", "next_sentence": "ForNextSentencePrediction"}  # head -> how its classes are called
+_NARROW = 256  # hidden sizes up to this gain nothing from a second thread
+_BERT = "bert"  # the model type where config.json names none, and of those that are pre-trained here
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """about: its part of the configuration; continues: the encoder that it is trained further from, or None; folder: of
+    a local one, None where its path names a mirror that there is not; architecture: its config.json, None where it is
+    not known; pooling: what stands for a sentence in it; has_mask: whether its tokenizer has a mask token; missing: why
+    it cannot be had, or ""."""
+
+    name: str
+    about: Mapping
+    continues: "Encoder | None" = None
+    folder: Path | None = None
+    architecture: Mapping | None = None
+    pooling: str = ""
+    has_mask: bool = True
+    missing: str = ""
+
+    @property
+    def source(self) -> str:
+        return self.about["source"]
+
+    @property
+    def is_external(self) -> bool:
+        """Whether it has no weights here, and somebody's files are read in place of its readouts."""
+        return self.source == EXTERNAL
+
+    @property
+    def given_files(self) -> dict[str, list[str]]:
+        """Readout -> the files that stand in its place, of an external encoder."""
+        return {readout: list(files) for readout, files in self.about.items() if readout != "source"}
+
+    @property
+    def local_files(self) -> list[str]:
+        """The files of a local encoder that its results depend on, config.json first."""
+        found = (file for file in self.folder.iterdir() if file.suffix in SUFFIXES and file.name != "config.json")
+        return [str(self.folder / "config.json"), *sorted(map(str, found))]
+
+    @property
+    def origin(self) -> "Encoder":
+        """The encoder that a continued one goes back to; any other is its own origin."""
+        return self.continues.origin if self.continues else self
+
+    @property
+    def known(self) -> Mapping:
+        """What the config.json of its origin says; empty where it is not known."""
+        return self.origin.architecture or {}
+
+    @property
+    def corpora(self) -> list[str]:
+        """The names of the texts that it is pre-trained on; none unless it is."""
+        named = self.about.get("corpus", [])
+        return [named] if isinstance(named, str) else list(named)
+
+    @property
+    def is_planted(self) -> bool:
+        """Whether it was trained on the embedded corpus, so that what is embedded fits it."""
+        return PLANTED in self.origin.corpora
+
+    def has_head(self, head: str) -> bool:
+        """Whether it has a next-sentence ("next_sentence") or a masked-LM head ("masked_lm"), as far as can be known: a
+        local encoder's config.json names its architecture, a hub encoder's entry says it, an external one has no
+        weights at all, our own have both; a continued one has a masked-LM head always (plan.facts checks it)."""
+        if self.source == "hub":
+            return self.about[head]
+        if self.continues:
+            return head == "masked_lm" or self.about["next_sentence"]
+        if self.source == "local":
+            names = self.known.get("architectures") or ["ForPreTraining"]
+            both = head in self.heads_of_pretraining
+            return any(name.endswith(HEADS[head]) or (both and name.endswith("ForPreTraining")) for name in names)
+        return not self.is_external
+
+    @property
+    def heads_of_pretraining(self) -> Iterable[str]:
+        """The heads of a model whose class is called ...ForPreTraining, by its type; of an unknown type it may have
+        all."""
+        return FAMILIES[self.model_type].heads if self.model_type in FAMILIES else HEADS
+
+    @property
+    def new_heads(self) -> list[str]:
+        """The heads ("masked_lm", "next_sentence") that it, or one that it was continued from, got in this run."""
+        if not self.continues:
+            return []
+        gained = [head for head in HEADS if not self.continues.has_head(head)]
+        return [head for head in HEADS if head in (*gained, *self.continues.new_heads) and self.has_head(head)]
+
+    @property
+    def model_type(self) -> str | None:
+        """Its architecture as config.json names it, where that can be known before the first job."""
+        is_known = self.origin.architecture is not None or self.origin.source == "pretrain"
+        return self.known.get("model_type", _BERT if is_known else None)
+
+    @property
+    def depth(self) -> int | None:
+        """The number of layers, where it can be known before the first job."""
+        return self.origin.about.get("layers") or self.known.get("num_hidden_layers", self.known.get("n_layers"))
+
+    @property
+    def width(self) -> int | None:
+        """The dimensions of a token's vector, where they can be known before the first job."""
+        return self.origin.about.get("hidden") or self.known.get("hidden_size", self.known.get("dim"))
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it is known to be so small that its jobs take little more than their start."""
+        return self.width is not None and self.width <= _NARROW
+
+    @property
+    def positions(self) -> int | None:
+        """The most tokens that it takes, where they can be known before the first job."""
+        if self.origin.source == "pretrain":
+            return self.origin.about["max_length"]
+        longest, family = self.known.get("max_position_embeddings"), FAMILIES.get(self.known.get("model_type"))
+        return longest and longest - (self.known.get("pad_token_id", 1) + 1 if family and family.reserved else 0)

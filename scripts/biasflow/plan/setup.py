@@ -1,0 +1,37 @@
+"""What a run is planned from, made once: the configuration with all defaults, and what lies on disk."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from biasflow.asking.encoders import Encoder
+from biasflow.asking.matrix import Block
+from biasflow.asking.paths import Paths
+from biasflow.asking.tasks import TaskPlan
+from biasflow.plan.facts import Facts, encoder_of
+from biasflow.plan.tasks import task_of
+
+
+@dataclass(frozen=True)
+class Setup:
+    """config: with all defaults (plan.configuration)."""
+
+    config: Mapping
+    facts: Facts = field(default_factory=Facts)
+
+    @cached_property
+    def paths(self) -> Paths:
+        return Paths(self.config["run"], self.config["files"])
+
+    @cached_property
+    def encoders(self) -> dict[str, Encoder]:
+        return {name: encoder_of(self.config, name, self.facts) for name in self.config["encoders"]}
+
+    @property
+    def methods(self) -> Mapping[str, object]:
+        """As plan.methods takes them."""
+        return self.config["methods"]
+
+    def task(self, name: str, blocks: tuple[Block, ...] = ()) -> TaskPlan:
+        """blocks: those of the run, for data that depend on what is asked for."""
+        return task_of(self.config, name, blocks)
