@@ -67,16 +67,13 @@ def check_asked(planned: Plan) -> None:
     """BiasflowError, naming the key, for a metric of a block that measures none of its models, by the block's own
     words, and for a method that acts on none of them. What another block has as well counts for both."""
     keys = {block.asked: block.key for block in planned.blocks}
-    by_metric: dict[tuple[str, str], list[str]] = {}
-    by_method: dict[tuple[str, str], list[str]] = {}
-    for cell in (*planned.cells, *planned.repeated):
-        by_metric.setdefault((keys[cell.block], cell.metric), []).append(cell.reason)
-        by_method.setdefault((cell.block, cell.method), []).append(cell.reason)
-    for by, start in ((by_metric, "{}."), (by_method, "methods.{}: ")):
-        for asked, reasons in by.items():
-            own = start.format(asked[0] if by is by_metric else asked[1])
-            if all(reason.startswith(own) for reason in reasons):
-                raise _mistake(reasons[0])
+    cells = (*planned.cells, *planned.repeated)
+    by_metric = [((cell.block, cell.metric), f"{keys[cell.block]}.", cell.reason) for cell in cells]
+    by_method = [((cell.block, cell.method), f"methods.{cell.method}: ", cell.reason) for cell in cells]
+    for asked in (by_metric, by_method):
+        runs = {what for what, start, reason in asked if not reason.startswith(start)}
+        if mistaken := next((reason for what, _, reason in asked if what not in runs), None):
+            raise _mistake(mistaken)
 
 
 def _mistake(reason: str) -> BiasflowError:

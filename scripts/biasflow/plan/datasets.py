@@ -325,51 +325,27 @@ def token_scores(asked: Asked) -> list[Dataset]:
     return [Dataset("sentences", {"text": (file,)}, {"sentences": SENTENCES_OF_PAGE})]
 
 
-DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
-    function.__name__: function
-    for function in (
-        stimuli,
-        occupations,
-        planted_occupations,
-        word_tests,
-        sentence_tests,
-        gest_sentences,
-        crows_pairs,
-        stereotype_pairs,
-        stereoset_blanks,
-        bec_pro,
-        disco,
-        winogender,
-        context_tests,
-        words,
-        running_text,
-        sample_of_text,
-        sentences,
-        trainings,
-        token_scores,
-    )
-}
-
-
 # Those of which `limit` takes a sample. The others are small, or parts of tasks, which have limits of their own.
-SAMPLED = frozenset(
-    function.__name__
-    for function in (
-        stimuli,
-        occupations,
-        planted_occupations,
-        gest_sentences,
-        crows_pairs,
-        stereotype_pairs,
-        stereoset_blanks,
-        bec_pro,
-        disco,
-        winogender,
-        context_tests,
-        running_text,
-        sample_of_text,
-    )
+_SAMPLED = (
+    stimuli,
+    occupations,
+    planted_occupations,
+    gest_sentences,
+    crows_pairs,
+    stereotype_pairs,
+    stereoset_blanks,
+    bec_pro,
+    disco,
+    winogender,
+    context_tests,
+    running_text,
+    sample_of_text,
 )
+_WHOLE = (word_tests, sentence_tests, words, sentences, trainings, token_scores)
+SAMPLED = frozenset(function.__name__ for function in _SAMPLED)
+DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
+    function.__name__: function for function in (*_SAMPLED, *_WHOLE)
+}
 
 
 def datasets_of(metric: str, task: TaskPlan | None) -> Callable[[Asked], list[Dataset]] | None:

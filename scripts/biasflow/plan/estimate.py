@@ -7,6 +7,7 @@ items and tokens are typical ones, not counted: the files are not read. Download
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from biasflow.asking.encoders import Encoder
 from biasflow.asking.tasks import TaskPlan
@@ -88,18 +89,18 @@ def _jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[tuple[str,
     used = {model.encoder for model in plan.trained.values()} | {key.job.encoder for key in plan.readings}
     for name in (name for name in setup.encoders if name in used):
         if tokens := _pretraining_tokens(setup.encoders[name]):
-            yield paths.encoder(name), START + 6 * tokens * sizes[name][0] / RATE
+            yield paths.encoder(name), START + 6 * tokens * sizes[name].parameters / RATE
     for model in plan.trained.values():
-        seconds = _training(setup.task(model.task), catalogue, sizes[model.encoder][0])
+        seconds = _training(setup.task(model.task), catalogue, sizes[model.encoder].parameters)
         yield paths.model(model.encoder, model.training), START + seconds
     for job, methods in plan.fits.items():
         texts = setup.config["fitting"]["n"] * (1 + sum(_passes(setup.methods, [name]) - 1 for name in methods) / 4)
-        yield paths.methods(*job), START + 2 * texts * 30 * sizes[job.encoder][0] / RATE
+        yield paths.methods(*job), START + 2 * texts * 30 * sizes[job.encoder].parameters / RATE
     together: dict[str, float] = {}
     for key, reading in plan.readings.items():
         if not setup.encoders[reading.model.encoder].is_external:
             output = reading_output(paths, key)
-            together[output] = together.get(output, START) + _reading(setup, catalogue, reading, sizes)
+            together[output] = together.get(output, START) + _reading(setup, catalogue, reading)
     yield from together.items()
 
 
@@ -137,11 +138,11 @@ def _examples(task: TaskPlan, catalogue: Catalogue) -> float:
     return min(size, about.get("limit") or size)
 
 
-def _reading(setup: Setup, catalogue: Catalogue, reading: Reading, sizes: Mapping) -> float:
+def _reading(setup: Setup, catalogue: Catalogue, reading: Reading) -> float:
     """Seconds of one readout of one dataset: its passes through the layers, and the language-model head where it is."""
     if reading.readout in TRAINED and reading.block.task:
         return TRAINED[reading.readout] * _examples(setup.task(reading.block.task), catalogue)
-    body, width, words = sizes[reading.model.encoder]
+    size = _size(setup.encoders[reading.model.encoder])
     dataset, options = reading.dataset, reading.dataset.options
     limit, scored = options.get("limit"), 2.0
     start = next((name for name in ITEMS if dataset.name.startswith(name)), None)
@@ -159,8 +160,8 @@ def _reading(setup: Setup, catalogue: Catalogue, reading: Reading, sizes: Mappin
         tokens = min(tokens, options.get("max_length") or tokens)
     through = min(items, limit or items) * texts
     of_words = reading.readout in ("losses", "likelihoods", "pair_tokens", "fillings", "masked_words")
-    head = (2 * width + SOFTMAX) * words * scored * len(reading.methods) if of_words else 0
-    return through * (2 * tokens * body * _passes(setup.methods, reading.methods) + head) / RATE
+    head = (2 * size.width + SOFTMAX) * size.words * scored * len(reading.methods) if of_words else 0
+    return through * (2 * tokens * size.parameters * _passes(setup.methods, reading.methods) + head) / RATE
 
 
 def _passes(about: Mapping[str, object], names: Sequence[str]) -> int:
@@ -172,15 +173,23 @@ def _passes(about: Mapping[str, object], names: Sequence[str]) -> int:
     return 1 + before
 
 
-def _size(encoder: Encoder) -> tuple[int, int, int]:
-    """The parameters of an encoder's layers, its width and its vocabulary; as BERT's where they are not known."""
+class Size(NamedTuple):
+    """parameters: of an encoder's layers; words: of its vocabulary."""
+
+    parameters: int
+    width: int
+    words: int
+
+
+def _size(encoder: Encoder) -> Size:
+    """The size of an encoder, where it is not known that of BERT base."""
     known = {**encoder.origin.about, **encoder.known}
     values = {
         name: next((known[key] for key in (name, *OTHER_NAMES[name]) if isinstance(known.get(key), int)), default)
         for name, default in BASE.items()
     }
     layers, hidden, inner, words = values.values()
-    return layers * (4 * hidden**2 + 2 * hidden * inner), hidden, words
+    return Size(layers * (4 * hidden**2 + 2 * hidden * inner), hidden, words)
 
 
 def _rounded(minutes: float) -> int:
