@@ -19,7 +19,7 @@ NLI_SCORES = {  # column of the tables -> metric, dataset, variant
 }
 
 
-@dataclass(frozen=True, eq=False)  # one is like itself alone, so that what is made of it can be kept
+@dataclass(frozen=True, eq=False)  # compared by identity, so that properties can be cached
 class Run:
     """A run as tables and figures see it.
 

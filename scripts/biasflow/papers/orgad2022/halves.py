@@ -24,7 +24,7 @@ FROZEN, PRETRAINED, RANDOM = "frozen", "pretrained", "random"
 FAIRNESS, WINOBIAS, COMPRESSION, CEAT = "fairness", "winobias", "compression", "ceat"  # metrics of the registry
 
 
-@dataclass(frozen=True, eq=False)  # one is like itself alone, so that what is made of it can be kept
+@dataclass(frozen=True, eq=False)  # compared by identity, so that properties can be cached
 class Half:
     """One task of the paper, and its measures.
 
