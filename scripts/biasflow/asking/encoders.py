@@ -17,8 +17,10 @@ _BERT = "bert"  # the model type where config.json names none, and of those that
 
 @dataclass(frozen=True)
 class Encoder:
-    """about: its part of the configuration; continues: the encoder that it is trained further from, or None; folder: of
-    a local one, None where its path names a mirror that there is not; architecture: its config.json, None where it is
+    """An encoder as the configuration and its folder describe it.
+
+    about: its part of the configuration; continues: the encoder that it is trained further from, or None; folder: of
+    a local one, None where its path needs a mirror and none is given; architecture: its config.json, None where it is
     not known; pooling: what stands for a sentence in it; has_mask: whether its tokenizer has a mask token; missing: why
     it cannot be had, or ""."""
 

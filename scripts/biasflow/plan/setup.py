@@ -14,7 +14,8 @@ from biasflow.plan.tasks import task_of
 
 @dataclass(frozen=True)
 class Setup:
-    """config: with all defaults (plan.configuration)."""
+    """The configuration with all defaults (plan.configuration), the facts read from files, and what both describe: the
+    encoders, methods and tasks of the run."""
 
     config: Mapping
     facts: Facts = field(default_factory=Facts)
