@@ -28,7 +28,7 @@ def require(name: str, known: Mapping | Sequence, key: str, what: str) -> None:
 def _hint(name: str, known: Sequence[str], what: str) -> str:
     listed = LISTED.get(what, "the list is there")
     measures = {measure for entry in METRICS.values() for measure in entry.measures} if what == "metrics" else ()
-    if close := difflib.get_close_matches(name, known, n=1):
+    if name not in measures and (close := difflib.get_close_matches(name, known, n=1)):
         return f"did you mean {close[0]!r}?"
     if measure := difflib.get_close_matches(name, sorted(measures), n=1):
         having = [metric for metric, entry in METRICS.items() if measure[0] in entry.measures]
