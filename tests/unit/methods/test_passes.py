@@ -6,11 +6,10 @@ import torch
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders import taps
 from biasflow.encoders.edit import edited
-from biasflow.encoders.resume import untouched_layers
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active
 from biasflow.methods.grid import all_settings, edits_of
-from biasflow.methods.passes import passes
+from biasflow.methods.passes import passes, untouched_layers
 from tests.unit.conftest import HEADS, HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
 
 HEAD = HIDDEN // HEADS
