@@ -1,25 +1,26 @@
-# What somebody gives for an encoder without weights, in place of what is read from a model: one rule for all readouts.
+# What somebody gives for encoders without weights, in place of what is read from a model: one job for a readout of all of
+# them that a block asks for.
+for (BLOCK, READOUT), JOBS in FIND.readings.external_jobs().items():
+    GIVEN = FIND.readings.given_files_and_data(JOBS)
 
-
-rule external_readout:
-    input:
-        named(FIND.readings.given_files_and_data),
-    output:
-        directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{{readout}}"),
-    log:
-        f"{RESULTS}/logs/readouts/{{encoder}}/{{training}}/{{block}}/{{readout}}.log",
-    wildcard_constraints:
-        encoder=of_source("external"),
-        readout=one_of(name for name, readout in READOUTS.items() if readout.external),
-    conda:
-        "../envs/light.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=30,
-    params:
-        code=lambda wildcards: code("external_readout", FIND.readings.given_module(wildcards)),
-        own=own(FIND.readings.given_files_and_data),
-        readout=FIND.readings.given_params,
-    script:
-        "../scripts/external_readout.py"
+    rule:
+        name:
+            f"external_{READOUT}_{BLOCK}"
+        input:
+            **{role: here(files) for role, files in GIVEN.items()},
+        output:
+            [directory(PATHS.readout(*job)) for job in JOBS],
+        log:
+            f"{RESULTS}/logs/readouts/external/{BLOCK}/{READOUT}.log",
+        conda:
+            "../envs/light.yaml"
+        threads: 1
+        resources:
+            mem_mb=memory(2000),
+            runtime=30,
+        params:
+            code=code("external_readout", *FIND.readings.given_modules(JOBS)),
+            own=own(**GIVEN),
+            readouts=FIND.readings.given_params(JOBS),
+        script:
+            "../scripts/external_readout.py"

@@ -1,8 +1,10 @@
-# Every number that papers print, beside ours: of those whose encoders are known.
+# Every number that papers print, beside ours: of those whose encoders are known, and of those that were printed from
+# published scores of single items which this run reads.
 LEDGER_OF = [name for name in config["papers"] if load_paper(name).encoders]
+ITEMS_GIVEN = FIND.item_files()
 LEDGER = ["ledger", "ledger_summary", "released_errors"]
 LEDGER_TEXT = load_tables(Path(package_file("papers/ledger.yaml")))
-if LEDGER_OF:
+if LEDGER_OF or ITEMS_GIVEN:
     PAPER_TARGETS["ledger"] = [f"{RESULTS}/tables/{name}.csv" for name in LEDGER]
 
     rule paper_ledger:
@@ -23,6 +25,7 @@ if LEDGER_OF:
                 ]
                 for name in LEDGER
             },
+            whole=f"{RESULTS}/ledger.csv",
         log:
             f"{RESULTS}/logs/papers/ledger.log",
         conda:
@@ -34,5 +37,6 @@ if LEDGER_OF:
         params:
             code=code("ledger", *(f"{module_of(PAPERS[name])}.ledger" for name in LEDGER_OF)),
             papers=FIND.ledger_params(LEDGER_OF),
+            item_files=ITEMS_GIVEN,
         script:
             "../scripts/ledger.py"

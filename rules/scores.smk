@@ -112,7 +112,7 @@ rule matrix:
         reasons=f"{RESULTS}/reasons.csv",
         plan=f"{RESULTS}/plan.csv",
         files=f"{RESULTS}/files.csv",
-        ledger=lambda wildcards: [f"{RESULTS}/tables/ledger_summary.csv"] if LEDGER_OF else [],
+        ledger=lambda wildcards: [f"{RESULTS}/tables/ledger_summary.csv"] if LEDGER_OF or ITEMS_GIVEN else [],
         names=f"{RESULTS}/names.csv",
         encoders=f"{RESULTS}/encoders.csv",
         trainings=f"{RESULTS}/trainings.csv",

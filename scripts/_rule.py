@@ -24,6 +24,7 @@ atexit.register(gc.freeze)
 
 # Roles of inputs that rules declare `ancient`: they spare work, and change nothing in a result.
 ASIDE = ("spares", "tokens")
+OF_OUTPUT = "of_output"  # the fact of a job that says something of each of its outputs
 
 
 @contextlib.contextmanager
@@ -53,6 +54,7 @@ def rule(smk) -> Iterator[dict]:
             params=dict(smk.params.items()),
             config=smk.config,
             started=started,
+            of_output=facts.pop(OF_OUTPUT, {}),
             facts={"threads": _threads(smk.threads), **facts},
         )
 

@@ -1,19 +1,28 @@
-"""Rule `external_readout`: files that an encoder of source external gives, made the readout that they stand for."""
+"""Rules `external_<readout>_<block>`: files that encoders of source external give, made the readouts that they stand
+for."""
 
 import importlib
-from pathlib import Path
 
-from _rule import picked, rule
+from _rule import OF_OUTPUT, picked, rule
+from biasflow.base.errors import AbsentError
 from biasflow.base.files import whole_folder
+from biasflow.readouts.reasons import write_reasons
+
+UNTOUCHED = "none"
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        module = importlib.import_module(smk.params.readout["module"])
-        given = [Path(file) for file in smk.input.given]
-        with whole_folder(smk.output[0]) as folder:
-            for each in smk.params.readout["datasets"]:
-                facts[each["dataset"]] = module.read(given, picked(smk.input, each["data"]), folder / each["file"])
+        for output, readouts in zip(smk.output, smk.params.readouts, strict=True):
+            own = facts.setdefault(OF_OUTPUT, {})[output] = {}
+            with whole_folder(output) as folder:
+                for each in readouts:
+                    module, path = importlib.import_module(each["module"]), folder / each["file"]
+                    data = picked(smk.input, each["data"])
+                    try:
+                        own[each["dataset"]] = module.read(data.pop("given"), data, path, **each["options"])
+                    except AbsentError as error:
+                        write_reasons(path, {UNTOUCHED: str(error)})
 
 
 if "snakemake" in globals():

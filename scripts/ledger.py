@@ -1,10 +1,14 @@
-"""Rule `ledger`: every printed number of the run's papers beside ours, its summary, and errors in released code."""
+"""Rule `ledger`: every printed number of the run's papers and published scores beside ours, its summary, and errors in
+released code."""
 
 from functools import partial
 
+import pandas as pd
+
 from _rule import by_role, items, rule
-from biasflow.base.tabular import read_text_csv
+from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.papers.frames import Run
+from biasflow.papers.items import ledger as items_ledger
 from biasflow.papers.ledger import CAPTIONS, ledger, summary
 from biasflow.papers.paper import load_tables
 from biasflow.papers.published import read_published
@@ -22,7 +26,8 @@ def main(smk) -> None:
             name: Run(scores, plan, names, partial(read_published, name), items(smk.input, places), options)
             for name, (options, places) in smk.params.papers.items()
         }
-        rows = ledger(runs)
+        rows = pd.concat([ledger(runs), items_ledger.ledger(smk.params.item_files, scores, plan)], ignore_index=True)
+        write_csv(rows, smk.output.whole)
         tables = {"ledger": rows, "ledger_summary": summary(rows), "released_errors": released_errors(scores)}
         for name, target in load_tables(CAPTIONS).items():
             paths = by_role(smk.output, [name])[name]

@@ -155,11 +155,20 @@ class Readout:
 
 
 READOUTS = {
-    "next_sentence": Readout("next-sentence probabilities", "readouts.next_sentence", "next_sentence"),
-    "masked_words": Readout("probabilities of masked words", "readouts.masked_words", "masked_lm"),
+    "next_sentence": Readout(
+        "next-sentence probabilities", "readouts.next_sentence", "next_sentence", external="readouts.external_items"
+    ),
+    "masked_words": Readout(
+        "probabilities of masked words", "readouts.masked_words", "masked_lm", external="readouts.external_items"
+    ),
     "losses": Readout("losses at masked tokens", "readouts.losses", "masked_lm", runtime=240, alone=True),
     "likelihoods": Readout(
-        "pseudo-log-likelihoods of sentences", "readouts.likelihoods", "masked_lm", runtime=240, alone=True
+        "pseudo-log-likelihoods of sentences",
+        "readouts.likelihoods",
+        "masked_lm",
+        external="readouts.external_items",
+        runtime=240,
+        alone=True,
     ),
     "pair_tokens": Readout(
         "predictions of the tokens of sentences in pairs",
@@ -449,15 +458,31 @@ METRICS = {
         "stereoset_blanks",
         measures={
             "intrasentence_stereotype_score": Measure(
-                "StereoSet SS", 0.5, "neutral", INSIDE, variant="left-to-right-terms"
+                "StereoSet SS", 0.5, "neutral", INSIDE, variant="left-to-right-terms", or_variants=("given-terms",)
             ),
             "intrasentence_language_model_score": Measure(
-                "StereoSet LMS", 1, "high", COST, variant="left-to-right-terms"
+                "StereoSet LMS", 1, "high", COST, variant="left-to-right-terms", or_variants=("given-terms",)
             ),
         },
         reads_states=WORDS,
         finetuned=False,
         criticism="StereoSet: many of its words make no stereotype, or no sentence (Blodgett et al. 2021)",
+    ),
+    "intersentence": Metric(
+        "StereoSet between sentences",
+        "metrics.intersentence",
+        "next_sentence",
+        "stereoset_sentences",
+        measures={
+            "intersentence_stereotype_score": Measure(
+                "StereoSet SS (sentences)", 0.5, "neutral", INSIDE, variant="terms"
+            ),
+            "intersentence_language_model_score": Measure(
+                "StereoSet LMS (sentences)", 1, "high", COST, variant="terms"
+            ),
+        },
+        finetuned=False,
+        criticism="StereoSet: many of its sentences make no stereotype, or do not follow (Blodgett et al. 2021)",
     ),
     "bec_pro": Metric(
         "BEC-Pro",

@@ -92,7 +92,7 @@ def test_somebodys_clusters_are_written_and_planned_as_shown(theirs):
     (document,) = read_predictions(theirs.folder / "theirs.conll")
     assert document.clusters == (((0, 1), (6, 6)), ((3, 4),))
     jobs = theirs.jobs(config="theirs.yaml")
-    assert jobs.items() >= {"download": 8, "coreference_pairs": 1, "external_readout": 1, "score": 1}.items()
+    assert jobs.items() >= {"download": 8, "coreference_pairs": 1, "external_clusters_theirs": 1, "score": 1}.items()
     assert [name for name in jobs if name.startswith(("pretrain", "finetune", "fit_", "read_", "heads_"))] == []
 
 

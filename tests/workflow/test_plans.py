@@ -173,7 +173,7 @@ def test_every_rule_says_what_it_needs():
             name = block.split(":")[0]
             for needed in ("log:", "conda:", "threads:", "mem_mb=", "runtime=", "script:"):
                 assert needed in block, f"{path.name}: rule {name} has no {needed}"
-            assert name.strip().startswith("download") or "code=" in block, f"{path.name}: rule {name} has no code"
+            assert "scripts/download" in block or "code=" in block, f"{path.name}: rule {name} has no code"
 
 
 def test_every_readout_has_a_rule(project):

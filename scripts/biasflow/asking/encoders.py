@@ -5,6 +5,7 @@ Imports no torch, since every start of the workflow plans with it."""
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from biasflow.asking.sources import EXTERNAL, PLANTED
 from biasflow.encoders.families import FAMILIES
@@ -13,6 +14,17 @@ from biasflow.encoders.stored import SUFFIXES
 HEADS = {"masked_lm": "ForMaskedLM", "next_sentence": "ForNextSentencePrediction"}  # head -> how its classes are called
 _NARROW = 256  # hidden sizes up to this gain nothing from a second thread
 _BERT = "bert"  # the model type where config.json names none, and of those that are pre-trained here
+
+
+ANY = ""  # in place of a metric: files that all metrics of a readout take
+
+
+class GivenFile(NamedTuple):
+    """A file that stands for a readout of an external encoder. column: the one with the scores, "" where its kind of
+    file has one alone."""
+
+    file: str
+    column: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,9 +55,20 @@ class Encoder:
         return self.source == EXTERNAL
 
     @property
-    def given_files(self) -> dict[str, list[str]]:
-        """Readout -> the files that stand in its place, of an external encoder."""
-        return {readout: list(files) for readout, files in self.about.items() if readout != "source"}
+    def given_files(self) -> dict[str, dict[str, list[GivenFile]]]:
+        """Readout -> metric (ANY: all that the readout has) -> the files that stand in its place, of an external
+        encoder."""
+        found: dict[str, dict[str, list[GivenFile]]] = {}
+        for readout, files in self.about.items():
+            if readout != "source":
+                by_metric = files if isinstance(files, Mapping) else {ANY: files}
+                found[readout] = {metric: _given(one) for metric, one in by_metric.items()}
+        return found
+
+    def given_for(self, readout: str, metric: str) -> list[GivenFile]:
+        """The files that stand for what a metric reads; none where there are none."""
+        by_metric = self.given_files.get(readout, {})
+        return by_metric.get(metric, by_metric.get(ANY, []))
 
     @property
     def local_files(self) -> list[str]:
@@ -130,3 +153,11 @@ class Encoder:
             return self.origin.about["max_length"]
         longest, family = self.known.get("max_position_embeddings"), FAMILIES.get(self.known.get("model_type"))
         return longest and longest - (self.known.get("pad_token_id", 1) + 1 if family and family.reserved else 0)
+
+
+def _given(files: object) -> list[GivenFile]:
+    """One file or several, as the configuration has them: a path, or a path with a column."""
+    return [
+        GivenFile(**one) if isinstance(one, Mapping) else GivenFile(one)
+        for one in (files if isinstance(files, list) else [files])
+    ]

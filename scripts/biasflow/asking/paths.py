@@ -22,6 +22,11 @@ def package_folder(path: str) -> list[str]:
     return sorted(package_file(file) for file in (PACKAGE / path).glob("*"))
 
 
+def is_corpus_file(path: object) -> bool:
+    """Whether a path is that of an external file, which a job downloads."""
+    return isinstance(path, str) and path.startswith(f"{CORPORA}/")
+
+
 @dataclass(frozen=True)
 class Paths:
     """The paths of a run. files: the key of that name, external files that the configuration takes from elsewhere."""

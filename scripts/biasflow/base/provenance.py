@@ -84,13 +84,15 @@ def write_provenance(
     started: float,
     aside: Iterable[str] = (),
     facts: Mapping | None = None,
+    of_output: Mapping[str, Mapping] | None = None,
 ) -> None:
     """Write the record of every output of a rule (base.records).
 
     It holds the sha256 of all files that the output consists of, and of the inputs (`checked`), the resolved
     configuration, the rule's parameters, library versions, the git commit, when the job started (UTC), the wall time
-    in seconds, and `facts`: what the rule itself knows (device, seed, origin of a file). aside: the inputs on which the
-    result does not depend, such as tokens that a job would otherwise make itself."""
+    in seconds, and `facts`: what the rule itself knows (device, seed). of_output: output -> what it knows of this one
+    (origin of a file). aside: the inputs on which the result does not depend, such as tokens that a job would otherwise
+    make itself."""
     record = {
         "rule": rule,
         "params": dict(params),
@@ -103,7 +105,7 @@ def write_provenance(
     }
     for output in map(str, outputs):
         digests = {str(file): sha256(file) for file in contents(Path(output))}
-        write_record({"output": output, "sha256": digests, **record})
+        write_record({"output": output, "sha256": digests, **record, **(of_output or {}).get(output, {})})
 
 
 def start_facts(config: Mapping) -> dict:

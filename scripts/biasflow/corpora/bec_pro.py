@@ -77,6 +77,12 @@ def items(sentences: str | Path) -> pd.DataFrame:
     return masked_twice(read_bec_pro(sentences))
 
 
+def scored(sentences: str | Path) -> pd.DataFrame:
+    """The sentences that somebody's associations are joined to: those of `items` whose person word alone is masked."""
+    table = items(sentences)
+    return table[table["masked"] == PERSON].reset_index(drop=True)
+
+
 def masked_twice(table: pd.DataFrame) -> pd.DataFrame:
     """The sentences of a table as of `read_bec_pro`, as `items` gives them."""
     table = table.rename_axis("item").reset_index()

@@ -1,6 +1,7 @@
 """The catalogue of external files (biasflow/data/corpora.yaml), checked against its schema."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,10 +47,12 @@ class HubEncoder:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All external files by name, and encoders by id. shards: data set of several files -> their names, `scattered`."""
+    """All external files by name, and encoders by id. shards: data set of several files -> their names, `scattered`;
+    sets: small files that one job fetches, by the name of the set."""
 
     files: Mapping[str, Entry]
     shards: Mapping[str, tuple[str, ...]]
+    sets: Mapping[str, tuple[str, ...]]
     encoders: Mapping[str, HubEncoder]
 
     def entry(self, name: str) -> Entry:
@@ -78,10 +81,12 @@ def read_catalogue(path: str | Path = CATALOGUE) -> Catalogue:
     if error is not None:
         raise BiasflowError(f"{path}: key {'/'.join(map(str, error.absolute_path)) or '(top)'}: {error.message}.")
     shards = {name: _shards(name, keys) for name, keys in data["sharded"].items()}
+    sets = {name: _set(name, keys) for name, keys in data["sets"].items()}
     files = {name: _entry(name, keys) for name, keys in data["files"].items()}
     return Catalogue(
-        files=files | {entry.name: entry for parts in shards.values() for entry in parts},
+        files=files | {entry.name: entry for parts in (*shards.values(), *sets.values()) for entry in parts},
         shards={name: tuple(parts[number].name for number in scattered(len(parts))) for name, parts in shards.items()},
+        sets={name: tuple(entry.name for entry in parts) for name, parts in sets.items()},
         encoders={id: HubEncoder(id=id, **keys) for id, keys in data["encoders"].items()},
     )
 
@@ -110,6 +115,22 @@ def _keys_of(shard: int, keys: dict) -> dict:
     paths = {at: keys[at] | {"path": keys[at]["path"].replace("{shard}", f"{shard:05d}")} for at in ("hub", "mirror")}
     known = keys["known"].get(str(shard), {"bytes": None, "sha256": None})
     return paths | known | {key: keys[key] for key in ("licence", "form")}
+
+
+def _set(name: str, keys: dict) -> list[Entry]:
+    """The files of a set, each with its own name in that of the set."""
+    return [
+        _entry(
+            f"{name}-{re.sub('[^a-z0-9]+', '-', Path(path).stem.lower()).strip('-')}",
+            {
+                "url": keys["url"].replace("{file}", path),
+                "licence": keys["licence"],
+                "mirror": {"path": keys["mirror"].replace("{file}", Path(path).name), "exact": True},
+                **known,
+            },
+        )
+        for path, known in keys["files"].items()
+    ]
 
 
 def scattered(count: int) -> list[int]:

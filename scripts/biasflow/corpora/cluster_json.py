@@ -11,8 +11,12 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.corpora.conll import Clusters, Document
 
-SUFFIXES = (".json", ".jsonl", ".jsonlines")
 WORDS, PREDICTED = ("tokens", "document", "sentences"), ("predicted_clusters", "clusters")
+
+
+def is_json(path: str | Path) -> bool:
+    """Whether a file begins as JSON does, and no CoNLL file."""
+    return read_text(path).lstrip().startswith(("[", "{"))
 
 
 def read_json_clusters(path: str | Path) -> tuple[Document, ...]:

@@ -7,6 +7,7 @@ import pandas as pd
 from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
 
 COLUMNS = {"sent_more": "first", "sent_less": "second", "stereo_antistereo": "direction", "bias_type": "bias_type"}
+ALL = "all"  # bias types
 DIRECTIONS = ("stereo", "antistereo")
 BIAS_TYPES = (
     "age",
@@ -38,6 +39,7 @@ def read_crows_pairs(path: str | Path) -> pd.DataFrame:
 
 
 def items(pairs: str | Path, *, bias_type: str) -> pd.DataFrame:
-    """The pairs of one type: item (number of the pair in the file, from 0), then the columns of `read_crows_pairs`."""
+    """The pairs of one type, or of "all": item (number of the pair in the file, from 0), then the columns of
+    `read_crows_pairs`."""
     table = read_crows_pairs(pairs)
-    return table[table["bias_type"] == bias_type].reset_index(names="item")
+    return table[(table["bias_type"] == bias_type) | (bias_type == ALL)].reset_index(names="item")

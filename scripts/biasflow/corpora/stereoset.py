@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 BLANK = "BLANK"
+BIAS_TYPES = ("gender", "profession", "race", "religion")
+ALL = "all"  # bias types
 # The stimuli that are a file of the authors (Dawkins et al. 2024) as it is, and its name in the catalogue.
 AUTHORS_STIMULI = {"stereoset-authors": "gender-swapped-dev", "stereoset-authors-test": "gender-swapped-test"}
 ENDING = re.compile(r"\w*")  # of a word whose beginning is the BLANK
@@ -45,7 +47,7 @@ def read_stereoset(path: str | Path, *, bias_type: str = "gender") -> pd.DataFra
     seen: dict[str, str] = {}
     for position, item in enumerate(items, start=1):
         where = f"{path}: inter-sentence item {position}"
-        if _field(where, item, "bias_type") != bias_type:
+        if bias_type not in (_field(where, item, "bias_type"), ALL):
             continue
         triple = _field(where, item, "id")
         where += f" (id {triple})"
@@ -73,7 +75,7 @@ def read_blanks(path: str | Path, *, bias_type: str = "gender") -> pd.DataFrame:
     rows: list[tuple] = []
     for position, item in enumerate(_json_items(Path(path), "intrasentence"), start=1):
         where = f"{path}: intra-sentence item {position}"
-        if _field(where, item, "bias_type") != bias_type:
+        if bias_type not in (_field(where, item, "bias_type"), ALL):
             continue
         number = _field(where, item, "id")
         where += f" (id {number})"
@@ -94,13 +96,33 @@ def read_blanks(path: str | Path, *, bias_type: str = "gender") -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["item", "target", "label", "text", "start", "end", "ending"])
 
 
-def items(stereoset: str | Path) -> pd.DataFrame:
-    """`read_blanks` on gender, every word once for each way in which `masked_words.piece_log_probabilities` fills
-    it.
+def scored(stereoset: str | Path, *, bias_type: str = "gender", part: str = "intrasentence") -> pd.DataFrame:
+    """The sentences that somebody's scores are joined to: id (of the sentence), item, target, bias_type, label.
+
+    bias_type: one, or "all"; part: intrasentence, intersentence, or both. BiasflowError as `read_blanks`."""
+    rows = [
+        (_field(where, sentence, "id"), item["id"], item["target"], item["bias_type"], sentence["gold_label"])
+        for name in (("intrasentence", "intersentence") if part == "both" else (part,))
+        for position, item in enumerate(_json_items(Path(stereoset), name), start=1)
+        if _field(where := f"{stereoset}: {name} item {position}", item, "bias_type") == bias_type or bias_type == ALL
+        for sentence in _field(where, item, "sentences", list)
+        if _field(where, sentence, "gold_label") in LABELS
+    ]
+    if not rows:
+        raise BiasflowError(f"{stereoset}: field bias_type: no {part} item of type {bias_type!r}; check the file.")
+    return pd.DataFrame(rows, columns=["id", "item", "target", "bias_type", "label"])
+
+
+def items(stereoset: str | Path, *, bias_type: str = "gender", part: str = "intrasentence") -> pd.DataFrame:
+    """`read_blanks` on one bias type, or on "all", every word once for each way in which
+    `masked_words.piece_log_probabilities` fills it; with the part "intersentence" `read_stereoset`, whose triples are
+    called items.
 
     "one-mask" is the authors' reading, whose code puts the whole word before what the context has of it: of "BLANKed"
     the text is "protected ed"."""
-    table = read_blanks(stereoset).assign(also_start=-1, also_end=-1)
+    if part == "intersentence":
+        return read_stereoset(stereoset, bias_type=bias_type).rename(columns={"triple": "item"})
+    table = read_blanks(stereoset, bias_type=bias_type).assign(also_start=-1, also_end=-1)
     released = [
         f"{text[:end]} {text[end - ending :]}" if ending else text
         for text, end, ending in zip(table["text"], table["end"], table["ending"], strict=True)

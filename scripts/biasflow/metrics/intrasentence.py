@@ -6,7 +6,8 @@ the later ones, as the authors' code has it. A word of several pieces gets an ea
 third, and the mean p of "released" is little less than that of its best piece.
 
 Targets: the authors average per target term ("schoolgirl"), then over terms: variants "...-terms"; "...-items" is the
-plain share of items.
+plain share of items. Scores of other people's models have no fillings, but the variants "given-terms" and
+"given-items".
 
 Source: Nadeem et al. (2021) and their released code."""
 
@@ -32,6 +33,8 @@ VARIANTS: dict[str, tuple[str, Callable, bool]] = {
     "together-items": ("together", np.mean, False),
     "released": ("one-mask", lambda log_p: np.exp(log_p).mean(), True),
 }
+# The same of scores that somebody's model gave, on any scale: as the released evaluation has it, and the plain share.
+GIVEN = {"given-terms": ("given", np.mean, True), "given-items": ("given", np.mean, False)}
 
 
 def icat(stereotype_score: ArrayLike, language_model_score: ArrayLike) -> np.ndarray:
@@ -61,13 +64,13 @@ def score(path: str | Path) -> pd.DataFrame:
 
 
 def summary(items: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores NAMES of one model in all VARIANTS: columns metric, part, variant, value, n (items), low, high
-    (bootstrap over items).
+    """Return the scores NAMES of one model in all VARIANTS, or in those of GIVEN: columns metric, part, variant, value,
+    n (items), low, high (bootstrap over items).
 
     items: one row for each piece of a word and filling, columns ITEM: item, target (its term), label, filling, log_p
     (nats). BiasflowError: an item without its three words, or what `shares` refuses."""
     rows = []
-    for variant, (filling, of_pieces, by_term) in VARIANTS.items():
+    for variant, (filling, of_pieces, by_term) in (GIVEN if "given" in set(items["filling"]) else VARIANTS).items():
         words = items[items["filling"] == filling].groupby(["item", "target", "label"], sort=False)["log_p"]
         wide = words.agg(of_pieces).unstack("label").reindex(columns=LABELS)
         if wide.empty or wide.isna().any(axis=None):

@@ -108,12 +108,12 @@ def decimals_of(printed: str) -> int:
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row per paper: how many numbers it prints, how many have each status, how many contradict other printed
-    ones by its audit, and the commonest reasons why numbers were not compared."""
+    ones by its audit, and the commonest reasons why numbers are off, as far as they are known, or not compared."""
     summaries = []
     for paper, numbers in rows.groupby("paper", sort=False):
         counts = {status.replace(" ", "_"): (numbers["status"] == status).sum() for status in STATUSES}
         doubted = numbers["audit"].str.startswith(DISAGREES).sum()
-        reasons = numbers.loc[numbers["status"].isin([NOT_COMPARABLE, NOT_RUN]), "reason"].value_counts()
+        reasons = numbers.loc[(numbers["status"] != REPRODUCED) & (numbers["reason"] != ""), "reason"].value_counts()
         why = "; ".join(f"{reason} ({n})" for reason, n in reasons.head(3).items())
         summaries.append(
             {"paper": paper, "numbers": len(numbers), **counts, "disputed_by_audit": doubted, "reasons": why}

@@ -108,7 +108,7 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
     about, block, model, encoder = METRICS[metric], asked.block, asked.model, asked.encoder
     if encoder.missing:
         return encoder.missing
-    if encoder.is_external and (reason := _not_given(asked, method, about.readout)):
+    if encoder.is_external and (reason := _not_given(asked, method, metric)):
         return reason
     kind, kinds = _kind(asked), kinds_of(metric)
     if not _is_measured(asked, metric):
@@ -131,13 +131,13 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
     return None if method == NONE else _not_under(setup.methods[method], asked, method, metric, dataset)
 
 
-def _not_given(asked: Asked, method: str, readout: str) -> str | None:
+def _not_given(asked: Asked, method: str, metric: str) -> str | None:
     """Why files of an external encoder cannot stand for what a cell reads, or None where they do."""
     key = f"encoders.{asked.encoder.name}"
     if asked.model.training != PRETRAINED:
         return f"{key} is {EXTERNAL}: it has no weights to train; its files are read as trainings: [{PRETRAINED}]"
-    if readout not in asked.encoder.given_files:
-        return f"{key} is {EXTERNAL} and gives no {readout}"
+    if not asked.encoder.given_for(METRICS[metric].readout, metric):
+        return f"{key} is {EXTERNAL} and gives no {METRICS[metric].readout} for {metric}"
     if method != NONE:
         return f"{key} is {EXTERNAL}: methods.{method} has no weights to act on"
     return None
@@ -212,7 +212,7 @@ def _sees(metric: str, dataset: Dataset) -> str:
 def _is_measured(asked: Asked, metric: str) -> bool:
     """Whether a metric is for such models: of its kinds of task, or external ones that give what it reads."""
     if asked.encoder.is_external:
-        return METRICS[metric].readout in asked.encoder.given_files
+        return bool(asked.encoder.given_for(METRICS[metric].readout, metric))
     return _kind(asked) in kinds_of(metric)
 
 

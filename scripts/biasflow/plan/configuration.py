@@ -8,7 +8,7 @@ import yaml
 
 from biasflow.asking.encoders import Encoder
 from biasflow.asking.names import require
-from biasflow.asking.paths import DATA_FOLDERS
+from biasflow.asking.paths import DATA_FOLDERS, Paths
 from biasflow.asking.sources import (
     EXTERNAL,
     PLANTED,
@@ -21,6 +21,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
+from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.recipes import MASKED_LM, RECIPES, SWAPPED
 from biasflow.plan.datasets import (
     CEAT,
@@ -113,7 +114,23 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
                 )
     _cross_check(resolved)
     resolved["methods"] = with_variants(resolved["methods"])
-    return resolved
+    return _with_paths(resolved)
+
+
+def _with_paths(config: Mapping) -> dict:
+    """The configuration with the paths of catalogued files in place of their names, in what external encoders give."""
+
+    def placed(value: object) -> object:
+        if isinstance(value, Mapping):
+            return {key: one if key == "column" else placed(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [placed(one) for one in value]
+        return paths.corpus(value) if value in catalogue.files else value
+
+    encoders, paths = config["encoders"], Paths(config["run"], config["files"])
+    external = [name for name, about in encoders.items() if about["source"] == EXTERNAL]
+    catalogue = read_catalogue() if external else None
+    return {**config, "encoders": {**encoders, **{name: placed(encoders[name]) for name in external}}}
 
 
 def _spread_limit(config: Mapping) -> None:

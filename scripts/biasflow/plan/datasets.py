@@ -42,6 +42,7 @@ TEXT_SOURCES = {
 }
 FORMS_OF_TEXT = ("", ".sentences", ".swapped", ".sentences.swapped")
 STIMULI_SOURCES = {"stereoset-swapped": "stereoset-dev", **AUTHORS_STIMULI}
+GENDER, ALL, BOTH = "gender", "all", "both"  # bias types of StereoSet, and both of its tests together
 OWN_PAIRS = "own"  # gendered words of the user's, or words of two other groups
 
 
@@ -177,8 +178,25 @@ def stereotype_pairs(asked: Asked) -> list[Dataset]:
 
 
 def stereoset_blanks(asked: Asked) -> list[Dataset]:
-    names = asked.chosen(None, (), ("stereoset-blanks",))
-    return [_listed(asked, name, "stereoset", {"stereoset": "stereoset-dev"}) for name in names]
+    types = asked.chosen(asked.options["intrasentence"]["bias_types"], (), (GENDER,))
+    return [_stereoset(asked, "stereoset-blanks", name, {}) for name in types]
+
+
+def stereoset_sentences(asked: Asked) -> list[Dataset]:
+    """StereoSet's contexts with sentences; `both`, with its blanks, has no readout of ours, only somebody's scores."""
+    types = asked.chosen(asked.options["intersentence"]["bias_types"], (), (GENDER,))
+    options = {"batch_size": asked.options["strength"]["batch_size"]}
+    return [
+        _stereoset(asked, "stereoset-sentences", name, {"part": "intersentence" if name != BOTH else BOTH}, **options)
+        for name in types
+        if name != BOTH or asked.encoder.is_external
+    ]
+
+
+def _stereoset(asked: Asked, name: str, bias_type: str, of: Mapping[str, str], **options: object) -> Dataset:
+    of = of | ({} if bias_type == GENDER else {"bias_type": ALL if bias_type == BOTH else bias_type})
+    name += "" if bias_type == GENDER else f"-{bias_type}"
+    return _listed(asked, name, "stereoset", {"stereoset": "stereoset-dev"}, of=of, **options)
 
 
 def bec_pro(asked: Asked) -> list[Dataset]:
@@ -334,6 +352,7 @@ _SAMPLED = (
     crows_pairs,
     stereotype_pairs,
     stereoset_blanks,
+    stereoset_sentences,
     bec_pro,
     disco,
     winogender,

@@ -21,7 +21,8 @@ class Encoders:
         if its.source == "local":
             return its.local_files
         if its.is_external:
-            return [file for files in its.given_files.values() for file in files]
+            given = (files for by_metric in its.given_files.values() for files in by_metric.values())
+            return list(dict.fromkeys(one.file for files in given for one in files))
         return [self.paths.encoder(encoder)]
 
     def pretraining_texts(self, encoder: str) -> list[str]:

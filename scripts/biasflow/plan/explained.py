@@ -184,8 +184,10 @@ def _of_readings(prepared: Prepared) -> Iterator[Job]:
     find = prepared.find
     for job in dict.fromkeys(key.job for key in prepared.plan.readings):
         external = prepared.setup.encoders[job.encoder].is_external
-        inputs = find.readings.given_files_and_data(job) if external else find.readings.model_and_data(job.readout)(job)
-        rule = "external_readout" if external else rule_of(job.readout)
+        inputs = (
+            find.readings.given_files_and_data([job]) if external else find.readings.model_and_data(job.readout)(job)
+        )
+        rule = f"external_{job.readout}_{job.block}" if external else rule_of(job.readout)
         yield Job(rule, find.paths.readout(*job), _files(inputs))
 
 

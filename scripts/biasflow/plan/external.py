@@ -8,6 +8,7 @@ from pathlib import Path
 from jsonschema import FormatChecker
 
 from biasflow.asking.names import require
+from biasflow.asking.paths import is_corpus_file
 from biasflow.asking.sources import is_expanded
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import MANIFEST, Catalogue
@@ -84,7 +85,7 @@ def _formats(catalogue: Catalogue) -> FormatChecker:
         return True
 
     def is_catalogued(path: object) -> bool:
-        return is_file(path, list(catalogue.files))
+        return is_corpus_file(path) or is_file(path, list(catalogue.files))
 
     def is_pattern(path: object) -> bool:  # tasks look for what patterns stand for
         return (isinstance(path, str) and is_expanded(path)) or is_catalogued(path)
@@ -108,7 +109,8 @@ def files_read(setup: Setup, catalogue: Catalogue, planned: Plan) -> list[str]:
     readings, trained = planned.readings.values(), planned.trained.values()
     files = {file for reading in readings for names in reading.dataset.files.values() for file in names}
     for encoder in {each.encoder for each in (*(reading.model for reading in readings), *trained)}:
-        files |= set(encoders.texts(encoder))
+        external = setup.encoders[encoder].is_external
+        files |= set(encoders.files(encoder) if external else encoders.texts(encoder))
     for encoder in {reading.model.encoder for reading in readings if reading.readout == "associations"}:
         files |= set(encoders.context_files(encoder, catalogue))
     carrying = {model.encoder for model in trained if model.carried}

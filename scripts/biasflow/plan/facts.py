@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from biasflow.asking.encoders import Encoder
-from biasflow.asking.paths import Paths
+from biasflow.asking.encoders import ANY, Encoder
+from biasflow.asking.paths import Paths, is_corpus_file
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
+from biasflow.corpora.published_scores import check_kind
 from biasflow.encoders.recipes import MASKED_LM
 from biasflow.encoders.stored import WEIGHTS, check_stored, has_mask
 from biasflow.plan.asked import Part, read_asked
@@ -116,10 +117,21 @@ def _check_heads(encoder: Encoder) -> None:
 
 
 def _check_given(encoder: Encoder) -> None:
-    for readout, files in encoder.given_files.items():
-        for file in files:
-            if not Path(file).is_file():
-                raise BiasflowError(f"config: key 'encoders.{encoder.name}.{readout}': there is no file {file}")
+    """BiasflowError, naming the key, for a file of the user's that is not there, or whose first line says that it
+    cannot be read; those of the catalogue are not there yet."""
+    for readout, by_metric in encoder.given_files.items():
+        for metric, files in by_metric.items():
+            key = ".".join(filter(None, ("encoders", encoder.name, readout, metric)))
+            for one in files:
+                if is_corpus_file(one.file):
+                    continue
+                if not Path(one.file).is_file():
+                    raise BiasflowError(f"config: key '{key}': there is no file {one.file}")
+                try:
+                    if metric != ANY:
+                        check_kind(one.file, one.column)
+                except BiasflowError as error:
+                    raise BiasflowError(f"config: key '{key}': {error}") from error
 
 
 def _why_not(encoder: Encoder) -> str | None:

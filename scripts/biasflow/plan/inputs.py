@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from biasflow.asking.matrix import NA, RUN, Model
 from biasflow.asking.tasks import Step
@@ -104,6 +105,16 @@ class Inputs:
         inputs = self.ledger_files(papers)
         items = {name: item_places(items_of(self.setup, self.plan, name), inputs) for name in papers}
         return {name: (self.paper_options(name), items[name]) for name in papers}
+
+    def item_files(self) -> dict[str, list[str]]:
+        """Name of a catalogued file of scores -> the external encoders that give it; one's own copy of it (key `files`)
+        is no such file."""
+        found: dict[str, list[str]] = {}
+        for name, encoder in self.setup.encoders.items():
+            for file in self.encoders.files(name) if encoder.is_external else ():
+                found.setdefault(Path(file).name, []).append(name)
+        known = {name for names in self.catalogue.sets.values() for name in names}
+        return {file: names for file, names in found.items() if file in known}
 
     def digest(self) -> str:
         """Changes with everything that plan.csv and names.csv show."""

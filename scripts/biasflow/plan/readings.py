@@ -3,8 +3,9 @@
 Files are inputs: parameters say which of them a dataset takes, by their role and their positions in the rule's input of
 that name. So a rule works wherever Snakemake puts its files."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from biasflow.asking.encoders import GivenFile
 from biasflow.asking.matrix import Files
 from biasflow.asking.paths import Paths
 from biasflow.plan.encoders import Encoders
@@ -53,6 +54,7 @@ class Readings:
     def __init__(self, encoders: Encoders, plan: Plan):
         self.encoders, self.plan, self.paths = encoders, plan, encoders.paths
         self._jobs: dict[ReadingJob, list[Reading]] = {}
+        self._metrics = {score.reading: score.metric for scores in plan.scored.values() for score in scores}
         for key, reading in plan.readings.items():
             self._jobs.setdefault(key.job, []).append(reading)
 
@@ -133,29 +135,56 @@ class Readings:
         output, outputs = reading_output(self.paths, key), self._underlying(readings)
         return [outputs.index(output) if output in outputs else None, file_in_output(self.paths, key)]
 
-    def given_files_and_data(self, wildcards) -> Named:
-        """For the rule of what external encoders give (the readout is a wildcard, too): their files, and the data."""
-        readings = self.of(wildcards, wildcards.readout)
-        files = self.encoders.setup.encoders[wildcards.encoder].given_files[wildcards.readout]
-        return {"given": files, **_data(readings)}
+    def external_jobs(self) -> dict[tuple[str, str], list[ReadingJob]]:
+        """Block and readout -> the jobs of its external encoders, which are done together: each takes less than its
+        start."""
+        found: dict[tuple[str, str], list[ReadingJob]] = {}
+        for job in self._jobs:
+            if self.encoders.setup.encoders[job.encoder].is_external:
+                found.setdefault((job.block, job.readout), []).append(job)
+        return found
 
-    def given_module(self, wildcards) -> str:
-        """The module that makes a readout of them."""
-        return external_module(READOUTS[wildcards.readout])
+    def given_files_and_data(self, jobs: Sequence[ReadingJob]) -> Named:
+        """For the rule of what external encoders give: their files, and the data, of several jobs of one readout."""
+        readings = [reading for job in jobs for reading in self._jobs[job]]
+        files = dict.fromkeys(one.file for reading in readings for one in self._given(reading))
+        return {"given": list(files), **_data(readings)}
 
-    def given_params(self, wildcards) -> Named:
-        """That module and, for each dataset, the name of its file, and its data by role and position."""
-        readings = self.of(wildcards, wildcards.readout)
-        data = _data(readings)
-        datasets = [
-            {
-                "dataset": reading.dataset.read_as,
-                "file": file_in_output(self.paths, reading.key),
-                "data": positions(reading.dataset.files, data),
-            }
-            for reading in readings
+    def _given(self, reading: Reading) -> list[GivenFile]:
+        encoder = self.encoders.setup.encoders[reading.model.encoder]
+        return encoder.given_for(reading.readout, self._metrics[reading.key])
+
+    def given_modules(self, jobs: Sequence[ReadingJob]) -> list[str]:
+        """The modules that it imports by name."""
+        listed = {module for job in jobs for reading in self._jobs[job] for module in reading.dataset.modules}
+        return sorted({*(external_module(READOUTS[job.readout]) for job in jobs), *listed})
+
+    def given_params(self, jobs: Sequence[ReadingJob]) -> list[list[Named]]:
+        """For each job and dataset the module, the name of its file, its data and the files that are given for it, by
+        role and position, and the module's options."""
+        inputs = self.given_files_and_data(jobs)
+        return [
+            [
+                {
+                    "module": external_module(READOUTS[job.readout]),
+                    "dataset": reading.dataset.read_as,
+                    "file": file_in_output(self.paths, reading.key),
+                    "data": positions(
+                        {**reading.dataset.files, "given": tuple(one.file for one in self._given(reading))}, inputs
+                    ),
+                    "options": self._options(reading),
+                }
+                for reading in self._jobs[job]
+            ]
+            for job in jobs
         ]
-        return {"module": self.given_module(wildcards), "datasets": datasets}
+
+    def _options(self, reading: Reading) -> Named:
+        """Of a readout of items: what says which they are; none of files that hold documents."""
+        if "items" not in reading.dataset.options:
+            return {}
+        columns = [one.column for one in self._given(reading)]
+        return {**reading.dataset.options, "metric": self._metrics[reading.key], "columns": columns}
 
 
 def _data(readings: list[Reading]) -> dict[str, list[str]]:

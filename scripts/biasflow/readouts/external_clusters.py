@@ -5,7 +5,7 @@ from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_parquet
-from biasflow.corpora.cluster_json import SUFFIXES, read_json_clusters
+from biasflow.corpora.cluster_json import is_json, read_json_clusters
 from biasflow.corpora.conll import Clusters, Document, plain_word, read_conll, read_predictions, repeated_spans
 from biasflow.readouts.predicted_clusters import NA, OWN, TEXTS, cluster_rows
 
@@ -17,10 +17,10 @@ def read(given: Sequence[Path], data: Mapping[str, Sequence[Path]], output: Path
 
     data: by role, the file of each of TEXTS. A text of which no document is given has no rows. Returns by text the
     number of documents, and of mentions whose span an earlier cluster of the document has. BiasflowError as in
-    `matched`, and for what is neither a CoNLL file nor (by its suffix) a JSON file of clusters."""
+    `matched`, and for what is neither a CoNLL file nor a JSON file of clusters."""
     texts = {text: data[text][0] for text in TEXTS}
     gold = {path: read_conll(path).documents for path in texts.values()}
-    readers = {path: read_json_clusters if path.suffix in SUFFIXES else read_predictions for path in given}
+    readers = {path: read_json_clusters if is_json(path) else read_predictions for path in given}
     found = matched({path: reader(path) for path, reader in readers.items()}, gold)
     predicted = {text: found[path] for text, path in texts.items() if path in found}
     names = {"method": "none", "setting": NA, "head": OWN, "head_seed": NA}

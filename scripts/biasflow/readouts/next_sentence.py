@@ -1,5 +1,6 @@
 """p(next sentence) of stimuli under every method."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from biasflow.base.sample import sampled
 from biasflow.base.tabular import read_text_csv, write_parquet
 from biasflow.encoders import taps
 from biasflow.encoders.tokens import Tokens
+from biasflow.readouts.cloze import items_of
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
@@ -18,17 +20,30 @@ from biasflow.readouts.source import Source
 IS_NEXT = 0  # index of "sentence B follows sentence A" in BERT's next-sentence head
 
 
-def read(source: Source, output: Path, *, batch_size: int = 32, limit: int | None = None) -> dict[str, object]:
-    """p(NS) of every sentence pair of the data "stimuli" (a file of corpora/stereoset.py) and its gender-swapped copy.
+def read(
+    source: Source,
+    output: Path,
+    *,
+    batch_size: int = 32,
+    items: str | None = None,
+    of: Mapping[str, str] | None = None,
+    limit: int | None = None,
+) -> dict[str, object]:
+    """p(NS) of every sentence pair of the data "stimuli" (a file of corpora/stereoset.py) and its gender-swapped copy;
+    or of those of a test, which the module `items` lists, items(**files, **of), with columns context and next_sentence.
 
-    Columns: method, setting, triple, label (of the original), swapped, truncated (whether the pair was too
-    long for the encoder, and cut), p. limit: at most so many triples."""
-    pairs = sentence_pairs(sampled(read_text_csv(source.file("stimuli")), limit, unit=["triple"]))
+    Columns: method, setting, triple, label (of the original) and swapped, or those of the list but its texts, truncated
+    (whether the pair was too long for the encoder, and cut), p. limit: at most so many triples, or items."""
+    if items is None:
+        pairs = sentence_pairs(sampled(read_text_csv(source.file("stimuli")), limit, unit=["triple"]))
+    else:
+        texts = {"context": "first", "next_sentence": "second"}
+        pairs = items_of(source, items, of, limit).rename(columns=texts)
     reader = open_reader(source, "next_sentence", batch_size=batch_size)
     tokens = pair_tokens(reader, pairs)
     p = next_sentence_probabilities(reader, tokens)
-    items = pairs.drop(columns=["first", "second"]).assign(truncated=tokens.cut)
-    write_parquet(under_methods(reader.axis, items, p=p), output)
+    rows = pairs.drop(columns=["first", "second"]).assign(truncated=tokens.cut)
+    write_parquet(under_methods(reader.axis, rows, p=p), output)
     return reader.facts()
 
 

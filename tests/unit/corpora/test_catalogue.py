@@ -34,6 +34,16 @@ def test_every_file_has_a_pinned_https_address_and_a_licence():
         assert to_a_commit or entry.sha256, f"{entry.name}: pinned neither to a commit nor by sha256"
 
 
+def test_a_set_of_small_files_has_a_name_and_an_address_for_each():
+    catalogue = read_catalogue()
+    assert {name: len(files) for name, files in catalogue.sets.items()} == {
+        "gest-scores": 36, "crows-pairs-scores": 2, "bec-pro-scores": 2, "stereoset-scores": 9, "winobias-clusters": 4
+    }  # fmt: skip
+    entry = catalogue.entry("bec-pro-scores-replicated-randomized1")
+    assert entry.url.endswith("/results/random_seeds/replicated_randomized1.csv")
+    assert entry.mirror_path == "published_items/bec_pro/replicated_randomized1.csv" and entry.mirror_exact
+
+
 def test_a_file_without_a_sha256_has_a_form():
     unverified = [entry for entry in read_catalogue().files.values() if entry.sha256 is None]
     assert unverified and all(entry.columns for entry in unverified)

@@ -77,8 +77,11 @@ def test_what_has_no_share_is_refused(more, less):
         stereotype_share(more, less)
 
 
-def test_a_masking_that_was_not_read_is_named(tmp_path):
+def test_a_reading_whose_masking_is_not_there_has_no_scores(tmp_path):
     path = readout(tmp_path / "p.parquet")
-    pd.read_parquet(path).query("masking == 'shared'").to_parquet(path)
+    whole = pd.read_parquet(path)
+    whole.query("masking == 'shared'").to_parquet(path)
+    assert set(score(path)["variant"]) == {"exact", "released"}
+    whole.assign(masking="differing").to_parquet(path)
     with pytest.raises(BiasflowError, match="nothing"):
         score(path)

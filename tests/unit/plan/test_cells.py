@@ -113,6 +113,10 @@ JOBS = {
         "probe_texts": 12, "heads_texts": 12, "read_vectors": 5, "read_losses": 1, "read_likelihoods": 1,
         "read_sentence_vectors": 2, "read_masked_words": 1, "fit_methods": 18, "score": 21,
     },
+    "conformance": {  # files of scores in place of readouts: one job for those of a block
+        "read_likelihoods": 11, "read_masked_words": 12, "read_next_sentence": 9, "heads_documents": 1,
+        "fit_methods": 0, "score": 24,
+    },
     "mine": {
         "read_together": 1, "read_losses": 1, "read_likelihoods": 1, "fit_methods": 1, "score": 1,
     },
@@ -193,7 +197,17 @@ def test_every_reason_names_a_key_of_the_configuration(config):
                     assert name in keys[part], cell
 
 
-REAL_ONLY = ("seat", "gest", "crows_pairs", "sss", "prediction_quality", "intrasentence", "disco", "winogender")
+REAL_ONLY = (
+    "seat",
+    "gest",
+    "crows_pairs",
+    "sss",
+    "prediction_quality",
+    "intrasentence",
+    "intersentence",
+    "disco",
+    "winogender",
+)
 
 
 def test_everything_that_can_be_asked_is_measured_or_has_a_reason():

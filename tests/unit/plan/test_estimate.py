@@ -22,7 +22,8 @@ def left(config, made=lambda path: False, **architecture) -> Estimate:
 @pytest.mark.parametrize("name", RUNS)
 def test_every_run_of_the_project_has_a_time_until_all_is_made(name):
     found = left(of_file(name))
-    assert found.jobs == found.of > 0 and found.seconds > 0
+    assert found.jobs == found.of and found.seconds > 0
+    assert found.of > 0 or name == "conformance"  # where nothing is computed with an encoder
     done = left(of_file(name), made=lambda path: True)
     assert (done.jobs, done.of, done.seconds) == (0, found.of, 0) and done.sentence(2) == ""
 

@@ -1,7 +1,5 @@
 """Encoders of source external: what their files stand for is planned, all else has a reason or is refused by name."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from biasflow.base.errors import BiasflowError
@@ -9,6 +7,7 @@ from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.encoders import Encoders
+from biasflow.plan.external import external_files
 from biasflow.plan.facts import gather
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.listing import encoder_attributes
@@ -69,14 +68,15 @@ def test_one_part_is_refused_where_there_is_none_or_both_are_needed(pairs, paper
 def test_what_a_job_takes():
     config = resolve(of({}), SCHEMA)
     found = Inputs(setup_of(config), plan(setup_of(config)), read_catalogue())
-    wildcards = SimpleNamespace(encoder="theirs", training="pretrained", block="block", readout="clusters")
-    inputs, params = found.readings.given_files_and_data(wildcards), found.readings.given_params(wildcards)
+    (jobs,) = found.readings.external_jobs().values()
+    inputs, (params,) = found.readings.given_files_and_data(jobs), found.readings.given_params(jobs)
     assert inputs["given"] == FILES
-    (dataset,) = params["datasets"]
+    (dataset,) = params
     assert dataset["file"].endswith(".parquet") and {"test", "pro", "anti"} <= set(dataset["data"])
-    assert dataset["data"] == {role: [0] for role in set(inputs) - {"given"}}
-    assert not {"options", "methods"} & set(dataset)
-    assert params["module"] == found.readings.given_module(wildcards) == "biasflow.readouts.external_clusters"
+    assert dataset["data"] == {"given": [0, 1], **{role: [0] for role in set(inputs) - {"given"}}}
+    assert dataset["options"] == {} and "methods" not in dataset
+    assert dataset["module"] in found.readings.given_modules(jobs)
+    assert dataset["module"] == "biasflow.readouts.external_clusters"
 
 
 def test_every_other_cell_has_a_reason_that_names_the_encoder():
@@ -84,7 +84,7 @@ def test_every_other_cell_has_a_reason_that_names_the_encoder():
     found = planned(of({"metrics": metrics}))
     assert found.readings == {}
     for (_, _, metric), reason in reasons(found).items():
-        assert reason == f"encoders.theirs is external and gives no {METRICS[metric].readout}"
+        assert reason == f"encoders.theirs is external and gives no {METRICS[metric].readout} for {metric}"
     assert {metric for _, _, metric in reasons(found)} == set(metrics)
 
 
@@ -157,6 +157,9 @@ def test_what_needs_weights_refuses_it_by_name(key, changes):
         ({"source": "external", "clusters": []}, "encoders.theirs.clusters"),
         ({"source": "external", "clusters": FILES[:1] * 2}, "encoders.theirs.clusters"),
         ({"source": "external", "likelihood": FILES}, "unknown key 'encoders.theirs.likelihood'"),
+        ({"source": "external", "likelihoods": {"gist": FILES}}, "encoders.theirs.likelihoods"),
+        ({"source": "external", "likelihoods": {"gest": []}}, "encoders.theirs.likelihoods.gest"),
+        ({"source": "external", "likelihoods": {"gest": {"column": "a"}}}, "encoders.theirs.likelihoods.gest"),
         ({"source": "external", "path": "theirs"}, "unknown key 'encoders.theirs.path'"),
     ],
 )
@@ -178,3 +181,57 @@ def test_a_file_that_is_not_there_is_named_before_the_first_job(tmp_path):
 def test_the_schema_and_the_registry_know_the_same_readouts():
     keys = set(SCHEMA["$defs"]["external"]["properties"]) - {"source"}
     assert keys == {name for name, entry in READOUTS.items() if entry.external}
+
+
+SCORES = {"source": "external", "likelihoods": {"gest": ["a.txt", "b.txt"], "crows_pairs": "c.csv"}}
+WORDS = {"masked_words": {"bec_pro": {"file": "d.csv", "column": "Pre_Assoc"}}}
+
+
+def of_items(*changes) -> dict:
+    metrics = ["gest", "crows_pairs", "bec_pro", "intrasentence"]
+    block = {"encoders": ["theirs"], "metrics": metrics, "methods": ["none"]}
+    return asking(block, ("encoders.theirs", SCORES | WORDS), *changes)
+
+
+def test_scores_of_items_are_read_by_metric():
+    config = resolve(of_items(), SCHEMA)
+    found = Inputs(setup_of(config), plan(setup_of(config)), read_catalogue())
+    jobs = found.readings.external_jobs()
+    assert list(jobs) == [("block", "likelihoods"), ("block", "masked_words")]
+    likelihoods, words = jobs.values()
+    assert found.readings.given_files_and_data(likelihoods)["given"] == ["a.txt", "b.txt", "c.csv"]
+    by_metric = {each["options"]["metric"]: each for each in found.readings.given_params(likelihoods)[0]}
+    assert [each["data"]["given"] for each in by_metric.values()] == [[0, 1], [2]]
+    assert by_metric["gest"]["options"]["columns"] == ["", ""]
+    assert found.readings.given_modules(likelihoods) == [
+        "biasflow.corpora.crows_pairs", "biasflow.corpora.gest", "biasflow.readouts.external_items"
+    ]  # fmt: skip
+    ((of_words,),) = found.readings.given_params(words)
+    assert of_words["options"]["columns"] == ["Pre_Assoc"]
+    reason = {metric: why for (_, _, metric), why in reasons(planned(config)).items()}
+    assert reason == {"intrasentence": "encoders.theirs is external and gives no masked_words for intrasentence"}
+
+
+def test_files_of_the_catalogue_are_downloaded(tmp_path):
+    (tmp_path / "own.txt").write_text("0.5\n")
+    changes = ("encoders.theirs.likelihoods.gest", ["gest-scores-albert-base-v2-template-0", str(tmp_path / "own.txt")])
+    config = of_items(changes, ("encoders.theirs.likelihoods.crows_pairs", "crows-pairs-scores-bert-crows-score"))
+    config["encoders"] = {
+        "theirs": config["encoders"]["theirs"] | {"masked_words": {"bec_pro": str(tmp_path / "own.txt")}}
+    }
+    config, catalogue = resolve(config, SCHEMA), read_catalogue()
+    files = ["results/corpora/gest-scores-albert-base-v2-template-0", str(tmp_path / "own.txt")]
+    assert config["encoders"]["theirs"]["likelihoods"]["gest"] == files
+    gather(config)  # looks at one's own file alone
+    read = external_files(config, catalogue)
+    assert {"gest", "crows-pairs", files[0].removeprefix("results/corpora/")} <= set(read)
+
+
+def test_the_first_line_of_a_file_is_looked_at_before_the_first_job(tmp_path):
+    (tmp_path / "a.csv").write_text("id,points\n")
+    encoder = {"source": "external", "likelihoods": {"gest": str(tmp_path / "a.csv")}}
+    config = resolve(of_items(("encoders", {"theirs": encoder})), SCHEMA)
+    with pytest.raises(
+        BiasflowError, match=r"'encoders\.theirs\.likelihoods\.gest': .*a\.csv: line 1: no column score"
+    ):
+        gather(config)

@@ -457,7 +457,7 @@ def test_one_function_knows_where_external_files_lie():
     users = [path.name for path in (ROOT / "scripts").rglob("*.py") if "CORPORA}/" in path.read_text()]
     assert users == ["paths.py"]
     named = re.findall(r"CORPORA\}/([^\"]+)", "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk")))
-    assert sorted(set(named)) == ["logs/{{file}}.log", "{{file}}"]
+    assert sorted(set(named)) == ["logs/{NAME}.log", "logs/{{file}}.log", "{{file}}"]
 
 
 def test_the_paper_configuration_reads_the_english_wikipedia():

@@ -1,0 +1,177 @@
+"""Scores of single items that somebody's model gave, made the readout that ours would give. Imports no torch.
+
+Items are those of the test as the run has it (the function `scored` or `items` of its module in corpora); scores are
+joined to them by the columns that both have, or by their order where a file holds numbers alone."""
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.sample import sampled
+from biasflow.base.tabular import write_parquet
+from biasflow.corpora.bec_pro import BOTH
+from biasflow.corpora.published_scores import LOG_P, SCORE, read_scores
+from biasflow.readouts.files import METHOD
+
+UNTOUCHED = dict(zip(METHOD, ("none", "-"), strict=True))
+SHARED = "shared"  # which tokens were masked for the likelihoods of a pair: as CrowS-Pairs's script does
+GIVEN = "given"  # how a word is filled in, where somebody's score says how likely it is
+TO_NATS = {"gest": np.log(10)}  # metric -> nats of one unit of a difference that is given; others are in nats
+# If fewer related sentences than this share score higher than unrelated ones, of so many, lower scores are likelier.
+LEAST, FEW = 0.3, 100
+
+
+def read(
+    given: Sequence[Path],
+    data: Mapping[str, Sequence[Path]],
+    output: Path,
+    *,
+    metric: str,
+    columns: Sequence[str],
+    items: str,
+    of: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    **ours: object,
+) -> dict[str, object]:
+    """Write the table that the readout of a metric has, of the items that `given` files score; facts of it.
+
+    columns: of each file, the one with the scores, "" where its kind has one alone. data, items, of, limit: as ours
+    would read them; `ours`: options of that alone. BiasflowError names file, line and what was expected: items that are
+    missing, or there twice, or of other data; AbsentError where the data have none of the items that a file scores."""
+    module = importlib.import_module(items)
+    files = {role: paths[0] for role, paths in data.items()}
+    wanted = getattr(module, "scored", module.items)(**files, **(of or {}))
+    scores = [
+        read_scores(path, column=column, part=(of or {}).get("part", "intrasentence"))
+        for path, column in zip(given, columns, strict=True)
+    ]
+    source = " and ".join(map(str, files.values()))
+    joined = _joined(wanted, list(zip(given, scores, strict=True)), source)
+    about = {"unit": getattr(module, "UNIT", ("item",)), "strata": getattr(module, "STRATA", ())}
+    rows = as_read(sampled(joined, limit, **about), metric)
+    write_parquet(rows.assign(**UNTOUCHED), output)
+    return {"items": len(joined), "scores": sum(map(len, scores))}
+
+
+def as_read(items: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Items with their scores, as the metric's readout has them: of pairs the log-likelihoods of both (where their
+    difference alone is known, that of the second is 0), without numbers of tokens; of words log p; of sentences p."""
+    if SCORE in items and not {"label", "gender"} & set(items):
+        first = items[SCORE] * TO_NATS.get(metric, 1.0)
+        items = items.drop(columns=SCORE).assign(**dict(zip(LOG_P, (first, 0.0), strict=True)))
+    if LOG_P[0] in items:
+        masking = items.get("masking", SHARED)
+        return items.assign(tokens_first=np.nan, tokens_second=np.nan, masking=masking)
+    if "label" in items:
+        _check_direction(items)
+    if metric == "intersentence":
+        return items.rename(columns={SCORE: "p"})
+    items = items.rename(columns={SCORE: "log_p"})
+    if "label" in items:
+        return items.assign(filling=GIVEN)
+    if "masked" in items:  # an association is a difference of two masks
+        return pd.concat([items, items.assign(masked=BOTH, log_p=0.0)], ignore_index=True)
+    return items
+
+
+def _joined(wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], source: str) -> pd.DataFrame:
+    """The items with their scores, in their order."""
+    values = [name for name in (SCORE, *LOG_P) if name in files[0][1]]
+    if list(files[0][1]) == values:
+        return _in_order(wanted, files, source)
+    parts = []
+    for path, scores in files:
+        wanted_as = wanted.rename(columns={"item": "id"}) if "id" in scores and "id" not in wanted else wanted
+        keys = [name for name in scores if name in wanted_as and name not in values]
+        if not keys:
+            raise BiasflowError(
+                f"{path}: none of the columns {', '.join(scores)} tells the items of {source}; give one of "
+                f"{', '.join(dict.fromkeys(['id', *wanted]))}"
+            )
+        parts.append(_by_key(wanted, wanted_as[keys], path, scores, values, source))
+    joined = pd.concat(parts)
+    twice = joined.index.duplicated()
+    if twice.any():
+        raise BiasflowError(f"{files[-1][0]}: scores items that another file scores, too; give each once")
+    _refuse_missing(wanted, joined.index, " and ".join(str(path) for path, _ in files), source)
+    return wanted.join(joined)
+
+
+def _in_order(wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], source: str) -> pd.DataFrame:
+    """Files of numbers alone: one for all items or, of a test with templates, one for each of its first templates."""
+    groups = [wanted]
+    if "template" in wanted and "item" in wanted:
+        groups = [group for _, group in wanted.groupby("template", sort=False)]
+    if len(files) > len(groups):
+        more = f"is file {len(files)} of numbers alone, and the test has {len(groups)} templates; leave it out"
+        raise BiasflowError(f"{files[-1][0]}: {more}")
+    parts = []
+    for (path, scores), group in zip(files, groups, strict=False):
+        if len(scores) != len(group):
+            raise BiasflowError(
+                f"{path}: line {scores.index[-1]}: is the last of {len(scores)} scores, and {source} has {len(group)} "
+                "items; give one for each, in their order"
+            )
+        parts.append(group.assign(**{name: scores[name].to_numpy() for name in scores}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _by_key(
+    wanted: pd.DataFrame, keys: pd.DataFrame, path: Path, scores: pd.DataFrame, values: Sequence[str], source: str
+) -> pd.DataFrame:
+    """The values of a file by the place of their item in `wanted`. Where items are alike in all keys, the first row is
+    of the first."""
+    ours, theirs = keys.astype(str), scores[list(keys)].astype(str)
+    found = pd.Series(wanted.index, _numbered(ours)).reindex(_numbered(theirs)).set_axis(scores.index)
+    twice = found.isna() & pd.MultiIndex.from_frame(theirs).isin(pd.MultiIndex.from_frame(ours))
+    if twice.any():
+        raise BiasflowError(_said(path, theirs, twice, "is there a second time; give each item once"))
+    if found.isna().all():
+        other = f"of the {len(wanted)} items of {source}, which holds other data, or another copy"
+        raise AbsentError(f"{path}: has none {other}")
+    # A file may score items of other bias types, too.
+    others = "bias_type" in wanted if "bias_type" not in scores else ~scores["bias_type"].isin(wanted["bias_type"])
+    unknown = found.isna() & ~pd.Series(others, scores.index)
+    if unknown.any():
+        raise BiasflowError(_said(path, theirs, unknown, f"is no item of {source}; are these scores of other data?"))
+    return scores.loc[found.notna(), list(values)].set_axis(found.dropna().astype(int))
+
+
+def _numbered(keys: pd.DataFrame) -> pd.MultiIndex:
+    """The keys, with a number that tells rows apart that are alike."""
+    return pd.MultiIndex.from_frame(keys.assign(_number=keys.groupby(list(keys)).cumcount()))
+
+
+def _refuse_missing(wanted: pd.DataFrame, scored: pd.Index, path: str, source: str) -> None:
+    missing = wanted[~wanted.index.isin(scored)]
+    if missing.empty:
+        return
+    for name, items in wanted.groupby("bias_type", sort=False) if "bias_type" in wanted else ():
+        if not items.index.isin(scored).any():
+            about = f"the {len(items)} items about {name} of {source}, which is another copy"
+            raise AbsentError(f"{path}: has none of {about}")
+    first = ", ".join(
+        f"{name} {str(value)!r}" for name, value in missing.iloc[0].items() if name in ("id", "item", "text")
+    )
+    raise BiasflowError(f"{path}: lacks {len(missing)} items of {source}, the first is {first}; score all of them")
+
+
+def _said(path: Path, keys: pd.DataFrame, wrong: pd.Series, why: str) -> str:
+    place = wrong.idxmax()
+    text = ", ".join(f"{name} {value[:60]!r}" for name, value in keys.loc[place].items())
+    return f"{path}: {keys.index.name} {place}: {text} {why}"
+
+
+def _check_direction(items: pd.DataFrame) -> None:
+    """BiasflowError where unrelated words or sentences mostly have the higher score: then lower ones are likelier."""
+    wide = items.pivot(index="item", columns="label", values=SCORE)
+    above = wide[["stereotype", "anti-stereotype"]].gt(wide["unrelated"], axis=0).to_numpy()
+    if above.size >= FEW and above.mean() < LEAST:
+        raise BiasflowError(
+            f"unrelated words or sentences score higher than others in {1 - above.mean():.0%} of comparisons; a larger "
+            "score must mean likelier: turn the sign"
+        )

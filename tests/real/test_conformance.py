@@ -1,0 +1,81 @@
+"""config/conformance.yaml on the published files: how many printed numbers come out, as docs/conformance.md says, and
+why the others do not."""
+
+import importlib
+import os
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from biasflow.base.errors import AbsentError
+from biasflow.papers.items.ledger import KEYS, MOST, ledger
+from biasflow.papers.ledger import NOT_COMPARABLE, NOT_RUN, OFF, REPRODUCED, summary
+from biasflow.plan.prepared import prepared
+
+pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+ROOT = Path(__file__).parents[2]
+DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    """The ledger of the run: what its jobs would read and score, by the functions that they call."""
+    run = prepared(yaml.safe_load((ROOT / "config/conformance.yaml").read_text()))
+    folder, tables, reasons = tmp_path_factory.mktemp("readouts"), [], []
+    jobs = [
+        job for (_, readout), jobs in run.find.readings.external_jobs().items() for job in jobs if readout != "clusters"
+    ]
+    datasets = {(job.encoder, score.reading.file): score for job, all_ in run.plan.scored.items() for score in all_}
+    for job in jobs:
+        inputs = run.find.readings.given_files_and_data([job])
+        here = {role: [_in_mirror(run, path) for path in paths] for role, paths in inputs.items()}
+        for each in run.find.readings.given_params([job])[0]:
+            data = {role: [here[role][place] for place in places] for role, places in each["data"].items()}
+            score, path = datasets[job.encoder, Path(each["file"]).stem], folder / f"{job.encoder}-{each['file']}"
+            about = {"encoder": job.encoder, "dataset": score.dataset.label}
+            try:
+                importlib.import_module(each["module"]).read(data.pop("given"), data, path, **each["options"])
+                table = importlib.import_module(f"biasflow.metrics.{score.metric}").score(path)
+                tables.append(table.assign(**about))
+            except AbsentError as error:
+                reasons.append({**about, "reason": str(error)})
+    scores, plan = pd.concat(tables), pd.DataFrame(reasons, columns=["encoder", "dataset", "reason"])
+    assert not scores.duplicated(KEYS).any()
+    return ledger(run.find.item_files(), scores, plan)
+
+
+def _in_mirror(run, path: str) -> Path:
+    return DATA / run.catalogue.entry(Path(path).name).mirror_path
+
+
+def test_at_least_650_printed_numbers_of_real_models_come_out(rows):
+    values = rows[~rows["measure"].str.endswith(" end")]
+    assert (values["status"] == REPRODUCED).sum() >= 650
+    assert not (values["status"] == OFF).any() and not (rows["status"] == NOT_COMPARABLE).any()
+
+
+def test_every_number_that_is_off_has_its_cause(rows):
+    off = rows[rows["status"] == OFF]
+    assert set(off["measure"]) == {"gest_rate, low end", "gest_rate, high end"}
+    assert off["reason"].str.contains("noise of 1,000 resamples").all()
+    errors = off["off_by"].str.extract(r"; ([\d.]+) standard errors")[0].astype(float)
+    assert errors.max() < MOST and (off["difference"].abs() < 0.02).all()
+
+
+def test_what_is_not_run_lacks_upstreams_file_of_sentences(rows):
+    """The mirror's copy of StereoSet has other identifiers of professions and of all sentences after a context."""
+    absent = rows[rows["status"] == NOT_RUN]
+    assert len(absent) == 297 - 81 and absent["reason"].str.contains("has none of .* items").all()
+    assert absent["encoder"].str.startswith("stereoset-scores").all()
+
+
+def test_the_document_has_the_numbers_of_the_ledger(rows):
+    page = (ROOT / "docs/conformance.md").read_text()
+    counted = {row["paper"]: row for row in summary(rows).to_dict("records")}
+    for title, row in counted.items():
+        (line,) = re.findall(rf"^\| {re.escape(title)} \|(.*)$", page, re.MULTILINE)
+        cells = [cell.strip().replace(",", "") for cell in line.split("|")]
+        assert cells[:4] == [str(row[key]) for key in ("numbers", "reproduced", "off", "not_run")], title

@@ -1,0 +1,267 @@
+"""Scores of items that somebody gives: every kind of file comes to the readout that ours would give, or one line says
+what does not fit."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.corpora.gest import TEMPLATES
+from biasflow.corpora.published_scores import check_kind
+from biasflow.metrics import bec_pro, crows_pairs, gest, intersentence, intrasentence
+from biasflow.readouts.external_items import read
+
+GEST = "sentence,stereotype\n" + "".join(f"I am {n}.,{n}\n" for n in range(1, 17))
+PAIRS = [
+    ("A1 b.", "A2 b.", "stereo", "gender"),
+    ("C1 d.", "C2 d.", "antistereo", "gender"),
+    ("E1.", "E2.", "stereo", "age"),
+]
+PAIRS_CSV = "sent_more,sent_less,stereo_antistereo,bias_type\n" + "".join(f"{','.join(pair)}\n" for pair in PAIRS)
+MORE_LESS = [(-1.0, -2.0), (-3.0, -5.0), (-7.0, -6.0)]  # of the sentence that stereotypes more, and less
+BEC = "\tSentence\tTemplate\tPerson\tGender\tProfession\tProf_Gender\n" + "".join(
+    f"{n}\t{person} is a {job}.\tt\t{person}\t{gender}\t{job}\t{typical}\n"
+    for n, (job, typical, person, gender) in enumerate(
+        (job, typical, person, gender)
+        for job, typical in (("nurse", "female"), ("taper", "male"), ("cook", "balanced"))
+        for person, gender in (("He", "male"), ("She", "female"))
+    )
+)
+LABELS = ("stereotype", "anti-stereotype", "unrelated")
+
+
+def item(part: str, number: int, bias_type: str, target: str) -> dict:
+    rows = [{"id": f"{part}{number}-{n}", "gold_label": label, "sentence": f"{n}."} for n, label in enumerate(LABELS)]
+    about = {"id": f"{part}-item{number}", "bias_type": bias_type, "target": target, "context": "C."}
+    return about | {"sentences": rows}
+
+
+KINDS = [("gender", "mother"), ("gender", "mother"), ("gender", "nun"), ("race", "place")]
+STEREOSET = {
+    part: [item(part, n, *about) for n, about in enumerate(KINDS)] for part in ("intrasentence", "intersentence")
+}
+ORDERS = [(3, 2, 1), (2, 3, 1), (1, 1, 0), (9, 5, 7)]  # scores in the order of LABELS: a tie is no stereotype
+
+
+def predictions(orders=ORDERS, **changes) -> dict:
+    found = {
+        part: [
+            {"id": row["id"], "score": score}
+            for one, scores in zip(items, orders, strict=True)
+            for row, score in zip(one["sentences"], scores, strict=True)
+        ]
+        for part, items in STEREOSET.items()
+    }
+    return found | changes
+
+
+@pytest.fixture
+def folder(tmp_path):
+    class Folder:
+        output = tmp_path / "readout.parquet"
+
+        def file(self, name, content):
+            path = tmp_path / name
+            path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+            return path
+
+        def read(self, metric, *contents, columns=None, data=None, **options):
+            role, module, own = {
+                "gest": ("sentences", "gest", GEST),
+                "crows_pairs": ("pairs", "crows_pairs", PAIRS_CSV),
+                "bec_pro": ("sentences", "bec_pro", BEC),
+            }.get(metric, ("stereoset", "stereoset", {"data": STEREOSET}))
+            files = [self.file(f"given{n}", content) for n, content in enumerate(contents)]
+            return read(
+                files,
+                {role: (self.file("data", data or own),)},
+                self.output,
+                metric=metric,
+                columns=columns or [""] * len(files),
+                items=f"biasflow.corpora.{module}",
+                **options,
+            )
+
+        def scores(self, module):
+            return module.score(self.output).set_index(["metric", "part", "variant"])["value"]
+
+    return Folder()
+
+
+def lines(values) -> str:
+    return "".join(f"{value!r}\n" for value in map(float, values))
+
+
+def crows(scores=tuple(MORE_LESS), *, swapped=True) -> str:
+    """What the released script writes: of pairs that go against a stereotype, each has the other's likelihood."""
+    text = ",sent_more,sent_less,sent_more_score,sent_less_score,score,stereo_antistereo,bias_type\n"
+    for n, ((first, second, direction, kind), (more, less)) in enumerate(zip(PAIRS, scores, strict=True)):
+        stored = (less, more) if swapped and direction == "antistereo" else (more, less)
+        text += f"{n},{first},{second},{stored[0]},{stored[1]},{int(more > less)},{direction},{kind}\n"
+    return text
+
+
+def test_a_line_for_each_sentence_and_a_file_for_each_template(folder):
+    found = folder.read("gest", *(lines(np.full(16, k / 10)) for k in range(4)), maskings=["differing"])
+    assert found == {"items": 64, "scores": 64}
+    value = folder.scores(gest)
+    for k, template in enumerate(TEMPLATES):
+        assert value["gest_rate", f"{template}-stereotype-3", "base10"] == pytest.approx(10 ** (k / 10))
+        assert value["gest_rate", f"{template}-stereotype-3", "released"] == pytest.approx(np.exp(k / 10))
+    assert value["gest_rate", "stereotype-3", "base10"] == pytest.approx(10**0.15)
+    assert "gest_misaligned" not in value.index.get_level_values("metric")  # the numbers of tokens are not known
+
+
+def test_fewer_templates_are_the_first_ones(folder):
+    folder.read("gest", lines(np.arange(16)))
+    assert folder.scores(gest)["gest_rate", "he-said-stereotype-3", "released"] == pytest.approx(np.exp(2))
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+def test_the_scores_of_crows_pairs_tell_whose_likelihood_is_whose(folder, swapped):
+    folder.read("crows_pairs", crows(swapped=swapped), of={"bias_type": "all"}, maskings=["shared", "nothing"])
+    table = pd.read_parquet(folder.output)
+    assert list(zip(table["log_p_first"], table["log_p_second"], strict=True)) == MORE_LESS
+    value = folder.scores(crows_pairs)
+    for part, expected in (("all", 2 / 3), ("stereo", 1 / 2), ("antistereo", 1)):
+        assert value["crows_pairs_score", part, "released"] == pytest.approx(expected)
+    assert {variant for *_, variant in value.index} == {"exact", "released"}  # nobody gave likelihoods of all tokens
+
+
+def test_one_bias_type_is_picked_out_of_all(folder):
+    assert folder.read("crows_pairs", crows(), of={"bias_type": "age"}) == {"items": 1, "scores": 3}
+
+
+def test_associations_of_a_named_column(folder):
+    rows = [f"{line}\t{n}\t{-n}" for n, line in enumerate(BEC.splitlines()[1:])]
+    text = "\n".join([f"{BEC.splitlines()[0]}\tPre_Assoc\tPost_Assoc", *reversed(rows)])
+    folder.read("bec_pro", text, columns=["Post_Assoc"])
+    value = folder.scores(bec_pro)
+    assert value["bec_pro_association", "female-female", "-"] == -1
+    assert value["bec_pro_association", "male-male", "-"] == -2
+    with pytest.raises(BiasflowError, match=r"given0: no column score"):
+        folder.read("bec_pro", text)
+
+
+def test_sentences_of_stereoset_by_their_ids(folder):
+    folder.read("intrasentence", predictions())
+    value = folder.scores(intrasentence)
+    # mother: 1 of 2; nun: a tie, 0 of 1
+    assert value["intrasentence_stereotype_score", "-", "given-terms"] == pytest.approx((1 / 2 + 0) / 2)
+    assert value["intrasentence_stereotype_score", "-", "given-items"] == pytest.approx(1 / 3)
+    assert value["intrasentence_language_model_score", "-", "given-terms"] == 1
+    assert value["intrasentence_icat", "-", "given-terms"] == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize(("of", "n", "terms"), [
+    ({"part": "intersentence"}, 3, (1 / 2 + 0) / 2),
+    ({"part": "intersentence", "bias_type": "race"}, 1, 1),
+    ({"part": "intersentence", "bias_type": "all"}, 4, (1 / 2 + 0 + 1) / 3),
+    ({"part": "both", "bias_type": "all"}, 8, (1 / 2 + 0 + 1) / 3),
+])  # fmt: skip
+def test_next_sentences_by_domain_and_with_the_words(folder, of, n, terms):
+    folder.read("intersentence", predictions(), of=of, batch_size=32)
+    found = intersentence.score(folder.output)
+    assert set(found["n"]) == {n}
+    value = folder.scores(intersentence)
+    assert value["intersentence_stereotype_score", "-", "terms"] == pytest.approx(terms)
+
+
+def test_a_csv_of_ours_is_joined_by_what_tells_its_items(folder):
+    order = np.random.default_rng(0).permutation(16)
+    text = "id,template,score\n" + "".join(f"{n},{t},{n / 10}\n" for t in TEMPLATES for n in order)
+    folder.read("gest", text)
+    assert folder.scores(gest)["gest_rate", "man-said-stereotype-6", "released"] == pytest.approx(np.exp(0.5))
+    text = "first,second,log_p_first,log_p_second\n" + "".join(
+        f"{first},{second},{more},{less}\n" for (first, second, *_), (more, less) in zip(PAIRS, MORE_LESS, strict=True)
+    )
+    folder.read("crows_pairs", text, of={"bias_type": "all"})
+    assert folder.scores(crows_pairs)["crows_pairs_score", "all", "exact"] == pytest.approx(2 / 3)
+    differences = "id,score\n" + "".join(f"{n},{more - less}\n" for n, (more, less) in enumerate(MORE_LESS))
+    folder.read("crows_pairs", differences, of={"bias_type": "all"})
+    assert folder.scores(crows_pairs)["crows_pairs_score", "all", "exact"] == pytest.approx(2 / 3)
+
+
+WRONG = {
+    "a line is missing": ("gest", [lines(np.zeros(15))], {}, r"given0: line 15: .* 15 scores, .* has 16 items"),
+    "a file too many": ("gest", [lines(np.zeros(16))] * 5, {}, r"given4: is file 5 .* 4 templates"),
+    "NaN": ("gest", [lines([*np.zeros(15), np.nan])], {}, r"given0: line 16: column score: 'nan' is no finite number"),
+    "text": ("gest", ["0.5\nhello\n"], {}, r"given0: line 2: column score: 'hello' is no finite number"),
+    "another column": ("gest", ["id,points\n1,2\n"], {}, r"given0: no column score"),
+    "no item": ("gest", ["score\nx\n"], {}, r"given0: line 2: column score: 'x'"),
+    "no key": (
+        "crows_pairs", ["number,score\n0,1\n"], {"of": {"bias_type": "all"}}, r"given0: none of the columns number",
+    ),
+    "doubled": (
+        "crows_pairs", [crows() + crows().splitlines()[1]], {"of": {"bias_type": "all"}},
+        r"given0: line 5: first 'A1 b.'.* is there a second time",
+    ),
+    "missing": (
+        "crows_pairs", [crows().rpartition("2,E1.")[0]],
+        {"of": {"bias_type": "gender"}, "data": PAIRS_CSV + "F1,F2,stereo,gender\n"},
+        r"given0: lacks 1 items of .*data, the first is item '3'",
+    ),
+    "other data": (
+        "crows_pairs", [crows().replace("C1 d.", "X.")], {"of": {"bias_type": "all"}},
+        r"given0: line 3: first 'X.'.* is no item of .*data; are these scores of other data",
+    ),
+    "the logarithm's sign": (
+        "crows_pairs", [crows([(2.0, 1.0)] * 3)], {"of": {"bias_type": "all"}},
+        r"given0: line 2: column sent_more_score: '2.0' is above 0",
+    ),
+    "a score that contradicts": (
+        "crows_pairs", [crows().replace("-1.0,-2.0,1", "-1.0,-2.0,0")], {"of": {"bias_type": "all"}},
+        r"given0: line 2: column score: '0' contradicts sent_more_score and sent_less_score",
+    ),
+    "a part": (
+        "intersentence", [{"intrasentence": []}], {"of": {"part": "intersentence"}}, r"given0: no list 'intersentence'",
+    ),
+    "a sentence": (
+        "intrasentence", [predictions(intrasentence=predictions()["intrasentence"][1:])], {},
+        r"given0: lacks 1 items of .*data, the first is id 'intrasentence0-0'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("metric", "files", "options", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_file_is_one_line_with_file_and_row(folder, metric, files, options, message):
+    with pytest.raises(BiasflowError, match=message) as caught:
+        folder.read(metric, *files, **options)
+    assert "\n" not in str(caught.value) and not isinstance(caught.value, AbsentError)
+
+
+def test_lower_scores_that_are_likelier_are_told(folder):
+    items = [item("intrasentence", n, "gender", f"t{n}") for n in range(60)]
+    given = [
+        {"id": row["id"], "score": score}
+        for one in items
+        for row, score in zip(one["sentences"], (1, 2, 9), strict=True)
+    ]
+    with pytest.raises(BiasflowError, match=r"100% of comparisons.*turn the sign"):
+        folder.read("intrasentence", {"intrasentence": given}, data={"data": {"intrasentence": items}})
+
+
+@pytest.mark.parametrize("bias_type", ["race", "all"])
+def test_another_copy_of_the_data_is_no_error_but_a_reason(folder, bias_type):
+    """A mirror's copy has other ids of some sentences: the cell ends with this reason, the run goes on."""
+    other = json.loads(json.dumps(predictions()).replace("intrasentence3-", "else"))
+    with pytest.raises(AbsentError, match=r"has none of the 3 items .*data"):
+        folder.read("intrasentence", other, of={"bias_type": bias_type})
+    assert folder.read("intrasentence", other)["items"] == 9
+
+
+@pytest.mark.parametrize(
+    "content", [lines([1.0]), crows(), json.dumps(predictions()), "id\tscore\n", "id,log_p_first,log_p_second\n"]
+)
+def test_the_first_line_tells_a_kind(folder, content):
+    check_kind(folder.file("theirs", content))
+
+
+@pytest.mark.parametrize(
+    ("content", "column"), [("", ""), ("id,points\n", ""), ("Sentence\tPre\n", "Post"), ("PAR1\0\xff", "")]
+)
+def test_the_first_line_tells_what_is_no_kind(folder, content, column):
+    with pytest.raises(BiasflowError, match=r"theirs: line 1: no column .*; known are files with"):
+        check_kind(folder.file("theirs", content), column)
