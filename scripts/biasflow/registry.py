@@ -178,7 +178,12 @@ READOUTS = {
         alone=True,
     ),
     "fillings": Readout("likeliest tokens for blanks", "readouts.fillings", "masked_lm", runtime=240, alone=True),
-    "vectors": Readout("vectors of words and sentences", "readouts.vectors", suffix="safetensors"),
+    "vectors": Readout(
+        "vectors of words and sentences",
+        "readouts.vectors",
+        suffix="safetensors",
+        external="readouts.external_vectors",
+    ),
     "sentence_vectors": Readout("vectors of a sample of sentences", "readouts.sentence_vectors", suffix="safetensors"),
     "token_scores": Readout("scores of tokens", "readouts.token_scores"),
     "associations": Readout("cosines of words in drawn contexts", "readouts.associations", suffix="safetensors"),
@@ -358,7 +363,15 @@ METRICS = {
         "vectors",
         "word_tests",
         measures={
-            "weat_effect_size": Measure("WEAT", 0, "neutral", INSIDE, variant="target", beside=_spread("weat_spread"))
+            "weat_effect_size": Measure(
+                "WEAT",
+                0,
+                "neutral",
+                INSIDE,
+                variant="target",
+                or_variants=("given",),
+                beside=_spread("weat_spread"),
+            )
         },
         reads_states=WORDS,
         criticism=NO_SCALE,
@@ -375,7 +388,7 @@ METRICS = {
                 "neutral",
                 INSIDE,
                 variant="cls",
-                or_variants=("mean", "first-piece"),
+                or_variants=("mean", "first-piece", "given"),
                 beside=_spread("seat_spread"),
             )
         },

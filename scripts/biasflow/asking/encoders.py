@@ -17,6 +17,7 @@ _BERT = "bert"  # the model type where config.json names none, and of those that
 
 
 ANY = ""  # in place of a metric: files that all metrics of a readout take
+VECTORS = "vectors"  # the readout whose given files hold vectors of words or sentences, not scores of items
 
 
 class GivenFile(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from biasflow.asking.encoders import ANY, Encoder
+from biasflow.asking.encoders import ANY, VECTORS, Encoder
 from biasflow.asking.paths import Paths, is_corpus_file
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
@@ -128,7 +128,7 @@ def _check_given(encoder: Encoder) -> None:
                 if not Path(one.file).is_file():
                     raise BiasflowError(f"config: key '{key}': there is no file {one.file}")
                 try:
-                    if metric != ANY:
+                    if metric != ANY and readout != VECTORS:
                         check_kind(one.file, one.column)
                 except BiasflowError as error:
                     raise BiasflowError(f"config: key '{key}': {error}") from error

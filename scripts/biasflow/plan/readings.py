@@ -5,7 +5,7 @@ that name. So a rule works wherever Snakemake puts its files."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from biasflow.asking.encoders import GivenFile
+from biasflow.asking.encoders import VECTORS, GivenFile
 from biasflow.asking.matrix import Files
 from biasflow.asking.paths import Paths
 from biasflow.plan.encoders import Encoders
@@ -180,7 +180,10 @@ class Readings:
         ]
 
     def _options(self, reading: Reading) -> Named:
-        """Of a readout of items: what says which they are; none of files that hold documents."""
+        """Of a readout of items: what says which they are; of vectors: the test; none of files that hold documents."""
+        if reading.readout == VECTORS:
+            templates = reading.dataset.options.get("templates")
+            return {"dataset": reading.dataset.read_as, "templates": templates}
         if "items" not in reading.dataset.options:
             return {}
         columns = [one.column for one in self._given(reading)]

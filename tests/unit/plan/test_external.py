@@ -235,3 +235,24 @@ def test_the_first_line_of_a_file_is_looked_at_before_the_first_job(tmp_path):
         BiasflowError, match=r"'encoders\.theirs\.likelihoods\.gest': .*a\.csv: line 1: no column score"
     ):
         gather(config)
+
+
+def test_vectors_of_words_and_sentences_are_read_by_test(tmp_path):
+    for name in ("words.txt", "sentences.npz"):
+        (tmp_path / name).write_text("he 1 2")
+    files = {metric: str(tmp_path / name) for metric, name in (("weat", "words.txt"), ("seat", "sentences.npz"))}
+    theirs = ("encoders.theirs", {"source": "external", "vectors": files})
+    metrics = {"metrics.weat.tests": ["C6"], "metrics.seat.tests": ["sent-weat6"]}
+    config = resolve(
+        asking({"encoders": ["theirs"], "metrics": ["weat", "seat", "ceat"]}, theirs, *metrics.items()), SCHEMA
+    )
+    made = plan(setup_of(config))
+    assert {cell.metric for cell in made.cells if not cell.reason} == {"weat", "seat"}
+    found = Inputs(setup_of(config), made, read_catalogue())
+    (jobs,) = found.readings.external_jobs().values()
+    params = {one["dataset"]: one for one in found.readings.given_params(jobs)[0]}
+    inputs = found.readings.given_files_and_data(jobs)["given"]
+    for dataset, metric in (("C6", "weat"), ("sent-weat6", "seat")):
+        assert params[dataset]["module"] == "biasflow.readouts.external_vectors"
+        assert params[dataset]["options"] == {"dataset": dataset, "templates": None}
+        assert [inputs[place] for place in params[dataset]["data"]["given"]] == [files[metric]]

@@ -1,0 +1,56 @@
+"""Vectors of an association test's words or sentences that somebody gives, in place of those of an encoder."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from biasflow.base.errors import AbsentError
+from biasflow.corpora.given_vectors import read_vectors
+from biasflow.corpora.seat import examples_of
+from biasflow.readouts.files import save_arrays
+from biasflow.stimuli.densray_sets import read_own_test, read_test
+
+LEAST = 2  # words or sentences of a set, below which the test cannot be computed
+POOLING = "given"
+
+
+def read(
+    given: Sequence[Path],
+    data: Mapping[str, Sequence[Path]],
+    output: Path,
+    *,
+    dataset: str,
+    templates: Sequence[str] | None = None,
+) -> dict[str, object]:
+    """Write the vectors of the four sets of a test, as `readouts.vectors.read` does, from the files `given`
+    (`corpora.given_vectors`); a word stands for itself, without a template.
+
+    dataset: the name of the test, whose file is the data "test" or, for a user's, "own" with its `templates`. Words or
+    sentences without a vector are left out; they are returned as `missing`, and counted in the file's meta.
+    AbsentError names them where a set keeps fewer than LEAST."""
+    if "own" in data:
+        _, test = read_own_test(dataset, data["own"][0], templates)
+        of_words = templates is None
+    else:
+        test, of_words = read_test(dataset, *data.get("test", ()))
+    examples = examples_of(test)
+    wanted = dict.fromkeys(chain(*examples.values()))
+    vectors = read_vectors(given, wanted)
+    missing = [text for text in wanted if text not in vectors]
+    found = {role: [vectors[text] for text in texts if text in vectors] for role, texts in examples.items()}
+    if short := [role for role, rows in found.items() if len(rows) < LEAST]:
+        named = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        files = ", ".join(map(str, given))
+        raise AbsentError(f"{files}: set {short[0]} of {dataset} has fewer than {LEAST} vectors; none for {named}")
+    save_arrays(
+        output,
+        {role: np.stack(rows)[None] for role, rows in found.items()},
+        [("none", "-")],
+        kind="weat" if of_words else "seat",
+        pooling=POOLING,
+        words=len(wanted),
+        missing=len(missing),
+    )
+    return {"words": len(wanted), "missing": missing}

@@ -1,0 +1,128 @@
+"""Vectors that somebody gives: every format gives the same vectors, and one line says what is wrong with a file."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.given_vectors import read_vectors
+
+VECTORS = {"he": np.array([1.0, 2.0, -3.0]), "Amy": np.array([0.5, 0.0, 4.0]), "This is Amy.": np.array([7.0, 8, 9])}
+
+
+def write_text(path, vectors, header=True):
+    d = len(next(iter(vectors.values())))
+    lines = [f"{len(vectors)} {d}"] if header else []
+    lines += [f"{text} {' '.join(map(repr, map(float, vector)))}" for text, vector in vectors.items()]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_h5(path, vectors):
+    h5py = pytest.importorskip("h5py", reason="the package h5py is not installed")
+    with h5py.File(path, "w") as file:
+        group = file.create_group("targ1")
+        group["category"] = "names"
+        for text, vector in vectors.items():
+            group[f"encs/{text}"] = vector
+
+
+WRITERS = {
+    "a.txt": write_text,
+    "a.vec": lambda path, vectors: write_text(path, vectors),
+    "table.npz": lambda path, vectors: np.savez(path, words=[*vectors], vectors=np.stack([*vectors.values()])),
+    "named.npz": lambda path, vectors: np.savez(path, **vectors),
+    "a.safetensors": lambda path, vectors: save_file(vectors, path),
+    "a.h5": write_h5,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_same_vectors(tmp_path, name):
+    WRITERS[name](tmp_path / name, VECTORS)
+    found = read_vectors([tmp_path / name], ["he", "Amy", "This is Amy.", "nurse"])
+    assert set(found) == set(VECTORS)
+    for text, vector in VECTORS.items():
+        np.testing.assert_array_equal(found[text], vector)
+
+
+def test_a_text_file_without_sizes(tmp_path):
+    one_word = {text: vector for text, vector in VECTORS.items() if " " not in text}
+    write_text(tmp_path / "a.txt", one_word, header=False)
+    assert set(read_vectors([tmp_path / "a.txt"], [*VECTORS])) == set(one_word)
+
+
+def test_another_case_is_taken_where_the_text_itself_is_not_there(tmp_path):
+    write_text(tmp_path / "a.txt", {"Amy": np.ones(2), "amy": np.zeros(2) + 2, "BILL": np.zeros(2) + 3})
+    found = read_vectors([tmp_path / "a.txt"], ["amy", "AMY", "Bill"])
+    assert {text: vector[0] for text, vector in found.items()} == {"amy": 2, "AMY": 1, "Bill": 3}
+
+
+def test_several_files_are_one(tmp_path):
+    for name, texts in (("a.txt", ["he"]), ("b.npz", ["Amy", "This is Amy."])):
+        WRITERS.get(name, WRITERS["named.npz"])(tmp_path / name, {text: VECTORS[text] for text in texts})
+    assert set(read_vectors([tmp_path / "a.txt", tmp_path / "b.npz"], [*VECTORS])) == set(VECTORS)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.dictionaries(
+        st.text(st.characters(categories=("Ll",)), min_size=1, max_size=5),
+        st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3).map(np.array),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_text_files_lose_nothing(tmp_path, vectors):
+    write_text(tmp_path / "a.txt", vectors)
+    found = read_vectors([tmp_path / "a.txt"], [*vectors])
+    assert set(found) == set(vectors)
+    assert all((found[text] == vector).all() for text, vector in vectors.items())
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("2 3\nhe 1 2 3\nshe 1 2\n", "row 3: 'she' has 2 numbers, not 3"),
+        ("he 1 2 3\nshe 1 two 3\n", "row 2: 'two' is no number"),
+        ("he 1 2 3\nshe 1 nan 3\n", "row 2: 'she' has no vector of finite numbers"),
+        ("he 1 2 3\nshe 1 2 3\nhe 1 2 3\n", r"row 3: 'he' is there already \(.*row 1\)"),
+        ("3 2\nhe 1 2\n", "row 1 says 3 words, but 1 follow"),
+        ("he\n", "row 1: 'he' has 0 numbers"),
+        ("", "is empty"),
+        (b"\xff\xfe\x00\x01", "no text in UTF-8"),
+    ],
+)
+def test_wrong_text_files_are_one_line_with_file_and_row(tmp_path, text, named):
+    path = tmp_path / "a.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(BiasflowError, match=rf"a\.txt: {named}") as raised:
+        read_vectors([path], ["he", "she"])
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "arrays", "named"),
+    [
+        (
+            "a.npz",
+            {"words": np.array(["he"]), "vectors": np.ones((2, 3))},
+            r"words has shape \(1,\) and vectors \(2, 3\)",
+        ),
+        ("a.npz", {"he": np.array(["one"])}, "array 'he' holds <U3, no numbers"),
+        ("a.npz", {"he": np.ones((2, 2))}, r"array 'he': 'he' has no vector of finite numbers \(shape \(2, 2\)\)"),
+        ("a.safetensors", {"he": np.ones(2), "she": np.ones(3)}, "tensor 'she': 'she' has 3 numbers, but earlier .* 2"),
+    ],
+)
+def test_wrong_arrays_are_one_line_with_file_and_array(tmp_path, name, arrays, named):
+    (np.savez if name.endswith("npz") else lambda path, **arrays: save_file(arrays, path))(tmp_path / name, **arrays)
+    with pytest.raises(BiasflowError, match=rf"{name}: {named}"):
+        read_vectors([tmp_path / name], ["he", "she"])
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.safetensors", "a.h5"])
+def test_files_that_are_something_else_are_named(tmp_path, name):
+    (tmp_path / name).write_text("no such file")
+    with pytest.raises(BiasflowError, match=name):
+        read_vectors([tmp_path / name], ["he"])
