@@ -66,7 +66,7 @@ def collect_bios(
     summary.insert(1, "read", summary[list(SUMMARY_COLUMNS[2:])].sum(axis=1))
     kept = bios.loc[fate == "kept", list(COLUMNS)].reset_index(drop=True)
     if kept.empty:
-        raise BiasflowError(f"{', '.join(files)}: no biography is left of {len(bios)}; check the files.")
+        raise BiasflowError(f"{', '.join(files)}: no biography of {len(bios)} can be used; check the files.")
     return kept, summary
 
 
@@ -87,7 +87,9 @@ def keep_professions(
     The second table has one row per profession, alphabetical: profession, women, men, kept (bool), reason ("" if kept).
     BiasflowError names the professions that are too small with their counts; or fewer than two are left."""
     if least < 2 or small not in ("error", "drop"):
-        raise BiasflowError(f"professions: least is {least} and small {small!r}; give 2 or more, and error or drop.")
+        raise BiasflowError(
+            f"professions: least is {least} and small is {small!r}; least must be 2 or more, and small error or drop."
+        )
     counts = pd.crosstab(bios["profession"], bios["gender"]).reindex(columns=WOMEN_FIRST, fill_value=0)
     enough = counts.min(axis=1) >= least
     rows = [

@@ -45,7 +45,7 @@ def _columns(path: Path, table: pd.DataFrame) -> pd.DataFrame:
         present = [name for name in names if name in table]
         if not present and column not in OPTIONAL:
             has = ", ".join(one_line(name, 30) for name in table.attrs["columns"])
-            raise BiasflowError(f"{path}: has no column {' or '.join(names)}; it has {one_line(has)}.")
+            raise BiasflowError(f"{path}: has no column {' or '.join(names)}; it has {one_line(has)}. Rename one.")
         values = table[present[0]] if present else pd.Series("", index=table.index)
         if present == ["raw"] and "start_pos" in table:
             values = _after_first_sentence(path, table)

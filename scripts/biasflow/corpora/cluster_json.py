@@ -75,5 +75,5 @@ def _in_words(where: str, about: dict, clusters: list, n: int) -> Clusters:
     except (ValueError, TypeError, IndexError) as error:
         raise BiasflowError(f"{where}: its clusters are no lists of [first, last] within it ({error}).") from error
     if outside := [span for cluster in found for span in cluster if not 0 <= span[0] <= span[1] < n]:
-        raise BiasflowError(f"{where}: the mention {list(outside[0])} is not within its {n} words.")
+        raise BiasflowError(f"{where}: the mention {list(outside[0])} is not within its {n} words; correct it.")
     return found

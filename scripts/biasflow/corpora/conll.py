@@ -72,7 +72,7 @@ class Document:
         for number, (old, new) in enumerate(zip(self.words, words, strict=True), start=1):
             if (not new and old) or re.findall(r"\s", new) != re.findall(r"\s", old):
                 raise BiasflowError(
-                    f"document {self.name}: word {number}: {new!r} is empty or has another blank in it."
+                    f"document {self.name}: word {number}: {new!r} is empty or has a blank in it; give one word."
                 )
         return replace(self, words=tuple(words))
 
@@ -169,7 +169,9 @@ def new_document(
     for id, cluster in enumerate(clusters):
         for one, other in combinations(cluster, 2):
             if one[0] < other[0] < one[1] < other[1]:
-                raise BiasflowError(f"document ({key}); part {part}: {one} and {other} are of one cluster and cross.")
+                raise BiasflowError(
+                    f"document ({key}); part {part}: {one} and {other} of one cluster cross; mend the cluster."
+                )
         for first, last in cluster:
             if first == last:
                 single[first].append(f"({id})")
@@ -227,7 +229,9 @@ def _read(path: Path, broken: str, *, bare: bool = False) -> tuple[list[Document
         name = f"({part.key}); part {part.part}"
         try:
             if name in documents:
-                raise BiasflowError(f"{path}: document {name}: line {part.number}: a second document of this name.")
+                raise BiasflowError(
+                    f"{path}: document {name}: line {part.number}: a second document of this name; rename one."
+                )
             documents[name] = _document(path, name, part, bare)
         except BiasflowError:
             if broken == "error":

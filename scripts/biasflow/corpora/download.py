@@ -200,7 +200,9 @@ def _within(seconds: float, entry: Entry) -> Iterator[None]:
         return
 
     def stop(number, frame):
-        raise BiasflowError(f"{entry.name}: {entry.url}: not here after {seconds:g} s. Nothing was kept; run again.")
+        raise BiasflowError(
+            f"{entry.name}: {entry.url}: not complete after {seconds:g} s. Nothing was kept; run again."
+        )
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -24,7 +24,7 @@ def check_form(path: str | Path, *, parquet: bool, columns: Collection[str], row
     from biasflow.corpora.records import read_records  # slow to load, and most files have a sha256
 
     if parquet and not is_parquet(path):
-        raise BiasflowError(f"{path}: not a Parquet file.")
+        raise BiasflowError(f"{path}: not a Parquet file; fetch it again.")
     table = read_records(path, wanted=())
     lacking = [name for name in columns if name not in table.attrs["columns"]]
     if lacking:

@@ -120,7 +120,9 @@ def _check(where: str, part: str, data: GlueData, labels: Iterable[str]) -> None
             f"{where}: {total} examples, but part {part} has {data.published}; was a file of another part named?"
         )
     if data.examples.empty:
-        raise BiasflowError(f"{where}: no example has a gold label (those of the test part are secret).")
+        raise BiasflowError(
+            f"{where}: no example has a gold label (those of the test part are secret); name another part."
+        )
     absent = [label for label in labels if label not in set(data.examples[LABEL])]
     if part == "train" and absent:
         raise BiasflowError(f"{where}: no training example of class {absent[0]}; check the file.")

@@ -57,7 +57,7 @@ def download_encoder(
     BiasflowError in one line: no network, unknown id or revision, no safetensors weights, an altered file."""
     if not re.fullmatch("[0-9a-f]{40}", revision):
         raise BiasflowError(
-            f"{id}: revision {revision!r} is not a full commit hash (40 hex digits), so it is not pinned."
+            f"{id}: revision {revision!r} is not a full commit hash (40 hex digits), so it is not pinned; name one."
         )
     config = _snapshot(id, revision, ["config.json"]) / "config.json"
     if check and config.is_file():
@@ -135,9 +135,11 @@ def _altered(id: str, name: str, why: str) -> BiasflowError:
 def _check_complete(id: str, revision: str, snapshot: Path, names: list[str]) -> None:
     """config.json, a tokenizer and all weights must be there (a cache may hold a part of the revision only)."""
     if "config.json" not in names:
-        raise BiasflowError(f"{id}: revision {revision} has no config.json: not an encoder of transformers.")
+        raise BiasflowError(
+            f"{id}: revision {revision} has no config.json, so it is no encoder of transformers; name another."
+        )
     if not any(name in names for name in TOKENIZER):
-        raise BiasflowError(f"{id}: revision {revision} has no tokenizer ({', '.join(TOKENIZER)}).")
+        raise BiasflowError(f"{id}: revision {revision} has no tokenizer ({', '.join(TOKENIZER)}); name another.")
     if not any(name.endswith(".safetensors") for name in names):
         raise BiasflowError(
             f"{id}: revision {revision} has no safetensors weights, and pickle weights are never loaded; name a "

@@ -60,7 +60,7 @@ def read_texts(path: str | Path) -> Iterator[str]:
     texts = (text for text in texts if text.strip() and text.strip() not in REMOVED)
     first = next(texts, None)
     if first is None:
-        raise BiasflowError(f"{path}: holds no text.")
+        raise BiasflowError(f"{path}: holds no text; name another file.")
     return chain([first], texts)
 
 
@@ -98,7 +98,7 @@ def _json_text(path: Path, number: int, line: str) -> str:
     for field in FIELDS:
         if isinstance(record, dict) and isinstance(record.get(field), str):
             return record[field]
-    raise BiasflowError(f"{path}: line {number}: no object with text in the field {' or '.join(FIELDS)}.")
+    raise BiasflowError(f"{path}: line {number}: is no object with text in the field {' or '.join(FIELDS)}.")
 
 
 def _table_texts(path: Path, separator: str) -> Iterator[str]:

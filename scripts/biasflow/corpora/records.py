@@ -43,7 +43,7 @@ def read_records(
                 start = stream.read(1)
             stream.seek(0)
             if start == "[":
-                raise BiasflowError(f"{path}: a JSON array; one object a line is needed.")
+                raise BiasflowError(f"{path}: is a JSON array; write one object in each line.")
             return _json_lines(path, stream, wanted) if start == "{" else _separated(path, stream, wanted, headerless)
     except UnicodeDecodeError as error:
         raise BiasflowError(f"{path}: byte {error.start + 1}: neither UTF-8 text nor Parquet; check it.") from error

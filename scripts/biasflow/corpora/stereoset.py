@@ -185,7 +185,8 @@ def align(original: pd.DataFrame, authors: pd.DataFrame, *, least: float = 0.8) 
     lost = [authors_triple for authors_triple in theirs if authors_triple not in links]
     if lost:
         raise BiasflowError(
-            f"Gender-swapped triple {lost[0]} has no counterpart in StereoSet ({len(lost)} such triples)."
+            f"Gender-swapped triple {lost[0]} has no counterpart in StereoSet ({len(lost)} such "
+            "triples); name files of one release."
         )
     return pd.DataFrame(
         [(links[authors_triple][0], authors_triple, links[authors_triple][1]) for authors_triple in theirs],
@@ -234,12 +235,12 @@ def _texts(table: pd.DataFrame) -> dict[str, str]:
 def _field(where: str, item: object, name: str, kind: type = str):
     """A field of a JSON object: there, of the right kind and not empty."""
     if not isinstance(item, dict) or name not in item:
-        raise BiasflowError(f"{where}: field {name}: missing.")
+        raise BiasflowError(f"{where}: field {name}: missing; add it.")
     value = item[name]
     if not isinstance(value, kind):
         raise BiasflowError(f"{where}: field {name}: a {kind.__name__} is expected, not {type(value).__name__}.")
     if not (value.strip() if isinstance(value, str) else value):
-        raise BiasflowError(f"{where}: field {name}: empty.")
+        raise BiasflowError(f"{where}: field {name}: empty; fill it.")
     return value
 
 
@@ -285,7 +286,9 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict]]:
 def _check_same_triple(where: str, row: dict, first_line: int, first: dict) -> None:
     for column in ("context", "gender"):
         if row[column] != first[column]:
-            raise BiasflowError(f"{where}: column {column}: differs from line {first_line} of the same triple.")
+            raise BiasflowError(
+                f"{where}: column {column}: differs from line {first_line} of the same triple; mend one."
+            )
     column = "gender_swapped_context"  # a slip of the swap, which the authors' own files have
     if row[column] != first[column]:
         log.warning("%s: column %s: differs from line %d of the same triple; kept as it is.", where, column, first_line)

@@ -45,11 +45,15 @@ def read_winogender(path: str | Path) -> pd.DataFrame:
         item = f"{occupation}.{participant}.{answer}"
         texts = dict(zip(group["gender"], group["sentence"], strict=True))
         if sorted(group["gender"]) != sorted(SPELT_OUT):
-            raise BiasflowError(f"{path}: line {group.index[0]}: {item} needs one sentence of each gender.")
+            raise BiasflowError(
+                f"{path}: line {group.index[0]}: {item} needs one sentence of each gender; mend the file."
+            )
         words = [texts[gender].split(" ") for gender in SPELT_OUT]
         places = [place for place, pair in enumerate(zip(*words, strict=False)) if len(set(pair)) > 1]
         if len({len(tokens) for tokens in words}) > 1 or len(places) != 1:
-            raise BiasflowError(f"{path}: line {group.index[0]}: the sentences of {item} differ in more than one word.")
+            raise BiasflowError(
+                f"{path}: line {group.index[0]}: the sentences of {item} differ in more than one word; mend one."
+            )
         start = len(" ".join([*words[0][: places[0]], ""]))
         for gender, tokens in zip(SPELT_OUT, words, strict=True):
             pronoun = tokens[places[0]].rstrip(".,;!?")

@@ -30,7 +30,10 @@ def encode(tokenizer: PreTrainedTokenizerBase, first: Sequence[str], second: Seq
 def require_offsets(tokenizer: PreTrainedTokenizerBase) -> None:
     """BiasflowError for a tokenizer that does not say where words are in a text."""
     if not tokenizer.is_fast:
-        raise BiasflowError(f"{type(tokenizer).__name__} does not say where words are in a text; use a fast tokenizer.")
+        raise BiasflowError(
+            f"{type(tokenizer).__name__} does not say where the words of a text are; save a fast "
+            "tokenizer with the encoder."
+        )
 
 
 def longest_input(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:

@@ -70,7 +70,7 @@ def continue_encoder(
     check_choice("recipe", recipe, RECIPES)
     how, where = RECIPES[recipe], resolve_device(device)
     if how.beside == SWAPPED and swapped is None:
-        raise BiasflowError(f"recipe {recipe}: it trains on the gender-swapped text, too; give swapped")
+        raise BiasflowError(f"recipe {recipe}: it trains on the gender-swapped text, too; name it as swapped")
     decided = {"recipe": recipe, "steps": steps, "head_steps": head_steps, "learning_rate": learning_rate, "seed": seed}
     decided |= {"next_sentence": next_sentence, "max_length": max_length}
     inputs = [*Path(encoder_folder).glob("*.safetensors"), text, *([swapped] if swapped else [])]

@@ -53,7 +53,9 @@ class EditReport:
     def check(self) -> None:
         """Raise BiasflowError if the edit did nothing: debiasing that does nothing is an error."""
         if self.calls == 0:
-            raise BiasflowError(f"edit {self.name}: it never ran; the model does not pass through that place")
+            raise BiasflowError(
+                f"edit {self.name}: it never ran, because the model does not pass through its place; name another place"
+            )
         if not self.change > 0:
             raise BiasflowError(f"edit {self.name}: it ran {self.calls} time(s) and changed nothing; check its eraser")
 

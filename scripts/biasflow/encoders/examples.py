@@ -169,7 +169,7 @@ def blocks_of(tokenizer: PreTrainedTokenizerBase, text: str, *, max_length: int)
     whole = len(ids) // size
     if not whole:
         raise BiasflowError(
-            f"the text has {len(ids)} pieces and a block {size}: no block to score; give more text or lower max_length."
+            f"the text has {len(ids)} tokens, fewer than one block of {size}; give more text or lower max_length."
         )
     blocks = ids[: whole * size].reshape(whole, size)
     return np.pad(blocks, ((0, 0), (1, 1)), constant_values=((0, 0), (before, after)))
@@ -179,5 +179,5 @@ def special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int]:
     """The tokens that the tokenizer puts before and after a text: [CLS] and [SEP] of BERT, <s> and </s> of RoBERTa."""
     around = tokenizer("")["input_ids"]
     if len(around) != 2:
-        raise BiasflowError(f"the tokenizer puts {len(around)} special tokens around a text; 2 are needed.")
+        raise BiasflowError(f"the tokenizer puts {len(around)} special tokens around a text; use one that puts 2.")
     return around[0], around[1]

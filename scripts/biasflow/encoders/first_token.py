@@ -96,7 +96,7 @@ def text_tokens(
 
     stored: a file of `tokens.save_tokens` that holds them. BiasflowError for no texts, and as `tokens.load_tokens`."""
     if not len(texts):
-        raise BiasflowError("vectors of texts: there are no texts.")
+        raise BiasflowError("vectors of texts: there are no texts; check the data of the task.")
     limit = shortened(max_length, model, tokenizer)
     if stored is None:
         return tokenise(tokenizer, texts, max_length=limit)
@@ -141,4 +141,4 @@ def first_token_vectors(
 def check_finite(vectors: torch.Tensor) -> None:
     """BiasflowError unless all vectors of texts are finite."""
     if not torch.isfinite(vectors).all():
-        raise BiasflowError("vectors of texts: the encoder's states are not finite; check its training.")
+        raise BiasflowError("vectors of texts: the encoder's states are not finite; train it with a lower rate.")

@@ -184,7 +184,9 @@ def _pairs(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads, 
     documents = read_documents(text)
     n_held_out = max(2, min(HELD_OUT_MOST, int(HELD_OUT_SHARE * len(documents))))
     if len(documents) < n_held_out + 2:
-        raise BiasflowError(f"{text}: {len(documents)} documents; a next-sentence head needs 4, 2 of them held out")
+        raise BiasflowError(
+            f"{text}: {len(documents)} documents, but a next-sentence head needs 4 (2 are held out); give more text"
+        )
     train, held_out = (_tokenise(tokenizer, part) for part in (documents[:-n_held_out], documents[-n_held_out:]))
     steps = steps or math.ceil(len(train.ids) / (how.max_length * how.batch_size))
     n = (how.head_steps + steps) * how.batch_size

@@ -5,7 +5,6 @@ import json
 import logging
 import math
 import shutil
-import string
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,11 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
-from tokenizers.models import WordPiece
-from tokenizers.normalizers import BertNormalizer
-from tokenizers.pre_tokenizers import BertPreTokenizer
-from tokenizers.trainers import WordPieceTrainer
 from torch.nn.functional import cross_entropy
 from transformers import (
     BertConfig,
@@ -32,15 +26,14 @@ from transformers import (
 from transformers.masking_utils import create_bidirectional_mask
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_text
 from biasflow.corpora.documents import check_documents
 from biasflow.encoders.checkpoints import FromTimeToTime, claim, computed_by, last_checkpoint
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, mask_tokens, pack
 from biasflow.encoders.precision import full, half, on_gpu, trained_in
 from biasflow.encoders.training_arguments import training_arguments
+from biasflow.encoders.vocabulary import new_tokenizer
 
-SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 2000  # documents kept for the final metrics
 HELD_OUT_PAIRS = 2000
 PARTS = 2  # of a batch, computed side by side, or after one another where there is one thread: the bytes are the same
@@ -88,10 +81,10 @@ def pretrain(
     not finite (nothing is saved then), or checkpoints of another training."""
     check_documents(documents, "pre-training corpus")
     if hidden % heads:
-        raise BiasflowError(f"pre-training: hidden size {hidden} is not a multiple of the number of heads, {heads}.")
+        raise BiasflowError(f"pre-training: hidden size {hidden} is not a multiple of {heads} heads; change one.")
     rng = np.random.default_rng(seed)
     train, held_out = _split(documents, rng)
-    tokenizer = _tokenizer(train, vocabulary, vocab_size, max_length)
+    tokenizer = new_tokenizer(train, vocabulary, vocab_size, max_length)
     before = torch.get_num_threads()
     threads = threads or before
     torch.set_num_threads(max(1, threads // PARTS))  # within each part
@@ -252,58 +245,13 @@ class LogLines(TrainerCallback):
             )
 
 
-def train_vocabulary(sentences: Sequence[str], vocab_size: int) -> dict[str, int]:
-    """Lower-cased WordPiece vocabulary of up to `vocab_size` pieces: BERT's special tokens, single characters (alone
-    and, but for Chinese ones, which are words, inside a word), then the trained pieces. It has all characters, also
-    where these are more than `vocab_size`. The same sentences give the same vocabulary.
-
-    The trainer numbers the characters inside words in an order that differs from run to run, and breaks ties between
-    pieces by these numbers. Handing it all characters in sorted order, as if they were special, fixes both."""
-    normalizer = BertNormalizer(lowercase=True)
-    characters = sorted(set(normalizer.normalize_str("\n".join(sentences))) - set(string.whitespace))
-    inside = [character for character in characters if normalizer.normalize_str(character) == character]
-    trainer = WordPieceTrainer(
-        vocab_size=vocab_size,
-        min_frequency=2,
-        special_tokens=[*SPECIAL_TOKENS, *characters, *(f"##{character}" for character in inside)],
-        show_progress=False,
-    )
-    wordpiece = Tokenizer(WordPiece(unk_token="[UNK]"))
-    wordpiece.normalizer, wordpiece.pre_tokenizer = normalizer, BertPreTokenizer()
-    wordpiece.train_from_iterator(sentences, trainer)
-    return wordpiece.get_vocab()
-
-
-def _read_vocabulary(path: str | Path) -> dict[str, int]:
-    """The pieces of a vocab.txt with their line numbers."""
-    pieces = read_text(path).rstrip("\n").split("\n")
-    missing = set(SPECIAL_TOKENS) - set(pieces)
-    if missing or len(set(pieces)) != len(pieces):
-        fault = f"lacks {', '.join(sorted(missing))}" if missing else "repeats a piece"
-        raise BiasflowError(f"{path}: the vocabulary {fault}; give BERT's vocab.txt, one piece per line.")
-    return {piece: number for number, piece in enumerate(pieces)}
-
-
-def _tokenizer(
-    documents: Sequence[Sequence[str]], vocabulary: str | Path | None, vocab_size: int, max_length: int
-) -> BertTokenizer:
-    if vocabulary is None:
-        pieces = train_vocabulary([sentence for document in documents for sentence in document], vocab_size)
-    else:
-        pieces = _read_vocabulary(vocabulary)
-    # vocab=, not vocab_file=: transformers 5 takes the latter in silence and builds an empty vocabulary
-    tokenizer = BertTokenizer(vocab=pieces, do_lower_case=True, model_max_length=max_length)
-    if len(tokenizer) != len(pieces):
-        raise BiasflowError(f"pre-training: {len(pieces)} pieces gave a tokenizer of {len(tokenizer)}.")
-    return tokenizer
-
-
 def _split(documents: Sequence[Sequence[str]], rng: np.random.Generator) -> tuple[list, list]:
     """Training and held-out documents, of those with two sentences or more; at least two in each."""
     usable = [document for document in documents if len(document) >= 2]
     if len(usable) < 4:
         raise BiasflowError(
-            f"pre-training corpus: {len(usable)} documents have two sentences or more; 4 are needed (2 are held out)."
+            f"pre-training corpus: {len(usable)} documents have two sentences or more; 4 are needed "
+            "(2 are held out). Give more text."
         )
     n = max(2, min(HELD_OUT_MOST, int(HELD_OUT_SHARE * len(usable))))
     order = rng.permutation(len(usable))

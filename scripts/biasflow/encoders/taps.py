@@ -70,7 +70,9 @@ def _unshared(model: nn.Module, parent: str, name: str) -> nn.ModuleList:
     parent = attrgetter(parent)(model.base_model)
     groups, n = getattr(parent, name), depth(model)
     if model.config.inner_group_num != 1:
-        raise AbsentError(f"{name_of(model)}: inner_group_num is {model.config.inner_group_num}; 1 is known")
+        raise AbsentError(
+            f"{name_of(model)}: inner_group_num is {model.config.inner_group_num}; biasflow edits models with 1"
+        )
     stack = [copy.deepcopy(groups[i * len(groups) // n], {id(p): p for p in groups.parameters()}) for i in range(n)]
     parent.config = copy.copy(parent.config)  # the forward pass looks up there which module is whose
     parent.config.num_hidden_groups = n

@@ -98,7 +98,7 @@ def load_tokens(
             found = file.metadata() or {}
             arrays = {name: file.get_tensor(name).numpy() for name in sorted(file.keys())}
     except (SafetensorError, OSError) as error:
-        raise BiasflowError(f"{path}: no whole file of tokens ({error}); delete it and run again.") from error
+        raise BiasflowError(f"{path}: the tokens cannot be read ({error}); delete the file and run again.") from error
     for name, value in _origin(tokenizer, texts, max_length).items():
         if found.get(name) != value:
             raise BiasflowError(f"{path}: the tokens are those of another {name}; delete the file and run again.")

@@ -164,4 +164,5 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
 
 
 def _p(sign: str, value: float) -> str:
-    return f"{sign}{value:.3f}" if value >= 0.001 else f"{sign}{value:.1g}"
+    small = np.format_float_positional(value, precision=1, unique=False, fractional=False, trim="-")
+    return f"{sign}{value:.3f}" if value >= 0.001 else f"{sign}{small}"

@@ -77,7 +77,7 @@ def answer(model_map: Map, measured: Sequence[Measured], helps: str, best: str |
     labels = dict.fromkeys(one.label for one in biases if one.verdict != NO_CLAIM)
     methods = _methods(model_map)
     price = next((f" Its price: {row.price}." for row in methods if row.name == best), "")
-    said = [_methods_in_words(methods)] if helps and best is None else []
+    said = [_methods_in_words(methods, _tested_over(model_map))] if helps and best is None else []
     return Answer(
         model_map.title,
         bias_in_words(biases),
@@ -165,23 +165,30 @@ def _methods(model_map: Map) -> list[MethodRow]:
     return rows
 
 
-def _methods_in_words(rows: Sequence[MethodRow]) -> str:
-    """How many methods, and how many controls, bring this one model nearer to neutral and keep quality."""
+def _tested_over(model_map: Map) -> str:
+    """What the changes by methods are tested over: "On this one model", or "Over 5 seeds"."""
+    seeds = model_map.cells.loc[model_map.cells["change_interval"] == SEEDS, "n"]
+    return "On this one model" if seeds.empty else f"Over {seeds.max()} seeds"
+
+
+def _methods_in_words(rows: Sequence[MethodRow], over: str) -> str:
+    """How many methods, and how many controls, bring the scores of a model nearer to neutral and keep quality."""
     rows = [row for row in rows if row.tested]
     controls = [row for row in rows if control_of(row.name) is not None]
     methods = [row for row in rows if row not in controls]
     if not methods:
-        return "No change by a method has an interval, so nothing is claimed of methods on this one model."
+        return "No change by a method has an interval, so nothing is claimed of methods."
     good = [row for row in rows if row.nearer > row.farther and row.quality == VIABLE]
     said = (
-        f"On this one model, {sum(row in methods for row in good)} of {len(methods)} methods move more scores nearer "
+        f"{over}, {sum(row in methods for row in good)} of {len(methods)} methods move more scores nearer "
         "to the neutral value than farther from it (95 % intervals of the change) and keep quality"
     )
     return f"{said}; {sum(row in controls for row in good)} of {len(controls)} controls do." if controls else f"{said}."
 
 
 def _price(costs: pd.DataFrame) -> str:
-    """The cost that is worse than the untouched model's by the largest share of it: "perplexity 4.0 % worse"."""
+    """The cost that is worse than the untouched model's by the largest share of it: "perplexity 4.0 % worse"; with its
+    dataset if it was measured on several."""
     costs = costs[costs["untouched"].notna() & (costs["untouched"] != 0)]
     if costs.empty:
         return "not measured"
@@ -190,5 +197,6 @@ def _price(costs: pd.DataFrame) -> str:
     worst = costs.loc[worse.idxmax()]
     if worse.max() < 0.0005:
         return "no cost is worse"
+    several = costs.loc[costs["measure"] == worst["measure"], "dataset"].nunique() > 1
     chance = ", may be chance" if compared(worst) == AS_BEFORE and np.isfinite(worst.change_low) else ""
-    return f"{worst.header} {100 * worse.max():.1f} % worse{chance}"
+    return f"{worst['header'] if several else worst['label']} {100 * worse.max():.1f} % worse{chance}"

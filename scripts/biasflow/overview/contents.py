@@ -280,4 +280,4 @@ def _summary(limits: Sequence[str], answers: Sequence[Answer], not_run: Sequence
         lines += [f"{one.title}: {said}" for said in (one.bias, one.helps) if said]
     cells = sum(n for _, n, _ in not_run)
     count = f"{cells} {'cell was' if cells == 1 else 'cells were'} not run; plan.csv and reasons.csv say why"
-    return [*lines[:7], count if not_run else "all that was asked for was run"]
+    return [*lines[:7], count if not_run else "everything that was asked for was run"]

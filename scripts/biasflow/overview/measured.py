@@ -99,11 +99,13 @@ def _measured(model_map: Map, row) -> Measured:
 
 
 def counted(row) -> str:
-    """What a cell of the matrix is made of: "400 items", "3 seeds, 400 items each"."""
+    """What a cell of the matrix is made of: "400 items", "3 seeds, 296 to 336 items each"."""
     if pd.isna(row.n):
         return ""
-    items = "" if row.unit == ITEMS or pd.isna(row.items) else f", {row.items} items each"
-    return f"{row.n} {row.unit}{items}"
+    if row.unit == ITEMS or pd.isna(row.items):
+        return f"{row.n} {row.unit}"
+    sizes = " to ".join(str(size) for size in dict.fromkeys((row.items_least, row.items)))
+    return f"{row.n} {row.unit}, {sizes} items each"
 
 
 def strips(scores: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:

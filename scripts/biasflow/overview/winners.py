@@ -52,8 +52,9 @@ def verdict(shares: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[
     best, others = means.index[0], list(means.index[1:])
     low, high = t_interval(shares[best].to_numpy(), confidence=1 - LEVEL / len(means))
     chosen = f"; adjusted for the choice among {len(means)} methods that keep quality" if others else ""
+    plural = "measure" if measures == 1 else "measures"
     evidence = (
-        f"median of {measures} measures; 95 % interval {percent(low)} to {percent(high)} over {len(shares)} "
+        f"median of {measures} {plural}; 95 % interval {percent(low)} to {percent(high)} over {len(shares)} "
         f"{seeds}{chosen}"
     )
     removes = f"removes {percent(means.iloc[0])} of the distance from neutral"
@@ -66,8 +67,8 @@ def verdict(shares: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[
 
 
 def percent(share: float) -> str:
-    """0.45 -> "45 %"."""
-    return f"{100 * share:.0f} %"
+    """0.45 -> "45 %"; never "-0 %"."""
+    return f"{round(100 * share, 0) + 0.0:.0f} %"
 
 
 def _against(shares: pd.DataFrame, best: str, others: Sequence[str]) -> str:

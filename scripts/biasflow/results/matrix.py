@@ -16,7 +16,7 @@ from biasflow.results.statistics import t_interval
 from biasflow.results.tables import arranged
 
 ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
-VALUES = ["value", "n", "unit", "items", "low", "high", "interval", "untouched"]
+VALUES = ["value", "n", "unit", "items", "items_least", "low", "high", "interval", "untouched"]
 CHANGE = ["distance", "distance_untouched", "change_low", "change_high", "change_interval"]  # results.comparison.Change
 ABOUT = ["neutral", "better", "in_training", "beside", "caution", "reason", "note"]
 COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, *ABOUT]
@@ -32,7 +32,8 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """One row per cell: COLUMNS.
 
     value: mean over seeds of fine-tuning, splits, readouts and heads. n and unit: for how many seeds of the model it is
-    defined, where there are several, otherwise how many items; items: how many in either case. low, high, and what that
+    defined, where there are several, otherwise how many items; items, items_least: how many in either
+    case, with several seeds the most and the fewest that a seed has. low, high, and what that
     interval is over: three or more seeds (Student's t, of their mean); otherwise items (the mean of the ends of the
     scores: as wide as theirs, since seeds are measured on the same items); of scores without such, three or more draws
     of a readout. untouched: the value of the untouched model over the same seeds (one without a seed stands beside
@@ -52,7 +53,7 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     known = {column: plan[column] for column in ROW if column in plan} | {"measure": [name for _, name in measures()]}
     rows = arranged(rows, **{column: [*known.get(column, ()), *sorted(rows[column])] for column in ROW})
     numbers = ["value", "low", "high", "untouched", *CHANGE[:-1], "neutral"]
-    return rows.astype({"n": "Int64", "items": "Int64"} | dict.fromkeys(numbers, float))
+    return rows.astype(dict.fromkeys(["n", "items", "items_least"], "Int64") | dict.fromkeys(numbers, float))
 
 
 def measures() -> dict[tuple[str, str], Measure]:
@@ -158,9 +159,10 @@ def _summary(block: pd.DataFrame) -> dict[str, object]:
     found = ((low, high, name) for name, ends in intervals.items() for low, high in [ends()] if not np.isnan(low))
     about = dict(zip(("low", "high", "interval"), next(found, (np.nan, np.nan, NA)), strict=True))
     if several:  # also where the value of only one of them is defined
-        return {"value": seeds.mean(), "n": len(seeds), "unit": SEEDS, "items": block["n"].max(), **about}
+        sizes = {"items": block["n"].max(), "items_least": block["n"].min()}
+        return {"value": seeds.mean(), "n": len(seeds), "unit": SEEDS, **sizes, **about}
     n = block["n"].max()
-    return {"value": block["value"].mean(), "n": n, "unit": ITEMS, "items": n, **about}
+    return {"value": block["value"].mean(), "n": n, "unit": ITEMS, "items": n, "items_least": n, **about}
 
 
 def _about(measure: Measure) -> dict[str, object]:

@@ -62,7 +62,7 @@ def check_strategy(strategy: str, method: Mapping | None, *, known: Sequence[str
     """Raise BiasflowError unless the strategy is one of `known`, without a method, or it is with-<method>."""
     right = known if method is None else [WITH + name for name in method["methods"]]
     if strategy not in right:
-        raise BiasflowError(f"strategy {strategy!r}: is not the strategy of this training; name {' or '.join(right)}.")
+        raise BiasflowError(f"strategy {strategy!r}: this training has another strategy; name {' or '.join(right)}.")
 
 
 def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Mapping | None) -> Carried:
@@ -77,7 +77,8 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
         raise BiasflowError(f"{reason}; ask for another method in training")
     if len(fitted.axis) != 1:
         raise BiasflowError(
-            f"method {' and '.join(method['methods'])}: {len(fitted.axis)} settings; a training takes one, name it."
+            f"method {' and '.join(method['methods'])}: {len(fitted.axis)} settings, but a training "
+            "takes one; name a setting."
         )
     (active,) = fitted.every_setting()
     return Carried(method["methods"], fitted, active.edits)

@@ -451,7 +451,7 @@ def test_a_server_that_is_too_slow_is_tried_again_and_given_up(take, server):
 
 def test_a_server_that_never_ends_its_headers_meets_the_deadline(take):
     started = time.monotonic()
-    take(trickles(HEADERS, pause=0.02), match="not here after 2 s")
+    take(trickles(HEADERS, pause=0.02), match="not complete after 2 s")
     assert time.monotonic() - started < 10
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 

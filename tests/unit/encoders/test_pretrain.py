@@ -14,7 +14,8 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders import checkpoints
 from biasflow.encoders.examples import IGNORED, Sentences, by_length, draw_pairs, mask_tokens, pack
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.pretrain import SPECIAL_TOKENS, gradients, losses, pretrain, train_vocabulary
+from biasflow.encoders.pretrain import gradients, losses, pretrain
+from biasflow.encoders.vocabulary import SPECIAL_TOKENS, train_vocabulary
 from biasflow.planted.corpus import discourses
 
 DOCUMENTS = discourses(bias=1.0, seed=0, n=400)

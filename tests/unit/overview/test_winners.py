@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.overview.maps import UNTOUCHED
-from biasflow.overview.winners import removed, verdict
+from biasflow.overview.winners import percent, removed, verdict
 
 METHODS = ["a", "b", "c"]
 
@@ -83,3 +83,7 @@ def test_without_the_untouched_model_nothing_is_removed():
     found, measures = removed(table[table["name"] != UNTOUCHED], ["a"])
     assert found.empty and measures == 0
     assert "and this run has 0" in verdict(found, measures)[0]
+
+
+def test_a_share_of_nothing_has_no_sign():
+    assert [percent(share) for share in (-0.003, 0.454, -0.104)] == ["0 %", "45 %", "-10 %"]

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
+from biasflow.overview.measured import counted
 from biasflow.registry import METRICS
 from biasflow.results.first_table import SETTINGS, first_table
 from biasflow.results.matrix import COLUMNS, ITEMS, ROW, SEEDS, UNDEFINED, by_rows, matrix, measures
@@ -167,6 +168,13 @@ def test_a_seed_without_a_value_is_missing_from_n():
     plan = pd.DataFrame([planned("fairness", task="bios", strategy="plain", seed=str(seed)) for seed in (0, 1)])
     (cell,) = matrix(scores, plan).to_dict("records")
     assert (cell["value"], cell["n"], cell["unit"]) == (0.5, 1, SEEDS) and np.isnan(cell["low"])
+
+
+def test_seeds_may_have_different_numbers_of_items():
+    rows = [{"seed": str(seed), "metric": "accuracy", "value": 0.5, "n": n} for seed, n in enumerate((304, 296, 336))]
+    plan = pd.DataFrame([planned("fairness", task="bios", strategy="plain", seed=str(seed)) for seed in range(3)])
+    (row,) = matrix(scored(rows, task="bios", strategy="plain"), plan).dropna(subset=["value"]).itertuples()
+    assert (row.n, row.items, row.items_least) == (3, 336, 296) and counted(row) == "3 seeds, 296 to 336 items each"
 
 
 def accuracies(of_method, **keys):

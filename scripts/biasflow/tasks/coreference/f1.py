@@ -65,7 +65,7 @@ def conll_f1(
     if not len(gold) == len(predicted) == len(names) or not len(gold):
         raise BiasflowError(
             f"coreference: {len(gold)} documents with gold clusters, {len(predicted)} with predicted ones, "
-            f"{len(names)} names; give one each."
+            f"{len(names)} names; give one of each for every document."
         )
     counts, repeated = [], 0
     for name, of_gold, of_predicted in zip(names, gold, predicted, strict=True):

@@ -108,7 +108,7 @@ class Segmenter:
     def __post_init__(self) -> None:
         if self.length <= SPECIAL:
             raise BiasflowError(
-                f"segments of {self.length} tokens leave no room for words ({SPECIAL} are special); allow longer ones."
+                f"segments of {self.length} tokens leave no room for words ({SPECIAL} are special); raise the length."
             )
 
     def __call__(self, documents: Sequence[Document]) -> list[Pieces]:

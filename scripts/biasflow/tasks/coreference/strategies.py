@@ -59,10 +59,14 @@ def person_words(document: Document) -> list[int]:
         for event in events:
             if event["close"]:
                 if not open_types:
-                    raise BiasflowError(f"document {document.name}: word {number + 1}: a name ends that did not begin.")
+                    raise BiasflowError(
+                        f"document {document.name}: word {number + 1}: a name ends that did not begin; mend column 11."
+                    )
                 open_types.pop()
     if open_types:
-        raise BiasflowError(f"document {document.name}: a name of type {open_types[-1]} begins, but does not end.")
+        raise BiasflowError(
+            f"document {document.name}: a name of type {open_types[-1]} begins, but does not end; mend column 11."
+        )
     return numbers
 
 

@@ -147,7 +147,9 @@ def gender_accuracy(
     biographies; accuracy, the share of them whose gender is told; majority_share as in `top_words`, near 1/2.
     BiasflowError as in `top_words`; AbsentError where no profession has enough of both genders."""
     if len(professions) != len(texts):
-        raise BiasflowError(f"gender classifier: {len(texts)} texts, but {len(professions)} professions.")
+        raise BiasflowError(
+            f"gender classifier: {len(texts)} texts, but {len(professions)} professions; give one for each."
+        )
     _check(texts, gender, seeds, 1, 1)
     table = pd.DataFrame({"profession": list(professions), "gender": list(gender)}, dtype="str")
     sizes = (
@@ -238,6 +240,4 @@ def _check(texts: Sequence[str], gender: Sequence[str], seeds: Sequence[int], it
     sizes = {name: int(np.sum(np.asarray(gender) == name)) for name in WOMEN_FIRST}
     for name, size in sizes.items():
         if size < 2:
-            raise BiasflowError(
-                f"gender classifier: {size} of {len(texts)} texts have gender {name}; too few to train and test on."
-            )
+            raise BiasflowError(f"gender classifier: {size} of {len(texts)} texts have gender {name}; give at least 2.")

@@ -63,7 +63,7 @@ def test_a_gold_mention_twice_is_an_error():
 
 @pytest.mark.parametrize(("gold", "predicted", "names"), [([], [], None), ([[]], [], None), ([[]], [[]], ["a", "b"])])
 def test_one_prediction_a_document(gold, predicted, names):
-    with pytest.raises(BiasflowError, match="give one each"):
+    with pytest.raises(BiasflowError, match="give one of each"):
         conll_f1(gold, predicted, names=names)
 
 
