@@ -80,13 +80,15 @@ def observations(scores: pd.DataFrame) -> pd.DataFrame:
     and, of several, its dataset), task, encoder, seed, name (of the row), distance, low, high.
 
     Means over splits, readouts and heads; own heads alone; no settings of a grid."""
-    own = scores[scores["head"].isin(OWN) & (scores["strategy"] != RANDOM)]
-    own = own[own.groupby("method")["setting"].transform("nunique") <= SETTINGS]
-    found = []
+    own_heads = scores[scores["head"].isin(OWN) & (scores["strategy"] != RANDOM)]
+    own_heads = own_heads[own_heads.groupby("method")["setting"].transform("nunique") <= SETTINGS]
+    blocks = []
     for (metric, part, variant), measure in by_rows().items():
         if measure.group == COST:
             continue
-        block = own[(own["metric"] == metric) & (own["part"] == part) & (own["variant"] == variant)]
+        block = own_heads[
+            (own_heads["metric"] == metric) & (own_heads["part"] == part) & (own_heads["variant"] == variant)
+        ]
         for task, cells in block.groupby("task", sort=False):
             several = cells["dataset"].nunique() > 1
             keys = ["dataset", *UNIT, "strategy", "method", "setting"]
@@ -96,9 +98,9 @@ def observations(scores: pd.DataFrame) -> pd.DataFrame:
             distance, low, high = distances(
                 *(means[c].to_numpy() for c in ("value", "low", "high")), measure.neutral, measure.better
             )
-            found.append(
+            blocks.append(
                 means.assign(
-                    measure=[f"{measure.label} ({each})" if each else measure.label for each in about],
+                    measure=[f"{measure.label} ({place})" if place else measure.label for place in about],
                     task=task,
                     name=[name_of(*row) for row in means[["strategy", "method", "setting"]].itertuples(index=False)],
                     distance=distance,
@@ -107,22 +109,22 @@ def observations(scores: pd.DataFrame) -> pd.DataFrame:
                 )
             )
     columns = ["measure", "task", *UNIT, "name", "distance", "low", "high"]
-    return pd.concat(found, ignore_index=True)[columns] if found else pd.DataFrame(columns=columns)
+    return pd.concat(blocks, ignore_index=True)[columns] if blocks else pd.DataFrame(columns=columns)
 
 
 def _about(task: str, dataset: str) -> list[str]:
-    return [each for each in (task, dataset) if each != NA]
+    return [name for name in (task, dataset) if name != NA]
 
 
-def agreement(found: pd.DataFrame) -> pd.DataFrame:
+def agreement(observed: pd.DataFrame) -> pd.DataFrame:
     """One row per two measures that are measured for LEAST_ROWS methods on one model: measure_a, measure_b, spearman,
     low, high, p, q, over (encoders, seeds, or "-" where there are too few), encoders, seeds, methods (on a model).
 
-    found: `observations`. spearman is the mean over encoders or seeds of the correlation of ranks within models; p: of
-    no correlation; q: p adjusted for all pairs."""
+    observed: `observations`. spearman is the mean over encoders or seeds of the correlation of ranks within models; p:
+    of no correlation; q: p adjusted for all pairs."""
     rows = []
-    tasks = dict(zip(found["measure"], found["task"], strict=True))
-    by_model, by_encoder = (_means(found, keys) for keys in ([*UNIT, "name"], ["encoder", "name"]))
+    tasks = dict(zip(observed["measure"], observed["task"], strict=True))
+    by_model, by_encoder = (_means(observed, keys) for keys in ([*UNIT, "name"], ["encoder", "name"]))
     for a, b in combinations(tasks, 2):
         sides = by_model if tasks[a] == tasks[b] else by_encoder
         models = _rank_correlations(sides[a], sides[b])
@@ -137,10 +139,11 @@ def agreement(found: pd.DataFrame) -> pd.DataFrame:
     return pairs
 
 
-def _means(found: pd.DataFrame, keys: list[str]) -> dict[str, pd.Series]:
+def _means(observed: pd.DataFrame, keys: list[str]) -> dict[str, pd.Series]:
     """Measure -> its mean distances, by `keys`."""
     return {
-        name: rows.groupby(keys, sort=False)["distance"].mean() for name, rows in found.groupby("measure", sort=False)
+        name: rows.groupby(keys, sort=False)["distance"].mean()
+        for name, rows in observed.groupby("measure", sort=False)
     }
 
 
@@ -205,13 +208,13 @@ def _units(rows: pd.DataFrame) -> tuple[str, pd.Series]:
     return NA, rows["encoder"]
 
 
-def mean_ranks(found: pd.DataFrame) -> pd.DataFrame:
+def mean_ranks(observed: pd.DataFrame) -> pd.DataFrame:
     """The mean rank of each method over the measures of a task, 1 for the least bias: task, name, rank, low, high (t,
     over encoders or seeds), over, methods (that are ranked), measures, encoders, seeds.
 
     Of the measures that LEAST_ROWS methods on a model have, and the methods that have all of these."""
     rows = []
-    for task, block in found.groupby("task", sort=False):
+    for task, block in observed.groupby("task", sort=False):
         enough = block.groupby(["measure", *UNIT])["name"].transform("nunique") >= LEAST_ROWS
         wide = block[enough].pivot_table(index=[*UNIT, "name"], columns="measure", values="distance").dropna()
         measures, wide = wide.columns, wide.reset_index()
@@ -229,14 +232,14 @@ def mean_ranks(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).sort_values(["task", "rank"], kind="stable", ignore_index=True)
 
 
-def conflicts(found: pd.DataFrame) -> list[Conflict]:
+def conflicts(observed: pd.DataFrame) -> list[Conflict]:
     """Where two measures put two methods in opposite orders; the largest first.
 
     With LEAST encoders or more it is tested over these, or else over the seeds of each encoder that has LEAST: both
     differences must differ from 0 by a t test, adjusted for every two methods by every measure on these models. With
     fewer of both nothing is claimed."""
-    several = found["encoder"].nunique() >= LEAST
-    scopes = [("all encoders", found)] if several else list(found.groupby("encoder", sort=False))
+    several = observed["encoder"].nunique() >= LEAST
+    scopes = [("all encoders", observed)] if several else list(observed.groupby("encoder", sort=False))
     claims = [claim for where, block in scopes for claim in _conflicts(where, block, ENCODERS if several else SEEDS)]
     return sorted(claims, key=lambda claim: -claim.size)
 
@@ -256,8 +259,8 @@ def _differences(block: pd.DataFrame, unit: str) -> pd.DataFrame:
     """By measure, of every two rows that LEAST units have: measure, one, two, mean (of the first row's distance from
     neutral less the second's: below 0 if it is nearer), size (the same, in distances of the untouched model), p."""
     rows = []
-    for measure, own in block.groupby("measure", sort=False):
-        wide = own.pivot_table(index=unit, columns="name", values="distance")
+    for measure, of_measure in block.groupby("measure", sort=False):
+        wide = of_measure.pivot_table(index=unit, columns="name", values="distance")
         untouched = wide.get(UNTOUCHED, pd.Series(dtype=float)).mean()
         for one, two in combinations(sorted(wide.columns), 2):
             both = wide[[one, two]].dropna()  # what only one of them was measured on says nothing

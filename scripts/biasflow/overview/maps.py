@@ -64,10 +64,10 @@ def maps(matrix: pd.DataFrame) -> Iterator[Map]:
     """All maps of a matrix (results.matrix.matrix), in its order; an encoder's own heads before the others."""
     measured = matrix[matrix["value"].notna()]
     for (encoder, task), block in measured.groupby(["encoder", "task"], sort=False):
-        own = block["head"].isin(OWN)
-        if own.any():
-            yield Map(encoder, task, OWN[0], _judged(block[own]))
-        for head, cells in block[~own].groupby("head", sort=False):
+        has_own_head = block["head"].isin(OWN)
+        if has_own_head.any():
+            yield Map(encoder, task, OWN[0], _judged(block[has_own_head]))
+        for head, cells in block[~has_own_head].groupby("head", sort=False):
             yield Map(encoder, task, head, _judged(cells))
 
 

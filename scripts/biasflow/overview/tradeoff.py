@@ -79,20 +79,20 @@ class Axis:
         return tuple((self.place(mark), f"{mark:.6g}") for mark in marks)
 
 
-def plots(found: Map) -> Iterator[Plot]:
+def plots(model_map: Map) -> Iterator[Plot]:
     """Each measure of bias of a map against each of its costs, the cost that tells most rows apart first: one that is
     saturated, the same in nearly all rows, says little of what a method costs. Left out where the cost as it is printed
     is the same in all rows that have both.
 
     A row that was measured on other seeds than the untouched model is moved by what these seeds make of the untouched
     model, and left out where that was not measured on all of them."""
-    columns = found.columns
+    columns = model_map.columns
     biases, costs = columns[columns["group"] != COST], columns[columns["group"] == COST]
-    values = found.table("value").reindex(columns=costs.index)
+    values = model_map.table("value").reindex(columns=costs.index)
     order = np.argsort([-_different(values[cost]) for cost in costs.index], kind="stable")
     for bias in biases.itertuples():
         for cost in costs.iloc[order].itertuples():
-            both = _both(found, bias.Index, cost.Index)
+            both = _both(model_map, bias.Index, cost.Index)
             if _different(both["value_cost"]) > 1:
                 yield _plot(both, bias, cost)
 
@@ -102,23 +102,25 @@ def _different(values: pd.Series) -> int:
     return values.dropna().map("{:.3f}".format).nunique()
 
 
-def _both(found: Map, bias: str, cost: str) -> pd.DataFrame:
-    sides = [_on_all_seeds(found.cells[found.cells["header"] == name].set_index("name")) for name in (bias, cost)]
-    return sides[0].join(sides[1], lsuffix="_bias", rsuffix="_cost", how="inner").join(found.rows)
+def _both(model_map: Map, bias: str, cost: str) -> pd.DataFrame:
+    sides = [
+        _on_all_seeds(model_map.cells[model_map.cells["header"] == name].set_index("name")) for name in (bias, cost)
+    ]
+    return sides[0].join(sides[1], lsuffix="_bias", rsuffix="_cost", how="inner").join(model_map.rows)
 
 
 def _on_all_seeds(cells: pd.DataFrame) -> pd.DataFrame:
-    own = cells[["value", "low", "high"]]
+    scores = cells[["value", "low", "high"]]
     untouched = cells["value"].get(UNTOUCHED)
     if untouched is None:
-        return own.assign(moved=False)  # nothing to compare with
+        return scores.assign(moved=False)  # nothing to compare with
     by = untouched - cells["untouched"]
-    return own.add(by, axis=0).assign(moved=by != 0).dropna(subset="value")
+    return scores.add(by, axis=0).assign(moved=by != 0).dropna(subset="value")
 
 
 def _plot(both: pd.DataFrame, bias, cost) -> Plot:
-    own = (both[f"{column}_bias"] for column in ("value", "low", "high"))
-    distance, low, high = distances(*own, bias.neutral, bias.better)
+    bias_scores = (both[f"{column}_bias"] for column in ("value", "low", "high"))
+    distance, low, high = distances(*bias_scores, bias.neutral, bias.better)
     x = both["value_cost"].to_numpy()
     on_front = pareto(np.column_stack([distance, -x if cost.better == "high" else x]))
     across = Axis.over(both[["value_cost", "low_cost", "high_cost"]].to_numpy(), LEFT, WIDTH - RIGHT)

@@ -9,23 +9,23 @@ from biasflow.results.scores import KEYS, MEASURE
 def beside(rows: pd.DataFrame, scores: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     """Of each of the rows (scores of `measure`) the scores beside it, from the table of scores: a column for each, by
     its label, NaN where there is none; the index is that of the rows."""
-    found = {}
+    columns = {}
     for other in measure.beside:
-        given = {key: getattr(other, key) for key in MEASURE if getattr(other, key) is not None}
-        same = [key for key in KEYS if key not in given]
-        chosen = pd.concat([scores[key] == value for key, value in given.items()], axis=1).all(axis=1)
+        wanted = {key: getattr(other, key) for key in MEASURE if getattr(other, key) is not None}
+        same = [key for key in KEYS if key not in wanted]
+        chosen = pd.concat([scores[key] == value for key, value in wanted.items()], axis=1).all(axis=1)
         values = scores[chosen].set_index(same)["value"]
-        found[other.label] = values.reindex(pd.MultiIndex.from_frame(rows[same])).to_numpy(float)
-    return pd.DataFrame(found, index=rows.index, columns=[other.label for other in measure.beside], dtype=float)
+        columns[other.label] = values.reindex(pd.MultiIndex.from_frame(rows[same])).to_numpy(float)
+    return pd.DataFrame(columns, index=rows.index, columns=[other.label for other in measure.beside], dtype=float)
 
 
 def cautions(values: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     """Where what stands beside a measure (`beside`) forbids it to claim anything: a column for each, True there."""
-    found = {
+    doubts = {
         other.label: (values[other.label] >= other.most) | (values[other.label] < other.least)
         for other in measure.beside
     }
-    return pd.DataFrame(found, index=values.index, columns=[other.label for other in measure.beside], dtype=bool)
+    return pd.DataFrame(doubts, index=values.index, columns=[other.label for other in measure.beside], dtype=bool)
 
 
 def in_words(values: pd.DataFrame) -> str:
@@ -34,11 +34,11 @@ def in_words(values: pd.DataFrame) -> str:
     return ", ".join(f"{label} {mean:.3f}" for label, mean in means.items())
 
 
-def why(found: pd.DataFrame, measure: Measure, seeds: pd.Series) -> str:
+def why(doubts: pd.DataFrame, measure: Measure, seeds: pd.Series) -> str:
     """Why a cell claims nothing, from the `cautions` of its scores and their seeds; "" where it may."""
     said = []
     for other in measure.beside:
-        at = found[other.label]
+        at = doubts[other.label]
         if at.any():
             some, n = seeds[at].nunique(), seeds.nunique()
             said.append(other.why + (f" ({some} of {n} seeds)" if n > 1 else ""))

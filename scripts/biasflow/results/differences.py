@@ -42,8 +42,8 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     zero = (both["difference_low"] <= 0) & (both["difference_high"] >= 0)
     both.loc[(both["what"] == DIFFERS) & ~tested, "what"] = UNTESTED
     both.loc[(both["what"] == DIFFERS) & zero, "what"] = ""
-    found = both.loc[both["what"] != "", COLUMNS]
-    return found.sort_values("what", key=lambda what: what.map(KINDS.index), kind="stable", ignore_index=True)
+    different = both.loc[both["what"] != "", COLUMNS]
+    return different.sort_values("what", key=lambda what: what.map(KINDS.index), kind="stable", ignore_index=True)
 
 
 def _equal(both: pd.DataFrame) -> np.ndarray:

@@ -8,9 +8,9 @@ def families(names: pd.DataFrame) -> dict[str, str]:
 
     names: names.csv, columns name, kind, attribute, value."""
     first: dict[frozenset, str] = {}
-    found = {}
+    first_of_family = {}
     for name, rows in names[names["kind"] == "encoder"].groupby("name", sort=False):
         about = dict(zip(rows["attribute"], rows["value"], strict=True))
         alike = frozenset((about | {"seed": ""}).items()) if "seed" in about else frozenset({name})
-        found[name] = first.setdefault(alike, name)
-    return found
+        first_of_family[name] = first.setdefault(alike, name)
+    return first_of_family

@@ -13,10 +13,10 @@ NOT_RUN = "not run"
 
 def read_plan(plan: str | Path, reasons: str | Path) -> pd.DataFrame:
     """plan.csv with the reasons that jobs found (HOLES): a cell that one names is "not run", because of it."""
-    found = read_text_csv(plan)
+    table = read_text_csv(plan)
     later = read_text_csv(reasons).set_index(CELL)["reason"]
-    cells = pd.MultiIndex.from_frame(found[CELL])
+    cells = pd.MultiIndex.from_frame(table[CELL])
     known = cells.isin(later.index)
-    found.loc[known, "status"] = NOT_RUN
-    found.loc[known, "reason"] = later.reindex(cells[known]).to_numpy()
-    return found
+    table.loc[known, "status"] = NOT_RUN
+    table.loc[known, "reason"] = later.reindex(cells[known]).to_numpy()
+    return table

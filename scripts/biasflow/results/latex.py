@@ -103,10 +103,10 @@ def _panels(columns: Sequence[str], widths: Mapping[str, int], keys: Sequence[st
         keys = keys[:-1]
     groups: dict[str, list[str]] = {}
     for column in columns:
-        own = [column] if column in widths and column not in keys else []
+        values = [column] if column in widths and column not in keys else []
         namesakes = (h for h in reversed(groups) if column.startswith(h + "_"))
-        head = next((h for h in namesakes if width(groups[h] + own) <= _TURNED / 2), column)
-        groups.setdefault(head, []).extend(own)
+        head = next((h for h in namesakes if width(groups[h] + values) <= _TURNED / 2), column)
+        groups.setdefault(head, []).extend(values)
     panels = [list(keys)]
     for group in groups.values():
         if panels[-1] != keys and width(panels[-1] + group) > _TURNED:

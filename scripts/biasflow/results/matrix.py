@@ -65,7 +65,7 @@ def by_rows() -> dict[tuple[str, str, str], Measure]:
     """Metric, part and variant of the scores that are a cell -> their measure. Scores do not say of which family they
     are, and a column of the matrix is a metric's name: BiasflowError where two families have measures of one name that
     differ in more than part, variant, and what stands beside them."""
-    found: dict[tuple[str, str, str], Measure] = {}
+    by_row: dict[tuple[str, str, str], Measure] = {}
     known: dict[str, Measure] = {}
     for (family, name), measure in measures().items():
         if known.setdefault(name, measure) != replace(
@@ -74,8 +74,8 @@ def by_rows() -> dict[tuple[str, str, str], Measure]:
             raise BiasflowError(
                 f"registry: the measure {name!r} of the metric {family!r} differs from another metric's; rename one"
             )
-        found |= {(name, measure.part, variant): measure for variant in (measure.variant, *measure.or_variants)}
-    return found
+        by_row |= {(name, measure.part, variant): measure for variant in (measure.variant, *measure.or_variants)}
+    return by_row
 
 
 def criticisms(measured: Collection[str]) -> list[str]:
@@ -97,14 +97,14 @@ def limited(datasets: Iterable[str]) -> list[str]:
 
 
 def _measured(scores: pd.DataFrame) -> pd.DataFrame:
-    found = []
+    rows = []
     for (name, part, variant), measure in by_rows().items():
-        own = scores[(scores["metric"] == name) & (scores["part"] == part) & (scores["variant"] == variant)]
-        with_it = beside(own, scores, measure)
+        of_measure = scores[(scores["metric"] == name) & (scores["part"] == part) & (scores["variant"] == variant)]
+        with_it = beside(of_measure, scores, measure)
         doubts = cautions(with_it, measure)
-        plain = own[own["strategy"].isin(PLAIN) & (own["method"] == NONE)]
+        plain = of_measure[of_measure["strategy"].isin(PLAIN) & (of_measure["method"] == NONE)]
         untouched = dict(list(plain.groupby(_COMPARED)))
-        for keys, block in own.assign(measure=name).groupby(ROW):
+        for keys, block in of_measure.assign(measure=name).groupby(ROW):
             row = dict(zip(ROW, keys, strict=True))
             before = untouched.get(tuple(row[key] for key in _COMPARED))
             row["untouched"] = _over_seeds(before, block)
@@ -116,8 +116,8 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
                 row |= dict(zip(CHANGE[2:], Change()[2:], strict=True))
             active = "yes" if row["strategy"] == f"{WITH}{row['method']}" else "no"
             reason = "" if block["value"].notna().any() else UNDEFINED
-            found.append(row | _summary(block) | _about(measure) | {"in_training": active, "reason": reason})
-    return pd.DataFrame(found, columns=COLUMNS)
+            rows.append(row | _summary(block) | _about(measure) | {"in_training": active, "reason": reason})
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def unsigned() -> set[str]:
@@ -130,8 +130,8 @@ def claimable(scores: pd.DataFrame) -> pd.DataFrame:
     doubtful: list[int] = []
     for (name, part, variant), measure in by_rows().items():
         if measure.beside and measure.group != COST:
-            own = scores[(scores["metric"] == name) & (scores["part"] == part) & (scores["variant"] == variant)]
-            doubtful.extend(own.index[cautions(beside(own, scores, measure), measure).any(axis=1)])
+            of_measure = scores[(scores["metric"] == name) & (scores["part"] == part) & (scores["variant"] == variant)]
+            doubtful.extend(of_measure.index[cautions(beside(of_measure, scores, measure), measure).any(axis=1)])
     return scores.drop(index=doubtful)
 
 
@@ -156,8 +156,8 @@ def _summary(block: pd.DataFrame) -> dict[str, object]:
         ITEMS: lambda: (block["low"].mean(skipna=False), block["high"].mean(skipna=False)),
         DRAWS: lambda: t_interval(block.groupby(DRAWN)["value"].mean().to_numpy()),
     }
-    found = ((low, high, name) for name, ends in intervals.items() for low, high in [ends()] if not np.isnan(low))
-    about = dict(zip(("low", "high", "interval"), next(found, (np.nan, np.nan, NA)), strict=True))
+    existing = ((low, high, name) for name, ends in intervals.items() for low, high in [ends()] if not np.isnan(low))
+    about = dict(zip(("low", "high", "interval"), next(existing, (np.nan, np.nan, NA)), strict=True))
     if several:  # also where the value of only one of them is defined
         sizes = {"items": block["n"].max(), "items_least": block["n"].min()}
         return {"value": seeds.mean(), "n": len(seeds), "unit": SEEDS, **sizes, **about}
@@ -187,9 +187,9 @@ def _holes(plan: pd.DataFrame) -> pd.DataFrame:
     absent = plan[plan["status"] != "run"].drop_duplicates(cell)
     in_training = (absent["strategy"] == WITH + absent["method"]) & (absent["method"] != NONE)
     absent = absent.assign(setting=NA, head=NA, in_training=in_training.map({True: "yes", False: "no"}))
-    found = [
+    rows = [
         {**row, "measure": name, **_about(measure), "beside": "", "caution": ""}
         for row in absent.to_dict("records")
         for name, measure in METRICS[row["metric"]].measures.items()
     ]
-    return pd.DataFrame(found, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=COLUMNS)

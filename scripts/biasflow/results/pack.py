@@ -81,10 +81,10 @@ def _check_links(folder: Path, page: str, names: Collection[str]) -> None:
 
 def _inside(page: str, path: str) -> str:
     """Where a link leads from a page, below the folder of the run."""
-    found: list[str] = []
+    parts: list[str] = []
     for part in (PurePosixPath(page).parent / unquote(path)).parts:
-        if part == ".." and found:
-            found.pop()
+        if part == ".." and parts:
+            parts.pop()
         else:
-            found.append(part)
-    return "/".join(found)
+            parts.append(part)
+    return "/".join(parts)

@@ -30,11 +30,13 @@ def power(scores: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
     each of two groups), note (TOO_FEW, where a single seed was measured).
 
     families: encoder -> family, of `results.families`."""
-    own = scores[(scores["method"] == NONE) & scores["strategy"].isin(PLAIN) & scores["head"].isin(OWN)]
-    own = own.assign(family=own["encoder"].map(lambda name: families.get(name, name)))
+    untouched = scores[(scores["method"] == NONE) & scores["strategy"].isin(PLAIN) & scores["head"].isin(OWN)]
+    untouched = untouched.assign(family=untouched["encoder"].map(lambda name: families.get(name, name)))
     rows = []
     for (name, part, variant), measure in by_rows().items():
-        block = own[(own["metric"] == name) & (own["part"] == part) & (own["variant"] == variant)]
+        block = untouched[
+            (untouched["metric"] == name) & (untouched["part"] == part) & (untouched["variant"] == variant)
+        ]
         for (family, task, dataset), cell in block.groupby(["family", "task", "dataset"], sort=False):
             rows.append({"encoder": family, "task": task, "dataset": dataset, "measure": measure.label})
             rows[-1] |= _components(cell, measure.neutral)
@@ -48,7 +50,7 @@ def _components(cell: pd.DataFrame, neutral: float) -> dict[str, object]:
     by = "encoder" if cell["encoder"].nunique() > 1 else "seed"
     values = cell.groupby(by)["value"].mean().dropna().to_numpy()
     mean = values.mean() if len(values) else np.nan
-    found = {
+    components = {
         "seeds": len(values),
         "value": mean,
         "distance": abs(mean - neutral),
@@ -56,8 +58,8 @@ def _components(cell: pd.DataFrame, neutral: float) -> dict[str, object]:
         "note": "",
     }
     if len(values) < 2:
-        return found | {"note": TOO_FEW}
+        return components | {"note": TOO_FEW}
     sd = values.std(ddof=1)
     low, high = sd_interval(sd, len(values))
-    needed = {f"seeds_for_{size}": seeds_needed(sd, share * found["distance"]) for size, share in SIZES.items()}
-    return found | {"sd_seeds": sd, "sd_low": low, "sd_high": high} | needed
+    needed = {f"seeds_for_{size}": seeds_needed(sd, share * components["distance"]) for size, share in SIZES.items()}
+    return components | {"sd_seeds": sd, "sd_low": low, "sd_high": high} | needed

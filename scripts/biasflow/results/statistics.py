@@ -83,7 +83,7 @@ def correlations(
 
     All pairs are resampled alike, each column once. p is that of t = r sqrt((n - 2) / (1 - r^2)), r of the ranks for
     Spearman. NaN for fewer than three points and for a constant side. x and y are finite."""
-    n, found = len(x), np.full((4, x.shape[1], y.shape[1]), np.nan)
+    n, numbers = len(x), np.full((4, x.shape[1], y.shape[1]), np.nan)
     rows, columns = (np.flatnonzero((side != side[:1]).any(axis=0)) for side in (x, y))
     if n >= 3 and len(rows) and len(columns):
         picks = np.random.default_rng(seed).integers(n, size=(resamples, n))
@@ -94,10 +94,10 @@ def correlations(
         )
         for row, one, drawn in zip(rows, x, drawn_x, strict=True):
             r = row_correlations(one, y)
-            found[:2, row, columns] = r, correlation_p(r, n - 2)
+            numbers[:2, row, columns] = r, correlation_p(r, n - 2)
             if n >= LEAST:
-                found[2:, row, columns] = ends(row_correlations(drawn, drawn_y).T, r)
-    return Correlation(*found, n=n)
+                numbers[2:, row, columns] = ends(row_correlations(drawn, drawn_y).T, r)
+    return Correlation(*numbers, n=n)
 
 
 def correlation_p(r: np.ndarray, freedom: int) -> np.ndarray:
@@ -137,14 +137,14 @@ def paired_permutations(
     pairs, p = there.sum(axis=0), np.full(differences.shape[1], np.nan)
     for n in np.unique(pairs[pairs > 0]):
         columns = np.flatnonzero(pairs == n)
-        own = differences[:, columns].T[there[:, columns].T].reshape(len(columns), n).T  # [n, columns]
+        paired = differences[:, columns].T[there[:, columns].T].reshape(len(columns), n).T  # [n, columns]
         # Patterns that tie with the observed one must count, whatever the order of summation rounds them to.
-        reached = far(own.sum(axis=0)) - 1e-9 * np.abs(own).sum(axis=0)
+        reached = far(paired.sum(axis=0)) - 1e-9 * np.abs(paired).sum(axis=0)
         if n <= _EXACT_UP_TO:
             blocks = np.array_split(np.arange(len(columns)), -(-len(columns) * 2 ** (n - 1) // _SUMS))
-            p[columns] = np.concatenate([_share_of_all(own[:, block], reached[block], far) for block in blocks])
+            p[columns] = np.concatenate([_share_of_all(paired[:, block], reached[block], far) for block in blocks])
         else:
-            p[columns] = _sampled(own, reached, far, samples, seed)
+            p[columns] = _sampled(paired, reached, far, samples, seed)
     return p
 
 

@@ -57,8 +57,8 @@ def arranged(table: pd.DataFrame, **orders: Iterable[object] | None) -> pd.DataF
     }
 
     def key(column: pd.Series) -> pd.Series:
-        own = places.get(column.name)
-        return column if own is None else column.map(lambda value: own.get(value, len(own)))
+        order = places.get(column.name)
+        return column if order is None else column.map(lambda value: order.get(value, len(order)))
 
     return table.sort_values([*orders], key=key, kind="stable", ignore_index=True)
 
