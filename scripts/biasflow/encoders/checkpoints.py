@@ -88,7 +88,7 @@ class Marks(TrainerCallback):
         (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
 
 
-class FromTimeToTime(Marks):
+class PeriodicCheckpoint(Marks):
     """A checkpoint whenever EVERY seconds have passed since the last one: a short training writes none."""
 
     def __init__(self):

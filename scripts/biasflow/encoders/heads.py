@@ -17,7 +17,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.corpora.documents import read_documents
 from biasflow.corpora.plain_text import read_texts
-from biasflow.encoders.checkpoints import FromTimeToTime, last_checkpoint
+from biasflow.encoders.checkpoints import PeriodicCheckpoint, last_checkpoint
 from biasflow.encoders.described import ABOUT
 from biasflow.encoders.examples import IGNORED, Sentences, blocks_of, draw_pairs, mask_tokens, pack
 from biasflow.encoders.masked_lm import outputs_at
@@ -138,7 +138,7 @@ def train_heads(
             max_steps=alone + steps,
             per_device_train_batch_size=how.batch_size,
             bf16=on_gpu(model.device),  # precision.HALF
-            save_strategy="no",  # but `FromTimeToTime`
+            save_strategy="no",  # but `PeriodicCheckpoint`
             save_total_limit=1,
             logging_strategy="no",
             remove_unused_columns=False,
@@ -146,7 +146,7 @@ def train_heads(
         train_dataset=range(n_train),
         data_collator=examples,
         optimizers=(optimizer, schedule),
-        callbacks=[HeadsFirst(model, new, alone, steps, held_out), FromTimeToTime()],
+        callbacks=[HeadsFirst(model, new, alone, steps, held_out), PeriodicCheckpoint()],
     )
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=last_checkpoint(Path(work)))

@@ -27,7 +27,7 @@ from transformers.masking_utils import create_bidirectional_mask
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.documents import check_documents
-from biasflow.encoders.checkpoints import FromTimeToTime, claim, computed_by, last_checkpoint
+from biasflow.encoders.checkpoints import PeriodicCheckpoint, claim, computed_by, last_checkpoint
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, mask_tokens, pack
 from biasflow.encoders.precision import full, half, on_gpu, trained_in
@@ -72,7 +72,7 @@ def pretrain(
     bytes on the same machine, with one thread or two. `threads`: None takes torch's own number. On a GPU training is in
     bf16, as training.json says (`trained_in`), and the metrics are those of the encoder in float32, as it is read.
 
-    `work` is a folder for checkpoints, of which a long training writes one from time to time (`FromTimeToTime`), left
+    `work` is a folder for checkpoints, of which a long training writes one now and then (`PeriodicCheckpoint`), left
     where a killed run stopped; the next call with the same arguments goes on from there, ends with the same bytes, and
     removes it at the end. None: there are none.
 
@@ -299,7 +299,7 @@ def _train(
         max_steps=steps,
         per_device_train_batch_size=batch_size,
         train_sampling_strategy="sequential",  # the pairs were shuffled when they were drawn
-        save_strategy="no",  # but `FromTimeToTime`
+        save_strategy="no",  # but `PeriodicCheckpoint`
         save_total_limit=1,
         logging_steps=max(1, steps // 20),
     )
@@ -310,7 +310,7 @@ def _train(
         train_dataset=range(len(collator.pairs)),
         data_collator=collator,
         optimizers=(optimizer, schedule),
-        callbacks=[LogLines(), *([] if work is None else [FromTimeToTime()])],
+        callbacks=[LogLines(), *([] if work is None else [PeriodicCheckpoint()])],
     )
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=begun)

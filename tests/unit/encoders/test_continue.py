@@ -16,7 +16,7 @@ from transformers import (
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders import continue_
-from biasflow.encoders.checkpoints import FromTimeToTime
+from biasflow.encoders.checkpoints import PeriodicCheckpoint
 from biasflow.encoders.continue_ import continue_encoder
 from biasflow.encoders.described import described
 from biasflow.encoders.examples import blocks_of, mask_tokens
@@ -205,7 +205,7 @@ def test_the_head_is_trained_before_the_encoder(tmp_path, monkeypatch):
     def step(self, args, state, control, model, **kwargs):
         at[state.global_step] = {name: value.clone() for name, value in model.bert.state_dict().items()}
 
-    monkeypatch.setattr(FromTimeToTime, "on_step_begin", step, raising=False)
+    monkeypatch.setattr(PeriodicCheckpoint, "on_step_begin", step, raising=False)
     run(source, **STEPS)
     assert all(torch.equal(at[20][name], before[name]) for name in at[20])
     changed = [name for name in at[20] if not torch.equal(at[21][name], before[name])]

@@ -211,8 +211,8 @@ def killed(monkeypatch, tmp_path, step: int, **change) -> None:
     """A pre-training that stops before a step, with a checkpoint after every two."""
     monkeypatch.setattr(checkpoints, "EVERY", 0.0)
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoints.FromTimeToTime, "on_step_begin", at(step), raising=False)
-        patch.setattr(checkpoints.FromTimeToTime, "on_step_end", every_second)
+        patch.setattr(checkpoints.PeriodicCheckpoint, "on_step_begin", at(step), raising=False)
+        patch.setattr(checkpoints.PeriodicCheckpoint, "on_step_end", every_second)
         with pytest.raises(KilledError):
             pretrain(DOCUMENTS, tmp_path / "x", seed=1, work=tmp_path / "work", **TINY | change)
 
@@ -236,7 +236,7 @@ def test_a_killed_pretraining_goes_on_and_ends_with_the_same_bytes(tmp_path, mon
     assert not (tmp_path / "x").exists()
     steps = []
     begin = lambda self, args, state, control, **kwargs: steps.append(state.global_step)  # noqa: E731
-    monkeypatch.setattr(checkpoints.FromTimeToTime, "on_step_begin", begin, raising=False)
+    monkeypatch.setattr(checkpoints.PeriodicCheckpoint, "on_step_begin", begin, raising=False)
     assert pretrain(DOCUMENTS, tmp_path / "x", seed=1, threads=2, work=tmp_path / "work", **TINY) == whole
     assert steps == list(range(first, TINY["steps"]))
     names = {path.name for path in (tmp_path / "whole").iterdir()}
@@ -265,6 +265,6 @@ def test_checkpoints_of_another_pretraining_are_refused_and_kept(tmp_path, monke
 def test_a_short_pretraining_writes_no_checkpoint(tmp_path, monkeypatch):
     seen = []
     look = lambda self, args, state, control, **kwargs: seen.extend((tmp_path / "work").glob("checkpoint-*"))  # noqa: E731
-    monkeypatch.setattr(checkpoints.FromTimeToTime, "on_step_begin", look, raising=False)
+    monkeypatch.setattr(checkpoints.PeriodicCheckpoint, "on_step_begin", look, raising=False)
     pretrain(DOCUMENTS, tmp_path / "x", seed=1, work=tmp_path / "work", **TINY)
     assert seen == []
