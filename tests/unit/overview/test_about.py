@@ -84,7 +84,7 @@ def test_p_values_are_corrected_over_the_tests_that_are_shown():
     # none of 12,870 partitions counted: below 1 / 12870; by Holm 4, 3, 2, 1 times the rising p
     said = "permutation test: one-sided p {}; after Holm correction for 4 tests p {}"
     texts = {test: one.text for (*_, test), one in found.items()}
-    assert texts["C6"] == said.format("< 8e-05", "< 0.0003")
+    assert texts["C6"] == said.format("< 0.00008", "< 0.0003")
     assert texts["s6"] == said.format("= 0.010", "= 0.030")
     assert texts["C7"] == said.format("= 0.020", "= 0.040")
     assert texts["C8"] == said.format("= 0.500", "= 0.500")
