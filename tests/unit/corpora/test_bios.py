@@ -443,7 +443,7 @@ def test_no_file(tmp_path):
 
 
 def test_nothing_left(write):
-    with pytest.raises(BiasflowError, match="no biography is left"):
+    with pytest.raises(BiasflowError, match="no biography of 1 can be used"):
         read_bios(write([{"text": "A.", "gender": "F", "profession": None}]))
 
 
