@@ -146,7 +146,7 @@ def test_what_is_refused_leaves_nothing(source):
     with pytest.raises(BiasflowError, match=r"'tripled'.*masked_lm"):
         run(source, recipe="tripled")
     (source.parent / "text.txt").write_text("red blue\n")
-    with pytest.raises(BiasflowError, match="2 pieces"):
+    with pytest.raises(BiasflowError, match="2 tokens"):
         run(source)
     assert not (source.parent / "mlm").exists()
 
