@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+import h5py
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
@@ -21,7 +22,7 @@ def read_vectors(paths: Sequence[Path], wanted: Collection[str]) -> dict[str, np
 
         .npz          arrays `words` [n] and `vectors` [n, d], or one array [d] a text, named by it
         .safetensors  one tensor [d] a text, named by it
-        .h5, .hdf5    one dataset [d] a text, named by it, in any group (the files of May et al. 2019); needs h5py
+        .h5, .hdf5    one dataset [d] a text, named by it, in any group (the files of May et al. 2019)
         any other     word2vec's text format: a text and d numbers a line; the first line may be the two sizes
 
     BiasflowError names file and row (or array) and what was expected: no such file, numbers that are missing or not
@@ -116,12 +117,6 @@ def _safetensors(path: Path, folded: Collection[str]) -> Named:
 
 
 def _hdf5(path: Path, folded: Collection[str]) -> Named:
-    try:
-        import h5py
-    except ImportError as error:
-        raise BiasflowError(
-            f"{path}: needs the package h5py; install it, or write the vectors as safetensors."
-        ) from error
     found: list[tuple[str, str, np.ndarray]] = []
 
     def visit(name: str, entry: object) -> None:

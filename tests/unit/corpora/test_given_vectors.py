@@ -1,5 +1,6 @@
 """Vectors that somebody gives: every format gives the same vectors, and one line says what is wrong with a file."""
 
+import h5py
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,7 +21,6 @@ def write_text(path, vectors, header=True):
 
 
 def write_h5(path, vectors):
-    h5py = pytest.importorskip("h5py", reason="the package h5py is not installed")
     with h5py.File(path, "w") as file:
         group = file.create_group("targ1")
         group["category"] = "names"
