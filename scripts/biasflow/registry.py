@@ -247,14 +247,18 @@ def _one_label(variant: str = "-") -> tuple[Beside]:
     return (Beside("share of the most frequent label", "largest_label_share", variant=variant, most=0.95, why=why),)
 
 
+ALWAYS, OVER_SEEDS = "always", "seeds"  # the second as in the column `interval` of matrix.csv
+
+
 @dataclass(frozen=True)
 class Measure:
     """A measure: one number that describes a model, one column of the matrix.
 
     neutral: its value without bias; better: low, high or neutral (nearer to neutral); group: inside, outside, cost;
     part, variant: its keys in the table of scores; or_variants: other variants that a model may have instead; beside:
-    the scores that must be read together with it; unsigned: whether it is a mean of absolute values, which lies off
-    neutral for every model, so that a difference from neutral shows nothing."""
+    the scores that must be read together with it; unsigned: whether it lies off neutral for every model, so that a
+    difference from neutral shows nothing: ALWAYS (means of absolute values, a product with accuracy), or OVER_SEEDS,
+    where intervals over items are compared with shuffled items (metrics.occupation), and those over seeds are not."""
 
     label: str
     neutral: float
@@ -264,7 +268,7 @@ class Measure:
     variant: str = "-"
     or_variants: tuple[str, ...] = ()
     beside: tuple[Beside, ...] = ()
-    unsigned: bool = False
+    unsigned: str = ""
 
 
 def _spread(metric: str) -> tuple[Beside]:
@@ -284,10 +288,10 @@ def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     beside = _one_label(sums)
     return {
         "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, variant=pearson, beside=beside),
-        "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, variant=sums, beside=beside),
-        "independence": Measure("independence", 0, "low", OUTSIDE, variant=sums, beside=beside),
-        "separation": Measure("separation", 0, "low", OUTSIDE, variant=distances, beside=beside),
-        "sufficiency": Measure("sufficiency", 0, "low", OUTSIDE, variant=distances, beside=beside),
+        "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, variant=sums, beside=beside, unsigned=OVER_SEEDS),
+        "independence": Measure("independence", 0, "low", OUTSIDE, variant=sums, beside=beside, unsigned=OVER_SEEDS),
+        "separation": Measure("separation", 0, "low", OUTSIDE, variant=distances, beside=beside, unsigned=OVER_SEEDS),
+        "sufficiency": Measure("sufficiency", 0, "low", OUTSIDE, variant=distances, beside=beside, unsigned=OVER_SEEDS),
     }
 
 
@@ -326,7 +330,7 @@ METRICS = {
         "stimuli",
         measures={
             "strength": Measure("Strength", 0, "low", INSIDE, part="top=10%"),
-            "distance": Measure("Distance", 0, "low", INSIDE, part="top=10%", unsigned=True),
+            "distance": Measure("Distance", 0, "low", INSIDE, part="top=10%", unsigned=ALWAYS),
             "stereotype_score": Measure("Stereotype Score", 0.5, "neutral", INSIDE, variant="original"),
             "language_model_score": Measure("language-model score", 1, "high", COST, variant="both"),
         },
@@ -351,7 +355,7 @@ METRICS = {
                         why="both pronouns together have a probability below 0.1, so that the head expects no pronoun",
                     ),
                 ),
-                unsigned=True,
+                unsigned=ALWAYS,
             )
         },
         reads_states=WORDS,
@@ -514,7 +518,7 @@ METRICS = {
         "bec_pro",
         measures={
             "lpbs": Measure("LPBS", 0, "neutral", INSIDE),
-            "lpbs_absolute": Measure("LPBS (absolute)", 0, "low", INSIDE, unsigned=True),
+            "lpbs_absolute": Measure("LPBS (absolute)", 0, "low", INSIDE, unsigned=ALWAYS),
         },
         reads_states=WORDS,
         finetuned=False,
@@ -631,6 +635,7 @@ METRICS = {
                     Beside("called neutral", "nli_accuracy"),
                     *_one_label(),
                 ),
+                unsigned=ALWAYS,
             )
         },
         pretrained=False,

@@ -10,7 +10,7 @@ from biasflow.overview.about import PermutationTest
 from biasflow.overview.judgements import COST, DIFFERS, NO_CLAIM, NO_INTERVAL, SAME, UNSIGNED, verdict
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map
 from biasflow.results.comparison import ITEMS
-from biasflow.results.matrix import unsigned
+from biasflow.results.matrix import is_unsigned
 from biasflow.results.scores import NA
 
 
@@ -75,7 +75,7 @@ def _measured(model_map: Map, row) -> Measured:
     known = not (np.isnan(row.low) or np.isnan(row.high))
     says = "cost" if row.group == COST else verdict(row.low, row.high, row.neutral, row.better)
     cautions = [row.caution] if row.caution else []
-    cautions += [UNSIGNED] if known and row.measure in unsigned() else []
+    cautions += [UNSIGNED] if known and not cautions and is_unsigned(row.measure, row.interval) else []
     cautions += [NO_INTERVAL] if not known and row.group != COST and not cautions else []
     if cautions and row.group != COST:
         says = NO_CLAIM

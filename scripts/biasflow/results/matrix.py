@@ -8,7 +8,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import limit_of
-from biasflow.registry import COST, METRICS, WITH, Measure
+from biasflow.registry import ALWAYS, COST, METRICS, WITH, Measure
 from biasflow.results.beside import beside, cautions, in_words, why
 from biasflow.results.comparison import DRAWN, DRAWS, ITEMS, SEEDS, Change, change
 from biasflow.results.scores import NA, NONE
@@ -120,9 +120,9 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def unsigned() -> set[str]:
-    """The names of the measures that are means of absolute values: nothing is said of their difference from neutral."""
-    return {name for (_, name), measure in measures().items() if measure.unsigned}
+def is_unsigned(measure: str, interval: str) -> bool:
+    """Whether a measure with such an interval (items, seeds) lies off neutral for every model (registry.Measure)."""
+    return next(one.unsigned in (ALWAYS, interval) for (_, name), one in measures().items() if name == measure)
 
 
 def claimable(scores: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.overview.measured import counted
 from biasflow.registry import METRICS
 from biasflow.results.first_table import SETTINGS, first_table
-from biasflow.results.matrix import COLUMNS, ITEMS, ROW, SEEDS, UNDEFINED, by_rows, matrix, measures
+from biasflow.results.matrix import COLUMNS, ITEMS, ROW, SEEDS, UNDEFINED, by_rows, is_unsigned, matrix, measures
 from biasflow.results.scores import NA, concatenate, tidy
 from biasflow.results.statistics import t_interval
 
@@ -244,3 +244,9 @@ def test_a_note_of_the_plan_stands_beside_the_value_and_in_the_caption(so, elsew
     assert found.set_index("method")["note"].to_dict() == {"none": "", "leace": so}
     left = ", so much of the bias there may stay"
     assert f"leace in SEAT: {so}{left if elsewhere else '.'}" in first_table(found, NA).caption
+
+
+def test_sums_claim_nothing_over_seeds_and_products_with_accuracy_never():
+    assert is_unsigned("tpr_gap_sum", SEEDS) and not is_unsigned("tpr_gap_sum", ITEMS)
+    assert is_unsigned("nli_fairness", ITEMS) and is_unsigned("occtmp_diff", SEEDS)
+    assert not is_unsigned("tpr_gap_pearson", SEEDS)
