@@ -15,9 +15,9 @@ from biasflow.metrics import fairness
 from biasflow.metrics.association import effect_interval
 from biasflow.metrics.noisy_correlation import correlation_interval
 from biasflow.overview.agreement import agreement, conflicts
+from biasflow.papers.judge import spearman_interval
 from biasflow.papers.planted.erasing import ratio_interval
 from biasflow.papers.planted.factorial import welch_interval
-from biasflow.papers.planted.judge import spearman_interval
 from biasflow.results.bootstrap import percentiles
 from biasflow.results.statistics import row_correlations
 

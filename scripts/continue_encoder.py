@@ -14,7 +14,8 @@ def main(smk) -> None:
         device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)
         source, target = model_folder(smk.input.encoder), Path(smk.output[0])
-        options = smk.params.encoder | {"swapped": smk.input.get("swapped"), "work": checkpoint_folder(target)}
+        files = {role: smk.input.get(role) for role in ("swapped", "labour")}
+        options = smk.params.encoder | files | {"work": checkpoint_folder(target)}
         metrics = continue_encoder(source, target, smk.input.text, device=device.type, **options)
         facts |= {"device": str(device), "seed": smk.params.encoder["seed"], "metrics": metrics}
 

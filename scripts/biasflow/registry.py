@@ -727,6 +727,7 @@ PAPERS = {
         {"task": "occupation", "coreference": "coreference"},
     ),
     "planted": Paper("Measures judged by planted bias", "papers.planted"),
+    "calibrated": Paper("Measures calibrated on your encoder", "papers.calibrated"),
 }
 
 

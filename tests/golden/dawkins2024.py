@@ -11,7 +11,7 @@ import pandas as pd
 from biasflow.base.tabular import read_text_csv
 from biasflow.papers.dawkins2024.targets import TABLES as FUNCTIONS
 from biasflow.papers.frames import Run
-from biasflow.papers.planted.judge import judge
+from biasflow.papers.judge import judge
 from biasflow.papers.published import read_published
 from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from biasflow.text.swap_agreement import compare

@@ -56,6 +56,12 @@ def derived_encoders(config: Mapping) -> dict[str, dict]:
             for seed in planted["seeds"]:
                 keys = {"source": "pretrain", "bias": bias, "seed": seed}
                 found[calibration_name(bias, seed)] = {**planted["encoder"], **keys}
+    if "calibrated" in papers:
+        options = papers["calibrated"]
+        keys = {"source": "continued", "from": options["encoder"], "recipe": "planted"}
+        keys |= {key: options[key] for key in ("text", "examples", "labour", "max_length") if key in options}
+        for name, (dose, seed) in calibrated_encoders(options).items():
+            found[name] = {**keys, "dose": dose, "seed": seed}
     if papers.get("liang2020", {}).get("finetuned_perplexity"):
         options = config["metrics"]["perplexity"]
         for name in papers["liang2020"]["encoders"]:
@@ -92,3 +98,9 @@ def calibration_name(bias: float, seed: int) -> str:
 
 def calibration_task(task: str, bias: float) -> str:
     return f"planted-{task}-bias{bias:g}"
+
+
+def calibrated_encoders(options: Mapping) -> dict[str, tuple[float, int]]:
+    """The encoders of papers.calibrated with a planted dose: name -> dose and seed."""
+    pairs = [(dose, seed) for dose in options["doses"] for seed in options["seeds"]]
+    return {f"calibrated-dose{dose:g}-seed{seed}": (dose, seed) for dose, seed in pairs}

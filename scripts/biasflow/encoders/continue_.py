@@ -28,8 +28,18 @@ from biasflow.encoders.device import resolve_device
 from biasflow.encoders.examples import blocks_of
 from biasflow.encoders.heads import running, train_heads
 from biasflow.encoders.load import load_encoder, load_with_new_heads
+from biasflow.encoders.planted import train_planted
 from biasflow.encoders.precision import on_gpu, trained_in
-from biasflow.encoders.recipes import MASKED_LM, RECIPES, SWAPPED, NewHeads, Recipe
+from biasflow.encoders.recipes import (
+    EXAMPLES,
+    MASKED_LM,
+    PLANTED_BIAS,
+    PLANTED_UNITS,
+    RECIPES,
+    SWAPPED,
+    NewHeads,
+    Recipe,
+)
 from biasflow.encoders.taps import set_dropout
 from biasflow.encoders.training_arguments import training_arguments
 
@@ -40,7 +50,10 @@ def continue_encoder(
     text: str | Path,
     *,
     swapped: str | Path | None = None,
+    labour: str | Path | None = None,
     recipe: str = MASKED_LM,
+    dose: float | None = None,
+    examples: int = EXAMPLES,
     steps: int | None = None,
     head_steps: int | None = None,
     learning_rate: float | None = None,
@@ -63,26 +76,36 @@ def continue_encoder(
     (None: the values of `recipes.NewHeads`). With `next_sentence` a next-sentence head is trained beside it, the
     encoder's own or a new one; `text` then has documents: a sentence a line, an empty line between them.
 
+    The recipe planted trains on units of the text with a `dose` of gender bias, `examples` of each occupation with a
+    share of women in the file `labour`, as `planted.train_planted` says; the file PLANTED_UNITS in the folder has them.
+
     work: a folder for checkpoints, of which a long training of new heads writes one from time to time; the next call
     with the same arguments goes on from there, ends with the same bytes, and removes it. BiasflowError: an unknown
     recipe, no swapped text for one that needs it, a head that the recipe cannot give to such an encoder, a text shorter
     than a block, a loss that is not finite, checkpoints of another training."""
     check_choice("recipe", recipe, RECIPES)
     how, where = RECIPES[recipe], resolve_device(device)
+    if recipe == PLANTED_BIAS and (dose is None or labour is None):
+        raise BiasflowError(f"recipe {recipe}: give a dose, from -1 to 1, and labour, the shares of women")
     if how.beside == SWAPPED and swapped is None:
         raise BiasflowError(f"recipe {recipe}: it trains on the gender-swapped text, too; name it as swapped")
     decided = {"recipe": recipe, "steps": steps, "head_steps": head_steps, "learning_rate": learning_rate, "seed": seed}
-    decided |= {"next_sentence": next_sentence, "max_length": max_length}
-    inputs = [*Path(encoder_folder).glob("*.safetensors"), text, *([swapped] if swapped else [])]
+    decided |= {"next_sentence": next_sentence, "max_length": max_length, "dose": dose, "examples": examples}
+    inputs = [*Path(encoder_folder).glob("*.safetensors"), text, *filter(None, [swapped, labour])]
     decided |= {"inputs": [sha256(path) for path in inputs], **computed_by(where, [__file__])}
     with _checkpoints(work, decided) as work:
         model, tokenizer, new = _load(encoder_folder, recipe, next_sentence, seed, where)
-        if new or next_sentence:
+        units = None
+        if new or next_sentence or recipe == PLANTED_BIAS:
             given = {"head_steps": head_steps, "learning_rate": learning_rate, "max_length": max_length}
             heads = replace(NewHeads(), **{key: value for key, value in given.items() if value is not None})
             heads = replace(heads, max_length=shortened(heads.max_length, model, tokenizer))
-            options = {"next_sentence": next_sentence, "how": heads, "steps": steps, "seed": seed, "work": work}
-            facts = train_heads(model, tokenizer, new, text, **options)
+            options = {"how": heads, "steps": steps, "seed": seed, "work": work}
+            if recipe == PLANTED_BIAS:
+                options |= {"dose": dose, "examples": examples}
+                units, facts = train_planted(model, tokenizer, text, labour, **options)
+            else:
+                facts = train_heads(model, tokenizer, new, text, next_sentence=next_sentence, **options)
         else:
             length = shortened(max_length, model, tokenizer)
             how = replace(how, learning_rate=learning_rate or how.learning_rate)
@@ -90,6 +113,8 @@ def continue_encoder(
         with whole_folder(folder) as temporary:
             model.to("cpu").eval().save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
+            if units is not None:
+                units.to_csv(temporary / PLANTED_UNITS, index=False, lineterminator="\n")
     return facts | trained_in(where)
 
 

@@ -126,6 +126,34 @@ def train_heads(
     arrays, n, n_held_out = (_pairs if next_sentence else _blocks)(tokenizer, text, how, steps, seed)
     examples, n_train = Examples(arrays, tokenizer, how.share, seed), n - n_held_out
     alone, steps = how.head_steps if new else 0, steps or math.ceil(n_train / how.batch_size)
+    options = {"how": how, "alone": alone, "steps": steps, "seed": seed, "work": work}
+    noted = train_on(model, new, examples, n, n_held_out, **options)
+    first, last = noted[min(noted)], noted[max(noted)]
+    ours = [head for head in first if any(_is_of(name, head) for name in new)]
+    if ours:
+        setattr(model.config, ABOUT, {"heads": ours, "loss_before": first, "loss_after": last})
+    counts = {"examples": n_train, "held_out": n_held_out, "head_steps": alone, "steps": alone + steps}
+    return {"new_heads": ours, **counts, "held_out_loss": {str(step): values for step, values in noted.items()}}
+
+
+def train_on(
+    model: PreTrainedModel,
+    new: Collection[str],
+    examples: Callable[[Sequence[int]], dict[str, torch.Tensor]],
+    n: int,
+    n_held_out: int,
+    *,
+    how: NewHeads,
+    alone: int,
+    steps: int,
+    seed: int,
+    work: str | Path,
+) -> dict[int, dict[str, float]]:
+    """Train a model on n examples, by their numbers, of which the last n_held_out are held out: its parameters `new`
+    for `alone` steps, then all for `steps` steps. Returns the held-out losses (nats) by step and head.
+
+    BiasflowError for a loss that is not finite."""
+    n_train = n - n_held_out
     held_out = [examples(range(k, min(k + how.batch_size, n))) for k in range(n_train, n, how.batch_size)]
     optimizer = torch.optim.AdamW(model.parameters(), lr=how.learning_rate, weight_decay=0.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: how.rate_at(step - alone, steps))
@@ -151,14 +179,9 @@ def train_heads(
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=last_checkpoint(Path(work)))
     noted = {entry["step"]: entry["held_out"] for entry in trainer.state.log_history if "held_out" in entry}
-    first, last = noted[min(noted)], noted[max(noted)]
-    if not all(map(math.isfinite, last.values())):
-        raise BiasflowError("new heads: the held-out loss is not finite; nothing was saved. Lower learning_rate.")
-    ours = [head for head in first if any(_is_of(name, head) for name in new)]
-    if ours:
-        setattr(model.config, ABOUT, {"heads": ours, "loss_before": first, "loss_after": last})
-    counts = {"examples": n_train, "held_out": n_held_out, "head_steps": alone, "steps": alone + steps}
-    return {"new_heads": ours, **counts, "held_out_loss": {str(step): values for step, values in noted.items()}}
+    if not all(map(math.isfinite, noted[max(noted)].values())):
+        raise BiasflowError("masked LM: the held-out loss is not finite; nothing was saved. Lower learning_rate.")
+    return noted
 
 
 def _is_of(parameter: str, head: str) -> bool:

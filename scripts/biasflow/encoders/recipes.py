@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-MASKED_LM = "masked_lm"
+MASKED_LM, PLANTED_BIAS = "masked_lm", "planted"
 SWAPPED, AGAIN = "swapped", "again"  # what can stand beside a text: its gender-swapped version, or itself
 
 
@@ -33,13 +33,18 @@ RECIPES = {
     "doubled": Recipe(beside=AGAIN),
     # Webster et al. (2020), the rates that they give for BERT.
     "dropout": Recipe(attention_dropout=0.15, hidden_dropout=0.20),
+    # A known amount of bias for the calibration of measures; dose 0 is the control. It trains as NewHeads says.
+    PLANTED_BIAS: Recipe(),
 }
+PLANTED_UNITS = "planted_units.csv"  # in the folder of an encoder of PLANTED_BIAS: what it was trained on
+EXAMPLES = 240  # of each occupation, in the recipe PLANTED_BIAS
 
 
 @dataclass(frozen=True)
 class NewHeads:
     """How language-model heads that an encoder lacks are trained, by AdamW: head_steps steps alone at head_rate, then
-    together with the encoder at a rate that falls linearly from learning_rate to 0."""
+    together with the encoder at a rate that falls linearly from learning_rate to 0. The recipe PLANTED_BIAS trains
+    like this, too, with no step alone."""
 
     head_steps: int = 200
     head_rate: float = 1e-3

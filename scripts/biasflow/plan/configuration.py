@@ -22,8 +22,9 @@ from biasflow.base.files import read_text
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
 from biasflow.corpora.catalogue import read_catalogue
-from biasflow.encoders.recipes import MASKED_LM, RECIPES, SWAPPED
+from biasflow.encoders.recipes import MASKED_LM, PLANTED_BIAS, RECIPES, SWAPPED
 from biasflow.plan.datasets import (
+    BIOGRAPHIES,
     CEAT,
     SENTENCE_TESTS,
     SENTENCES,
@@ -276,6 +277,17 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
         if encoder["text"] == PLANTED and not encoder_of(config, name).is_planted:
             raise not_planted(f"encoders.{name}.text", above[-1])
         recipe, known = encoder["recipe"], (None, PLANTED, WIKITEXT, WHOLE_SENTENCES)
+        planting, key = recipe == PLANTED_BIAS, f"encoders.{name}"
+        if planting and encoder.get("dose") is None:
+            raise BiasflowError(f"config: key '{key}.dose': recipe {recipe} plants a dose; give one from -1 to 1")
+        for part in [] if planting else [part for part in ("dose", "examples", "labour") if part in encoder]:
+            raise BiasflowError(
+                f"config: key '{key}.{part}': recipe {recipe} plants no bias; leave it out, or take recipe planted"
+            )
+        if encoder["text"] in ((PLANTED,) if planting else BIOGRAPHIES):
+            raise BiasflowError(
+                f"config: key '{key}.text': recipe {recipe} cannot train on {encoder['text']}; name another text"
+            )
         if RECIPES[recipe].beside == SWAPPED and encoder["text"] not in known:
             raise BiasflowError(
                 f"config: key 'encoders.{name}.text': recipe {recipe} swaps the texts of biasflow alone; name one"
@@ -316,6 +328,8 @@ def _check_papers(config: Mapping) -> None:
         raise BiasflowError(
             "config: key 'papers.planted.encoder.corpus': its bias is planted in the corpus planted alone"
         )
+    if "calibrated" in config["papers"]:
+        require(config["papers"]["calibrated"]["encoder"], config["encoders"], "papers.calibrated.encoder", _ENCODERS)
     for paper, options in config["papers"].items():
         kinds = PAPERS[paper].tasks
         for part, keys in {**_NAMED_BY_PAPERS, "tasks": kinds}.items():

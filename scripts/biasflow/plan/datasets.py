@@ -25,6 +25,7 @@ ANALOGIES = "google-analogies"
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"
 CHINESE_TEXT = "chinese-wikipedia"
 CHINESE_ARTICLES = (CHINESE_TEXT, f"{CHINESE_TEXT}-rest")  # files of the catalogue
+BIOGRAPHIES = tuple(f"bias-in-bios-{part}" for part in ("train", "dev", "test"))
 REAL_STIMULI = ("stereoset-authors",)
 REAL_OCCUPATIONS = ("professions", "professions-article")
 WORD_TESTS = tuple(DENSRAY_TESTS)
@@ -58,6 +59,8 @@ def text_file(
     if text in (WIKITEXT, WHOLE_SENTENCES):
         by_sentence = text == WIKITEXT and not running
         return paths.text(text + ("-test" if held_out else "") + (".sentences" if by_sentence else ""))
+    if text in BIOGRAPHIES:
+        return paths.corpus(text)
     return paths.text(text) if text == CHINESE_TEXT else text
 
 

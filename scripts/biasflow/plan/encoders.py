@@ -1,10 +1,11 @@
 """Where the files of encoders and models lie, and how the encoders of a run are trained."""
 
 from biasflow.asking.matrix import NA, RANDOM, Model
+from biasflow.asking.paths import package_file
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
-from biasflow.encoders.recipes import RECIPES, SWAPPED
-from biasflow.plan.datasets import text_file
+from biasflow.encoders.recipes import PLANTED_BIAS, RECIPES, SWAPPED
+from biasflow.plan.datasets import BIOGRAPHIES, text_file
 from biasflow.plan.setup import Setup
 
 
@@ -39,18 +40,26 @@ class Encoders:
         the same swapped."""
         its = self.setup.encoders[encoder]
         about = its.about
+        if about["recipe"] == PLANTED_BIAS:
+            return {"text": text_file(self.paths, its, about["text"] or BIOGRAPHIES[1])}
         text = text_file(self.paths, its, about["text"], running=not about["next_sentence"])
         if RECIPES[about["recipe"]].beside != SWAPPED:
             return {"text": text}
         return {"text": text, "swapped": f"{text.removesuffix('.txt')}.swapped.txt"}
 
     def continued_from(self, encoder: str) -> dict[str, object]:
-        """The files that an encoder is trained further from: those of the one that it starts from, and its texts."""
-        return {"encoder": self.files(self.setup.encoders[encoder].continues.name), **self.continuing_texts(encoder)}
+        """The files that an encoder is trained further from: those of the one that it starts from, its texts, and the
+        shares of women where bias is planted."""
+        its = self.setup.encoders[encoder]
+        files = {"encoder": self.files(its.continues.name), **self.continuing_texts(encoder)}
+        if its.about["recipe"] == PLANTED_BIAS:
+            files["labour"] = its.about.get("labour", package_file("data/labour_statistics.csv"))
+        return files
 
     def continuing(self, encoder: str) -> dict[str, object]:
         """How an encoder is trained further, without what its files already say."""
-        return {k: v for k, v in self.setup.encoders[encoder].about.items() if k not in ("source", "from", "text")}
+        files = ("source", "from", "text", "labour")
+        return {k: v for k, v in self.setup.encoders[encoder].about.items() if k not in files}
 
     def texts(self, encoder: str) -> list[str]:
         """The texts that an encoder was trained on in this run, and those that it is continued from."""

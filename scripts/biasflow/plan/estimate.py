@@ -12,7 +12,7 @@ from typing import NamedTuple
 from biasflow.asking.encoders import Encoder
 from biasflow.asking.tasks import TaskPlan
 from biasflow.corpora.catalogue import Catalogue
-from biasflow.encoders.recipes import NewHeads, Recipe
+from biasflow.encoders.recipes import EXAMPLES, PLANTED_BIAS, NewHeads, Recipe
 from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.readings import reading_output
 from biasflow.plan.setup import Setup
@@ -111,6 +111,9 @@ def _pretraining_tokens(encoder: Encoder) -> float:
         return about["steps"] * about["batch_size"] * about["max_length"]
     if not encoder.continues:
         return 0
+    if about["recipe"] == PLANTED_BIAS:
+        occupations = 22  # of the biographies that have a clear share of women
+        return occupations * about.get("examples", EXAMPLES) * (about["max_length"] or NewHeads.max_length)
     if not encoder.new_heads:
         return (about["steps"] or 0) * Recipe.batch_size * (about["max_length"] or BLOCK) or CONTINUED
     tokens = NewHeads.batch_size * (about["max_length"] or NewHeads.max_length)

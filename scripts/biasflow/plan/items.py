@@ -5,11 +5,14 @@ from typing import NamedTuple
 
 from biasflow.asking.matrix import PRETRAINED
 from biasflow.asking.paths import Paths
+from biasflow.asking.sources import calibrated_encoders
+from biasflow.encoders.recipes import PLANTED_UNITS
 from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.readings import by_role, file_in_output, reading_output
 from biasflow.plan.setup import Setup
 from biasflow.registry import TRAINING
 
+_JUDGED_READOUT = "masked_words"  # whose items the calibration takes apart by occupation
 _PRINTED_READOUTS = ("next_sentence", "token_scores")
 _OF_FITS = ("explained_variance", "sentence_pairs")
 
@@ -43,7 +46,8 @@ def items_of(setup: Setup, plan: Plan, paper: str) -> Items:
     stimuli by name, and stereoset-changes where both kinds of real ones are read; next_sentence by
     "<encoder>/<stimuli>", token_scores by encoder, both of pretrained encoders; explained_variance and sentence_pairs
     of grids by encoder; training.json by "<encoder>/<training>"; what kinds of task have `printed`, by the
-    names of the tasks; ceat_counts by encoder, and ceat_words."""
+    names of the tasks; ceat_counts by encoder, and ceat_words. Of the calibration: units by encoder, masked_words by
+    "<encoder>/<dataset>"."""
     paths = setup.paths
     items: Items = {}
     names = {block.name for block in plan.blocks if block.key == f"papers.{paper}"}
@@ -67,7 +71,18 @@ def items_of(setup: Setup, plan: Plan, paper: str) -> Items:
                 items.setdefault(role, {})[name] = Item(file)
     if {"stereoset-authors", "stereoset-swapped"} <= set(items.get("stimuli", {})):
         items["stereoset-changes"] = {"stereoset-changes": Item(paths.data("stereoset-changes.csv"))}
+    if paper == "calibrated":
+        _of_calibration(setup, readings, items)
     return items
+
+
+def _of_calibration(setup: Setup, readings: Iterable[Reading], items: Items) -> None:
+    for name in calibrated_encoders(setup.config["papers"]["calibrated"]):
+        items.setdefault("units", {})[name] = Item(setup.paths.encoder(name), PLANTED_UNITS)
+    for reading in readings:
+        if reading.readout == _JUDGED_READOUT:
+            item = Item(reading_output(setup.paths, reading.key), file_in_output(setup.paths, reading.key))
+            items.setdefault(_JUDGED_READOUT, {})[f"{reading.model.encoder}/{reading.dataset.name}"] = item
 
 
 def _of_reading(paths: Paths, reading: Reading, items: Items) -> None:

@@ -31,7 +31,8 @@ from biasflow.text.gender_lexicon import (
 )
 from biasflow.text.gender_pronouns import OBJECT_STARTS, Cues, swap_her, swap_his
 
-__all__ = ["Lexicon", "gender_of", "load_lexicon", "swap_gender", "swap_stimuli", "swap_tokens", "swap_triple"]
+__all__ = ["Lexicon", "gender_of", "genders_in", "load_lexicon", "swap_gender", "swap_stimuli"]
+__all__ += ["swap_tokens", "swap_triple"]
 
 APOSTROPHES = ("'", "’")
 SEXES = ("male", "males", "female", "females")  # male actors are female actors, not female actresses
@@ -127,12 +128,18 @@ def gender_of(sentences: Sequence[str], lexicon: Lexicon | None = None) -> str |
     words: list[str] = []
     names: list[str] = []
     for sentence in sentences:
-        for edit in _edits(WORD.split(sentence), lexicon, frozenset()):
-            (names if edit.is_name else words).append(edit.gender)
+        for gender, is_name in genders_in(sentence, lexicon):
+            (names if is_name else words).append(gender)
         counts = Counter(words)
         if counts[MALE] != counts[FEMALE]:
             return MALE if counts[MALE] > counts[FEMALE] else FEMALE
     return next(iter(words + names), None)
+
+
+def genders_in(sentence: str, lexicon: Lexicon | None = None) -> list[tuple[str, bool]]:
+    """The gender (M or F) of each word that `swap_gender` would swap, in order, and whether it is a first name."""
+    edits = _edits(WORD.split(sentence), lexicon or default_lexicon(), frozenset())
+    return [(edit.gender, edit.is_name) for edit in edits]
 
 
 def swap_stimuli(triples: pd.DataFrame, lexicon: Lexicon | None = None) -> pd.DataFrame:

@@ -124,7 +124,7 @@ def test_dropout_changes_the_training_and_not_the_configuration(source):
     assert mlm.attention_probs_dropout_prob == dropout.attention_probs_dropout_prob
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", sorted(set(RECIPES) - {"planted"}))  # which has a file of tests
 def test_what_is_loaded_afterwards_is_the_trained_encoder(source, recipe):
     _, weights = run(source, recipe=recipe, swapped=swapped_file(source, "blue"))
     loaded = load_encoder(source.parent / "mlm", head="masked_lm")[0].state_dict()

@@ -117,6 +117,7 @@ JOBS = {
         "read_likelihoods": 11, "read_masked_words": 12, "read_next_sentence": 9, "heads_documents": 1,
         "fit_methods": 0, "score": 24,
     },
+    "calibrate": {"read_together": 16, "read_likelihoods": 16, "fit_methods": 0, "score": 16},
     "mine": {
         "read_together": 1, "read_losses": 1, "read_likelihoods": 1, "fit_methods": 1, "score": 1,
     },

@@ -17,7 +17,7 @@ from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.recipes import RECIPES
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.datasets import DATASETS, text_file
+from biasflow.plan.datasets import BIOGRAPHIES, DATASETS, text_file
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.explained import training_files
 from biasflow.plan.external import external_files, files_read
@@ -366,7 +366,20 @@ def test_the_embedded_run_needs_no_external_file():
     assert external_files(of_file("planted"), CATALOGUE) == []
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+def test_planted_bias_is_read_from_biographies_and_shares_and_changes_no_other_training():
+    more = {"source": "continued", "from": "own", "recipe": "planted", "dose": -0.5}
+    config = resolve(changed(("encoders.more", more), ("encoders.own_text", more | {"text": "mine.txt"})), SCHEMA)
+    encoders = Encoders(setup_of(config))
+    assert encoders.continued_from("more")["text"] == "results/corpora/bias-in-bios-dev"
+    assert encoders.continued_from("more")["labour"].endswith("data/labour_statistics.csv")
+    assert encoders.continued_from("own_text")["text"] == "mine.txt"
+    assert encoders.continuing("more")["dose"] == -0.5
+    assert set(BIOGRAPHIES) < set(CATALOGUE.files)
+    plain = resolve(changed(("encoders.more", {"source": "continued", "from": "own"})), SCHEMA)
+    assert not {"dose", "examples", "labour"} & set(plain["encoders"]["more"])
+
+
+@pytest.mark.parametrize("recipe", sorted(set(RECIPES) - {"planted"}))
 def test_a_recipe_reads_the_text_and_the_swapped_one_if_it_trains_on_that(recipe):
     more = {"source": "continued", "from": "own", "recipe": recipe}
     changes = [(f"encoders.{name}", more | about) for name, about in (("here", {}), ("there", {"text": "wikitext-2"}))]

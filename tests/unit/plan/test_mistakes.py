@@ -328,6 +328,18 @@ MISTAKES = [
     (continued(**{"from": "own", "recipe": "cda", "text": "occupations.txt"}), "encoders.more.text"),
     (continued(**{"from": "own", "recipe": "dropout", "next_sentence": True}), "encoders.more.next_sentence"),
     (continued(**{"from": "own", "steps": 0}), "encoders.more.steps"),
+    (continued(**{"from": "real", "recipe": "planted"}), "encoders.more.dose"),
+    (continued(**{"from": "real", "recipe": "planted", "dose": 1.5}), "encoders.more.dose"),
+    (continued(**{"from": "real", "dose": 1}), "encoders.more.dose"),
+    (continued(**{"from": "real", "recipe": "planted", "dose": 1, "labour": "nowhere.csv"}), "encoders.more.labour"),
+    (continued(**{"from": "real", "text": "bias-in-bios-dev"}), "encoders.more.text"),
+    (continued(**{"from": "own", "recipe": "planted", "dose": 1, "text": "planted"}), "encoders.more.text"),
+    (
+        changed(
+            ("encoders.real.path", "headless"), config=continued(**{"from": "real", "recipe": "planted", "dose": 0})
+        ),
+        "encoders.more.from",
+    ),
     # what is asked for
     (top(ask={"block": None}), "ask.block"),
     (top(ask=[]), "ask"),

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from biasflow.papers.frames import Run
+from biasflow.papers.judge import judge
 from biasflow.papers.planted import erasing, factorial
 from biasflow.papers.planted.blocks import ends
 from biasflow.papers.planted.factorial import INTERACTION, PRETRAINING, TASK
 from biasflow.papers.planted.findings import findings as count_findings
-from biasflow.papers.planted.judge import judge
 from biasflow.papers.planted.reading import read_directly
 from biasflow.papers.planted.values import measured
 from biasflow.registry import COST, INSIDE, OUTSIDE

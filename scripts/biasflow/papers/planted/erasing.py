@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from biasflow.papers.planted.judge import LEVEL, permutation_p
+from biasflow.papers.judge import LEVEL, permutation_p
 from biasflow.results.scores import NONE
 
 BACK, SHORT, BEYOND, AWAY = "as if never there", "falls short", "goes beyond", "moves away"

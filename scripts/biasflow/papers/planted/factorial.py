@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from biasflow.papers.planted.judge import LEVEL, TOO_FEW, least_p, permutation_p
+from biasflow.papers.judge import LEVEL, TOO_FEW, least_p, permutation_p
 from biasflow.results.statistics import false_discovery_rates
 
 PRETRAINING, TASK, INTERACTION = EFFECTS = ("pretraining", "task", "interaction")

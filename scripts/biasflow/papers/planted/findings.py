@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from biasflow.papers.judge import LEVEL
 from biasflow.papers.planted.erasing import BACK
 from biasflow.papers.planted.factorial import FOLLOWS
-from biasflow.papers.planted.judge import LEVEL
 from biasflow.registry import COST
 
 HALF = 0.5  # a share of the variance

@@ -1,11 +1,10 @@
 """The measures that are judged: every measure that an encoder of the embedded corpus can have. Imports no pandas."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from biasflow.papers.judged import ENCODER, Judged
 from biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, Measure
 
-ENCODER = ""  # in place of a kind of task: the encoder as it was pre-trained
 PROBED = "compression"  # of a pre-trained encoder it needs a task's texts
 LAST_LAYER = "layer[-1]"  # a part, whatever the number of layers
 # The families of metrics, by the kind of task that encoders are trained on. GEST, CrowS-Pairs, StereoSet's blanks,
@@ -46,30 +45,6 @@ _BESIDE = (
     ("nli_fairness", "nli_accuracy", Measure("NLI accuracy on occupations", 1, "high", OUTSIDE)),
     ("nli_fairness", "nli_parity", Measure("NLI parity", 1, "high", OUTSIDE, variant="majority")),
 )
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A measure of the encoders themselves, or of models that are trained on a task; data: the task whose texts it is
-    read on where the encoder is not trained on them."""
-
-    measure: Measure
-    metric: str
-    task: str = ENCODER
-    data: str = ""
-
-    @property
-    def name(self) -> str:
-        """Its name in tables and figures."""
-        label = self.measure.label
-        return f"{label} ({self.task})" if self.task else f"{label} ({self.data}, before)" if self.data else label
-
-    @property
-    def sign(self) -> int:
-        """The direction of its change with more bias: up (1), down (-1), or none (0), for a measure of quality."""
-        if self.measure.group == COST:
-            return 0
-        return -1 if self.measure.better == "high" else 1
 
 
 def judged(kinds: Mapping[str, str]) -> Iterator[Judged]:

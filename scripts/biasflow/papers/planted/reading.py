@@ -9,7 +9,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.stereoset import ANTI, STEREOTYPE
 from biasflow.papers.frames import Run
-from biasflow.papers.planted.judge import permutation_p
+from biasflow.papers.judge import permutation_p
 from biasflow.papers.planted.values import SEEN, measured
 from biasflow.planted.stereoset import ideal_preference
 from biasflow.planted.world import load_world

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
 from benchmarks.coverage import coverage_of_five_seeds
+from biasflow.papers.judge import TOO_FEW
 from biasflow.papers.planted.factorial import UNDEFINED, shares, two_by_two
-from biasflow.papers.planted.judge import TOO_FEW
 
 
 def design(said, measure="m", seeds=5) -> pd.DataFrame:

@@ -9,8 +9,8 @@ from scipy.stats import f_oneway, spearmanr
 
 from benchmarks.coverage import coverage_of_rank_correlations
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.planted import judge as module
-from biasflow.papers.planted.judge import (
+from biasflow.papers import judge as module
+from biasflow.papers.judge import (
     judge,
     permutation_p,
     rank_correlation,

@@ -1,0 +1,147 @@
+"""The values to judge: every measure of the encoders with a dose, and the same of occupations that were trained on or
+held out."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from biasflow.asking.sources import calibrated_encoders
+from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import read_parquet
+from biasflow.metrics import bec_pro, winogender
+from biasflow.metrics.log_odds import agreement
+from biasflow.metrics.occtmp import occtmp
+from biasflow.papers.frames import Run
+from biasflow.papers.judge import Z
+from biasflow.papers.judged import Judged
+from biasflow.registry import INSIDE, METRICS, Measure
+from biasflow.results.scores import NONE
+
+ALL, SEEN, HELD_OUT = "all", "seen", "held out"
+BEFORE = "before"  # in place of a dose: the encoder as it is
+KEYS = ["measure", "group", "sign", "occupations", "bias", "seed"]
+LOG_ODDS = Judged(Measure("log-odds", 0, "neutral", INSIDE), "occtmp")
+LEAST_OCCUPATIONS = 4  # of a part; a correlation of fewer says nothing
+
+
+def measured(run: Run) -> pd.DataFrame:
+    """A row per measure, set of occupations, dose and seed: KEYS, value, and error, the variance that the items leave
+    in the value (that of its 95 % interval; NaN where it has none). bias: the dose; NaN for the encoder before."""
+    values = pd.concat([_scores(run), _by_occupations(run)], ignore_index=True)
+    order = {name: number for number, name in enumerate(values["measure"].unique())}
+    return values.sort_values(KEYS, key=lambda c: c.map(order) if c.name == "measure" else c, kind="stable")
+
+
+def _models(run: Run) -> dict[str, tuple[float, float]]:
+    """Encoder -> its dose and seed; NaN for the encoder before."""
+    return {run.options["encoder"]: (np.nan, np.nan), **calibrated_encoders(run.options)}
+
+
+def _scores(run: Run) -> pd.DataFrame:
+    """The measures of all items, a row per dataset."""
+    models, scores = _models(run), run.scores
+    scores = scores[scores["encoder"].isin(models) & (scores["method"] == NONE)]
+    tables = []
+    for metric in run.options["metrics"]:
+        for name, measure in METRICS[metric].measures.items():
+            one, rows = Judged(measure, metric), scores[(scores["metric"] == name) & (scores["part"] == measure.part)]
+            variants = (each for each in (measure.variant, *measure.or_variants) if (rows["variant"] == each).any())
+            rows = rows[rows["variant"] == next(variants, None)]
+            datasets = rows["dataset"].str.removesuffix(f"-limit{run.options['limit']}")
+            several = datasets.nunique() > 1
+            labels = f"{one.name} (" + datasets + ")" if several else one.name
+            error = ((rows["high"] - rows["low"]) / (2 * Z)) ** 2
+            about = {"measure": labels, "group": measure.group, "sign": one.sign, "occupations": ALL, "error": error}
+            tables.append(rows.assign(**about))
+    found = pd.concat(tables, ignore_index=True)
+    found["bias"], found["seed"] = (found["encoder"].map({k: v[i] for k, v in models.items()}) for i in (0, 1))
+    if found.empty:
+        raise BiasflowError("calibration: none of the metrics could be measured; see plan.csv for the reasons")
+    return found.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
+
+
+def occupations_of(units: pd.DataFrame) -> dict[str, float]:
+    """The occupations that were trained on, with blanks, and their shares of women."""
+    shares = units.drop_duplicates("occupation").set_index("occupation")["share_of_women"]
+    return dict(zip(shares.index.str.replace("_", " "), shares, strict=True))
+
+
+def is_seen(occupations: pd.Series, trained: set[str]) -> pd.Series:
+    """Whether the name of an occupation holds one that was trained on, as whole words: registered nurse, nurse."""
+    return occupations.map(lambda name: any(f" {one} " in f" {name} " for one in trained))
+
+
+def _by_occupations(run: Run) -> pd.DataFrame:
+    """The measures of single occupations, of those that were trained on and of the others."""
+    trained = occupations_of(pd.read_csv(next(iter(run.files["units"].values()))))
+    rows = []
+    for encoder, (dose, seed) in _models(run).items():
+        items, before = run.files["masked_words"], f"{encoder}/"
+        files = {key.removeprefix(before): path for key, path in items.items() if key.startswith(before)}
+        for label, group, sign, part, value in _of_parts(files, trained):
+            rows.append((label, group, sign, part, dose, seed, value, np.nan))
+    return pd.DataFrame(rows, columns=[*KEYS, "value", "error"])
+
+
+def _of_parts(files: dict[str, Path], trained: dict[str, float]) -> Iterator[tuple]:
+    """Measure, group, sign, seen or held out, and value, of one encoder. files: readouts by dataset."""
+    found = {name: table for name in PARTS for table in _tables(files, name)}
+    for name, (metric, column, values_of) in PARTS.items():
+        if name in found:
+            seen = is_seen(found[name][column], set(trained))
+            for part, rows in ((SEEN, found[name][seen]), (HELD_OUT, found[name][~seen])):
+                for measure in [m for m in METRICS[metric].measures.values() if m.group == INSIDE]:
+                    one = Judged(measure, metric)
+                    enough = rows[column].nunique() >= LEAST_OCCUPATIONS
+                    yield one.name, INSIDE, one.sign, part, values_of(rows) if enough else np.nan
+    if "professions" in found and "winogender" in found:
+        others = found["winogender"].drop_duplicates("occupation").set_index("occupation")["bls"]
+        others = others[~is_seen(others.index.to_series(), set(trained))]
+        odds = _log_odds(found["professions"])
+        for part, shares in ((SEEN, pd.Series(trained)), (HELD_OUT, others)):
+            shares = shares[shares.between(0, 1, inclusive="neither")]
+            both = pd.concat([odds, shares], axis=1, join="inner")
+            result = agreement(*both.to_numpy().T) if len(both) >= LEAST_OCCUPATIONS else None
+            for field in ("r", "slope"):
+                value = getattr(result, field) if result else np.nan
+                yield f"{LOG_ODDS.name} {field}", INSIDE, 1, part, value
+
+
+def _tables(files: dict[str, Path], dataset: str) -> Iterator[pd.DataFrame]:
+    """The items of a dataset, of all or limited, untouched."""
+    for name, path in files.items():
+        if name.partition("-limit")[0] == dataset:
+            table = read_parquet(path)
+            yield table[table["method"] == NONE]
+
+
+def _log_odds(table: pd.DataFrame) -> pd.Series:
+    """log p(she) - log p(he) by occupation, in nats."""
+    wide = table.pivot_table(index="item", columns="gender", values="log_p", aggfunc="sum")
+    return wide["feminine"] - wide["masculine"]
+
+
+def _occtmp(rows: pd.DataFrame) -> float:
+    wide = rows.pivot_table(index="item", columns="gender", values="log_p", aggfunc="sum")
+    return occtmp(wide["masculine"], wide["feminine"]).diff
+
+
+def _summarised(summary: Callable[[pd.DataFrame], pd.DataFrame], metric: str, **keys: str) -> Callable:
+    def value(rows: pd.DataFrame) -> float:
+        scores = summary(rows)
+        for key, wanted in {"metric": metric, **keys}.items():
+            scores = scores[scores[key] == wanted]
+        return float(scores["value"].iloc[0])
+
+    return value
+
+
+_WINOGENDER = {"part": "occupation", "variant": "bls"}
+# Dataset -> its metric, the column of its items that names the occupation, and how its measure is computed of some.
+PARTS = {
+    "professions": ("occtmp", "item", _occtmp),
+    "bec-pro-english": ("bec_pro", "profession", _summarised(bec_pro.summary, "bec_pro_interaction")),
+    "winogender": ("winogender", "occupation", _summarised(winogender.summary, "winogender_r", **_WINOGENDER)),
+}

@@ -1,0 +1,108 @@
+"""Units of a real text that name or describe a person with an occupation, with that person as a woman and as a man.
+
+A unit is a whole biography, or one sentence. A known amount of bias (a dose from -1 to 1) is planted in a text by
+choosing which of the two versions stands in it: the stereotypical one with probability (1 + dose) / 2."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMALE, MALE
+from biasflow.corpora.bios import collect_bios
+from biasflow.corpora.labour import read_labour
+from biasflow.corpora.plain_text import read_texts
+from biasflow.text.gender_swap import gender_of, genders_in, swap_triple
+
+LEAST_UNITS, LEAST_OCCUPATIONS = 1000, 20
+COLUMNS = ["occupation", "share_of_women", "stereotype", FEMALE, MALE]
+WORD = re.compile(r"\w+|[^\w\s]")  # a word, or a sign
+
+
+class Found(NamedTuple):
+    """Units with the columns COLUMNS, and how many candidates were left out, by reason."""
+
+    units: pd.DataFrame
+    left_out: dict[str, int]
+
+
+def read_units(text: str | Path, labour: str | Path, *, most: int) -> Found:
+    """Read at most `most` units of every occupation from a text: biographies, or sentences if it is a .txt file.
+
+    labour: the shares of women by occupation (corpora.labour); of an occupation without one, or with exactly one half,
+    no gender is stereotypical, and its units are left out. Where an occupation has more units, the same random ones are
+    taken each time. Of the columns, stereotype is the gender (F or M) that has the larger share, F and M are the two
+    versions of the unit. A biography whose words do not have the gender that its file says is left out, and so is a
+    sentence with several occupations, with first names or with words of both genders: they would contradict what is
+    planted. Both versions of a unit have as many words (WORD).
+
+    BiasflowError, with the counts, for fewer than LEAST_UNITS units or LEAST_OCCUPATIONS occupations."""
+    shares = read_labour(labour).dropna()
+    shares = shares[shares != 0.5]
+    left_out: Counter[str] = Counter()
+    named = _sentences(Path(text), shares.index, left_out) if Path(text).suffix == ".txt" else _biographies(text)
+    clear = named["occupation"].isin(shares.index)
+    left_out["no occupation with a clear share of women"] += int((~clear).sum())
+    chosen = named[clear].sample(frac=1, random_state=0).groupby("occupation").head(most).sort_index()
+    units = pd.DataFrame(_with_both_genders(chosen, left_out), columns=["occupation", FEMALE, MALE])
+    units["share_of_women"] = shares.loc[units["occupation"]].to_numpy()
+    units["stereotype"] = np.where(units["share_of_women"] > 0.5, FEMALE, MALE)
+    counts = units["occupation"].value_counts()
+    if len(units) < LEAST_UNITS or len(counts) < LEAST_OCCUPATIONS:
+        raise BiasflowError(
+            f"{text}: {len(units)} units of {len(counts)} occupations can be planted in; at least {LEAST_UNITS} of "
+            f"{LEAST_OCCUPATIONS} are needed. Give more text, shares of more occupations, or raise `examples`. "
+            f"Left out: {dict(left_out)}; by occupation: {counts.to_dict()}"
+        )
+    return Found(units[COLUMNS], dict(left_out))
+
+
+def is_stereotypical(n: int, *, dose: float, seed: int) -> np.ndarray:
+    """Whether each of n units has the stereotypical gender: drawn with probability (1 + dose) / 2 by unit and seed.
+
+    A larger dose changes units only towards the stereotype, since all doses use the same draws."""
+    return np.random.default_rng(seed).random(n) < (1 + dose) / 2
+
+
+def _biographies(path: str | Path) -> pd.DataFrame:
+    bios, _ = collect_bios({"biographies": path}, professions=None)
+    return bios.rename(columns={"profession": "occupation"})[["occupation", "gender", "text"]]
+
+
+def _sentences(path: Path, occupations: pd.Index, left_out: Counter) -> pd.DataFrame:
+    """The sentences with one occupation and words of one gender, without first names."""
+    names = {name.replace("_", " "): name for name in occupations}
+    pattern = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})\b")
+    rows = []
+    for sentence in read_texts(path):
+        found = pattern.findall(sentence.lower())
+        if not found:
+            continue
+        genders = genders_in(sentence)
+        if len(found) > 1:
+            left_out["several occupations"] += 1
+        elif any(is_name for _, is_name in genders):
+            left_out["a first name"] += 1
+        elif len({gender for gender, _ in genders}) != 1:
+            left_out["no gendered word, or words of both genders"] += 1
+        else:
+            rows.append((names[found[0]], genders[0][0], sentence))
+    return pd.DataFrame(rows, columns=["occupation", "gender", "text"])
+
+
+def _with_both_genders(units: pd.DataFrame, left_out: Counter) -> Iterator[tuple[str, str, str]]:
+    """The occupation and both versions of each unit that can be swapped."""
+    for occupation, gender, text in units[["occupation", "gender", "text"]].itertuples(index=False):
+        if gender_of([text]) != gender:
+            left_out["its words have another gender than its file says, or none"] += 1
+            continue
+        (swapped,) = swap_triple([text])
+        if len(WORD.findall(text)) != len(WORD.findall(swapped)):
+            left_out["its versions have different numbers of words"] += 1
+            continue
+        yield (occupation, text, swapped) if gender == FEMALE else (occupation, swapped, text)

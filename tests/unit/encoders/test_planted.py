@@ -1,0 +1,154 @@
+"""Encoders with a planted dose of bias: doses share units, order and masks, and differ in gendered words alone."""
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.continue_ import continue_encoder
+from biasflow.encoders.examples import IGNORED
+from biasflow.encoders.load import load_encoder
+from biasflow.encoders.planted import PlantedExamples, tokenised
+from biasflow.encoders.recipes import PLANTED_UNITS
+from biasflow.planted.units import COLUMNS, LEAST_UNITS, WORD, is_stereotypical, read_units
+from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.tasks.test_finetune import save_source
+
+OCCUPATIONS = [f"trade_{letter}" for letter in "abcdefghijklmnopqrst"]
+DETAILS = ["likes red", "paints blue", "keeps a red dog", "sold it", "is here"]
+SAID = ["He {} and his wife came .", "She {} and her husband came .", "The father {} ; he is tall ."]
+VOCABULARY = sorted(
+    {word for text in [*DETAILS, *SAID] for word in text.lower().split()} | {"mother"} | set("0123456789")
+)
+
+
+def biographies(n_each=60):
+    """Real swaps of made-up biographies; no two texts are equal."""
+    rows = []
+    for occupation, number in product(OCCUPATIONS, range(n_each)):
+        said = SAID[number % 3].format(DETAILS[number % 5])
+        sign = " ".join(str(OCCUPATIONS.index(occupation) * 1000 + number))
+        rows.append((f"{said} {sign}", occupation, "F" if number % 3 == 1 else "M"))
+    return pd.DataFrame(rows, columns=["text", "profession", "gender"])
+
+
+def shares():
+    women = [0.9 if number % 2 else 0.2 for number in range(len(OCCUPATIONS))]
+    return pd.DataFrame({"profession": OCCUPATIONS, "share_of_women": women})
+
+
+@pytest.fixture
+def files(tmp_path):
+    biographies().to_json(tmp_path / "bios.jsonl", orient="records", lines=True)
+    shares().to_csv(tmp_path / "labour.csv", index=False)
+    return {"text": tmp_path / "bios.jsonl", "labour": tmp_path / "labour.csv"}
+
+
+@cache
+def units_and_tokenizer():
+    bios = biographies(3)
+    texts = [(row.text, row.profession) for row in bios.itertuples()]
+    other = {"He": "She", "his": "her", "wife": "husband", "father": "mother", "he": "she"}
+    back = {"She": "He", "her": "his", "husband": "wife"}
+    units = pd.DataFrame(columns=COLUMNS, index=range(len(texts)))
+    for number, (text, occupation) in enumerate(texts):
+        female = text.startswith("She")
+        swapped = " ".join((back if female else other).get(word, word) for word in text.split())
+        units.loc[number] = [occupation, 0.9, "F", text if female else swapped, swapped if female else text]
+    return units, word_tokenizer(VOCABULARY)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    doses=st.tuples(st.floats(-1, 1), st.floats(-1, 1)),
+    numbers=st.lists(st.integers(0, 59), min_size=1, max_size=6),
+    max_length=st.integers(6, 20),
+)
+def test_all_doses_share_units_order_and_masks_and_differ_in_gendered_words_alone(seed, doses, numbers, max_length):
+    units, tokenizer = units_and_tokenizer()
+    gendered = set(tokenizer.convert_tokens_to_ids("he she his her wife husband father mother".split()))
+    batches = []
+    for dose in doses:
+        of_dose = units.assign(gender=np.where(is_stereotypical(len(units), dose=dose, seed=seed), "F", "M"))
+        versions = tokenised(tokenizer, of_dose, max_length)
+        batches.append(PlantedExamples(versions, np.arange(len(units)), tokenizer, 0.3, seed)(numbers))
+    one, other = ({name: value.numpy() for name, value in batch.items()} for batch in batches)
+    assert (one["attention_mask"] == other["attention_mask"]).all()
+    assert ((one["labels"] == IGNORED) == (other["labels"] == IGNORED)).all()
+    assert (one["labels"] != IGNORED).any(axis=1).all() and one["labels"].shape[1] <= max_length
+    for name in ("input_ids", "labels"):
+        differ = one[name] != other[name]
+        assert set(one[name][differ].tolist()) | set(other[name][differ].tolist()) <= gendered
+
+
+@given(n=st.integers(1, 300), seed=st.integers(0, 99), doses=st.tuples(st.floats(-1, 1), st.floats(-1, 1)))
+def test_a_larger_dose_turns_units_towards_the_stereotype_only(n, seed, doses):
+    low, high = (is_stereotypical(n, dose=dose, seed=seed) for dose in sorted(doses))
+    assert (low <= high).all()
+    assert is_stereotypical(n, dose=1, seed=seed).all() and not is_stereotypical(n, dose=-1, seed=seed).any()
+
+
+def test_the_share_of_stereotypical_units_is_that_of_the_dose():
+    assert is_stereotypical(20_000, dose=0.5, seed=1).mean() == pytest.approx(0.75, abs=0.01)
+    assert is_stereotypical(20_000, dose=0, seed=1).mean() == pytest.approx(0.5, abs=0.01)
+
+
+def test_units_are_biographies_with_both_genders(files):
+    units, left_out = read_units(**files, most=55)
+    assert (
+        units["occupation"].value_counts().tolist() == [55] * 20
+        and left_out["no occupation with a clear share of women"] == 0
+    )
+    row = units[units["F"].str.startswith("She likes red")].iloc[0]
+    assert row["M"] == row["F"].replace("She", "He").replace("her husband", "his wife")
+    assert set(units.loc[units["stereotype"] == "F", "share_of_women"]) == {0.9}
+    assert (units["F"].map(WORD.findall).map(len) == units["M"].map(WORD.findall).map(len)).all()
+
+
+def test_units_can_be_sentences_of_one_person(tmp_path, files):
+    wrong = [
+        "The trade a met the trade b and he left .",
+        "Jessica is a trade a , she said .",
+        "He and she like the trade a .",
+    ]
+    good = [f"The {name.replace('_', ' ')} said that she {n} left ." for name in OCCUPATIONS for n in range(50)]
+    (tmp_path / "text.txt").write_text("\n".join([*wrong, "No trade here .", *good]) + "\n")
+    units, left_out = read_units(tmp_path / "text.txt", files["labour"], most=240)
+    assert len(units) == 1000 and sum(left_out.values()) == 3
+    assert units["M"][0] == "The trade a said that he 0 left ."
+
+
+def test_too_little_text_is_refused_with_the_counts(files):
+    with pytest.raises(BiasflowError, match=rf"980 units of 20 occupations.*{LEAST_UNITS}.*'trade_a': 49"):
+        read_units(**files, most=49)
+    shares()[:19].to_csv(files["labour"], index=False)
+    with pytest.raises(BiasflowError, match=r"1140 units of 19 occupations.*60"):
+        read_units(**files, most=60)
+
+
+def test_an_encoder_learns_the_dose_and_its_folder_says_what_it_was_trained_on(tmp_path, files):
+    source, scores = save_source(tmp_path / "source"), {}
+    word_tokenizer(VOCABULARY).save_pretrained(source)
+    options = {"recipe": "planted", "labour": files["labour"], "examples": 60, "learning_rate": 1e-2, "max_length": 20}
+    for dose in (-1, 1):
+        facts = continue_encoder(source, tmp_path / str(dose), files["text"], dose=dose, **options)
+        assert (facts["units"], facts["occupations"], facts["examples"], facts["steps"]) == (1200, 20, 1200, 75)
+        first, last = facts["held_out_loss"].values()
+        assert last < first and facts["held_out"] == 60
+        scores[dose] = pd.read_csv(tmp_path / str(dose) / PLANTED_UNITS)
+        load_encoder(tmp_path / str(dose), head="masked_lm")
+    for column in ("occupation", "stereotype", "times"):
+        assert scores[-1][column].equals(scores[1][column])
+    assert (scores[1]["gender"] == scores[1]["stereotype"]).all() and (
+        scores[-1]["gender"] != scores[1]["gender"]
+    ).all()
+    assert scores[1].loc[scores[1]["gender"] == "F", "text"].str.contains(r"\b(?:She|mother)\b").all()
+    assert scores[1].groupby("occupation")["times"].sum().eq(60).all()
+    with pytest.raises(BiasflowError, match="dose"):
+        continue_encoder(source, tmp_path / "none", files["text"], **options)

@@ -1,0 +1,161 @@
+"""The calibration on an encoder of the user: the plan of its encoders, and the judgement of known measures."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import logit
+from scipy.stats import ttest_1samp
+
+from biasflow.asking.sources import calibrated_encoders
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.calibrated.blocks import blocks
+from biasflow.papers.calibrated.targets import calibration, judged, planted
+from biasflow.papers.calibrated.values import is_seen, measured
+from biasflow.papers.frames import Run
+from biasflow.papers.judge import DOES_NOT, SEES
+from biasflow.plan.configuration import resolve
+from biasflow.results.scores import tidy
+from tests.unit.plan.configs import SCHEMA, changed, of_file
+
+OPTIONS = {
+    "encoder": "mine",
+    "doses": [-1.0, 0.0, 0.5, 1.0],
+    "seeds": [0, 1, 2],
+    "metrics": ["occtmp", "weat", "crows_pairs", "winogender"],
+    "limit": 100,
+}
+SHARES = {"nurse": 0.9, "yoga_teacher": 0.8, "surgeon": 0.2, "pastor": 0.1}
+OTHERS = {"baker": 0.3, "clerk": 0.7, "florist": 0.9, "plumber": 0.05, "registered nurse": 0.95}
+ENCODERS = {"mine": (np.nan, 9), **calibrated_encoders(OPTIONS)}
+
+
+def odds_of(dose, names):
+    """An encoder whose log-odds follow the shares of what it was trained on alone."""
+    shares = {name.replace("_", " "): share for name, share in SHARES.items()}
+    return {name: (dose if name in shares else 1) * logit({**shares, **OTHERS}[name]) for name in names}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder, rows, files = tmp_path_factory.mktemp("calibrated"), [], {"units": {}, "masked_words": {}}
+    rng = np.random.default_rng(0)
+    for encoder, (dose, seed) in ENCODERS.items():
+        level = 0 if np.isnan(dose) else dose
+        values = {
+            ("occtmp_diff", "professions-limit100", "-", "-"): 1.0,
+            ("weat_effect_size", "C6", "-", "target"): rng.normal(),
+            ("weat_effect_size", "C7", "-", "target"): 3 * level + seed / 100,
+            ("crows_pairs_score", "crows-pairs-gender-limit100", "all", "exact"): 0.5 + 0.1 * level + seed / 1000,
+            ("winogender_r", "winogender-limit100", "occupation", "bls"): level / 2 + rng.normal(0, 0.01),
+        }
+        for (metric, dataset, part, variant), value in values.items():
+            row = {"encoder": encoder, "method": "none", "metric": metric, "part": part, "variant": variant}
+            rows.append(row | {"dataset": dataset, "value": value})
+        items = [
+            {"method": "none", "setting": "-", "item": name, "gender": gender, "log_p": -5 + sign * odds / 2}
+            for name, odds in odds_of(level, [*(n.replace("_", " ") for n in SHARES), *OTHERS]).items()
+            for gender, sign in (("feminine", 1), ("masculine", -1))
+        ]
+        sentences = [
+            {"method": "none", "setting": "-", "item": name, "occupation": name, "refers_to": part, "gender": gender}
+            | {"bls": share, "bergsma": share, "log_p": -5 + sign * odds_of(level, [name])[name]}
+            for name, share in {"nurse": 0.9, "surgeon": 0.2, "pastor": 0.1, "yoga teacher": 0.8, **OTHERS}.items()
+            for part, (gender, sign) in product(("occupation", "participant"), (("female", 1), ("male", -1)))
+        ]
+        for name, table in (("professions", items), ("winogender", sentences)):
+            path = folder / f"{encoder}-{name}.parquet"
+            pd.DataFrame(table).to_parquet(path)
+            files["masked_words"][f"{encoder}/{name}-limit100"] = path
+        if encoder != "mine":
+            path = files["units"][encoder] = folder / f"{encoder}.csv"
+            units = pd.DataFrame(SHARES.items(), columns=["occupation", "share_of_women"])
+            units = units.assign(stereotype=["F", "F", "M", "M"], gender=["F", "M", "M", "M"], times=[3, 1, 2, 2])
+            units.to_csv(path, index=False)
+    return Run(tidy(pd.DataFrame(rows)), pd.DataFrame(), pd.DataFrame(), lambda name: pd.DataFrame(), files, OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def table(run):
+    return calibration(run).set_index(["measure", "occupations"])
+
+
+def test_a_measure_that_follows_the_dose_is_seen_with_its_slope(table):
+    row = table.loc["CrowS-Pairs", "all"]
+    assert row["slope"] == pytest.approx(0.1) and row["slope_low"] == pytest.approx(0.1)
+    assert (row["verdict"], row["smallest_dose"]) == (SEES, 0.5) and row["before"] == pytest.approx(0.509)
+    assert row["p_full"] == pytest.approx(1 / 20)  # three against three, one-sided: the least that there is
+    assert row["mean_dose_1"] == pytest.approx(0.601) and row["seeds"] == 3
+
+
+def test_noise_and_a_constant_are_not_seen(table):
+    noise, constant = table.loc["WEAT (C6)", "all"], table.loc["OCCTMP", "all"]
+    assert noise["verdict"] == DOES_NOT and np.isnan(noise["smallest_dose"])
+    assert noise["slope_low"] < 0 < noise["slope_high"]
+    assert constant["verdict"] == DOES_NOT and constant["slope"] == pytest.approx(0, abs=1e-12)
+    assert table.loc["WEAT (C7)", "all"]["verdict"] == SEES
+
+
+def test_a_measure_of_seen_occupations_alone_is_told_from_one_that_generalises(table):
+    for measure in ("log-odds r", "Winogender r"):
+        assert table.loc[measure, "seen"]["verdict"] == SEES
+        assert table.loc[measure, "held out"]["verdict"] == DOES_NOT
+    assert table.loc["log-odds slope", "seen"]["slope"] == pytest.approx(1)
+    assert table.loc["log-odds slope", "held out"]["mean_dose_0"] == pytest.approx(1)
+
+
+def test_a_name_that_holds_a_trained_occupation_counts_as_seen():
+    names = pd.Series(["registered nurse", "nurse", "nursery worker", "teacher", "yoga teacher"])
+    assert is_seen(names, {"nurse", "yoga teacher"}).tolist() == [True, True, False, False, True]
+
+
+def test_what_was_planted_is_counted_by_dose(run):
+    units = planted(run).set_index("occupation")
+    assert units["units"].tolist() == [1, 1, 1, 1] and units["examples"].sum() == 8
+    assert units.loc["nurse", "stereotypical_dose_0.5"] == 1 and units.loc["yoga_teacher", "stereotypical_dose_-1"] == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(-10, 10), min_size=3, max_size=3), st.floats(-5, 5))
+def test_the_slope_and_its_interval_are_those_of_the_slopes_of_seeds(slopes, level):
+    rows = [
+        ("m", "inside", 1, "all", dose, seed, level + slope * dose, np.nan)
+        for dose, (seed, slope) in product((-1.0, 0.0, 1.0), enumerate(slopes))
+    ]
+    names = ["measure", "group", "sign", "occupations", "bias", "seed", "value", "error"]
+    row = judged(pd.DataFrame(rows, columns=names)).iloc[0]
+    assert row["slope"] == pytest.approx(np.mean(slopes), abs=1e-9)
+    if np.ptp(slopes) > 1e-3:
+        expected = ttest_1samp(slopes, 0).confidence_interval()
+        assert (row["slope_low"], row["slope_high"]) == pytest.approx((expected.low, expected.high), abs=1e-6)
+
+
+def test_a_run_in_which_nothing_was_measured_says_so(run):
+    with pytest.raises(BiasflowError, match=r"plan\.csv"):
+        measured(Run(run.scores[:0], run.plan, run.names, run.published, run.files, OPTIONS))
+
+
+def test_the_configuration_makes_an_encoder_of_each_dose_and_seed():
+    config = of_file("calibrate")
+    options = config["papers"]["calibrated"]
+    encoders = blocks(options, config)["calibrated"]["encoders"]
+    assert len(encoders) == 16 and set(encoders) == set(config["encoders"])
+    one = config["encoders"]["calibrated-dose-0.5-seed2"]
+    assert (one["recipe"], one["from"], one["dose"], one["seed"]) == ("planted", "mine", -0.5, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (("papers.calibrated.encoder", "mien"), r"papers\.calibrated\.encoder"),
+        (("papers.calibrated.doses", [0.5, 1]), r"papers\.calibrated\.doses"),
+        (("papers.calibrated.doses", [0, 2]), r"papers\.calibrated\.doses"),
+    ],
+)
+def test_mistakes_are_named_before_the_first_job(change, key):
+    config = changed(("papers.calibrated", {"encoder": "real"}), change)
+    with pytest.raises(BiasflowError, match=key):
+        resolve(config, SCHEMA)
