@@ -139,7 +139,8 @@ _DECODER_CLASSES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "D
 # Why a decoder is refused, and what measures one.
 DECODER = (
     "a decoder, whose states and predictions see the words before a token alone; biasflow measures encoders. Score the "
-    "items with other software (lm-evaluation-harness, for instance) and read the scores with source: external"
+    "items with other software (lm-evaluation-harness, for instance) and read the scores with source: external "
+    "(docs/howto/item_scores.md)"
 )
 
 

@@ -90,5 +90,8 @@ def test_a_folder_that_is_no_encoder_is_one_line(tmp_path):
         with_folder(str(tmp_path / "nowhere"))
     with pytest.raises(BiasflowError, match=r"^there is no encoder in .* \(no config\.json\)"):
         with_folder(str(tmp_path))
-    with pytest.raises(BiasflowError, match=r"config\.json: key 'model_type' is t5: a decoder.*source: external$"):
+    with pytest.raises(
+        BiasflowError,
+        match=r"config\.json: key 'model_type' is t5: a decoder.*source: external \(docs/howto/item_scores\.md\)$",
+    ):
         with_folder(folder_of(tmp_path / "t5", "T5Model", model_type="t5"))
