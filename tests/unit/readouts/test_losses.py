@@ -184,8 +184,8 @@ def test_a_sample_is_drawn_by_its_seed_and_keeps_the_order():
         ({"max_length": 23}, "max_length"),
         ({"max_length": 2}, "max_length"),
         ({"max_length": 0}, "max_length"),
-        ({"text": "w1 w2"}, "2 pieces"),
-        ({"text": ""}, "0 pieces"),
+        ({"text": "w1 w2"}, "2 tokens"),
+        ({"text": ""}, "0 tokens"),
         ({"text": "w1", "max_length": 3}, "seed 0"),
     ],
 )
