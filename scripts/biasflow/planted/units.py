@@ -24,14 +24,14 @@ COLUMNS = ["occupation", "share_of_women", "stereotype", FEMALE, MALE]
 WORD = re.compile(r"\w+|[^\w\s]")  # a word, or a sign
 
 
-class Found(NamedTuple):
+class UnitsRead(NamedTuple):
     """Units with the columns COLUMNS, and how many candidates were left out, by reason."""
 
     units: pd.DataFrame
     left_out: dict[str, int]
 
 
-def read_units(text: str | Path, labour: str | Path, *, most: int) -> Found:
+def read_units(text: str | Path, labour: str | Path, *, most: int) -> UnitsRead:
     """Read at most `most` units of every occupation from a text: biographies, or sentences if it is a .txt file.
 
     labour: the shares of women by occupation (corpora.labour); of an occupation without one, or with exactly one half,
@@ -59,7 +59,7 @@ def read_units(text: str | Path, labour: str | Path, *, most: int) -> Found:
             f"{LEAST_OCCUPATIONS} are needed. Give more text, shares of more occupations, or raise `examples`. "
             f"Left out: {dict(left_out)}; by occupation: {counts.to_dict()}"
         )
-    return Found(units[COLUMNS], dict(left_out))
+    return UnitsRead(units[COLUMNS], dict(left_out))
 
 
 def is_stereotypical(n: int, *, dose: float, seed: int) -> np.ndarray:

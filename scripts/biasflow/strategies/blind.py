@@ -33,6 +33,7 @@ class BlindClassifier(FirstTokenClassifier):
             self.detector = nn.Linear(encoder.config.hidden_size, 1)
 
     def forward(self, input_ids, attention_mask, token_type_ids=None, labels=None) -> dict[str, torch.Tensor]:
+        """The logits of a batch and, with labels, its loss, as the class says."""
         states = self.states(input_ids, attention_mask, token_type_ids)
         logits = self.head(states)
         if labels is None:
