@@ -23,14 +23,14 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 
     def safe(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", " ")
-        return f"'{text}" if _FORMULA.match(text) and not _is_number(text) else text
+        return f"'{text}" if _FORMULA.match(text) and not is_number(text) else text
 
     return _with_texts(frame, safe)
 
 
 def as_written(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the table without the apostrophes that `without_formulas` adds."""
-    return _with_texts(frame, lambda text: text[1:] if _KEPT.match(text) and not _is_number(text[1:]) else text)
+    return _with_texts(frame, lambda text: text[1:] if _KEPT.match(text) and not is_number(text[1:]) else text)
 
 
 def _with_texts(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
@@ -44,7 +44,8 @@ def _with_texts(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFra
     return table.rename(columns=changed)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text can be read as a number."""
     try:
         float(text)
     except ValueError:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
+from biasflow.base.tabular import is_number
 from biasflow.corpora.crows_pairs import COLUMNS, DIRECTIONS
 from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
 
@@ -43,7 +44,7 @@ def read_scores(path: str | Path, *, column: str = "", part: str = "") -> pd.Dat
     start = _start(path)
     if start.startswith("{"):
         return _stereoset(path, part)
-    if _is_number(start):
+    if is_number(start):
         return _numbers(path)
     table = read_records(path)
     if set(MORE_LESS) <= set(table):
@@ -61,7 +62,7 @@ def check_kind(path: str | Path, column: str = "") -> None:
     start = _start(Path(path))
     names = set(start.split("\t" if "\t" in start else ",")) | {name.strip('"') for name in start.split(",")}
     wanted = {column} if column else {SCORE} if SCORE in names else set(LOG_P)
-    if not (start.startswith("{") or _is_number(start) or set(MORE_LESS) <= names or wanted <= names):
+    if not (start.startswith("{") or is_number(start) or set(MORE_LESS) <= names or wanted <= names):
         raise BiasflowError(f"{path}: line 1: no column {column or SCORE}; known are files with {KNOWN}")
 
 
@@ -72,14 +73,6 @@ def _start(path: Path) -> str:
             return next((line.strip() for line in stream if line.strip()), "")
     except (OSError, UnicodeDecodeError) as error:
         raise BiasflowError(f"{path}: cannot be read as text ({error}); known are files with {KNOWN}") from error
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _numbers(path: Path) -> pd.DataFrame:
