@@ -103,4 +103,5 @@ def calibration_task(task: str, bias: float) -> str:
 def calibrated_encoders(options: Mapping) -> dict[str, tuple[float, int]]:
     """The encoders of papers.calibrated with a planted dose: name -> dose and seed."""
     pairs = [(dose, seed) for dose in options["doses"] for seed in options["seeds"]]
-    return {f"calibrated-dose{dose:g}-seed{seed}": (dose, seed) for dose, seed in pairs}
+    signs = {True: "minus", False: ""}  # a hyphen before the number would be read as no sign
+    return {f"calibrated-dose-{signs[dose < 0]}{abs(dose):g}-seed{seed}": (dose, seed) for dose, seed in pairs}

@@ -143,7 +143,7 @@ def test_the_configuration_makes_an_encoder_of_each_dose_and_seed():
     options = config["papers"]["calibrated"]
     encoders = blocks(options, config)["calibrated"]["encoders"]
     assert len(encoders) == 16 and set(encoders) == set(config["encoders"])
-    one = config["encoders"]["calibrated-dose-0.5-seed2"]
+    one = config["encoders"]["calibrated-dose-minus0.5-seed2"]
     assert (one["recipe"], one["from"], one["dose"], one["seed"]) == ("planted", "mine", -0.5, 2)
 
 
