@@ -63,9 +63,12 @@ def test_the_lines_of_the_documentation_run(tmp_path, capsys):
         | {"he", "his", "father", "man", "."}
     )
     torch.manual_seed(0)
-    BertModel(BertConfig(**SIZES)).save_pretrained(tmp_path)
-    word_tokenizer(words).save_pretrained(tmp_path)
-    exec(compile(CODE, "docs/library.md", "exec"), {"ENCODER": str(tmp_path)})
+    tokenizer = word_tokenizer(words)
+    BertModel(BertConfig(**SIZES | {"vocab_size": len(tokenizer)})).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    code, replaced = re.subn(r'^ENCODER = ".*?"', f"ENCODER = {str(tmp_path)!r}", CODE, flags=re.MULTILINE)
+    assert replaced == 1
+    exec(compile(code, "docs/library.md", "exec"), {})
     before, after = map(float, capsys.readouterr().out.split())
     assert before != after
 
