@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | docs | env | clean
+# make demo | test | lint | bench | cards | docs | env | clean
 PYTHON ?= python3
 CORES ?= 2
 BIN := .venv/bin
@@ -6,7 +6,7 @@ BIN := .venv/bin
 CONFIGS := config/config.yaml config/small.yaml config/paper.yaml config/planted.yaml config/matrix.yaml
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test lint bench docs env clean
+.PHONY: demo test lint bench cards docs env clean
 
 demo: env
 	$(BIN)/snakemake --cores $(CORES) --quiet rules
@@ -24,6 +24,10 @@ lint: env
 
 bench: env
 	OMP_WAIT_POLICY=PASSIVE PYTHONPATH=scripts $(BIN)/python -m benchmarks results/bench.csv
+
+# A card for every measure, in docs/measures.
+cards: env
+	PYTHONPATH=scripts $(BIN)/python docs/_site/cards.py
 
 # The site, in site/; its packages are installed by this target alone.
 docs: env .venv/docs

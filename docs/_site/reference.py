@@ -84,7 +84,7 @@ def _metric(name: str, entry: Metric) -> str:
         "less biased, or cheaper",
         "part, variant",
     )
-    table = _table(header, rows) if rows else "It has no column in the matrix.\n"
+    table = markdown_table(header, rows) if rows else "It has no column in the matrix.\n"
     return "\n".join([*lines, "", table, _docstring(module_of(entry))])
 
 
@@ -101,10 +101,10 @@ strategy](../extending/strategy.md) show how to add one.
 
 ## Methods that every configuration has
 
-{_table(("method", "eraser at place"), names)}
+{markdown_table(("method", "eraser at place"), names)}
 ## Places
 
-{_table(("place", "meaning"), [(f"`{name}`", about) for name, about in choices.places(None)])}
+{markdown_table(("place", "meaning"), [(f"`{name}`", about) for name, about in choices.places(None)])}
 ## Erasers
 """
     for name, entry in ERASERS.items():
@@ -112,14 +112,16 @@ strategy](../extending/strategy.md) show how to add one.
         text += f"\n### `{name}`: {entry.label}\n\n"
         default = "; the first is the default" * (len(entry.fitted_to) > 1)
         text += f"It {meanings('erasers')[name]}. It can be fitted to {_words(entry.fitted_to)}{default}.\n\n"
-        text += f"{_table(('option', 'default'), options)}\n" * bool(options) + _docstring(module_of(entry), "fit")
+        text += f"{markdown_table(('option', 'default'), options)}\n" * bool(options) + _docstring(
+            module_of(entry), "fit"
+        )
     text += "\n## Strategies of training\n"
     rows = [
         (f"`{name}`", meanings("strategies")[name], _words(entry.kinds) or "any", f"`{module_of(entry)}`")
         for name, entry in STRATEGIES.items()
     ]
     rows.append((f"`{WITH}<method>`", "the method is active in every step of the training, and stays", "any", ""))
-    text += f"\n{_table(('strategy', 'meaning', 'kinds of task', 'module'), rows)}"
+    text += f"\n{markdown_table(('strategy', 'meaning', 'kinds of task', 'module'), rows)}"
     modules = dict.fromkeys(module_of(entry) for entry in STRATEGIES.values())
     return text + "".join(f"\n### Module `{module}`\n\n{_docstring(module)}" for module in modules)
 
@@ -145,10 +147,10 @@ This page lists every key, its meaning and its default. [The page on configurati
         rows = sections.setdefault(key.partition(".")[0], [])
         rows += [row] * (row not in rows[-1:])
     top = [(f"[`{key}`](#{key})" if len(rows) > 1 else f"`{key}`", rows[0][1]) for key, rows in sections.items()]
-    text += f"\n## At the top\n\n{_table(('key', 'meaning'), top)}"
+    text += f"\n## At the top\n\n{markdown_table(('key', 'meaning'), top)}"
     for section, rows in sections.items():
         if len(rows) > 1:
-            text += f"\n## `{section}`\n\n{_table(('key', 'meaning'), rows[1:])}"
+            text += f"\n## `{section}`\n\n{markdown_table(('key', 'meaning'), rows[1:])}"
     return text
 
 
@@ -193,7 +195,7 @@ def _words(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def markdown_table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     lines = [tuple(header)]
     lines += [("---",) * len(lines[0]), *rows]
     return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)

@@ -26,7 +26,7 @@ FAMILIES = {
     "nli": ("nli_fairness", "accuracy", "ceat"),
 }
 # Beside those that stand in the matrix: family, metric and what the matrix would say of it.
-_BESIDE = (
+BESIDE = (
     ("strength", "strength", Measure("Strength, all triples", 0, "low", INSIDE, part="top=100%")),
     ("strength", "stereotype_score", Measure("Stereotype Score, both genders", 0.5, "neutral", INSIDE, variant="both")),
     ("log_odds", "log_odds_slope", Measure("log-odds slope", 0, "neutral", INSIDE)),
@@ -61,6 +61,6 @@ def judged(kinds: Mapping[str, str]) -> Iterator[Judged]:
 
 def _of(family: str) -> list[tuple[str, Measure]]:
     """The measures of a family; an NLI task has no GLUE score but its accuracy."""
-    beside = [(metric, measure) for name, metric, measure in _BESIDE if name == family]
+    beside = [(metric, measure) for name, metric, measure in BESIDE if name == family]
     measures = [*METRICS[family].measures.items(), *beside]
     return [(metric, measure) for metric, measure in measures if metric != "glue_score"]

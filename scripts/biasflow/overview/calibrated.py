@@ -1,0 +1,105 @@
+"""What is known of whether a measure follows a bias that is there: the stored results of the study of planted bias, of
+the calibrations of real encoders, and of the comparison with printed numbers (data/cards)."""
+
+from collections.abc import Iterable
+from functools import cache
+
+import pandas as pd
+import yaml
+
+from biasflow.base.files import read_text
+from biasflow.base.shipped import shipped
+from biasflow.registry import METRICS
+
+CARDS = shipped("data/cards")
+LEVEL = 0.05
+ALL = "all"  # the rows of all items, not those of seen or held-out occupations alone
+EMBEDDED = "planted"  # the corpus of encoders that are pre-trained on the embedded language
+BY_LABEL = {measure.label: name for entry in METRICS.values() for name, measure in entry.measures.items()}
+LABELS = {name: label for label, name in BY_LABEL.items()}
+
+
+@cache
+def stored(table: str) -> pd.DataFrame:
+    """A stored table; its column `card` names the measure of the registry that a row belongs to."""
+    return pd.read_csv(CARDS / f"{table}.csv")
+
+
+@cache
+def runs() -> dict[str, dict[str, str]]:
+    """Name of a run -> what it was: kind, tables, config, commit, date, units."""
+    return yaml.safe_load(read_text(CARDS / "runs.yaml"))
+
+
+def rows_of(table: str, card: str) -> pd.DataFrame:
+    """The rows of a stored table that belong to a measure."""
+    rows = stored(table)
+    return rows[rows["card"] == card]
+
+
+def follows(rows: pd.DataFrame) -> pd.Series:
+    """Whether each row of a calibration follows the dose: the largest dose differs from the smallest (exact permutation
+    test, p <= 0.05), and the rank correlation with the dose has q <= 0.05 (false discovery rate over all rows of the
+    calibration). Both tests are one-sided, in the direction of more bias."""
+    return (rows["p_full"] <= LEVEL) & (rows["q"] <= LEVEL)
+
+
+def kind_of(names: pd.DataFrame, encoders: pd.DataFrame, encoder: str) -> str:
+    """The kind of an encoder of a run, as calibrations tell kinds apart: "embedded" (pre-trained on the embedded
+    language), "head" (any other with a masked-LM head) or "" (without one). names, encoders: the CSV files, as texts;
+    an encoder that continues another is of that one's kind."""
+    about = names[(names["kind"] == "encoder") & (names["name"] == encoder)].set_index("attribute")["value"]
+    if "parent" in about:
+        return kind_of(names, encoders, about["parent"]) or _head(encoders, encoder)
+    return "embedded" if EMBEDDED in about.get("corpus", "").split() else _head(encoders, encoder)
+
+
+def _head(encoders: pd.DataFrame, encoder: str) -> str:
+    heads = encoders.loc[encoders["encoder"] == encoder, "masked_lm_head"]
+    return "head" if heads.isin(["yes", "ours"]).any() else ""
+
+
+def in_short(labels: Iterable[str], kind: str) -> list[str]:
+    """Which measures of bias followed a planted dose on this kind of encoder, which did not, and which were never
+    calibrated on it: a line each. labels: of the measures of a run; kind: of `kind_of`."""
+    labels = [label for label in dict.fromkeys(labels) if label in BY_LABEL]
+    if not labels:
+        return []
+    verdicts = {label: _verdict(BY_LABEL[label], kind) for label in labels}
+    lines = [
+        f"{said}: {', '.join(of)}."
+        for said in dict.fromkeys(verdicts.values())
+        if (of := [label for label in labels if verdicts[label] == said])
+    ]
+    return sorted(lines, key=lambda line: line.startswith("Not calibrated"))
+
+
+def _verdict(card: str, kind: str) -> str:
+    """What a calibration of this kind says of a measure, in words."""
+    if kind == "embedded":
+        rows = rows_of("planted_calibration", card)
+        if len(rows):
+            seen = "Followed" if rows["smallest_dose"].notna().iloc[0] else "Did not follow"
+            return f"{seen} the bias planted in encoders of the embedded language"
+    if kind == "head":
+        rows = rows_of("calibration", card)
+        rows = rows[rows["occupations"] == ALL]
+        if len(rows):
+            by_encoder = follows(rows).groupby(rows["encoder"]).mean()
+            whole, part = (
+                list(by_encoder.index[chosen]) for chosen in (by_encoder == 1, by_encoder.between(0, 1, "neither"))
+            )
+            if not whole and not part:
+                return f"Did not follow a dose of bias planted in {' or '.join(by_encoder.index)}"
+            where = [*whole, *(f"{name} (some of its tests)" for name in part)]
+            none = [name for name in by_encoder.index if name not in whole + part]
+            but = f", but not in {' or '.join(none)}" if none else ""
+            return f"Followed a dose of bias planted in {' and '.join(where)}{but}"
+    return f"Not calibrated on {KINDS[kind]}"
+
+
+KINDS = {
+    "embedded": "encoders of the embedded language",
+    "head": "a real encoder with a masked-LM head",
+    "": "an encoder without a masked-LM head",
+}

@@ -1,0 +1,117 @@
+"""The cards: one for every measure, up to date, one screen long at most, and made from stored results with a source."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from biasflow.overview import calibrated
+from biasflow.registry import METRICS
+
+ROOT = Path(__file__).parents[2]
+SCREEN = 40  # lines
+
+
+@pytest.fixture(scope="module")
+def cards():
+    sys.path.insert(0, str(ROOT / "docs/_site"))
+    yield importlib.import_module("cards")
+    sys.path.remove(str(ROOT / "docs/_site"))
+
+
+def test_the_cards_are_as_make_cards_writes_them(cards):
+    written = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs/measures").iterdir()}
+    assert written == cards.cards(), "the cards are out of date: run `make cards`"
+
+
+def test_every_measure_has_a_card_of_one_screen_without_an_empty_field(cards):
+    pages = cards.cards()
+    assert {name for entry in METRICS.values() for name in entry.measures} == {Path(name).stem for name in pages} - {
+        "index"
+    }
+    for name, text in pages.items():
+        if name != "index.md":
+            assert len(text.splitlines()) <= SCREEN, name
+            assert not [line for line in text.splitlines() if line.startswith("|") and line.endswith("|  |")], name
+            assert "nan" not in text.split(), name
+
+
+def test_every_card_is_in_the_navigation():
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert [name for entry in METRICS.values() for name in entry.measures if f"measures/{name}.md" not in site] == []
+
+
+def test_every_stored_row_belongs_to_a_measure_and_every_table_to_a_run():
+    known = {name for entry in METRICS.values() for name in entry.measures}
+    tables = {path.stem for path in calibrated.CARDS.glob("*.csv") if len(calibrated.stored(path.stem))}
+    assert {table for about in calibrated.runs().values() for table in about["tables"]} == tables
+    for table in tables:
+        assert set(calibrated.stored(table)["card"]) <= known, table
+    assert set(calibrated.stored("calibration")["encoder"]) <= set(calibrated.runs())
+    for about in calibrated.runs().values():
+        assert set(about) == {"tables", "config", "commit", "date", "units"}
+
+
+def test_a_row_of_a_table_finds_its_card(cards):
+    assert cards.card_of("SEAT (sent-weat6)") == "seat_effect_size"
+    assert cards.card_of("StereoSet SS (sentences)") == "intersentence_stereotype_score"
+    assert cards.card_of("log-odds slope") == "log_odds_r" and cards.card_of("Strength, all triples") == "strength"
+    assert cards.card_of("NLI parity (nli)") == "nli_fairness" and cards.card_of("gender share, last layer") is None
+
+
+@pytest.fixture()
+def stored(monkeypatch):
+    """Two calibrations: BEC-Pro follows on both, WEAT in one test of one, GEST nowhere."""
+    rows = [
+        (card, encoder, "all", 0.01 if sees else 0.9, 0.05 if sees else 0.5)
+        for encoder, seen in (("one", (True, True, False, False)), ("two", (True, False, False, False)))
+        for card, sees in zip(
+            ("bec_pro_interaction", "weat_effect_size", "weat_effect_size", "gest_stereotype_rate"), seen, strict=True
+        )
+    ]
+    table = pd.DataFrame(rows, columns=["card", "encoder", "occupations", "q", "p_full"])
+    doses = pd.DataFrame({"card": ["strength", "perplexity"], "smallest_dose": [0.5, float("nan")]})
+    monkeypatch.setattr(calibrated, "stored", {"calibration": table, "planted_calibration": doses}.__getitem__)
+
+
+def test_the_page_says_what_followed_what_did_not_and_what_was_not_calibrated(stored):
+    assert calibrated.in_short(["BEC-Pro", "LPBS", "GEST rate", "WEAT", "no such"], "head") == [
+        "Followed a dose of bias planted in one and two: BEC-Pro.",
+        "Did not follow a dose of bias planted in one or two: GEST rate.",
+        "Followed a dose of bias planted in one (some of its tests), but not in two: WEAT.",
+        "Not calibrated on a real encoder with a masked-LM head: LPBS.",
+    ]
+    assert calibrated.in_short(["Strength", "perplexity"], "embedded") == [
+        "Followed the bias planted in encoders of the embedded language: Strength.",
+        "Did not follow the bias planted in encoders of the embedded language: perplexity.",
+    ]
+    assert calibrated.in_short(["BEC-Pro"], "") == ["Not calibrated on an encoder without a masked-LM head: BEC-Pro."]
+    assert calibrated.in_short([], "head") == []
+
+
+def test_a_low_correlation_alone_or_a_difference_of_the_ends_alone_is_not_called_following():
+    rows = pd.DataFrame({"q": [0.01, 0.01, 0.2, float("nan")], "p_full": [0.05, 0.2, 0.05, float("nan")]})
+    assert calibrated.follows(rows).tolist() == [True, False, False, False]
+
+
+def test_the_kind_of_an_encoder_is_that_of_the_one_it_continues():
+    names = pd.DataFrame(
+        [
+            ("a", "corpus", "planted"),
+            ("b", "parent", "a"),
+            ("c", "source", "local"),
+            ("d", "source", "hub"),
+            ("e", "parent", "d"),
+        ],
+        columns=["name", "attribute", "value"],
+    ).assign(kind="encoder")
+    heads = pd.DataFrame({"encoder": list("abcde"), "masked_lm_head": ["yes", "yes", "yes", "no", "ours"]})
+    kinds = {name: calibrated.kind_of(names, heads, name) for name in "abcde"}
+    assert kinds == {"a": "embedded", "b": "embedded", "c": "head", "d": "", "e": "head"}
+
+
+def test_the_stored_runs_are_valid_yaml_with_text():
+    assert yaml.safe_load((calibrated.CARDS / "runs.yaml").read_text(encoding="utf-8")) == calibrated.runs()
