@@ -23,13 +23,20 @@ Reports = dict[str, EditReport]
 
 @torch.inference_mode()
 def passes(
-    model: nn.Module, methods: Sequence[Active], forward: Callable[[], torch.Tensor], reports: Reports
+    model: nn.Module,
+    methods: Sequence[Active],
+    forward: Callable[[], torch.Tensor],
+    reports: Reports,
+    *,
+    whole: bool = False,
 ) -> list[torch.Tensor]:
     """Run the model on one batch under every method; return the outputs of `forward`, which runs it, in their order.
 
     The model computes `as_trained`. The outputs of layers before a method's first edit are taken from a run of the
     untouched model, if that is one of the methods or costs fewer layers than it saves. `reports` sums up over batches
-    what every edit did."""
+    what every edit did. whole: run every layer under every method, for a `forward` that looks into the layers."""
+    if whole:
+        return [_under(model, active, 0, {}, forward, reports) for active in methods]
     counts = [untouched_layers(model, active.edits) for active in methods]
     if all(active.edits for active in methods) and sum(counts) <= taps.depth(model):
         return [_under(model, active, 0, {}, forward, reports) for active in methods]

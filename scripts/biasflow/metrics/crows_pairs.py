@@ -7,8 +7,9 @@ against a stereotype the more stereotyping sentence is still the first one.
 Many of the pairs are no valid test: some differ in more than the group, some hold no stereotype (Blodgett et al. 2021).
 
 Source: Nangia et al. (2020) and their released code, which rounds the sums to three decimals and calls equal ones
-neutral: reading "released". Reading "aul": the mean log p of all tokens of a sentence, none masked (AUL of Kaneko and
-Bollegala 2022), in two passes a pair."""
+neutral: reading "released". Readings "aul" and "aula" are of Kaneko and Bollegala (2022), in two passes a pair: the
+mean log p of all tokens of a sentence, none masked; in "aula" each log p is first multiplied by the attention that the
+token receives."""
 
 from pathlib import Path
 from typing import Literal
@@ -22,8 +23,14 @@ from biasflow.corpora.crows_pairs import DIRECTIONS
 from biasflow.metrics.items import SUMMARY, score_items
 from biasflow.results.bootstrap import interval
 
-Reading = Literal["exact", "released", "aul"]
-MASKINGS = {"exact": "shared", "released": "shared", "aul": "nothing"}  # reading -> what is masked for it
+Reading = Literal["exact", "released", "aul", "aula"]
+MASKINGS = {  # reading -> what is masked for it
+    "exact": "shared",
+    "released": "shared",
+    "aul": "nothing",
+    "aula": "attended",
+}
+MEANS = ("aul", "aula")  # readings that divide the sum by the number of tokens
 DECIMALS = {"released": 3}
 ITEM = ["direction", "masking", "log_p_first", "log_p_second", "tokens_first", "tokens_second"]
 ALL = "all"
@@ -54,10 +61,10 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     of pairs whose likelihoods are equal. As released, neutral pairs count in the score of all pairs (as not
     stereotyping) and are left out of that of a direction.
 
-    items: one row for each pair and masking (shared, nothing), columns ITEM: direction (stereo, antistereo), masking,
-    the summed log p (nats) and the number of the tokens that are scored (NaN: not known, and log p is their mean for
-    "aul"), of the sentence that stereotypes more (first) and less (second). A reading whose masking is not there has no
-    scores. BiasflowError: neither masking, or what `stereotype_share` refuses."""
+    items: one row for each pair and masking (shared, nothing, attended), columns ITEM: direction (stereo, antistereo),
+    masking, the summed log p (nats) and the number of the tokens that are scored (NaN: not known, and log p is their
+    mean for MEANS), of the sentence that stereotypes more (first) and less (second). A reading whose masking is not
+    there has no scores. BiasflowError: neither masking, or what `stereotype_share` refuses."""
     by_masking = dict(list(items.groupby("masking")))
     rows = [_rows(by_masking[of], reading) for reading, of in MASKINGS.items() if of in by_masking]
     if not rows:
@@ -68,7 +75,7 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
 def _rows(items: pd.DataFrame, reading: str) -> list[tuple]:
     """The rows of a reading."""
     more, less = (items[f"log_p_{side}"].to_numpy() for side in ("first", "second"))
-    if reading == "aul":
+    if reading in MEANS:
         more, less = (items[f"log_p_{side}"] / items[f"tokens_{side}"].fillna(1) for side in ("first", "second"))
     rows = []
     for part in PARTS:

@@ -162,7 +162,7 @@ def gest_sentences(asked: Asked) -> list[Dataset]:
 
 def crows_pairs(asked: Asked) -> list[Dataset]:
     types = asked.chosen(asked.options["crows_pairs"]["bias_types"], (), ("gender",))
-    files, maskings = {"pairs": "crows-pairs"}, ["shared", "nothing"]
+    files, maskings = {"pairs": "crows-pairs"}, ["shared", "nothing", "attended"]
     return [
         _listed(asked, f"crows-pairs-{name}", "crows_pairs", files, of={"bias_type": name}, maskings=maskings)
         for name in types

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import ModelOutput
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.sample import sampled
+from biasflow.encoders.attention import attention_received
 from biasflow.encoders.batches import at_occurrences, encode
-from biasflow.encoders.masked_lm import log_p_of, logits_at
+from biasflow.encoders.masked_lm import log_p_of, outputs_at
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source
 
@@ -44,10 +46,18 @@ def log_probabilities_of(reader: Reader, clozes: Sequence[Cloze], description: s
 
 
 def read_at(
-    reader: Reader, clozes: Sequence[Cloze], description: str, forward: Callable[..., torch.Tensor], per_token: int = 0
+    reader: Reader,
+    clozes: Sequence[Cloze],
+    description: str,
+    forward: Callable[..., torch.Tensor],
+    per_token: int = 0,
+    *,
+    whole: bool = False,
 ) -> np.ndarray:
     """What `forward` (model, batch, rows, positions, tokens) returns of every wanted token, one cloze after the other:
-    [methods, wanted tokens]; if it returns `per_token` numbers for each token, [methods, wanted tokens, per_token]."""
+    [methods, wanted tokens]; if it returns `per_token` numbers for each token, [methods, wanted tokens, per_token].
+
+    whole: see `methods.passes.passes`."""
     texts: dict[tuple[int, ...], int] = {}
     numbers = [texts.setdefault(cloze.ids, len(texts)) for cloze in clozes]
     text_of = np.repeat(numbers, [len(cloze.at) for cloze in clozes])
@@ -60,7 +70,7 @@ def read_at(
 
     def read(wanted: np.ndarray, rows: np.ndarray, batch: BatchEncoding) -> np.ndarray:
         places = [torch.from_numpy(each).to(reader.model.device) for each in (rows, at[wanted], tokens[wanted])]
-        return reader.under_each(forward, reader.model, batch, *places)
+        return reader.under_each(forward, reader.model, batch, *places, whole=whole)
 
     for _, (wanted, values) in reader.batches(at_occurrences(read, text_of), encoded, description):
         found[:, wanted] = values
@@ -71,8 +81,16 @@ def log_p_at(
     model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor, tokens: torch.Tensor
 ) -> torch.Tensor:
     """log p of the tokens at these rows and positions of a batch: [tokens]."""
-    logits, place = _logits_at(model, batch, rows, at)
+    _, logits, place = _outputs_at(model, batch, rows, at)
     return log_p_of(logits, place, tokens)
+
+
+def attended_log_p_at(
+    model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor, tokens: torch.Tensor
+) -> torch.Tensor:
+    """The same times the attention that each of these positions receives; the model computes attention `by_hand`."""
+    output, logits, place = _outputs_at(model, batch | {"output_attentions": True}, rows, at)
+    return log_p_of(logits, place, tokens) * attention_received(output.attentions, batch["attention_mask"])[rows, at]
 
 
 def distributions_at(
@@ -80,18 +98,18 @@ def distributions_at(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """log p of the whole vocabulary [positions, vocabulary] at the positions of a batch that are asked for, each once,
     and the number among them of each of these rows and positions."""
-    logits, place = _logits_at(model, batch, rows, at)
+    _, logits, place = _outputs_at(model, batch, rows, at)
     return logits.double().log_softmax(-1), place
 
 
-def _logits_at(
-    model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The same with the logits."""
+def _outputs_at(
+    model: PreTrainedModel, batch: Mapping[str, object], rows: torch.Tensor, at: torch.Tensor
+) -> tuple[ModelOutput, torch.Tensor, torch.Tensor]:
+    """What the model returns, and the same with the logits."""
     chosen = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
     chosen[rows, at] = True
     place = chosen.flatten().cumsum(0).reshape(chosen.shape) - 1  # the number of a position among those that are scored
-    return logits_at(model, batch, chosen), place[rows, at]
+    return *outputs_at(model, batch, chosen), place[rows, at]
 
 
 def items_of(source: Source, module: str, of: Mapping[str, str] | None, limit: int | None) -> pd.DataFrame:

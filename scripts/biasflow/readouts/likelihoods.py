@@ -15,15 +15,25 @@ from biasflow.base.errors import AbsentError, BiasflowError, check_choice
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.documents import read_sentences, sample_sentences
+from biasflow.encoders.attention import by_hand, returns_attention
 from biasflow.encoders.batches import encode
 from biasflow.encoders.examples import special_tokens
-from biasflow.readouts.cloze import Cloze, encode_whole, items_of, log_probabilities_of, masked
+from biasflow.readouts.cloze import (
+    Cloze,
+    attended_log_p_at,
+    encode_whole,
+    items_of,
+    log_probabilities_of,
+    masked,
+    read_at,
+)
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 
 SEED = 0  # of the sample
-Masking = Literal["shared", "differing", "nothing"]
+Masking = Literal["shared", "differing", "nothing", "attended"]
+ATTENDED = "attended"  # left out for an encoder that returns no attention weights
 
 
 def read(
@@ -56,7 +66,8 @@ def read(
         found = under_methods(reader.axis, table, log_likelihood=log_likelihoods)
     else:
         pairs = items_of(source, items, of, limit)
-        found = pd.concat([_of_pairs(reader, pairs, masking) for masking in maskings], ignore_index=True)
+        possible = [masking for masking in maskings if masking != ATTENDED or returns_attention(reader.model)]
+        found = pd.concat([_of_pairs(reader, pairs, masking) for masking in possible], ignore_index=True)
     write_parquet(found, output)
     return reader.facts()
 
@@ -74,29 +85,35 @@ def pair_likelihoods(
     tokens w_t that is, [pairs, 2].
 
     masking "shared": the tokens that both have, each masked by itself; "differing": the others, all masked at once;
-    "nothing": all tokens, none masked (Kaneko & Bollegala 2022). Tokens are aligned by difflib, the first sentence
-    against the second; special ones are not scored. So sentences whose numbers of differing tokens differ have
+    "nothing": all tokens, none masked; "attended": the same, each log p times the attention that the token receives
+    (AUL and AULA of Kaneko & Bollegala 2022; see `attention_received`). Tokens are aligned by difflib, the first
+    sentence against the second; special ones are not scored. So sentences whose numbers of differing tokens differ have
     different lengths, too.
 
     AbsentError: a pair of which one has no token to score. BiasflowError: a sentence longer than the encoder takes."""
     check_choice("likelihoods: masking", masking, get_args(Masking))
+    unmasked = masking in ("nothing", ATTENDED)
     mask, special = reader.tokenizer.mask_token_id, len(special_tokens(reader.tokenizer))
     encoded = [encode_whole(reader, list(texts))["input_ids"] for texts in (first, second)]
     clozes, tokens = [], []
     for number, pair in enumerate(zip(*encoded, strict=True)):
         for ids, shared in zip(pair, shared_places(*pair), strict=True):
             own = range(1, len(ids) - special + 1)
-            at = [place for place in own if masking == "nothing" or (place in shared) == (masking == "shared")]
+            at = [place for place in own if unmasked or (place in shared) == (masking == "shared")]
             tokens.append(len(at))
             if not at:
                 raise AbsentError(f"{first[number]!r}, {second[number]!r}: one has no {masking} token to score.")
-            if masking == "nothing":
+            if unmasked:
                 clozes.append(Cloze(tuple(ids), tuple(at), tuple(ids[place] for place in at)))
             elif masking == "shared":
                 clozes += one_by_one(ids, at, reader.tokenizer)
             else:
                 clozes.append(masked(ids, at, mask))
-    found = log_probabilities_of(reader, clozes, "pairs of sentences")
+    if masking == ATTENDED:
+        with by_hand(reader.model):
+            found = read_at(reader, clozes, "pairs of sentences", attended_log_p_at, whole=True)
+    else:
+        found = log_probabilities_of(reader, clozes, "pairs of sentences")
     sums = np.add.reduceat(found, np.cumsum([0, *tokens[:-1]]), axis=1)
     return sums.reshape(len(reader.axis), -1, 2), np.reshape(tokens, (-1, 2))
 

@@ -84,10 +84,10 @@ class Reader:
         BiasflowError for a method that has no other: it would be listed, and change nothing."""
         return replace(self, fitted=all_reaching(self.fitted, depth(self.model), words=words))
 
-    def under_each(self, forward: Callable[..., torch.Tensor], *inputs: object) -> np.ndarray:
+    def under_each(self, forward: Callable[..., torch.Tensor], *inputs: object, whole: bool = False) -> np.ndarray:
         """forward(*inputs), which runs the model on one batch, under every method: [methods, ...]. See `passes`."""
         with self._reported() as reports:
-            found = passes(self.model, self.methods, lambda: forward(*inputs), reports)
+            found = passes(self.model, self.methods, lambda: forward(*inputs), reports, whole=whole)
             return torch.stack(found).cpu().numpy()
 
     def sentence_vectors(self, batch: BatchEncoding) -> torch.Tensor:

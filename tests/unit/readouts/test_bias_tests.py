@@ -66,7 +66,11 @@ def test_crows_pairs(source, write, log_p, tmp_path):
     pairs = [("he is late", "she is late", "stereo"), ("the woman is here", "the man is here", "antistereo")]
     lines = [f"{number},{more},{less},{direction},gender" for number, (more, less, direction) in enumerate(pairs)]
     file = write("crows.csv", ",sent_more,sent_less,stereo_antistereo,bias_type", *lines)
-    about = {"items": f"{CORPORA}.crows_pairs", "of": {"bias_type": "gender"}, "maskings": ["shared", "nothing"]}
+    about = {
+        "items": f"{CORPORA}.crows_pairs",
+        "of": {"bias_type": "gender"},
+        "maskings": ["shared", "nothing", "attended"],
+    }
     likelihoods.read(source("crows-pairs-gender", pairs=file), tmp_path / "p.parquet", **about)
     found = by_method(crows_pairs.score(tmp_path / "p.parquet"))
 

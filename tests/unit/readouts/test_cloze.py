@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from transformers import BertConfig, BertForMaskedLM
 
 from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.encoders.attention import by_hand
 from biasflow.readouts.cloze import Cloze, log_probabilities_of, masked
 from biasflow.readouts.likelihoods import pair_likelihoods, shared_places
 from biasflow.readouts.masked_words import piece_log_probabilities
@@ -140,6 +141,25 @@ def test_pairs_by_each_masking(encoder, log_p):
     plain = sum(log_p("he said that .", word, at) for at, word in enumerate(("he", "said", "that", "."), 1))
     assert found["nothing"][0][0, 0, 0] == pytest.approx(plain, abs=1e-5)
     assert found["nothing"][1].tolist() == [[4, 6]]
+
+
+@pytest.mark.parametrize("batch_size", [1, 64])
+def test_attended_pairs_weigh_every_token_by_the_attention_that_it_receives(encoder, log_p, batch_size):
+    model, tokenizer = encoder
+    pairs = (["he said that ."], ["the woman said that he was late ."])
+    pieces = [["he", "said", "that", "."], "the wo ##man said that he was late .".split()]
+    methods = {"none": (), "edit": [(f"layer[{SIZES['num_hidden_layers'] - 1}]", random_eraser(1, HIDDEN))]}
+    found, tokens = pair_likelihoods(reader(*encoder, batch_size=batch_size, **methods), *pairs, "attended")
+    assert tokens.tolist() == [[4, 9]] and not np.allclose(*found)
+    for text, value in zip(pieces, found[0, 0], strict=True):
+        ids = torch.tensor([tokenizer.convert_tokens_to_ids(["[CLS]", *text, "[SEP]"])])
+        with by_hand(model), torch.inference_mode():
+            layers = model(input_ids=ids, output_attentions=True).attentions
+        received = np.mean([head.mean(axis=0) for layer in layers for head in layer[0].numpy()], axis=0)
+        assert received.sum() == pytest.approx(1)
+        log_ps = [log_p(" ".join(text), piece, at) for at, piece in enumerate(text, 1)]
+        assert value == pytest.approx(np.dot(received[1:-1], log_ps), abs=1e-5)
+    assert model.config._attn_implementation != "eager"
 
 
 def test_pairs_that_cannot_be_scored(encoder):

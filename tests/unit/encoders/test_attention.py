@@ -1,0 +1,46 @@
+"""Attention weights of every architecture: each token of a text receives its part of a whole."""
+
+import pytest
+import torch
+import transformers
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoModel
+
+from biasflow.encoders.attention import attention_received, by_hand, returns_attention
+from tests.unit.encoders.families import HIDDEN, KINDS, batch_of, model_of
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_changes_nothing_and_a_text_receives_one(kind):
+    model, batch = model_of(kind, "MaskedLM"), batch_of()
+    assert returns_attention(model)
+    with by_hand(model), torch.inference_mode():
+        together = attention_received(model(**batch, output_attentions=True).attentions, batch["attention_mask"])
+        for row, mask in enumerate(batch["attention_mask"]):
+            alone = {key: value[row : row + 1, : mask.sum()] for key, value in batch.items()}
+            own = attention_received(model(**alone, output_attentions=True).attentions, alone["attention_mask"])
+            assert torch.allclose(together[row, : mask.sum()], own[0], atol=1e-5)
+    sums = (together * batch["attention_mask"]).sum(-1)
+    assert torch.allclose(sums, torch.ones_like(sums), atol=1e-5)
+
+
+def test_a_known_answer():
+    """Of two tokens both look at the first in one head, and at themselves in the other; a third one is padding."""
+    head = torch.tensor([[1.0, 0, 0], [1, 0, 0], [0, 0, 1]]), torch.eye(3)
+    found = attention_received([torch.stack(head)[None]], torch.tensor([[1, 1, 0]]))
+    assert found.tolist() == [[0.75, 0.25, 0]]
+
+
+@given(st.integers(1, 4), st.integers(1, 3), st.integers(2, 6), st.integers(0, 2**16))
+def test_equal_attention_gives_equal_parts(layers, heads, tokens, seed):
+    real = 1 + seed % tokens
+    mask = (torch.arange(tokens) < real).long()[None]
+    equal = (mask / real)[:, None, None].expand(1, heads, tokens, tokens)
+    assert torch.allclose(attention_received([equal] * layers, mask)[0, :real], torch.full((real,), 1 / real))
+
+
+def test_a_model_without_attention_says_so():
+    sizes = {"hidden_size": HIDDEN, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 97}
+    fnet = AutoModel.from_config(transformers.AutoConfig.for_model("fnet", **sizes)).eval()
+    assert not returns_attention(fnet)
