@@ -14,7 +14,7 @@ demo: env
 # One process per core and one thread in each; runs of the workflow use the cores themselves.
 test: env
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(CORES) --ignore tests/workflow
-	$(BIN)/pytest tests/workflow
+	$(BIN)/pytest --numprocesses $(CORES) --dist loadfile tests/workflow
 
 lint: env
 	$(BIN)/ruff check .

@@ -18,6 +18,7 @@ from biasflow.registry import JOBS_OF_READOUTS, rule_of
 from biasflow.results.pack import pack
 from biasflow.results.scores import KEYS, read_scores
 from tests.golden.tiny import differences
+from tests.unit.test_docs import SCORES, documented_metrics
 from tests.workflow.conftest import TINY, Project
 
 RESULTS = "results/tiny"
@@ -50,6 +51,14 @@ def test_every_score_of_the_first_version_is_there_with_its_value(finished):
     # One of 80 comparisons of two probabilities is a tie to seven digits: batches of another size decide it.
     ties = (found["metric"] == "stereotype_score") & ((found["value"] - found["value_now"]).abs() <= 1 / 80 + 1e-9)
     assert found[~ties].empty and ties.sum() <= 2, found.to_string()
+
+
+def test_every_metric_dataset_and_variant_of_a_run_is_documented(finished):
+    found = scores(finished)
+    assert set(found["metric"]) - documented_metrics() == set()
+    assert [name for name in sorted(set(found["variant"]) - {"-"}) if f"`{name}`" not in SCORES] == []
+    heads = {name.partition("frozen-")[0] or "frozen-<strategy>" for name in found["head"]}
+    assert [name for name in sorted(heads) if f"`{name}`" not in SCORES] == []
 
 
 def test_scores_open_in_pandas_without_a_missing_key(finished):
