@@ -10,6 +10,7 @@ from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.origins import remark
 from biasflow.overview import agreement
 from biasflow.overview.about import about
+from biasflow.overview.calibrated import kind_of
 from biasflow.overview.contents import contents
 from biasflow.overview.glossary import glossary
 from biasflow.overview.overview import PaperLinks, write_page, write_summary
@@ -27,9 +28,9 @@ def main(smk) -> None:
         scores, plan = read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons)
         found = matrix(scores, plan)
         write_csv(found, smk.output.matrix)
-        names = read_text_csv(smk.input.names)
-        alike = families(names)
-        overview = contents(found, plan, scores, alike)
+        names, encoders = read_text_csv(smk.input.names), read_text_csv(smk.input.encoders)
+        alike, kinds = families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
+        overview = contents(found, plan, scores, alike, kinds)
         tables = {name: first_table(found, task) for name, task in smk.params.tables.items()}
         needed = power.power(scores, alike)
         tables["power"] = FirstTable(needed, {}, power.CAPTION)
@@ -44,7 +45,7 @@ def main(smk) -> None:
         write_page(
             overview,
             smk.output.page,
-            about=about(read_text_csv(smk.input.encoders), read_text_csv(smk.input.trainings), scores),
+            about=about(encoders, read_text_csv(smk.input.trainings), scores),
             glossary=glossary(found, names),
             run=smk.config["run"],
             commit=git_commit() or "",

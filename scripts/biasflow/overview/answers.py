@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.asking.matrix import RANDOM
+from biasflow.overview.calibrated import in_short
 from biasflow.overview.judgements import (
     AS_BEFORE,
     COST,
@@ -60,7 +61,8 @@ class MethodRow:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the page says first of a model. Sentences: bias, helps, sure; methods_left_out: rows that are not listed."""
+    """What the page says first of a model. Sentences: bias, helps, sure; methods_left_out: rows that are not listed;
+    trusted: which of its measures followed a planted bias (`calibrated.in_short`)."""
 
     title: str
     bias: str
@@ -69,10 +71,12 @@ class Answer:
     methods: Sequence[MethodRow]
     methods_left_out: int
     sure: str
+    trusted: Sequence[str]
 
 
-def answer(model_map: Map, measured: Sequence[Measured], helps: str, best: str | None) -> Answer:
-    """The answer for a map's model. measured: its untouched scores; helps, best: of `notes.conclusion`."""
+def answer(model_map: Map, measured: Sequence[Measured], helps: str, best: str | None, kind: str | None) -> Answer:
+    """The answer for a map's model. measured: its untouched scores; helps, best: of `notes.conclusion`; kind: of
+    `calibrated.kind_of`, None where it is not known."""
     biases = [one for one in measured if one.is_bias]
     labels = dict.fromkeys(one.label for one in biases if one.verdict != NO_CLAIM)
     methods = _methods(model_map)
@@ -86,6 +90,7 @@ def answer(model_map: Map, measured: Sequence[Measured], helps: str, best: str |
         methods[:LISTED],
         max(len(methods) - LISTED, 0),
         _how_sure(biases),
+        in_short([one.label for one in biases], kind) if kind is not None else [],
     )
 
 

@@ -110,11 +110,13 @@ def contents(
     plan: pd.DataFrame,
     scores: pd.DataFrame,
     families: Mapping[str, str] = MappingProxyType({}),
+    kinds: Mapping[str, str] = MappingProxyType({}),
 ) -> Contents:
     """What the page says: matrix (results.matrix), the plan with reasons (results.holes) and the table of scores.
 
-    families (results.families): of encoders that differ in their seed alone the first is shown, as one page cannot hold
-    dozens; agreement, ranks and contradictions are those of all."""
+    kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. families (results.families): of encoders
+    that differ in their seed alone the first is shown, as one page cannot hold dozens; agreement, ranks and
+    contradictions are those of all."""
     observed = observations(claimable(scores))
     pairs, contradictions = agreement(observed), in_words(conflicts(observed))
     all_maps = list(maps(matrix))
@@ -129,7 +131,8 @@ def contents(
         if model_map.own:
             measured = untouched_scores(model_map, tests)
             encoders[model_map.encoder] += measured
-            answers.append(answer(model_map, measured, *conclusion(model_map, all_maps, observed, families)))
+            said = conclusion(model_map, all_maps, observed, families)
+            answers.append(answer(model_map, measured, *said, kinds.get(model_map.encoder)))
     not_run, limits = _not_run(plan), limited(matrix["dataset"])
     return Contents(
         limits,

@@ -1,7 +1,7 @@
 """The glossary of the page: every word, measure and method that it uses, each defined once in the project."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 from biasflow.base.files import read_text
 from biasflow.base.shipped import shipped
+from biasflow.overview.cards import card
 from biasflow.plan.methods import control_of, is_matched
 from biasflow.registry import ERASERS, STRATEGIES
 from biasflow.results.matrix import PLAIN, by_rows
@@ -22,11 +23,13 @@ _PARTS = re.compile(r" \+ |, | ")  # of the name of a row, such as "scrubbing + 
 
 
 class Entry(NamedTuple):
-    """A word with its definition. id: of its place on the page; names: the word, and others that are linked to it."""
+    """A word with its definition. id: of its place on the page; names: the word, and others that are linked to it;
+    card: of a measure (`overview.cards`)."""
 
     id: str
     names: tuple[str, ...]
     text: str
+    card: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,7 @@ def _measures(measured: Iterable[str]) -> list[Entry]:
             (measure.label,),
             f"{meanings('measures')[name]}. Neutral value: {measure.neutral:g}. {_BETTER[measure.better]} is "
             f"{'better' if measure.group == 'cost' else 'less biased'}.",
+            (*card(name), ("with its definition", f"docs/measures/{name}.md in the folder of biasflow")),
         )
         for (name, _, _), measure in by_rows().items()
         if name in there

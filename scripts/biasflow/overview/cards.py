@@ -1,0 +1,163 @@
+"""The fields of a measure's card that the code and the stored results give: what it needs, whether it followed a bias
+that we planted, how much of it is noise, what erasing does to it, and which printed numbers we reproduced."""
+
+import re
+from collections.abc import Iterator
+
+import pandas as pd
+
+from biasflow.overview.calibrated import ALL, BY_LABEL, follows, rows_of
+from biasflow.plan.cells import name_of_head
+from biasflow.registry import ALWAYS, METRICS, OUTSIDE, READOUTS, Measure, Metric
+from biasflow.results.statistics import seeds_needed
+
+NOT_RUN = "not run: "
+_METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "random": "random directions"}
+_AGREEMENT = "that takes six encoders or six seeds under several methods; your run has a table of agreement"
+_NOT_JUDGED = "the study of planted bias does not judge it (docs/findings/planted.md says why)"
+_NO_NUMBERS = "we know no scores of single items from which numbers were printed (docs/conformance.md)"
+
+
+def card(key: str) -> list[tuple[str, str]]:
+    """(Field, what is known) of a measure of the registry, as plain text. A field without data says that it was not
+    run, and why. Of a measure that several metrics have, what the first one needs."""
+    entry = next(entry for entry in METRICS.values() if key in entry.measures)
+    measure = entry.measures[key]
+    return [
+        ("needs", _needs(entry)),
+        *_on_real(key, measure, entry),
+        *_on_embedded(key, measure),
+        *_sources(key, measure, entry),
+        *_erased(key, measure),
+        ("agrees with", NOT_RUN + _AGREEMENT),
+        ("printed numbers reproduced", _printed(key)),
+        ("known problems", _problems(measure, entry)),
+    ]
+
+
+def _needs(entry: Metric) -> str:
+    models = " or ".join(
+        ["an encoder as it was pre-trained"] * entry.pretrained + ["a fine-tuned model"] * entry.finetuned
+    )
+    readout = READOUTS.get(entry.readout)
+    head = f", with a {name_of_head(readout.head)} head" if readout and readout.head != "none" else ""
+    return f"{models}{head}"
+
+
+def _on_real(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, str]]:
+    """The fields of the calibrations of real encoders."""
+    rows = rows_of("calibration", key)
+    if rows.empty:
+        why = "a calibration measures the encoder itself, and this measures models that are trained on a task"
+        if measure.group != OUTSIDE and entry.pretrained:
+            why = "the metric is not in the calibrations that are stored; name it under papers.calibrated.metrics"
+        yield "on real encoders", NOT_RUN + why
+        return
+    for encoder, of in rows.groupby("encoder", sort=False):
+        said = [_followed(row) for row in of.assign(follows=follows(of)).itertuples()]
+        yield f"on {encoder}: follows a planted dose?", "; ".join(said)
+        whole = of[of["occupations"] == ALL] if (of["occupations"] == ALL).any() else of
+        yield f"reliability on {encoder}", "; ".join(_test(row) + _shares(row) for row in whole.itertuples())
+        yield f"power on {encoder}", "; ".join(_test(row) + _power(row) for row in whole.itertuples())
+
+
+def _followed(row) -> str:
+    where = _test(row) if row.occupations == ALL else f"{_test(row)}occupations {row.occupations}: "
+    if pd.isna(row.spearman):
+        return f"{where}not defined"
+    smallest = f"smallest dose {row.smallest_dose:g}" if pd.notna(row.smallest_dose) else "no smallest dose"
+    slope = f"slope {_number(row.slope)}{_interval(row.slope_low, row.slope_high)}"
+    evidence = f"rank correlation {row.spearman:.2f}, q {row.q:.2g}; {slope}; {smallest}"
+    return f"{where}{'yes' if row.follows else 'no'} ({evidence})"
+
+
+def _test(row) -> str:
+    """The test of a measure that has several: "sent-weat6: "."""
+    what = row.measure.partition(" (")[2].rstrip(")") or ("" if row.measure in BY_LABEL else row.measure)
+    return f"{what}: " if what else ""
+
+
+def _shares(row) -> str:
+    parts = [(name, getattr(row, f"share_{name}")) for name in ("dose", "seed", "items")]
+    return ", ".join(f"{name} {share:.2f}" for name, share in parts if pd.notna(share)) or "too few seeds"
+
+
+def _power(row) -> str:
+    sds = pd.Series([value for name, value in row._asdict().items() if name.startswith("sd_")]).dropna()
+    return _seeds((sds**2).mean() ** 0.5, abs(row.slope), "dose 1 from dose 0")
+
+
+def _seeds(sd: float, difference: float, which: str) -> str:
+    needed = seeds_needed(sd, difference)
+    return f"{needed or 'more than 1,000'} seeds in each group to tell {which} (t test, 80 % power)"
+
+
+def _on_embedded(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
+    """The fields of the study of planted bias."""
+    rows = rows_of("planted_calibration", key)
+    if rows.empty:
+        yield "on planted encoders", NOT_RUN + _NOT_JUDGED
+    for row in rows.itertuples():
+        smallest = f"smallest dose {row.smallest_dose:g}"
+        said = [smallest if pd.notna(row.smallest_dose) else "no: it does not see the full bias"]
+        if pd.notna(row.spearman):
+            said.insert(0, f"rank correlation {row.spearman:.2f}{_interval(row.low, row.high)}")
+        sd = ((row.sd_bias_0**2 + row.sd_bias_1**2) / 2) ** 0.5
+        power = _seeds(sd, abs(row.mean_bias_1 - row.mean_bias_0) / 2, "half of the full bias from none")
+        yield f"on planted encoders{_of(row, measure)}", "; ".join([*said, f"variance: {_shares(row)}", power])
+
+
+def _sources(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, str]]:
+    """Whether it follows the bias of the pre-training text or of the task's data."""
+    rows = rows_of("planted_two_by_two", key)
+    if rows.empty:
+        why = "it measures encoders that are not fine-tuned, so there is no task to follow"
+        yield "follows pre-training or task", NOT_RUN + ("the study has no value of it" if entry.finetuned else why)
+    for row in rows.itertuples():
+        effects = []
+        for column, name in (("pretraining", "pre-training"), ("task", "task")):
+            effect, *ends = (getattr(row, f"{column}_{part}") for part in ("effect", "low", "high"))
+            effects.append(f"{name} {_number(effect)}{_interval(*ends)}")
+        yield f"follows{_of(row, measure)}", f"{row.follows} (effects: {', '.join(effects)})"
+
+
+def _erased(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
+    """Which share of the way to models that were never biased each method goes."""
+    rows = rows_of("planted_erased", key)
+    if rows.empty:
+        yield "what erasing does", NOT_RUN + "there is no planted bias that it was seen to follow"
+    for _, of in rows.groupby("measure", sort=False):
+        shares = [
+            f"{_METHODS[row.method]} {_number(row.closed)}{_interval(row.low, row.high)}" for row in of.itertuples()
+        ]
+        yield f"erasing{_of(of.iloc[0], measure)}: share of the way to never biased", "; ".join(shares)
+
+
+def _of(row, measure: Measure) -> str:
+    """Of which task and reading a row is: " (planted shares, occupation)"."""
+    parts = [part.strip() for part in re.split("[(),]", row.measure.removeprefix(measure.label))]
+    more = ", ".join(filter(None, parts))
+    return f" ({more})" if more else ""
+
+
+def _printed(key: str) -> str:
+    rows = rows_of("conformance", key).fillna("").itertuples()
+    said = [f"{row.reproduced:,} of {row.numbers:,} of {row.source}{row.cause and f' ({row.cause})'}" for row in rows]
+    return "; ".join(said) or NOT_RUN + _NO_NUMBERS
+
+
+def _problems(measure: Measure, entry: Metric) -> str:
+    said = [f"{entry.criticism.rstrip('.')}."] * bool(entry.criticism)
+    said += [f"No claim where {one.why}." for one in measure.beside if one.why]
+    when = "" if measure.unsigned == ALWAYS else " over seeds"
+    unsigned = f"It lies off neutral for every model, so a distance from neutral{when} shows nothing."
+    said += [unsigned] * bool(measure.unsigned)
+    return " ".join(said) or "none known to us"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if abs(value) >= 0.095 else f"{value:.2g}"
+
+
+def _interval(low: float, high: float) -> str:
+    return "" if pd.isna(low) else f" [{_number(low)}, {_number(high)}]"
