@@ -365,3 +365,11 @@ def test_an_effect_size_needs_its_permutation_test_to_differ(whole, value, corre
     measured = next(one for one in whole.encoders["bert"] if one.verdict == DIFFERS)
     assert with_test(measured, value, PermutationTest("p", corrected)) == replace(measured, test="p", verdict=said)
     assert with_test(measured, value, None) == measured
+
+
+def test_a_run_says_of_its_measures_whether_they_were_calibrated_on_this_kind_of_encoder():
+    lines = contents(*made_up.run(), kinds={"bert": ""}).answers[0].trusted
+    assert lines == ["Not calibrated on an encoder without a masked-LM head: Strength, Distance."]
+    embedded = contents(*made_up.run(), kinds={"bert": "embedded"}).answers[0].trusted
+    assert embedded == ["Followed the bias planted in encoders of the embedded language: Strength, Distance."]
+    assert contents(*made_up.run()).answers[0].trusted == []  # nothing is known of its weights

@@ -74,3 +74,10 @@ def test_the_first_use_of_a_word_is_linked_and_nothing_else(words):
 @given(st.text("score modelN<&>. -", max_size=60))
 def test_no_character_is_lost_or_added(words, text):
     assert "".join(piece for piece, _ in words.pieces(text)) == text
+
+
+def test_a_measure_has_its_card_and_a_word_or_a_method_has_none(words):
+    cards = {entry.names[0]: dict(entry.card) for group in words.groups.values() for entry in group}
+    assert cards["Strength"]["needs"] == "an encoder as it was pre-trained, with a next-sentence head"
+    assert cards["Strength"]["with its definition"].startswith("docs/measures/strength.md")
+    assert not cards["score"] and not cards["alpha"]
