@@ -34,7 +34,7 @@ def folder_of(run: str) -> Path:
     if any(record_files(folder)):
         return folder
     runs = sorted(path.parent.name for path in Path(RESULTS).glob(f"*/{PROVENANCE}") if path.parent != Path(CORPORA))
-    advice = nearest(folder.name, runs) or "name a run, where snakemake was started"
+    advice = nearest(folder.name, runs) or "start biasflow in the folder in which you started snakemake"
     raise BiasflowError(f"{folder} has no results of the workflow; {advice}")
 
 

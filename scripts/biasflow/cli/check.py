@@ -69,7 +69,12 @@ def check_run(run: str) -> tuple[list[str], str]:
     )
     summary += f"; {gone} results were deleted since" if gone else ""
     summary += f"; {len(lost)} inputs are there no more" if lost else ""
-    return faults, f"{summary}: {len(faults)} faults" if faults else f"{summary}: all as recorded"
+    return (
+        faults,
+        f"{summary}: {len(faults)} fault{'s' * (len(faults) > 1)}, listed above"
+        if faults
+        else f"{summary}: all as recorded",
+    )
 
 
 def _held(record: dict) -> dict[str, str]:

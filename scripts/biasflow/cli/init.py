@@ -18,6 +18,8 @@ def init(
     from biasflow.base.files import whole_file
     from biasflow.plan.first import first_configuration
 
+    if not output.parent.is_dir():
+        raise BiasflowError(f"there is no folder {output.parent}; make it, or name another file with -o")
     if output.exists():
         raise BiasflowError(f"{output} is there already, and is left as it is; name another file with -o")
     first = first_configuration(folder, str(output))

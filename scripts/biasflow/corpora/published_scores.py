@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.files import read_json
 from biasflow.base.tabular import is_number
 from biasflow.corpora.crows_pairs import COLUMNS, DIRECTIONS
@@ -63,7 +63,10 @@ def check_kind(path: str | Path, column: str = "") -> None:
     names = set(start.split("\t" if "\t" in start else ",")) | {name.strip('"') for name in start.split(",")}
     wanted = {column} if column else {SCORE} if SCORE in names else set(LOG_P)
     if not (start.startswith("{") or is_number(start) or set(MORE_LESS) <= names or wanted <= names):
-        raise BiasflowError(f"{path}: line 1: no column {column or SCORE}; known are files with {KNOWN}")
+        if column:
+            there = sorted(name for name in names if name != start)
+            raise BiasflowError(f"{path}: line 1: no column {column}; {nearest(column, there)}")
+        raise BiasflowError(f"{path}: line 1: no column {SCORE}; known are files with {KNOWN}")
 
 
 def _start(path: Path) -> str:

@@ -46,7 +46,9 @@ def read_records(
                 raise BiasflowError(f"{path}: is a JSON array; write one object in each line.")
             return _json_lines(path, stream, wanted) if start == "{" else _separated(path, stream, wanted, headerless)
     except UnicodeDecodeError as error:
-        raise BiasflowError(f"{path}: byte {error.start + 1}: neither UTF-8 text nor Parquet; check it.") from error
+        raise BiasflowError(
+            f"{path}: byte {error.start + 1}: neither UTF-8 text nor Parquet; save the file as UTF-8."
+        ) from error
     except OSError as error:
         raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
 
@@ -73,7 +75,9 @@ def columns_of(path: str | Path, table: pd.DataFrame, *namings: Sequence[str]) -
     for name in best:
         if name not in table:
             known = " or ".join(", ".join(naming) for naming in namings)
-            raise BiasflowError(f"{path}: no column {name}; the columns must be {known}.")
+            there = [column for column in table if ";" in str(column)]
+            hint = f" The header is {printable(there[0])}: put commas between the columns." if there else ""
+            raise BiasflowError(f"{path}: no column {name}; the columns must be {known}.{hint}")
     if table.empty:
         raise BiasflowError(f"{path}: no row after the header; check the file.")
     return best

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
-from biasflow.encoders.families import DECODER, sign_of_decoder
+from biasflow.encoders.families import DECODER, FAMILIES, sign_of_decoder
 
 WEIGHTS = "model*.safetensors"  # what transformers loads; other files of tensors may lie beside them
 SUFFIXES = (".json", ".txt", ".safetensors", ".model")  # of the files that an encoder is made of
@@ -69,7 +69,8 @@ Header = Mapping[str, tuple[str, tuple[int, ...]]]  # name of a tensor -> type a
 def check_stored(folder: str | Path) -> None:
     """BiasflowError, one line that names the file, for a folder that no job can use, or that transformers would load
     without a word and wrongly: a file that is none (a pipe would be waited for without end) or is too large; keys that
-    stand for code of the encoder's own, for an attention that is fetched, or for quantised weights; a decoder; sizes
+    stand for code of the encoder's own, for an attention that is fetched, or for quantised weights; a decoder; an
+    architecture that transformers does not know; sizes
     that are no numbers or do not fit the weights; an unknown activation; a mask token that is another special token;
     weights that are no floating-point numbers, or of more or fewer layers than config.json has; no whole file."""
     folder = Path(folder)
@@ -98,6 +99,22 @@ def check_config(path: Path) -> None:
         raise BiasflowError(f"{path}: key 'architectures' must be a list of names; {AGAIN}")
     if sign := sign_of_decoder(about):
         raise BiasflowError(f"{path}: {sign}: {DECODER}")
+    _check_known(path, about)
+
+
+def _check_known(path: Path, about: Mapping) -> None:
+    kind = about.get("model_type")
+    if not isinstance(kind, str):
+        raise BiasflowError(f"{path}: no key 'model_type', which says the architecture; {AGAIN}")
+    if kind not in FAMILIES:  # all of these are known: transformers takes a second to load
+        from transformers import __version__
+        from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+        if kind not in CONFIG_MAPPING_NAMES:
+            raise BiasflowError(
+                f"{path}: key 'model_type' is {_short(kind)}, which transformers {__version__} does not know; use "
+                "another encoder"
+            )
 
 
 def has_mask(folder: Path) -> bool:

@@ -50,7 +50,9 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
 def _one_hot(y: Vectors | None, X: torch.Tensor) -> torch.Tensor:
     """The classes y [n] as centred columns [n, classes] in float64; BiasflowError if they are none of X's rows."""
     if y is None:
-        raise BiasflowError("splince: it needs the classes y of a task beside the genders; fit it to a task")
+        raise BiasflowError(
+            "splince: it needs y, the class of each vector; give y= (in a configuration: fitted_to: task)"
+        )
     y = torch.as_tensor(y, device=X.device)
     if y.shape != X.shape[:1] or y.is_floating_point():
         raise BiasflowError(f"splince: y is {tuple(y.shape)} of {y.dtype}; it must hold {len(X)} whole numbers")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from biasflow.asking.matrix import NA, PART, PRETRAINED, RUN, Cell, Model
-from biasflow.base.errors import BiasflowError
+from biasflow.asking.paths import is_corpus_file
+from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.records import RESULTS
 from biasflow.papers.paper import load
 from biasflow.plan.inputs import Inputs
@@ -44,8 +45,8 @@ def _of_cells(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
     for word in words:
         if not any(word in _names(cell) for cell in cells):
             known = sorted({name for cell in cells for name in _names(cell)} - {NA})
-            close = difflib.get_close_matches(word, known, n=1, cutoff=0)
-            raise BiasflowError(f"explain: no cell of the plan is named {word!r}; did you mean {close[0]!r}?")
+            why = "it is a metric that no block of ask names" if word in METRICS else nearest(word, known)
+            raise BiasflowError(f"explain: no cell of the plan is named {word!r}; {why}")
     found = [cell for cell in cells if set(words) <= _names(cell)]
     if not found:
         raise BiasflowError(f"explain: no cell of the plan is named {' and '.join(words)} at once; leave a word out")
@@ -66,6 +67,12 @@ def _of_file(prepared: Prepared, path: str) -> Iterator[str]:
     paths, jobs = prepared.find.paths, {job.output: job for job in jobs_of(prepared)}
     output = _maker(jobs, path)
     if output is None:
+        run = path.split("/")[1]
+        if not path.startswith(f"{paths.root}/") and not is_corpus_file(path):
+            raise BiasflowError(
+                f"explain: {path} is not of the run {paths.run!r} that the configuration plans; add --configfile with "
+                f"the configuration of {run!r}"
+            )
         close = difflib.get_close_matches(path, jobs, n=1)
         meant = f"did you mean {close[0]}? " if close else ""
         raise BiasflowError(
@@ -87,7 +94,7 @@ def _listed(cells: Sequence[Cell]) -> Iterator[str]:
     if not cells:
         return
     running = sum(cell.status == RUN for cell in cells)
-    yield f"{len(cells)} cells of the plan, of which {running} run"
+    yield f"{len(cells)} cell{'s' * (len(cells) != 1)} of the plan, of which {running} run"
     for cell in sorted(cells, key=lambda cell: cell.status == RUN)[:MOST_CELLS]:
         model = " ".join(part for part in (cell.model.encoder, cell.model.training) if part != PRETRAINED)
         why = f"not run: {cell.reason}" if cell.reason else cell.status + (f" ({cell.note})" if cell.note else "")

@@ -17,6 +17,7 @@ from biasflow.plan.pooling import FIRST_TOKEN, own_pooling
 from biasflow.plan.tasks import task_of
 
 # What the folder of an encoder holds, and how the files are called.
+CONVERT = "docs/howto/encoder.md shows how"
 _HELD = {
     "config.json": ("config.json",),
     "weights in safetensors": (WEIGHTS,),
@@ -142,6 +143,8 @@ def _why_not(encoder: Encoder) -> str | None:
         return f"there is no folder {folder}"
     for what, names in _HELD.items():
         if not any(any(folder.glob(name)) for name in names):
+            if names == (WEIGHTS,) and (pickled := next(folder.glob("*.bin"), None)):
+                return f"the weights in {folder} are {pickled.name}; convert them to safetensors ({CONVERT})"
             return f"there is no encoder in {folder} (no {what}); save it with save_pretrained of transformers"
     return None
 

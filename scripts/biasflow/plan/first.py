@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from biasflow.plan.choices import reasons, with_folder
+from biasflow.encoders.families import FAMILIES
+from biasflow.plan.choices import ENCODER, reasons, with_folder
 from biasflow.plan.datasets import DATASETS
 from biasflow.registry import METRICS
 
-METHODS = ("none", "leace", "leace-random0")
+METHODS = ("none", "leace", "leace-random0")  # the first alone where the layers of an architecture are not known
+CONTROL = "none: the encoder as it is. leace-random0 is a control: random directions in place of those of leace."
+UNEDITED = "none: the encoder as it is. No method can act, because the layers of the model type {kind} are not known."
 SLOW = ("ceat",)  # reads words in thousands of contexts: a user may want to see the others first
 TEXT = """\
 # Measures gender bias in the encoder in {folder}; made by `biasflow init`. Start it with
@@ -24,7 +27,7 @@ encoders:
 ask:
   inside:
     encoders: [{name}]
-    # none: the encoder as it is. leace-random0 is a control: random directions in place of those of leace.
+    # {about}
     methods: [{methods}]
     metrics:
 {metrics}
@@ -41,7 +44,10 @@ class First(NamedTuple):
 
 def first_configuration(folder: str, file: str) -> First:
     """The configuration for an encoder's folder that will lie in `file`. BiasflowError as choices.with_folder."""
-    why = {name: reason for name, reason in reasons(with_folder(folder)).items() if _is_of_encoders(name)}
+    setup = with_folder(folder)
+    why = {name: reason for name, reason in reasons(setup).items() if _is_of_encoders(name)}
+    kind = setup.encoders[ENCODER].model_type
+    editable = kind in FAMILIES
     asked = [name for name, reason in why.items() if not reason and METRICS[name].measures]
     lacking = {name: reason for name, reason in why.items() if reason}
     width = max(len(name) for name in asked) + 1
@@ -50,7 +56,8 @@ def first_configuration(folder: str, file: str) -> First:
         file=file,
         name=_run_name(folder),
         path=json.dumps(folder, ensure_ascii=False),
-        methods=", ".join(METHODS),
+        methods=", ".join(METHODS if editable else METHODS[:1]),
+        about=CONTROL if editable else UNEDITED.format(kind=kind),
         metrics="\n".join(f"      - {name:{width}}# {METRICS[name].label}" for name in asked if name not in SLOW),
         slow=", ".join(name for name in asked if name in SLOW),
         lacking="".join(f"    # Cannot be measured: {name}, because {reason}\n" for name, reason in lacking.items()),

@@ -95,7 +95,9 @@ def check_methods(methods: Mapping[str, object]) -> None:
                 can = ", ".join(ERASERS[step["eraser"]].fitted_to)
                 raise BiasflowError(f"config: key '{key}.fitted_to': {step['eraser']} can be fitted to {can}")
             if fitted_to == "task" and step["places"] != "last.cls":
-                raise BiasflowError(f"config: key '{key}.places': what is fitted to the task acts at last.cls")
+                raise BiasflowError(
+                    f"config: key '{key}.places': what is fitted to the task acts at last.cls; write places: last.cls"
+                )
             if fitted_to == "task" and step["fitted_on"] == "pretrained":
                 raise BiasflowError(
                     f"config: key '{key}.fitted_on': what is fitted to the task is fitted on the model; leave it out"

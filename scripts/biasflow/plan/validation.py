@@ -10,6 +10,14 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 OF_KIND = ("const", "enum", "type")  # what tells that another alternative was meant
+TYPES = {  # of a JSON Schema, in words
+    "object": "keys with values",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+}
 
 
 def _is_integer(checker, value: object) -> bool:
@@ -54,13 +62,19 @@ def _explain(error: ValidationError, key: str) -> str:
         unknown = next(name for name in error.instance if name not in allowed)
         name = f"{where}.{unknown}" if where else str(unknown)
         close = difflib.get_close_matches(str(unknown), allowed, n=1)
-        return f"unknown key {name!r}" + (
-            f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(allowed)}"
+        if close:
+            return f"unknown key {name!r}; did you mean {close[0]!r}?"
+        source = error.instance.get("source") if "source" in allowed else None  # an encoder has the keys of its source
+        beside = (
+            f" beside source: {source} (if an earlier --configfile sets it, edit a copy of that file instead)"
+            if source
+            else ""
         )
+        return f"unknown key {name!r}{beside}; known: {', '.join(allowed)}"
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
         return f"key {f'{where}.{missing}' if where else missing!r} is missing"
-    message = error.message
+    message = _AGAINST.get(error.validator, lambda error: error.message)(error)
     if error.validator == "format":
         message = str(error.cause)
     elif error.validator == "maxLength":
@@ -75,6 +89,35 @@ def _explain(error: ValidationError, key: str) -> str:
     return f"key {where!r}: {message}{_as_text(error)}" + (f" ({described})" if described else "")
 
 
+def _of_another_type(error: ValidationError) -> str:
+    allowed = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+    wanted = " or ".join(TYPES[name] for name in allowed if name in TYPES)
+    optional = ", or leave the key out" if "null" in allowed else ""
+    value = error.instance
+    if value is None:
+        return f"it is empty; write {wanted}, or leave the key out"
+    if "array" in allowed and not isinstance(value, dict):
+        return f"{value!r} is no list; write [{value}]"
+    if allowed == ["string"] and not isinstance(value, (dict, list)):
+        return f"{value} is no text; put it in quotes, or on the command line give it a letter"
+    return f"{value!r} is not {wanted}; write {wanted}{optional}"
+
+
+def _twice(error: ValidationError) -> str:
+    value = next(value for number, value in enumerate(error.instance) if value in error.instance[:number])
+    return f"{value!r} stands there twice; leave one"
+
+
+_AGAINST = {  # what is wrong with a value, by the keyword of JSON Schema that it is against
+    "type": _of_another_type,
+    "uniqueItems": _twice,
+    "minItems": lambda error: f"there are {len(error.instance)} values; name at least {error.validator_value}",
+    "minProperties": lambda error: f"it has {len(error.instance)} keys; write at least {error.validator_value}",
+    "minimum": lambda error: f"{error.instance} is too small; write {error.validator_value} or more",
+    "maximum": lambda error: f"{error.instance} is too large; write {error.validator_value} or less",
+}
+
+
 def _as_text(error: ValidationError) -> str:
     """What to write in place of a number or truth value that was given as text."""
     if error.validator in OF_KIND and isinstance(error.instance, str):
@@ -84,7 +127,5 @@ def _as_text(error: ValidationError) -> str:
             number = f"{float(error.instance):g}"
             if "e" in number and "." not in number:
                 number = number.replace("e", ".0e")
-            return (
-                f"; it is text: write {number} without quotes, and in a file, since lists of --config hold text alone"
-            )
+            return f"; it is text: write {number} without quotes, in a file (in lists of --config all values are text)"
     return ""

@@ -114,7 +114,7 @@ def test_numbers_of_classes_may_leave_some_out():
 @pytest.mark.parametrize(
     ("y", "why"),
     [
-        (None, "needs the classes y"),
+        (None, "needs y, the class"),
         (torch.zeros(60).long(), "single class"),
         (torch.arange(59) % 3, "60 whole numbers"),
         (torch.rand(60), "60 whole numbers"),

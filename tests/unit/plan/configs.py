@@ -17,7 +17,7 @@ from biasflow.plan.setup import Setup
 ROOT = Path(__file__).parents[3]
 SCHEMA = load_schema()
 RUNS = sorted(path.stem for path in (ROOT / "config").glob("*.yaml") if "\nrun:" in "\n" + path.read_text())
-BERT = {"architectures": ["BertForPreTraining"], "num_hidden_layers": 4, "hidden_size": 256}
+BERT = {"model_type": "bert", "architectures": ["BertForPreTraining"], "num_hidden_layers": 4, "hidden_size": 256}
 SMALL = {
     "run": "test",
     "encoders": {

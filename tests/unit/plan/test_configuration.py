@@ -91,7 +91,7 @@ def test_the_folder_of_an_encoder_may_be_named_by_a_key_of_its_own():
     [
         ([ASKING], "encoders.real is not given; add --config encoder=FOLDER"),
         ([("encoder", "my/bert")], "no encoder of this configuration takes its folder"),
-        ([ASKING, ("encoder", 12)], "'string'"),
+        ([ASKING, ("encoder", 12)], "12 is not text"),
     ],
 )
 def test_a_folder_that_nobody_asks_for_or_that_nobody_gives(changes, why):

@@ -29,7 +29,7 @@ def masked(tmp_path) -> Prepared:
 
 def test_a_cell_has_the_jobs_that_make_it_in_their_order(demo):
     lines = list(explained(demo, ["planted-bert", "pretrained", "strength", "dawkins2024"]))
-    assert lines[0] == "1 cells of the plan, of which 1 run"
+    assert lines[0] == "1 cell of the plan, of which 1 run"
     assert lines[1].startswith("  dawkins2024-inside: planted-bert, dawkins2024, strength on planted: run")
     rules = [line.partition(":")[0] for line in lines[2:] if not line.startswith(" ")]
     assert rules == ["pretrain", "fit_methods", "read_together", "score"]
@@ -40,7 +40,7 @@ def test_a_cell_has_the_jobs_that_make_it_in_their_order(demo):
 def test_what_is_not_run_says_why(masked):
     lines = list(explained(masked, ["leace", "distance"]))  # a measure of the metric strength
     assert lines == [
-        "1 cells of the plan, of which 0 run",
+        "1 cell of the plan, of which 0 run",
         "  inside: mine, leace, strength on stereoset-authors: not run: encoders.mine has no next-sentence head",
     ]
 
