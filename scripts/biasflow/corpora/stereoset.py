@@ -122,7 +122,12 @@ def items(stereoset: str | Path, *, bias_type: str = "gender", part: str = "intr
     the text is "protected ed"."""
     if part == "intersentence":
         return read_stereoset(stereoset, bias_type=bias_type).rename(columns={"triple": "item"})
-    table = read_blanks(stereoset, bias_type=bias_type).assign(also_start=-1, also_end=-1)
+    return in_every_way(read_blanks(stereoset, bias_type=bias_type))
+
+
+def in_every_way(blanks: pd.DataFrame) -> pd.DataFrame:
+    """Return the words of a table as of `read_blanks` once for each way in which they are filled, as `items` says."""
+    table = blanks.assign(also_start=-1, also_end=-1)
     released = [
         f"{text[:end]} {text[end - ending :]}" if ending else text
         for text, end, ending in zip(table["text"], table["end"], table["ending"], strict=True)

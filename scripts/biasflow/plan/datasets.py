@@ -156,33 +156,42 @@ def _test(asked: Asked, name: str, kind: str, **options: object) -> Dataset:
 
 
 def gest_sentences(asked: Asked) -> list[Dataset]:
-    names = asked.chosen(asked.options["gest"]["sentences"], (), GEST)
-    return [_listed(asked, name, "gest", {"sentences": name}, maskings=["differing"]) for name in names]
+    options = {"maskings": ["differing"]}
+    names = asked.chosen(asked.options["gest"]["sentences"], (PLANTED,), GEST)
+    return [
+        _in_planted_language("gest", **options)
+        if name == PLANTED
+        else _listed(asked, name, "gest", {"sentences": name}, **options)
+        for name in names
+    ]
 
 
 def crows_pairs(asked: Asked) -> list[Dataset]:
-    types = asked.chosen(asked.options["crows_pairs"]["bias_types"], (), ("gender",))
-    files, maskings = {"pairs": "crows-pairs"}, ["shared", "nothing", "attended"]
+    return _crows_pairs(asked, maskings=["shared", "nothing", "attended"])
+
+
+def _crows_pairs(asked: Asked, **options: object) -> list[Dataset]:
+    files = {"pairs": "crows-pairs"}
+    types = asked.chosen(asked.options["crows_pairs"]["bias_types"], (PLANTED,), (GENDER,))
     return [
-        _listed(asked, f"crows-pairs-{name}", "crows_pairs", files, of={"bias_type": name}, maskings=maskings)
+        _in_planted_language("crows_pairs", **options)
+        if name == PLANTED
+        else _listed(asked, f"crows-pairs-{name}", "crows_pairs", files, of={"bias_type": name}, **options)
         for name in types
     ]
 
 
 def stereotype_pairs(asked: Asked) -> list[Dataset]:
     """The pairs of CrowS-Pairs, of the same types as for the metric crows_pairs, and StereoSet's sentences as pairs."""
-    types = asked.chosen(asked.options["crows_pairs"]["bias_types"], (), ("gender",))
-    found = [
-        _listed(asked, f"crows-pairs-{name}", "crows_pairs", {"pairs": "crows-pairs"}, of={"bias_type": name})
-        for name in types
-    ]
+    found = _crows_pairs(asked)
     names = asked.chosen(None, (), ("stereoset-pairs",))
     return found + [_listed(asked, name, "stereoset_pairs", {"stereoset": "stereoset-dev"}) for name in names]
 
 
 def stereoset_blanks(asked: Asked) -> list[Dataset]:
-    types = asked.chosen(asked.options["intrasentence"]["bias_types"], (), (GENDER,))
-    return [_stereoset(asked, "stereoset-blanks", name, {}) for name in types]
+    types = asked.chosen(asked.options["intrasentence"]["bias_types"], (PLANTED,), (GENDER,))
+    name = "stereoset-blanks"
+    return [_in_planted_language(name) if kind == PLANTED else _stereoset(asked, name, kind, {}) for kind in types]
 
 
 def stereoset_sentences(asked: Asked) -> list[Dataset]:
@@ -205,7 +214,7 @@ def _stereoset(asked: Asked, name: str, bias_type: str, of: Mapping[str, str], *
 def bec_pro(asked: Asked) -> list[Dataset]:
     languages = asked.options["bec_pro"]["languages"].get(asked.encoder.name)
     if languages is None and asked.encoder.is_planted:
-        return [_listed_by("bec-pro-planted", f"{PACKAGE}.planted.bec_pro")]
+        return [_in_planted_language("bec_pro")]
     return [
         _listed(asked, f"bec-pro-{language}", "bec_pro", {"sentences": f"bec-pro-{language}"})
         for language in languages or ("english",)
@@ -220,8 +229,10 @@ def disco(asked: Asked) -> list[Dataset]:
 
 
 def winogender(asked: Asked) -> list[Dataset]:
+    if asked.encoder.is_planted:
+        return [_in_planted_language("winogender")]
     files = {"sentences": "winogender-sentences", "occupations": "winogender-occupations"}
-    return [_listed(asked, name, "winogender", files) for name in asked.chosen(None, (), ("winogender",))]
+    return [_listed(asked, "winogender", "winogender", files)]
 
 
 def _listed(
@@ -236,6 +247,11 @@ def _listed(
     """The items that a module of corpora lists, from files of the catalogue by role."""
     paths = {role: (asked.paths.corpus(file),) for role, file in files.items()}
     return _listed_by(name, f"{PACKAGE}.corpora.{module}", paths, of=of, **options)
+
+
+def _in_planted_language(test: str, **options: object) -> Dataset:
+    """The items of a test in the planted language."""
+    return _listed_by(f"{test.replace('_', '-')}-planted", f"{PACKAGE}.planted.{test.replace('-', '_')}", **options)
 
 
 def _listed_by(

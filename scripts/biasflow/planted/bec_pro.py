@@ -1,5 +1,5 @@
 """Sentences like BEC-Pro's (Bartl et al. 2020) about the planted world: a pronoun beside an occupation, in the frames
-of the corpus that have both ("She works as a nurse.").
+of the corpus that have both ("She works as a nurse."). All of them may occur in it.
 
 What a perfect learner of the corpus says is known: the association of "she" minus that of "he" is the logit of the
 occupation's share of women in it, 0 where no bias was planted (`metrics.bec_pro`)."""
@@ -10,7 +10,8 @@ from biasflow.base.genders import FEMALE, MALE
 from biasflow.corpora.bec_pro import PERSON_GENDERS, PROFESSION_GENDERS, masked_twice
 from biasflow.corpora.bec_pro import STRATA as STRATA
 from biasflow.corpora.bec_pro import UNIT as UNIT
-from biasflow.planted.frames import ITEM_SLOTS, PRONOUNS, sentence, slots
+from biasflow.planted.frames import PRONOUNS, sentence, slots
+from biasflow.planted.sentences import frames_about
 from biasflow.planted.world import OCCUPATIONS, World, article, load_world
 
 GROUP = 20  # occupations of each kind, as in BEC-Pro
@@ -20,13 +21,7 @@ def items() -> pd.DataFrame:
     """Return the sentences in the form of `corpora.bec_pro.items`: every frame with every occupation of `groups`, of a
     woman and of a man."""
     world = load_world()
-    frames = [
-        frame
-        for theme in world.themes
-        if theme.items == OCCUPATIONS
-        for frame in theme.gendered
-        if slots(frame) & ITEM_SLOTS
-    ]
+    frames = [frame for theme, frame in frames_about(world) if theme.items == OCCUPATIONS]
     rows = []
     for profession, group in groups(world).items():
         for template, frame in enumerate(frames):

@@ -7,9 +7,9 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE
 from biasflow.planted.corpus import fillers, held_out, person_weights, scenery_fillers
 from biasflow.planted.frames import ITEM_SLOTS, Theme, sentence, slots
+from biasflow.planted.sentences import items_of_either
 from biasflow.planted.world import Person, World, load_world
 
-ASSOCIATED = 0.25  # a share of women up to this makes an item a man's, from 1 - this a woman's
 SWAPPED = {FEMALE: MALE, MALE: FEMALE}
 COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
 
@@ -61,7 +61,7 @@ def _combinations(world: World, theme: Theme, n: int, seen: bool, rng: np.random
 
 def _pair_of_items(world: World, theme: Theme, gender: str, rng: np.random.Generator) -> tuple[str, str]:
     """An item of the gender and one of the other gender, both clearly so in the world."""
-    women, men = _items_of_either(world, theme)
+    women, men = items_of_either(world, theme).values()
     of_gender, of_other = (women, men) if gender == FEMALE else (men, women)
     return str(rng.choice(of_gender)), str(rng.choice(of_other))
 
@@ -91,7 +91,7 @@ def ideal_preference(bias: float, world: World | None = None) -> float:
     world = world or load_world()
     differences = []
     for theme in _themes(world):
-        women, men = _items_of_either(world, theme)
+        women, men = items_of_either(world, theme).values()
         for stereo, anti, share in ((women, men, lambda p: p), (men, women, lambda p: 1 - p)):
             logs = [np.mean([np.log(share(world.share(item, bias))) for item in items]) for items in (stereo, anti)]
             differences.append(logs[0] - logs[1])
@@ -101,9 +101,3 @@ def ideal_preference(bias: float, world: World | None = None) -> float:
 def _themes(world: World) -> list[Theme]:
     """The themes of the triples: their items stand in the continuation alone."""
     return [theme for theme in world.themes if theme.items and not slots(theme.opening[0]) & ITEM_SLOTS]
-
-
-def _items_of_either(world: World, theme: Theme) -> tuple[list[str], list[str]]:
-    """The items of a theme that are clearly women's, and those that are clearly men's."""
-    women = [item for item in world.items[theme.items] if world.shares[item] >= 1 - ASSOCIATED]
-    return women, [item for item in world.items[theme.items] if world.shares[item] <= ASSOCIATED]

@@ -7,9 +7,8 @@ from biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, Measure
 
 PROBED = "compression"  # of a pre-trained encoder it needs a task's texts
 LAST_LAYER = "layer[-1]"  # a part, whatever the number of layers
-# The families of metrics, by the kind of task that encoders are trained on. GEST, CrowS-Pairs, StereoSet's blanks,
-# Winogender, SEAT and the real lists of WEAT are not here: nearly all of their words are unknown to the embedded
-# corpus.
+# The families of metrics, by the kind of task that encoders are trained on. SEAT, DisCo, StereoSet's sentences and the
+# real lists of WEAT are not here: nearly all of their words are unknown to the embedded corpus.
 FAMILIES = {
     ENCODER: (
         "strength",
@@ -18,6 +17,14 @@ FAMILIES = {
         "weat",
         "ceat",
         "gender_share",
+        "gest",
+        "crows_pairs",
+        "sss",
+        "prediction_quality",
+        "intrasentence",
+        "bec_pro",
+        "lpbs",
+        "winogender",
         "perplexity",
         "pseudo_perplexity",
     ),
