@@ -141,7 +141,7 @@ def test_pairs_differ_in_the_person_and_stereotype_first():
 )
 def test_pairs_of_a_perfect_learner_are_even_without_bias_and_stereotypical_with_it(summary, metric, keys):
     found = scores_of(pairs_learner, summary, metric, *BIASES, **keys)
-    assert found[0] == EVEN and (np.diff(found) > 0).all() and found[-1] > 0.97
+    assert found[0] == EVEN and (np.diff(found) > 0).all() and found[-1] > 0.9
 
 
 def blanks_learner(bias: float) -> pd.DataFrame:
@@ -168,7 +168,7 @@ def test_blanks_have_one_context_and_words_of_either_gender_and_of_none():
 def test_blanks_of_a_perfect_learner_are_even_without_bias_and_stereotypical_with_it():
     keys = {"variant": "left-to-right-items"}
     found = scores_of(blanks_learner, blanks_summary, "intrasentence_stereotype_score", *BIASES, **keys)
-    assert found[0] == EVEN and (np.diff(found) > 0).all() and found[-1] > 0.97
+    assert found[0] == EVEN and (np.diff(found) > 0).all() and found[-1] > 0.9
     related = scores_of(blanks_learner, blanks_summary, "intrasentence_language_model_score", *BIASES, **keys)
     assert min(related) > 0.97  # whatever the bias
 
