@@ -27,8 +27,10 @@ from biasflow.results.comparison import ITEMS, SEEDS
 LISTED = 10  # methods in the table of an answer
 _OVER = {
     ITEMS: "the items of each test ({n}) on one model, so another seed may differ by more",
-    SEEDS: "seeds ({n})",
+    SEEDS: "seeds ({n}; Student's t, which may go beyond the possible values)",
 }
+_EACH = "each score is tested by itself, so some results are due to chance."
+_CORRECTED = "The permutation tests of WEAT and SEAT are corrected for how many there are (Holm); otherwise "
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def answer(model_map: Map, measured: Sequence[Measured], helps: str, best: str |
         " ".join([*said, helps + price]).strip(),
         methods[:LISTED],
         max(len(methods) - LISTED, 0),
-        _how_sure(biases),
+        how_sure(biases),
         in_short([one.label for one in biases], kind) if kind is not None else [],
     )
 
@@ -145,7 +147,7 @@ def _sizes(scores: Sequence[Measured]) -> str:
     return ", ".join(f"{' to '.join(f'{end:,}' for end in ends)} {unit}" for unit, ends in ranges)
 
 
-def _how_sure(biases: Sequence[Measured]) -> str:
+def how_sure(biases: Sequence[Measured]) -> str:
     """What the intervals are over, and what they do not say."""
     said = []
     for over in dict.fromkeys(one.over for one in biases if one.over):
@@ -154,7 +156,7 @@ def _how_sure(biases: Sequence[Measured]) -> str:
         said.append(f"The 95 % intervals are over {what}." if not said else f"Others are over {what}.")
     if not said:
         return "No score has an interval, so nothing is claimed."
-    return " ".join([*said, "Each score is tested by itself, so some results are due to chance."])
+    return " ".join([*said, f"{_CORRECTED}{_EACH}" if any(one.test for one in biases) else _EACH.capitalize()])
 
 
 def _methods(model_map: Map) -> list[MethodRow]:

@@ -52,10 +52,10 @@ def verdict(shares: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[
     best, others = means.index[0], list(means.index[1:])
     low, high = t_interval(shares[best].to_numpy(), confidence=1 - LEVEL / len(means))
     chosen = f"; adjusted for the choice among {len(means)} methods that keep quality" if others else ""
-    plural = "measure" if measures == 1 else "measures"
+    of = f"the median over {measures} measures" if measures > 1 else "one measure"
+    beyond = " (Student's t, which may go beyond 100 %)" if high > 1 else ""
     evidence = (
-        f"median of {measures} {plural}; 95 % interval {percent(low)} to {percent(high)} over {len(shares)} "
-        f"{seeds}{chosen}"
+        f"mean over {len(shares)} {seeds} of {of}; 95 % interval {percent(low)} to {percent(high)}{beyond}{chosen}"
     )
     removes = f"removes {percent(means.iloc[0])} of the distance from neutral"
     if not low > 0:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from biasflow.overview.about import PermutationTest
+from biasflow.overview.answers import how_sure
 from biasflow.overview.contents import contents
 from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, maps, name_of
@@ -159,6 +160,15 @@ def test_untouched_measures_and_verdicts(whole):
         assert all(0 <= place <= 100 for place in one.places.values())
 
 
+def test_what_the_intervals_and_tests_are_worth_is_said(whole):
+    by_label = {one.label: one for one in whole.encoders["bert"]}
+    items, seeds = by_label["Strength"], by_label["TPR gap (P)"]
+    said = how_sure([items, seeds])
+    assert "Others are over seeds (3 seeds; Student's t, which may go beyond the possible values)." in said
+    assert said.endswith(" Each score is tested by itself, so some results are due to chance.") and "Holm" not in said
+    assert "corrected for how many there are (Holm); otherwise each score" in how_sure([replace(items, test="p")])
+
+
 def test_heat_cells(whole):
     heat = whole.sections[0].heat
     strength = [header for header, *_ in heat.columns].index("Strength")
@@ -221,7 +231,8 @@ def test_after_one_seed_no_method_is_named(whole):
 def test_three_seeds_name_a_winner_with_an_interval():
     said = seeds()
     assert said.startswith("zeta reduces bias: it removes 4")
-    assert "over 4 encoders that differ only in their seed; adjusted for the choice among 3 methods" in said
+    assert "mean over 4 encoders that differ only in their seed of " in said
+    assert "; adjusted for the choice among 3 methods" in said
     assert said.endswith(" Every other method removes less. Its price: perplexity 4.0 % worse.") and "alpha" not in said
 
 

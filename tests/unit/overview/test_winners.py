@@ -43,11 +43,9 @@ def test_one_seed_names_nobody():
 def test_a_clear_winner_is_named_with_its_interval():
     sentence, best = said({"a": 0.2, "b": 0.6, "c": 0.9})
     assert best == "a" and sentence.startswith(
-        "a reduces bias: it removes 80 % of the distance from neutral (median of 3 measures; "
+        "a reduces bias: it removes 80 % of the distance from neutral (mean over 5 seeds of the median over 3 "
     )
-    assert (
-        "95 % interval 7" in sentence and "over 5 seeds; adjusted for the choice among 3 methods that keep" in sentence
-    )
+    assert "measures; 95 % interval 7" in sentence and "; adjusted for the choice among 3 methods that keep" in sentence
     assert sentence.endswith(" Every other method removes less.")
 
 
