@@ -19,7 +19,7 @@ from biasflow.papers.judge import spearman_interval
 from biasflow.papers.planted.erasing import ratio_interval
 from biasflow.papers.planted.factorial import welch_interval
 from biasflow.results.bootstrap import percentiles
-from biasflow.results.statistics import row_correlations
+from biasflow.results.statistics import LEAST_RANKS, cluster_interval, row_correlations
 
 RATES = ("tpr", "fpr", "precision")
 
@@ -164,6 +164,36 @@ def coverage_of_effect_sizes(words: int, shift: float, *, replications: int, see
     return hits / replications
 
 
+def coverage_of_correlations(
+    method: str, units: int, r: float, *, size: int = 1, replications: int, seed: int = 0
+) -> pd.Series:
+    """How often `cluster_interval` (`jackknife`) and the percentiles of resampled clusters (`percentile`) cover a
+    correlation over so many clusters of `size` normal pairs each; r: of the clusters' means and, for a size of 1, of
+    the pairs. The means have four fifths of the variance, and the pairs of a cluster do not correlate."""
+    rng, hits = np.random.default_rng(seed), np.zeros(2)
+    share = 1.0 if size == 1 else 0.8
+    truth = r * share if method == "pearson" else 6 / np.pi * np.arcsin(r * share / 2)
+    names = np.repeat(np.arange(units), size)
+    for _ in range(replications):
+        a, b = rng.normal(size=(2, units))
+        means = np.sqrt(share) * np.stack([a, r * a + np.sqrt(1 - r**2) * b])
+        x, y = (means[..., None] + np.sqrt(1 - share) * rng.normal(size=(2, units, size))).reshape(2, -1)
+        low, high = cluster_interval(x, y, names, method)
+        drawn = rng.integers(units, size=(RESAMPLES, units))
+        picks = (drawn[..., None] * size + np.arange(size)).reshape(RESAMPLES, -1)
+        ends = percentiles(row_correlations(x[picks], y[picks], method))
+        hits += [not (truth < low or high < truth), ends[0] <= truth <= ends[1]]
+    return pd.Series(hits / replications, index=["jackknife", "percentile"])
+
+
+def _correlations(replications: int) -> Iterator[dict]:
+    for size, method, units, r in product((1, 6), ("pearson", "spearman"), (6, 8, 10, 30), (0.0, 0.5, 0.9)):
+        if size == 1 and method == "spearman" and units < LEAST_RANKS:
+            continue
+        shares = coverage_of_correlations(method, units, r, size=size, replications=replications)
+        yield {"what": "correlation", "method": method, "clusters": units, "pairs in each": size, "r": r, **shares}
+
+
 def _effect_sizes(replications: int) -> Iterator[dict]:
     for words, shift in product((8, 18), (0.0, 0.5, 1.0, 2.0)):
         share = coverage_of_effect_sizes(words, shift, replications=replications)
@@ -200,7 +230,13 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 
 
 # name -> rows, replications of each
-TABLES = {"gaps": (_gaps, 300), "seeds": (_seeds, 2000), "noise": (_noise, 200), "weat": (_effect_sizes, 500)}
+TABLES = {
+    "gaps": (_gaps, 300),
+    "seeds": (_seeds, 2000),
+    "noise": (_noise, 200),
+    "weat": (_effect_sizes, 500),
+    "correlations": (_correlations, 1000),
+}
 
 
 def main(path: str, scale: float = 1.0) -> None:

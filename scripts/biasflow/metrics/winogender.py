@@ -46,7 +46,7 @@ def score(path: str | Path) -> pd.DataFrame:
 
 def summary(items: pd.DataFrame) -> pd.DataFrame:
     """Return all scores of one model: columns metric, part (whom the pronoun stands for), variant, value, n
-    (occupations), low, high (bootstrap over occupations).
+    (occupations), low, high (over occupations).
 
     winogender_r: Pearson correlation of the log-odds with the share of women, variants bls and bergsma;
     winogender_log_odds: their mean, in nats. items: as `log_odds` takes them."""

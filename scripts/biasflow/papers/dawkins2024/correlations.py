@@ -51,11 +51,11 @@ def with_printed(run: Run) -> pd.DataFrame:
     return pd.concat([complete.reindex(columns=list(printed)), printed], ignore_index=True)
 
 
-def correlations(run: Run, *, resamples: int = 1000) -> pd.DataFrame:
+def correlations(run: Run) -> pd.DataFrame:
     """Spearman, Pearson and Kendall between each intrinsic measure and fairness, over the settings.
 
     Per encoder, stimuli, reading of the interventions, `models` (all or viable) and `level` (all, or one that has LEAST
-    of them): estimate, p, n and [low, high], a seeded 95 % bootstrap interval of `resamples`, which take the settings
+    of them): estimate, p, n and [low, high], a 95 % interval, which take the settings
     for independent. These are edits of one encoder: [by_level_low, by_level_high] is the interval that draws whole
     levels, and [seeds_low, seeds_high] are the lowest and the highest estimate of the single fine-tuning `seeds`, where
     there are several. The rows of the encoder `printed` are those of the printed table 7. The rho and p of the paper's
@@ -73,20 +73,19 @@ def correlations(run: Run, *, resamples: int = 1000) -> pd.DataFrame:
             seeds = seeds.reindex(pd.MultiIndex.from_frame(both[SETTING]))
             named = {"models": models, "level": level, "measure": measure, "parity": parity}
             for method in METHODS:
-                options = {"method": method, "resamples": resamples}
-                numbers = _numbers(both[measure], both[fairness], both["level"], seeds, options)
+                numbers = _numbers(both[measure], both[fairness], both["level"], seeds, method)
                 rows.append(about | named | {"method": method} | numbers)
     table = merge_published(pd.DataFrame(rows), _of_text(run.published("text")), on=_KEYS, values=["estimate", "p"])
     same = (table["encoder"] == PRINTED) | (printed_inside(run, table) & printed_nli(run, table))
     return published_where(same, table, ["estimate", "p"]).drop(columns="p_difference")
 
 
-def _numbers(x: pd.Series, y: pd.Series, levels: pd.Series, seeds: pd.DataFrame, options: dict) -> dict[str, object]:
+def _numbers(x: pd.Series, y: pd.Series, levels: pd.Series, seeds: pd.DataFrame, rank: str) -> dict[str, object]:
     """One correlation with its intervals; `seeds`: y of every single seed, a column each."""
-    result = correlation(x, y, **options)
-    low, high = (np.nan, np.nan) if result.reason else cluster_interval(x, y, levels, **options)
+    result = correlation(x, y, rank)
+    low, high = (np.nan, np.nan) if result.reason else cluster_interval(x, y, levels, rank)
     several = seeds.shape[1] > 1 and not result.reason
-    single = [correlation(x, values, options["method"], resamples=1).estimate for _, values in seeds.items() if several]
+    single = [correlation(x, values, rank).estimate for _, values in seeds.items() if several]
     return {
         "estimate": result.estimate,
         "p": result.p,

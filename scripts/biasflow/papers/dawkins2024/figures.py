@@ -164,7 +164,7 @@ def _scatter(axes: Axes, block: pd.DataFrame, x: str, y: str) -> None:
 
 def _rho(x: pd.Series, y: pd.Series) -> str:
     """Without p: the settings of one encoder are not independent."""
-    rho = correlation(x, y, "spearman", resamples=1)
+    rho = correlation(x, y, "spearman")
     return f"\u03c1 = {rho.estimate:.3f}, n = {rho.n}" if not rho.reason else f"{rho.reason}, n = {rho.n}"
 
 

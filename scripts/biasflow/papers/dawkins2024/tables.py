@@ -67,7 +67,7 @@ def rank_agreement(run: Run) -> pd.DataFrame:
     """Spearman's correlation over the settings between all shares, and between stimuli sets at the paper's share.
 
     Per encoder and for Strength and Distance; `comparison` is `share` or `stimuli`, `a` and `b` are what is compared,
-    [low, high] is a seeded bootstrap interval, `verdict` counts the pairs of settings that change order."""
+    [low, high] is a 95 % interval, `verdict` counts the pairs of settings that change order."""
     wide, rows = inside(run), []
 
     def compare(values: pd.DataFrame, **keys: str) -> None:

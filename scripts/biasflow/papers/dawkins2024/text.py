@@ -80,7 +80,7 @@ def _of_models(block: pd.DataFrame, viability: Mapping) -> dict[str, float]:
         for name, model in models.items()
     }
     both = block[["strength", "fairness"]].dropna()
-    rho = correlation(both["strength"], both["fairness"], resamples=1)
+    rho = correlation(both["strength"], both["fairness"])
     values |= {"spearman-rho": rho.estimate, "spearman-p": rho.p}
     counted = {"weighting-improved": "weighting-keeps-accuracy", "attention-improved": "attention-improves-strength"}
     counted |= {name: name for name in ("layer-12-weighted-viable", "layer-12-unweighted-unviable")}

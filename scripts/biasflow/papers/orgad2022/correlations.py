@@ -17,7 +17,6 @@ from biasflow.results.tables import arranged
 
 ALL, CENTRED = "all", "within strategies"
 METHODS = ["pearson", "spearman"]
-RESAMPLES = 1000
 _MEASURED = ["estimate", "r_squared", "p", "low", "high"]
 _NUMBERS = ["estimate", "r_squared", "p", "p_holm", "low", "high"]
 _KEYS = ["encoder", "stage", "tested", "intrinsic", "intrinsic_variant", "measure", "variant", "strategies", "method"]
@@ -29,8 +28,8 @@ def correlations(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
 
     Per encoder, stage ("before", "after": means over an encoder's heads), input that scrubbing is `tested` on and
     `strategies`: all of them, within strategies (partial over strategies), and each alone. Columns: estimate, r_squared
-    (its square), p, p_holm (family: all tests of an encoder, stage, input and method), a 95 % percentile bootstrap
-    interval of RESAMPLES over the encoders (`low`, `high`), n, `coded` (labels that the probe coded), and `note`: why
+    (its square), p, p_holm (family: all tests of an encoder, stage, input and method), a 95 % jackknife
+    interval over the encoders (`low`, `high`), n, `coded` (labels that the probe coded), and `note`: why
     there is no value.
     Within strategies both sides are centred by strategy first, which takes away what differs between strategies; p is
     then from t = r sqrt(df / (1 - r^2)) with df = n - k - 1 for k strategies, the test of a partial correlation.
@@ -85,7 +84,7 @@ def _correlated(
         for group, data, lost in _groups(both, models):
             x, y = data[x_names].to_numpy(), data[y_names].to_numpy()
             for method in METHODS:
-                result = statistics.correlations(x, y, method, resamples=RESAMPLES)
+                result = statistics.correlations(x, y, method)
                 p = statistics.correlation_p(result.estimate, result.n - 2 - lost)
                 values = np.stack([result.estimate, result.estimate**2, p, result.low, result.high], axis=-1)
                 for (i, x_name), (j, y_name) in product(enumerate(x_names), enumerate(y_names)):

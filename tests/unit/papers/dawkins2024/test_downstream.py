@@ -122,7 +122,7 @@ def test_intervals_need_base_of_each_seed(two_seeds):
 
 @pytest.fixture(scope="module")
 def found(run):
-    return correlations(run, resamples=50)
+    return correlations(run)
 
 
 def pick(found, **keys):
@@ -174,7 +174,7 @@ def test_seeds_are_correlated_one_by_one(two_seeds):
     other = two_seeds["value"].where(two_seeds["seed"] == "0", np.random.default_rng(0).random(len(two_seeds)))
     both = together(inside_scores(), two_seeds.assign(value=other))
     run = run_of(both, viability={"threshold": 1, "reading": "absolute"})
-    row = pick(correlations(run, resamples=20), encoder="tiny", models="all", measure="strength",
+    row = pick(correlations(run), encoder="tiny", models="all", measure="strength",
                method="kendall", parity="majority")  # fmt: skip
     strength = table7(run)["strength"]
     single = []
@@ -182,14 +182,14 @@ def test_seeds_are_correlated_one_by_one(two_seeds):
         one = table7(run_of(both[both["seed"].isin([seed, "-"])], viability=run.options["viability"]))
         single.append(stats.kendalltau(strength, one["fairness"]).statistic)
     assert (row["seeds"], row["seeds_low"], row["seeds_high"]) == (2, min(single), max(single))
-    alone = correlations(run_of(together(inside_scores(), nli_scores())), resamples=20)
+    alone = correlations(run_of(together(inside_scores(), nli_scores())))
     assert alone["seeds_low"].isna().all() and set(alone["seeds"]) == {0, 1}
 
 
 def test_only_the_value_that_the_text_gives_is_published(found):
     sets = together(inside_scores(sets=("planted", AUTHORS)), nli_scores(), inside_scores(encoders=("other",)))
     both = together(sets, nli_scores(encoder="other"))
-    own = correlations(run_of(both, about={"tiny": BERT}), resamples=20)
+    own = correlations(run_of(both, about={"tiny": BERT}))
     published = own[own["estimate_published"].notna()]
     assert published[["encoder", "stimuli"]].values.tolist() == [["tiny", AUTHORS], ["printed", ""]]
     printed = found[found["estimate_published"].notna()]
@@ -200,7 +200,7 @@ def test_only_the_value_that_the_text_gives_is_published(found):
 
 def test_a_text_without_the_correlation_is_refused():
     with pytest.raises(BiasflowError, match="spearman-p"):
-        correlations(run_of(inside_scores(), printed={"text": TEXT[TEXT["id"] != "spearman-p"]}), resamples=20)
+        correlations(run_of(inside_scores(), printed={"text": TEXT[TEXT["id"] != "spearman-p"]}))
 
 
 def test_correlations_follow_the_rows(found, rows):
@@ -232,12 +232,12 @@ def test_correlations_follow_the_rows(found, rows):
 def test_without_nli_scores_only_the_printed_rows_remain():
     run = run_of(inside_scores())
     assert set(with_printed(run)["encoder"]) == {"printed"}
-    assert set(correlations(run, resamples=20)["encoder"]) == {"printed"}
+    assert set(correlations(run)["encoder"]) == {"printed"}
 
 
 def test_a_correlation_that_cannot_be_computed_says_why():
     same = PRINTED.assign(fairness=0.5)
-    found = correlations(run_of(together(inside_scores(), nli_scores(settings=same))), resamples=20)
+    found = correlations(run_of(together(inside_scores(), nli_scores(settings=same))))
     tiny = found[found["encoder"] == "tiny"]
     assert tiny["estimate"].isna().all() and (tiny["note"] != "").all()
 

@@ -33,13 +33,6 @@ FINITE = st.floats(-1e3, 1e3).map(lambda value: round(value, 3))
 NOT_LISTED = "not run: it is not in papers.orgad2022.encoders"
 
 
-@pytest.fixture(autouse=True, scope="module")
-def few_resamples():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(internal, "RESAMPLES", 50)
-        yield
-
-
 def made(**options):
     return scores(**({"tests": ("C6",), "probes": (0,), "parts": PARTS} | options))
 
@@ -178,7 +171,7 @@ def simpson():
 
 
 @pytest.fixture(scope="module")
-def found(few_resamples):
+def found():
     return correlations(run(simpson()))
 
 
@@ -197,7 +190,7 @@ def test_the_sign_within_strategies_may_be_the_opposite(found):
     y = np.concatenate([10 * s - np.arange(4) for s in range(3)])
     assert every["estimate"] == pytest.approx(np.corrcoef(x, y)[0, 1]) and every["estimate"] > 0.9
     assert every["r_squared"] == pytest.approx(every["estimate"] ** 2) and every["n"] == 12
-    same = correlation(x, y, "pearson", resamples=50)
+    same = correlation(x, y, "pearson")
     assert every[["p", "low", "high"]].tolist() == pytest.approx([same.p, same.low, same.high])
     for group in ("within strategies", "none", "oversampling", "subsampling"):
         for method in ("pearson", "spearman"):

@@ -34,8 +34,8 @@ def rank_correlation(x: pd.Series, y: pd.Series) -> tuple[Range, Range]:
 
     Values that are printed alike need not have been equal. The bounds of rho order the ties of one side as the other
     side does, and against it; p falls as |rho| grows, so its bounds follow."""
-    found = correlation(x, y, "spearman", resamples=1)  # no bootstrap interval is needed
-    ends = [correlation(*_untied(x, y, sign), "spearman", resamples=1) for sign in (-1, 1)]
+    found = correlation(x, y, "spearman")
+    ends = [correlation(*_untied(x, y, sign), "spearman") for sign in (-1, 1)]
     low, high = sorted(end.estimate for end in ends)
     p = sorted(end.p for end in ends)
     rho = Range(found.estimate, min(low, found.estimate), max(high, found.estimate))
