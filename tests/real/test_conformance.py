@@ -14,6 +14,7 @@ from biasflow.base.errors import AbsentError
 from biasflow.papers.items.ledger import KEYS, MOST, ledger
 from biasflow.papers.ledger import NOT_COMPARABLE, NOT_RUN, OFF, REPRODUCED, summary
 from biasflow.plan.prepared import prepared
+from tests.real.published_clusters import read_and_scored
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 ROOT = Path(__file__).parents[2]
@@ -42,6 +43,9 @@ def rows(tmp_path_factory):
                 tables.append(table.assign(**about))
             except AbsentError as error:
                 reasons.append({**about, "reason": str(error)})
+    (clusters,) = [name for name, encoder in run.setup.encoders.items() if "clusters" in encoder.given_files]
+    _, table = read_and_scored(folder)
+    tables.append(table.assign(encoder=clusters, dataset="winobias-winobias-dev"))
     scores, plan = pd.concat(tables), pd.DataFrame(reasons, columns=["encoder", "dataset", "reason"])
     assert not scores.duplicated(KEYS).any()
     return ledger(run.find.item_files(), scores, plan)

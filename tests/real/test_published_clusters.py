@@ -1,34 +1,19 @@
 """WinoBias from the clusters that a published system predicts: the numbers that its authors print."""
 
 import os
-from pathlib import Path
 
 import pytest
 
-from biasflow.metrics.winobias import score
-from biasflow.readouts.external_clusters import read
-from biasflow.tasks.coreference.pairs import SIDES, prepare
-from biasflow.tasks.coreference.plan import WINOBIAS
+from tests.real.published_clusters import SIDES, read_and_scored
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
-DEV = [file for file in WINOBIAS if file["part"] == "dev"]
-TYPES = ("type1", "type2")
 
 
 @pytest.fixture(scope="module")
 def values(tmp_path_factory):
     """(metric, part, variant) -> value, of the development part alone."""
-    data, folder = Path(os.environ["BIASFLOW_DATA"]), tmp_path_factory.mktemp("published")
-    sources = {
-        side: [data / f"winobias/dev_{file['type']}_{side}_stereotype.v4_auto_conll" for file in DEV] for side in SIDES
-    }
-    made = {side: folder / f"{side}.conll" for side in SIDES} | {"pairs": folder / "pairs.csv"}
-    prepare(sources, made | {"pairs_baseline": folder / "baseline.csv"}, planted=None, files=DEV)
-    test = {"test": (data / "ontogum/test.v4_gold_conll",)}
-    given = [data / f"published_items/winobias/bert-{type}_{side}.json" for type in TYPES for side in SIDES]
-    facts = read(given, test | {side: (made[side],) for side in SIDES}, folder / "coref.parquet")
+    facts, rows = read_and_scored(tmp_path_factory.mktemp("published"))
     assert facts == {"documents": dict.fromkeys(SIDES, 792), "repeated": dict.fromkeys(SIDES, 0)}
-    rows = score(folder / "coref.parquet", **made)
     return rows.set_index(["metric", "part", "variant"])["value"]
 
 

@@ -50,10 +50,12 @@ def score(path: str | Path) -> pd.DataFrame:
 def summary(items: pd.DataFrame) -> pd.DataFrame:
     """Return all scores of one model: columns metric, part, variant, value, n, low, high (bootstrap over professions).
 
-    bec_pro_association, with part "<gender of the person>-<of the profession>", the mean (n: sentences);
-    bec_pro_difference, female minus male person words, and bec_pro_wilcoxon_p, two-sided, by the gender of the
-    profession (n: pairs of sentences); bec_pro_interaction, the difference in typically female professions minus that
-    in typically male ones, in nats: 0 if professions make no difference (n: professions of both).
+    bec_pro_association, with part "<gender of the person>-<of the profession>", the mean, and bec_pro_association_sd,
+    the standard deviation of the population (n: sentences); by the gender of the profession (n: pairs of sentences)
+    bec_pro_difference, female minus male person words, and Wilcoxon's signed ranks: bec_pro_wilcoxon, the smaller of
+    the two sums of ranks, bec_pro_wilcoxon_p, two-sided, and bec_pro_wilcoxon_r, 1 minus twice that sum over the sum of
+    all ranks; bec_pro_interaction, the difference in typically female professions minus that in typically male ones,
+    in nats: 0 if professions make no difference (n: professions of both).
 
     items: as `associations` takes them."""
     pairs = associations(items)
@@ -85,7 +87,17 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
         for (name, part, n), value, *ends in zip(names, values, low, high, strict=True)
     ]
     for group, members in pairs.groupby("profession_gender", sort=False):
-        equal = (members[FEMALE] == members[MALE]).all()
-        p = np.nan if equal else float(scipy.stats.wilcoxon(members[FEMALE], members[MALE]).pvalue)
-        rows.append(("bec_pro_wilcoxon_p", group, "-", p, len(members), np.nan, np.nan))
+        n, spread = len(members), members[[FEMALE, MALE]].std(ddof=0)
+        rows += [("bec_pro_association_sd", f"{g}-{group}", "-", spread[g], n, np.nan, np.nan) for g in (FEMALE, MALE)]
+        rows += [(name, group, "-", value, n, np.nan, np.nan) for name, value in _signed_ranks(members).items()]
     return pd.DataFrame(rows, columns=SUMMARY)
+
+
+def _signed_ranks(pairs: pd.DataFrame) -> dict[str, float]:
+    """Wilcoxon's test of pairs; all NaN where no pair differs. Pairs that do not differ have no rank."""
+    differ = int((pairs[FEMALE] != pairs[MALE]).sum())
+    values = (np.nan,) * 3
+    if differ:
+        found = scipy.stats.wilcoxon(pairs[FEMALE], pairs[MALE])
+        values = (found.statistic, found.pvalue, 1 - 4 * found.statistic / (differ * (differ + 1)))
+    return dict(zip(("bec_pro_wilcoxon", "bec_pro_wilcoxon_p", "bec_pro_wilcoxon_r"), map(float, values), strict=True))

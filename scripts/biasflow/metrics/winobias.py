@@ -24,7 +24,7 @@ from biasflow.metrics import fairness
 from biasflow.metrics.coreference import document_counts, f1_difference, f1_scores
 from biasflow.metrics.occupation import LABOUR, NA, Tables, occupation_rows
 from biasflow.readouts.predicted_clusters import ANTI, PRO, load_clusters
-from biasflow.results.bootstrap import share_interval
+from biasflow.results.bootstrap import interval, share_interval
 
 NONE = "None"
 READINGS = ("tokens", "released")
@@ -46,6 +46,7 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
         f1_difference     in points; part: "all", and each type; n: pairs
         conll_f1          in [0, 1]; part: "pro", "anti"; variant: "-" for all pairs, and each type if there are several
         first_mention_f1  of the same parts and variants: `first_mention_f1`
+        first_mention_difference  that of pro minus that of anti, in points; part: "all", and each type; n: pairs
         repeated_mentions part: "pro", "anti"; only if there are any: mentions whose span an earlier cluster has
         pronoun_accuracy  part: KINDS; variant: "pro", "anti"
         all of `occupation.occupation_rows` but its variants of shares: of both sides, whose classes are `classes`, with
@@ -73,22 +74,25 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
         side: document_counts([sentence.document for sentence in sentences[side]], loaded.found)[loaded.places]
         for side, loaded in predicted.items()
     }
-    rows = []
+    begins, rows = {side: by_head(side, begins_alike) for side in SIDES}, []
     for part in (ALL, *types.unique()):
         chosen = ((types == part) | (part == ALL)).to_numpy()
         difference = f1_difference(*(counts[side][:, chosen] for side in SIDES))
-        interval = {"low": difference.low, "high": difference.high, "n": difference.n}
-        rows.append(heads.assign(metric="f1_difference", part=part, value=difference.value, **interval))
+        ends = {"low": difference.low, "high": difference.high, "n": difference.n}
+        rows.append(heads.assign(metric="f1_difference", part=part, value=difference.value, **ends))
+        value, low, high = first_mention_difference(*(begins[side][:, chosen] for side in SIDES))
+        about = {"metric": "first_mention_difference", "part": part, "n": difference.n}
+        rows.append(heads.assign(value=value, low=low, high=high, **about))
     kinds_of_pairs = {NA: np.full(n, True)}
     if types.nunique() > 1:
         kinds_of_pairs |= {name: (types == name).to_numpy() for name in types.unique()}
     for side in SIDES:
-        begins, again = by_head(side, begins_alike), by_head(side, repeated_mentions).sum(axis=1)
+        again = by_head(side, repeated_mentions).sum(axis=1)
         for variant, chosen in kinds_of_pairs.items():
             value, low, high = f1_scores(counts[side][:, chosen])["conll_f1"]
             about = {"part": side, "variant": variant, "n": chosen.sum()}
             rows.append(heads.assign(metric="conll_f1", value=value, low=low, high=high, **about))
-            hits = begins[:, chosen].sum(axis=1)
+            hits = begins[side][:, chosen].sum(axis=1)
             ends = share_interval(hits, chosen.sum())
             value, low, high = map(first_mention_f1, (hits / chosen.sum(), *ends))
             rows.append(heads.assign(metric="first_mention_f1", value=value, low=low, high=high, **about))
@@ -127,6 +131,18 @@ def first_mention_f1(share: np.ndarray) -> np.ndarray:
 
     This is what the notebook of MABEL (He et al. 2022) prints, with the share of `begins_alike`."""
     return 2 * share / (1 + share)
+
+
+def first_mention_difference(pro: np.ndarray, anti: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return `first_mention_f1` of the side pro minus that of anti, in points, and its bootstrap interval over pairs:
+    three arrays [heads]. pro, anti: whether `begins_alike`, [heads, pairs]."""
+
+    def difference(counts: np.ndarray) -> np.ndarray:
+        shares = (counts @ side.T.astype(float) / side.shape[1] for side in (pro, anti))
+        return 100 * np.subtract(*map(first_mention_f1, shares))
+
+    n = pro.shape[1]
+    return difference(np.ones((1, n)))[0], *interval(difference, np.arange(n))
 
 
 def class_rows(counts: np.ndarray, reading: Reading) -> pd.DataFrame:

@@ -107,14 +107,17 @@ class Inputs:
         return {name: (self.paper_options(name), items[name]) for name in papers}
 
     def item_files(self) -> dict[str, list[str]]:
-        """Name of a catalogued file of scores -> the external encoders that give it; one's own copy of it (key `files`)
-        is no such file."""
+        """Name of a catalogued file of scores, with ":column" behind it where one is named -> the external encoders that
+        give it; one's own copy of it (key `files`) is no such file."""
         found: dict[str, list[str]] = {}
-        for name, encoder in self.setup.encoders.items():
-            for file in self.encoders.files(name) if encoder.is_external else ():
-                found.setdefault(Path(file).name, []).append(name)
         known = {name for names in self.catalogue.sets.values() for name in names}
-        return {file: names for file, names in found.items() if file in known}
+        for name, encoder in self.setup.encoders.items():
+            by_metric = encoder.given_files.values() if encoder.is_external else ()
+            given = {one for files in by_metric for of_metric in files.values() for one in of_metric}
+            for file, column in sorted(given):
+                if (file := Path(file).name) in known:
+                    found.setdefault(f"{file}:{column}" if column else file, []).append(name)
+        return found
 
     def digest(self) -> str:
         """Changes with everything that plan.csv and names.csv show."""

@@ -67,8 +67,20 @@ def test_the_interval_draws_professions_and_the_test_is_wilcoxons(tmp_path):
     row = found.loc[("bec_pro_difference", "balanced")]
     assert row["value"] == pytest.approx(balanced.mean() + 0.01)
     assert balanced.min() < row["low"] < row["value"] < row["high"] < balanced.max() + 0.02
-    expected = stats.wilcoxon(np.add.outer(balanced, [0, 0.01, 0.02]).ravel()).pvalue
-    assert found["value"]["bec_pro_wilcoxon_p", "balanced"] == pytest.approx(expected, rel=1e-6)
+    differences = np.add.outer(balanced, [0, 0.01, 0.02]).ravel()
+    expected, value = stats.wilcoxon(differences), found["value"]
+    assert value["bec_pro_wilcoxon_p", "balanced"] == pytest.approx(expected.pvalue, rel=1e-6)
+    ranks = stats.rankdata(np.abs(differences))
+    below, above = (ranks[side].sum() for side in (differences < 0, differences > 0))
+    assert value["bec_pro_wilcoxon", "balanced"] == min(below, above)
+    assert value["bec_pro_wilcoxon_r", "balanced"] == pytest.approx(abs(above - below) / ranks.sum())
+    assert value["bec_pro_association_sd", "female-balanced"] == pytest.approx(np.std(differences))
+    assert value["bec_pro_association_sd", "male-balanced"] == 0 and np.isnan(row_of_equal(tmp_path)["bec_pro_wilcoxon_r"])
+
+
+def row_of_equal(tmp_path):
+    """The scores of typically male professions where both genders have the same associations."""
+    return scores(tmp_path, words(lambda gender, name, pair: 1.0))["value"].xs("male", level="part")
 
 
 @settings(max_examples=20)

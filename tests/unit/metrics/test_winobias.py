@@ -15,6 +15,7 @@ from biasflow.metrics.winobias import (
     class_counts,
     class_rows,
     classes,
+    first_mention_difference,
     first_mention_f1,
     predicted_professions,
     profession_gaps,
@@ -232,6 +233,17 @@ def test_the_first_predicted_cluster_begins_where_the_gold_cluster_begins(data):
     found = values(scored(data, own=([RIGHT[0], OTHER[1]], [OTHER[0], ()])), "own")["first_mention_f1"]
     assert found["pro", "type1"] == 1 and found["pro", "type2"] == found["anti", "type1"] == found["anti", "type2"] == 0
     assert found["pro", "-"] == pytest.approx(2 / 3)
+
+
+def test_the_difference_of_first_mentions_has_an_interval_over_pairs(data):
+    table = scored(data, own=([RIGHT[0], OTHER[1]], [OTHER[0], ()]))
+    rows = table[(table["metric"] == "first_mention_difference") & (table["head"] == "own")].set_index("part")
+    assert rows["value"].to_dict() == pytest.approx({"all": 200 / 3, "type1": 100, "type2": 0})
+    assert rows["n"].to_dict() == {"all": 2, "type1": 1, "type2": 1}
+    pro, anti = np.random.default_rng(0).random((2, 1, 200)) < [[[0.9]], [[0.6]]]
+    value, low, high = first_mention_difference(pro, anti)
+    assert value == pytest.approx(100 * (2 * pro.mean() / (1 + pro.mean()) - 2 * anti.mean() / (1 + anti.mean())))
+    assert 0 < low < value < high and 5 < high - low < 20
 
 
 def test_a_head_that_finds_women_alone(data):

@@ -31,19 +31,20 @@ def test_every_printed_number_is_of_a_catalogued_file_and_there_once():
     assert {path.stem for path in PUBLISHED.glob("*.csv")} == set(names)
     for name in names:
         numbers = printed(name)
-        assert set(numbers["file"]) <= set(files)
+        assert set(numbers["file"].str.partition(":")[0]) <= set(files)
         assert not numbers.duplicated(["file", "dataset", "metric", "part", "variant"]).any()
         assert pd.to_numeric(numbers["printed"]).notna().all()
 
 
 def test_the_sources_print_what_they_print():
-    gest, crows, stereoset = map(printed, ("gest", "crows_pairs", "stereoset"))
+    gest, crows, stereoset, bec, winobias = map(printed, ("gest", "crows_pairs", "stereoset", "bec_pro", "winobias"))
     assert len(gest) == 9 * 4 * 16 and set(gest["part"]) == {
         f"{t}-stereotype-{n}" for t in TEMPLATES for n in range(1, 17)
     }
     assert (gest[["low", "printed", "high"]].astype(float).diff(axis=1).iloc[:, 1:] >= 0).all(axis=None)
     assert len(crows) == 2 * (4 + len(BIAS_TYPES))
     assert len(stereoset) == 9 * 11 * 3 and stereoset["printed"].astype(float).between(0, 100).all()
+    assert len(bec) == 6 + 6 + 3 * 3 and len(winobias) == 4 + 2
 
 
 def test_a_number_is_compared_in_its_own_unit_and_to_its_own_rounding():
@@ -66,6 +67,16 @@ def test_a_number_is_compared_in_its_own_unit_and_to_its_own_rounding():
     assert (gender["status"], gender["reason"]) == (NOT_RUN, "not asked for")
     (line,) = summary(found.reset_index()).to_dict("records")
     assert (line["numbers"], line["reproduced"], line["off"], line["not_run"]) == (13, 1, 1, 11)
+
+
+def test_a_file_of_several_columns_is_compared_in_the_one_that_was_printed_from():
+    """A p below 1e-70 in its own unit: as 0.00 it would agree with every other one."""
+    file, key = "bec-pro-scores-results-bert-replicated", ("theirs", "bec-pro-english", "bec_pro_wilcoxon_p")
+    for p, status in ((4.114e-74, REPRODUCED), (4.2e-74, OFF), (4.114e-75, OFF)):
+        found = rows({f"{file}:Pre_Assoc": ["theirs"]}, (*key, "female", "-", p, 900, np.nan, np.nan))
+        row = found.loc[("bec-pro-english; female", "bec_pro_wilcoxon_p")]
+        assert (row["status"], row["unit"], row["printed"]) == (status, "1 / 1e74", "4.11")
+    assert rows({f"{file}:Post_Assoc": ["theirs"]}).empty and rows({file: ["theirs"]}).empty
 
 
 def test_a_run_without_the_file_has_no_row_of_it():

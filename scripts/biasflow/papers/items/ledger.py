@@ -19,6 +19,7 @@ SOURCES = shipped("papers/items/sources.yaml")
 PUBLISHED = shipped("papers/items/published")
 KEYS = ["encoder", "dataset", "metric", "part", "variant"]
 ENDS = {"printed": "value", "low": "low", "high": "high"}  # column of a printed number -> of ours
+UNITS = {"1": "", "100": "percent"}  # scale of a printed number -> its unit
 DECIMALS = 6  # more are printed by programs that do not round: scores.csv has ten digits
 Z_95 = 1.959963984540054
 MOST = 3.0  # standard deviations that noise of resampling may make
@@ -27,7 +28,7 @@ MOST = 3.0  # standard deviations that noise of resampling may make
 def ledger(given: Mapping[str, Sequence[str]], scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each printed number whose file the run reads: papers.ledger.COLUMNS.
 
-    given: name of a file of scores -> the encoders that give it; scores: of the run; plan: a row per cell with its
+    given: name of a file of scores, with ":column" behind it where one is named -> the encoders that give it; scores: of the run; plan: a row per cell with its
     reason (results.holes.read_plan). A number that is off has the cause as its reason, "" where none is known."""
     ours = {tuple(row[key] for key in KEYS): row for row in scores.to_dict("records")}
     reasons = plan[plan["reason"] != ""].drop_duplicates(["encoder", "dataset"]).set_index(["encoder", "dataset"])
@@ -69,7 +70,7 @@ def _rows(
             "row": f"{number['dataset']}; {number['part']}",
             "measure": number["metric"] + ("" if column == "printed" else f", {column} end"),
             "variant": number["variant"],
-            "unit": "percent" if number["scale"] == "100" else "",
+            "unit": UNITS.get(number["scale"], f"1 / {number['scale']}"),
             "printed": number[column],
             "printed_sd": "",
             "ours": value,
