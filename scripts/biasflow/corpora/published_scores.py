@@ -24,6 +24,7 @@ from biasflow.corpora.records import columns_of, read_records, refuse, refuse_un
 SCORE = "score"
 LOG_P = ["log_p_first", "log_p_second"]
 MORE_LESS = ["sent_more_score", "sent_less_score"]
+ABOVE_0 = "is above 0, so it is no logarithm of a probability; turn its sign"
 SENTENCE = "Sentence"  # of BEC-Pro
 PARTS = ("intrasentence", "intersentence")  # of StereoSet
 KNOWN = (
@@ -123,6 +124,6 @@ def _checked(path: Path, table: pd.DataFrame) -> pd.DataFrame:
         numbers = pd.to_numeric(table[name], errors="coerce").astype(float)
         refuse(path, table[name], ~np.isfinite(numbers), "is no finite number; give one for each item")
         if name != SCORE:
-            refuse(path, table[name], numbers > 0, "is above 0, so no logarithm of a probability; is its sign turned?")
+            refuse(path, table[name], numbers > 0, ABOVE_0)
         table = table.assign(**{name: numbers})
     return table

@@ -107,8 +107,8 @@ class Inputs:
         return {name: (self.paper_options(name), items[name]) for name in papers}
 
     def item_files(self) -> dict[str, list[str]]:
-        """Name of a catalogued file of scores, with ":column" behind it where one is named -> the external encoders that
-        give it; one's own copy of it (key `files`) is no such file."""
+        """Name of a catalogued file of scores, with ":column" behind it where one is named -> the external encoders
+        that give it; one's own copy of it (key `files`) is no such file."""
         found: dict[str, list[str]] = {}
         known = {name for names in self.catalogue.sets.values() for name in names}
         for name, encoder in self.setup.encoders.items():

@@ -11,9 +11,11 @@ from biasflow.asking.paths import Paths
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.jobs import Plan, Reading, ReadingJob, ReadingKey, Score, ScoringJob
 from biasflow.plan.trainings import model_of
-from biasflow.registry import METRICS, READOUTS, TOGETHER, TRAINING, external_module, module_of
+from biasflow.registry import METRICS, PACKAGE, READOUTS, TOGETHER, TRAINING, external_module, module_of
 
 Named = dict[str, object]
+# Metrics whose own readout lists its items itself -> the module that lists them for scores that somebody gives.
+LISTINGS = {"occtmp": f"{PACKAGE}.stimuli.occupations", "strength": f"{PACKAGE}.stimuli.triples"}
 
 
 def reading_path(paths: Paths, key: ReadingKey) -> str:
@@ -156,7 +158,12 @@ class Readings:
 
     def given_modules(self, jobs: Sequence[ReadingJob]) -> list[str]:
         """The modules that it imports by name."""
-        listed = {module for job in jobs for reading in self._jobs[job] for module in reading.dataset.modules}
+        listed = {
+            module
+            for job in jobs
+            for reading in self._jobs[job]
+            for module in (*reading.dataset.modules, *filter(None, [self._listing(reading)]))
+        }
         return sorted({*(external_module(READOUTS[job.readout]) for job in jobs), *listed})
 
     def given_params(self, jobs: Sequence[ReadingJob]) -> list[list[Named]]:
@@ -184,10 +191,18 @@ class Readings:
         if reading.readout == VECTORS:
             templates = reading.dataset.options.get("templates")
             return {"dataset": reading.dataset.read_as, "templates": templates}
-        if "items" not in reading.dataset.options:
+        own, listing = reading.dataset.options, self._listing(reading)
+        if not listing:
             return {}
-        columns = [one.column for one in self._given(reading)]
-        return {**reading.dataset.options, "metric": self._metrics[reading.key], "columns": columns}
+        given = {"metric": self._metrics[reading.key], "columns": [one.column for one in self._given(reading)]}
+        if "items" in own:
+            return {**own, **given}
+        of = {key: own[key] for key in ("template", "pronouns") if key in own}
+        return {"items": listing, "of": {"name": reading.dataset.read_as, **of}, "limit": own.get("limit"), **given}
+
+    def _listing(self, reading: Reading) -> str:
+        """The module whose `items` lists what somebody scored; "" where files hold no scores of items."""
+        return reading.dataset.options.get("items") or LISTINGS.get(self._metrics[reading.key], "")
 
 
 def _data(readings: list[Reading]) -> dict[str, list[str]]:

@@ -14,12 +14,17 @@ from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.bec_pro import BOTH
-from biasflow.corpora.published_scores import LOG_P, SCORE, read_scores
+from biasflow.corpora.published_scores import ABOVE_0, LOG_P, SCORE, read_scores
+from biasflow.corpora.records import refuse
 from biasflow.readouts.files import METHOD
 
 UNTOUCHED = dict(zip(METHOD, ("none", "-"), strict=True))
 SHARED = "shared"  # which tokens were masked for the likelihoods of a pair: as CrowS-Pairs's script does
 GIVEN = "given"  # how a word is filled in, where somebody's score says how likely it is
+LOG_PROBABILITIES, PROBABILITIES = ("occtmp", "winogender"), ("strength",)  # metrics whose scores are such
+# What tells the items of a test apart, where a text does not say all; datasets of one metric share a file.
+TELLING, SETS, TEXTS = ("template", "word", "gender", "label", "swapped"), "set", {"sentence", "text", "next_sentence"}
+TOLD = ("id", "item", "text", "sentence", "triple", *TELLING)  # of an item that is missing
 TO_NATS = {"gest": np.log(10)}  # metric -> nats of one unit of a difference that is given; others are in nats
 # If fewer related sentences than this share score higher than unrelated ones, of so many, lower scores are likelier.
 LEAST, FEW = 0.3, 100
@@ -49,7 +54,9 @@ def read(
         read_scores(path, column=column, part=(of or {}).get("part", "intrasentence"))
         for path, column in zip(given, columns, strict=True)
     ]
-    source = " and ".join(map(str, files.values()))
+    for path, table in zip(given, scores, strict=True):
+        _check_values(path, table, metric)
+    source = " and ".join(map(str, files.values())) or (of or {}).get("name", metric)
     joined = _joined(wanted, list(zip(given, scores, strict=True)), source)
     about = {"unit": getattr(module, "UNIT", ("item",)), "strata": getattr(module, "STRATA", ())}
     rows = as_read(sampled(joined, limit, **about), metric)
@@ -67,10 +74,14 @@ def as_read(items: pd.DataFrame, metric: str) -> pd.DataFrame:
         masking = items.get("masking", SHARED)
         return items.assign(tokens_first=np.nan, tokens_second=np.nan, masking=masking)
     if "label" in items:
-        _check_direction(items)
+        _check_direction(items, [name for name in ("item", "triple", "swapped") if name in items])
+    if metric == "strength":
+        return items.rename(columns={SCORE: "p"}).assign(truncated=False)
     if metric == "intersentence":
         return items.rename(columns={SCORE: "p"})
     items = items.rename(columns={SCORE: "log_p"})
+    if metric == "occtmp":
+        return items.assign(pieces=np.nan)
     if "label" in items:
         return items.assign(filling=GIVEN)
     if "masked" in items:  # an association is a difference of two masks
@@ -92,6 +103,7 @@ def _joined(wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], so
                 f"{path}: none of the columns {', '.join(scores)} tells the items of {source}; give one of "
                 f"{', '.join(dict.fromkeys(['id', *wanted]))}"
             )
+        _check_keys(path, wanted_as, keys)
         parts.append(_by_key(wanted, wanted_as[keys], path, scores, values, source))
     joined = pd.concat(parts)
     twice = joined.index.duplicated()
@@ -103,6 +115,8 @@ def _joined(wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], so
 
 def _in_order(wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], source: str) -> pd.DataFrame:
     """Files of numbers alone: one for all items or, of a test with templates, one for each of its first templates."""
+    if {SETS, "refers_to"} & set(wanted):
+        raise BiasflowError(f"{files[0][0]}: has numbers alone, which do not tell the items of {source}; add columns")
     groups = [wanted]
     if "template" in wanted and "item" in wanted:
         groups = [group for _, group in wanted.groupby("template", sort=False)]
@@ -133,12 +147,40 @@ def _by_key(
     if found.isna().all():
         other = f"of the {len(wanted)} items of {source}, which holds other data, or another copy"
         raise AbsentError(f"{path}: has none {other}")
-    # A file may score items of other bias types, too.
-    others = "bias_type" in wanted if "bias_type" not in scores else ~scores["bias_type"].isin(wanted["bias_type"])
-    unknown = found.isna() & ~pd.Series(others, scores.index)
+    # A file may score items of other bias types or sets, too.
+    others = pd.Series("bias_type" in wanted and "bias_type" not in scores, scores.index)
+    for name in {"bias_type", SETS} & set(wanted) & set(scores):
+        others |= ~scores[name].isin(wanted[name])
+    unknown = found.isna() & ~others
     if unknown.any():
         raise BiasflowError(_said(path, theirs, unknown, f"is no item of {source}; are these scores of other data?"))
     return scores.loc[found.notna(), list(values)].set_axis(found.dropna().astype(int))
+
+
+def _check_keys(path: Path, wanted: pd.DataFrame, keys: Sequence[str]) -> None:
+    """BiasflowError where the columns `keys` leave open which item of `wanted`, or of which set, a row is."""
+    open_ = [name for name in TELLING if name in wanted and name not in keys]
+    several = wanted.groupby(list(keys), sort=False)[open_].nunique().gt(1).any() if open_ else {}
+    missing = [name for name in open_ if several[name]]
+    if SETS in wanted and not {SETS, *TEXTS} & set(keys):
+        missing.insert(0, SETS)
+    if missing:
+        raise BiasflowError(
+            f"{path}: line 1: the columns {', '.join(keys)} do not tell of which {missing[0]} a score is; add it"
+        )
+
+
+def _check_values(path: Path, scores: pd.DataFrame, metric: str) -> None:
+    """BiasflowError for a value that is none of what the metric takes."""
+    if SCORE not in scores:
+        if metric in (*LOG_PROBABILITIES, *PROBABILITIES):
+            raise BiasflowError(f"{path}: line 1: has log-likelihoods of pairs; {metric} takes one column {SCORE}")
+        return
+    if metric in LOG_PROBABILITIES:
+        refuse(path, scores[SCORE].astype(str), scores[SCORE] > 0, ABOVE_0)
+    if metric in PROBABILITIES:
+        outside = ~scores[SCORE].between(0, 1)
+        refuse(path, scores[SCORE].astype(str), outside, "is no probability from 0 to 1; give no logarithm")
 
 
 def _numbered(keys: pd.DataFrame) -> pd.MultiIndex:
@@ -154,9 +196,7 @@ def _refuse_missing(wanted: pd.DataFrame, scored: pd.Index, path: str, source: s
         if not items.index.isin(scored).any():
             about = f"the {len(items)} items about {name} of {source}, which is another copy"
             raise AbsentError(f"{path}: has none of {about}")
-    first = ", ".join(
-        f"{name} {str(value)!r}" for name, value in missing.iloc[0].items() if name in ("id", "item", "text")
-    )
+    first = ", ".join(f"{name} {str(value)!r}" for name, value in missing.iloc[0].items() if name in TOLD)
     raise BiasflowError(f"{path}: lacks {len(missing)} items of {source}, the first is {first}; score all of them")
 
 
@@ -166,9 +206,9 @@ def _said(path: Path, keys: pd.DataFrame, wrong: pd.Series, why: str) -> str:
     return f"{path}: {keys.index.name} {place}: {text} {why}"
 
 
-def _check_direction(items: pd.DataFrame) -> None:
+def _check_direction(items: pd.DataFrame, item: Sequence[str]) -> None:
     """BiasflowError where unrelated words or sentences mostly have the higher score: then lower ones are likelier."""
-    wide = items.pivot(index="item", columns="label", values=SCORE)
+    wide = items.pivot(index=item, columns="label", values=SCORE)
     above = wide[["stereotype", "anti-stereotype"]].gt(wide["unrelated"], axis=0).to_numpy()
     if above.size >= FEW and above.mean() < LEAST:
         raise BiasflowError(

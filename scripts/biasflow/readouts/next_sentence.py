@@ -16,6 +16,7 @@ from biasflow.readouts.cloze import items_of
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
+from biasflow.stimuli.triples import sentence_pairs
 
 IS_NEXT = 0  # index of "sentence B follows sentence A" in BERT's next-sentence head
 
@@ -45,15 +46,6 @@ def read(
     rows = pairs.drop(columns=["first", "second"]).assign(truncated=tokens.cut)
     write_parquet(under_methods(reader.axis, rows, p=p), output)
     return reader.facts()
-
-
-def sentence_pairs(stimuli: pd.DataFrame) -> pd.DataFrame:
-    """Originals, then swapped copies, one row per pair: triple, label (of the original), swapped, first, second."""
-    keys = ["triple", "label"]
-    original = stimuli[[*keys, "context", "next_sentence"]].set_axis([*keys, "first", "second"], axis=1)
-    swapped = stimuli[[*keys, "swapped_context", "swapped_next_sentence"]].set_axis([*keys, "first", "second"], axis=1)
-    both = pd.concat([original.assign(swapped=False), swapped.assign(swapped=True)], ignore_index=True)
-    return both[[*keys, "swapped", "first", "second"]]
 
 
 def pair_tokens(reader: Reader, pairs: pd.DataFrame) -> Tokens:

@@ -28,8 +28,9 @@ MOST = 3.0  # standard deviations that noise of resampling may make
 def ledger(given: Mapping[str, Sequence[str]], scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each printed number whose file the run reads: papers.ledger.COLUMNS.
 
-    given: name of a file of scores, with ":column" behind it where one is named -> the encoders that give it; scores: of the run; plan: a row per cell with its
-    reason (results.holes.read_plan). A number that is off has the cause as its reason, "" where none is known."""
+    given: name of a file of scores, with ":column" behind it where one is named -> the encoders that give it; scores:
+    of the run; plan: a row per cell with its reason (results.holes.read_plan). A number that is off has the cause as
+    its reason, "" where none is known."""
     ours = {tuple(row[key] for key in KEYS): row for row in scores.to_dict("records")}
     reasons = plan[plan["reason"] != ""].drop_duplicates(["encoder", "dataset"]).set_index(["encoder", "dataset"])
     rows = [
