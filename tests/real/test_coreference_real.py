@@ -10,6 +10,7 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.conll import read_conll, without_singletons, write_conll
 from biasflow.corpora.winobias import PRONOUNS, masked_words, professions, read_pairs, two_professions
+from biasflow.metrics import winobias as winobias_metric
 from biasflow.metrics.coreference import conll_f1, f1_difference
 from biasflow.metrics.winobias import (
     NONE,
@@ -135,6 +136,23 @@ def test_articles_in_winobias(sentences):
         first.append(sentence.document.words[start].lower())
     counts = Counter(word if word in ("the", "a", "an") else "none" for word in first)
     assert counts == {"the": 3163, "a": 2, "an": 1, "none": 2}
+
+
+def test_leaving_out_articles_as_released_changes_no_class_of_gold_clusters(sentences, monkeypatch):
+    """And one gold label, of "an assistant", since the authors' rule does not know "an"."""
+    gold, clusters = [each.profession for each in sentences], [each.document.clusters for each in sentences]
+    labels = []
+    for each in sentences:
+        ((first, last),) = set(each.document.clusters[0]) - set(each.pronouns)
+        words = each.document.words[first : last + 1]
+        labels.append("".join(words[1:] if set(words) & winobias_metric.RELEASED_ARTICLES else words))
+    differ = [label for label, name in zip(labels, gold, strict=True) if label != name.replace(" ", "")]
+    assert len(gold) == 3168 and differ == ["anassistant"]
+    assert predicted_professions(sentences, clusters, reading="released") == gold
+    winobias_metric._in_pieces.cache_clear()
+    monkeypatch.setattr(winobias_metric, "RELEASED_ARTICLES", frozenset())
+    assert predicted_professions(sentences, clusters, reading="released") == gold
+    winobias_metric._in_pieces.cache_clear()
 
 
 def test_pairs_of_winobias_differ_in_more_than_the_pronoun_19_times(winobias):
