@@ -1,17 +1,22 @@
 """A small BERT trained on real text, in models/ beside the folder that BIASFLOW_DATA names: it loads with its heads,
 and they know what English is like."""
 
+import json
 import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.load import load_encoder
+from biasflow.metrics import intersentence
+from biasflow.readouts import next_sentence
 from biasflow.readouts.masked_words import log_probabilities
 from biasflow.readouts.reader import Reader
+from biasflow.readouts.source import Source
 from tests.real.wikitext import read_wikitext
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
@@ -62,3 +67,29 @@ def test_next_sentences_of_held_out_articles_are_told_from_random_ones(encoder):
     p_next = model(**pairs).seq_relationship_logits.softmax(-1)[:, 0]
     assert len(articles) > 40
     assert p_next[: len(first)].mean() > p_next[len(first) :].mean() + 0.1
+
+
+@torch.inference_mode()
+def test_sentences_of_stereoset_have_the_probability_of_the_heads_own_logits(encoder, tmp_path):
+    """The readout of `intersentence`, against the model called for one pair after the other, without batches."""
+    model, tokenizer = encoder
+    items, file = "biasflow.corpora.stereoset", DATA / "stereoset/dev.json"
+    source = Source(FOLDER, ("none",), "stereoset-sentences", {"stereoset": (file,)})
+    next_sentence.read(source, tmp_path / "p.parquet", items=items, of={"part": "intersentence"}, limit=20)
+    table = pd.read_parquet(tmp_path / "p.parquet")
+    data = json.loads(file.read_text())["data"]["intersentence"]
+    texts = {
+        (one["id"], row["gold_label"]): (one["context"], row["sentence"]) for one in data for row in one["sentences"]
+    }
+    assert len(table) == 3 * 20 and not table["truncated"].any()
+    expected = []
+    for item, label in zip(table["item"], table["label"], strict=True):
+        pair = tokenizer(*texts[item, label], return_tensors="pt")
+        expected.append(model(**pair).seq_relationship_logits.double().softmax(-1)[0, 0].item())
+    assert table["p"].to_numpy() == pytest.approx(expected, abs=1e-5) and np.ptp(expected) > 0.1
+    p = dict(zip(zip(table["item"], table["label"], strict=True), expected, strict=True))
+    wins = [p[item, "stereotype"] > p[item, "anti-stereotype"] for item in table["item"].unique()]
+    related = [p[item, label] > p[item, "unrelated"] for item, label in p if label != "unrelated"]
+    value = intersentence.score(tmp_path / "p.parquet").set_index(["metric", "variant"])["value"]
+    assert value["intersentence_stereotype_score", "items"] == pytest.approx(np.mean(wins))
+    assert value["intersentence_language_model_score", "items"] == pytest.approx(np.mean(related))
