@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import jsonschema
 import pandas as pd
@@ -14,6 +15,7 @@ from biasflow.results.every_eval_ever import SCHEMA_VERSION, write_records
 from biasflow.results.export import described
 from biasflow.results.scores import tidy
 
+EXAMPLE = Path(__file__).parents[3] / "docs/every_eval_ever.json"
 PACKAGE = f"every-eval-ever=={SCHEMA_VERSION}"
 ROWS = [
     {
@@ -73,6 +75,25 @@ def test_records_are_valid_by_the_schema_of_the_format(records, schema):
     (record, *_) = records.values()
     del record["evaluation_results"][0]["metric_config"]["lower_is_better"]
     assert not validator.is_valid(record)
+
+
+def test_the_documented_record_is_what_is_written(tmp_path):
+    example = json.loads(EXAMPLE.read_text())
+    (result,) = example["evaluation_results"]
+    interval = result["score_details"]["uncertainty"]["confidence_interval"]
+    row = {"metric": "crows_pairs_score", "part": "all", "variant": "released", "dataset": "crows-pairs-all"}
+    row |= {"value": result["score_details"]["score"], "n": 1508, "low": interval["lower"], "high": interval["upper"]}
+    scores = tidy(pd.DataFrame([row]), encoder="crows-pairs-bert", method="none")
+    names, written = pd.DataFrame(columns=["name", "kind", "attribute", "value"]), int(example["evaluation_timestamp"])
+    write_records(described(scores), tmp_path / "out", run="conformance", names=names, written=written)
+    (path,) = (tmp_path / "out").rglob("*.json")
+    record = json.loads(path.read_text())
+    assert record["eval_library"].pop("version") and example["eval_library"].pop("version")
+    assert record == example
+
+
+def test_the_documented_record_is_valid(schema):
+    assert jsonschema.Draft7Validator(schema).is_valid(json.loads(EXAMPLE.read_text()))
 
 
 def test_a_record_lies_where_its_model_is_looked_for(records):
