@@ -28,6 +28,7 @@ from biasflow.papers.ledger import (
     of_paper,
     summary,
 )
+from biasflow.papers.liang2020.ledger import WITHOUT_METRIC
 from biasflow.papers.orgad2022 import ledger as of_orgad2022
 from biasflow.papers.paper import HERE, load, load_tables
 from biasflow.papers.published import printed_numbers, read_published
@@ -262,6 +263,9 @@ def test_a_number_stands_beside_the_method_and_words_that_it_is_of():
         ["table of association tests", "dataset C6", "weat_effect_size", "0.66"],
     ]
     rows, tables = (rows[rows["table"].str.startswith("table") == of_table] for of_table in (False, True))
+    glue = tables[tables["measure"] == "glue"]  # of the very encoder, too, nobody knows which metric is printed
+    assert len(glue) == 56 and set(glue["status"]) == {NOT_COMPARABLE}
+    assert set(glue.loc[glue["encoder"] == "bert-base-uncased", "reason"]) == {WITHOUT_METRIC}
     assert tables["audit"].str.startswith("agrees").sum() == 8 and not tables["audit"].str.startswith("disagrees").any()
     assert rows.loc[rows["status"] == REPRODUCED, ["row", "measure"]].to_numpy().tolist() == [
         ["dataset C6", "weat_effect_size"]

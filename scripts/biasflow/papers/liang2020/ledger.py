@@ -12,6 +12,8 @@ from biasflow.papers.liang2020.tables import association, occtmp
 from biasflow.results.rounding import around, rounded
 
 _VALUES = ("diff", "diff_variance", "p_he", "p_she", "p_sum"), ("effect_size", "p_value"), ("batch_perplexity",)
+GLUE = "glue"
+WITHOUT_METRIC = "the paper does not say which metric of the task its table of GLUE has"
 _PARTS, _WHOSE = ["occtmp_p_he", "occtmp_p_she"], ["file", "encoder", "row"]
 
 
@@ -28,8 +30,9 @@ BESIDE = [
 
 
 def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:
-    """None: words, tests and texts go by their names, each of which is one file; others have no printed number."""
-    return pd.Series("", index=numbers.index)
+    """Those of GLUE alone: words, tests and texts go by their names, each of which is one file; others have no printed
+    number."""
+    return numbers["measure"].map({GLUE: WITHOUT_METRIC}).fillna("")
 
 
 def audited(run: Run, numbers: pd.DataFrame) -> pd.Series:
