@@ -55,7 +55,8 @@ def read_scores(path: str | Path, *, column: str = "", part: str = "") -> pd.Dat
         raise BiasflowError(f"{path}: no column {values[0]}; known are files with {KNOWN}")
     columns_of(path, table, values)
     keys = {SENTENCE: "text"} if SENTENCE in table else {name: name for name in table if name not in (*values, "")}
-    return _checked(path, table[[*keys, *values]].rename(columns={**keys, **({column: SCORE} if column else {})}))
+    named = {**keys, **({column: SCORE} if column else {})}
+    return _checked(path, table[[*keys, *values]].rename(columns=named), column)
 
 
 def check_kind(path: str | Path, column: str = "") -> None:
@@ -116,14 +117,15 @@ def _stereoset(path: Path, part: str) -> pd.DataFrame:
     return _checked(path, table[["id", SCORE]])
 
 
-def _checked(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    """The table with its values as numbers."""
+def _checked(path: Path, table: pd.DataFrame, column: str = "") -> pd.DataFrame:
+    """The table with its values as numbers. column: what the file calls its scores, where it is not so."""
     for name in (SCORE, *LOG_P, *MORE_LESS):
         if name not in table:
             continue
         numbers = pd.to_numeric(table[name], errors="coerce").astype(float)
-        refuse(path, table[name], ~np.isfinite(numbers), "is no finite number; give one for each item")
+        given = table[name].rename(column or name)
+        refuse(path, given, ~np.isfinite(numbers), "is no finite number; give one for each item")
         if name != SCORE:
-            refuse(path, table[name], numbers > 0, ABOVE_0)
+            refuse(path, given, numbers > 0, ABOVE_0)
         table = table.assign(**{name: numbers})
     return table

@@ -58,6 +58,8 @@ def read(
         _check_values(path, table, metric)
     source = " and ".join(map(str, files.values())) or (of or {}).get("name", metric)
     joined = _joined(wanted, list(zip(given, scores, strict=True)), source)
+    if "label" in joined:
+        _check_direction(" and ".join(map(str, given)), joined)
     about = {"unit": getattr(module, "UNIT", ("item",)), "strata": getattr(module, "STRATA", ())}
     rows = as_read(sampled(joined, limit, **about), metric)
     write_parquet(rows.assign(**UNTOUCHED), output)
@@ -73,8 +75,6 @@ def as_read(items: pd.DataFrame, metric: str) -> pd.DataFrame:
     if LOG_P[0] in items:
         masking = items.get("masking", SHARED)
         return items.assign(tokens_first=np.nan, tokens_second=np.nan, masking=masking)
-    if "label" in items:
-        _check_direction(items, [name for name in ("item", "triple", "swapped") if name in items])
     if metric == "strength":
         return items.rename(columns={SCORE: "p"}).assign(truncated=False)
     if metric == "intersentence":
@@ -206,12 +206,13 @@ def _said(path: Path, keys: pd.DataFrame, wrong: pd.Series, why: str) -> str:
     return f"{path}: {keys.index.name} {place}: {text} {why}"
 
 
-def _check_direction(items: pd.DataFrame, item: Sequence[str]) -> None:
+def _check_direction(path: str, items: pd.DataFrame) -> None:
     """BiasflowError where unrelated words or sentences mostly have the higher score: then lower ones are likelier."""
+    item = [name for name in ("item", "triple", "swapped") if name in items]
     wide = items.pivot(index=item, columns="label", values=SCORE)
     above = wide[["stereotype", "anti-stereotype"]].gt(wide["unrelated"], axis=0).to_numpy()
     if above.size >= FEW and above.mean() < LEAST:
         raise BiasflowError(
-            f"unrelated words or sentences score higher than others in {1 - above.mean():.0%} of comparisons; a larger "
-            "score must mean likelier: turn the sign"
+            f"{path}: unrelated words or sentences score higher than others in {1 - above.mean():.0%} of comparisons; "
+            "a larger score must mean likelier: turn the sign"
         )

@@ -143,6 +143,8 @@ def test_associations_of_a_named_column(folder):
     assert value["bec_pro_association", "male-male", "-"] == -2
     with pytest.raises(BiasflowError, match=r"given0: no column score"):
         folder.read("bec_pro", text)
+    with pytest.raises(BiasflowError, match=r"given0: line 2: column Post_Assoc: 'nan' is no finite number"):
+        folder.read("bec_pro", text.replace("\t-5\n", "\tnan\n"), columns=["Post_Assoc"])
 
 
 def test_sentences_of_stereoset_by_their_ids(folder):
@@ -239,7 +241,7 @@ def test_lower_scores_that_are_likelier_are_told(folder):
         for one in items
         for row, score in zip(one["sentences"], (1, 2, 9), strict=True)
     ]
-    with pytest.raises(BiasflowError, match=r"100% of comparisons.*turn the sign"):
+    with pytest.raises(BiasflowError, match=r"given0: .*100% of comparisons.*turn the sign"):
         folder.read("intrasentence", {"intrasentence": given}, data={"data": {"intrasentence": items}})
 
 
