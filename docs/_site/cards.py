@@ -49,6 +49,9 @@ how much of it is noise, and which printed numbers we reproduced.
   pre-trained on artificial text; of several rows, one number each.
 * –: not run. The card says why.
 
+A card says what a second seed may change (reliability, power). It holds for the encoders that it names, and
+for this way of planting: [calibrate the measures on your encoder](../howto/calibrate.md) before you rely on one.
+
 {MADE}
 """
     for group, title in GROUPS.items():
@@ -139,10 +142,9 @@ def store(folder: Path, config: str, name: str) -> None:
         table.insert(0, "encoder", name)
         others = stored("calibration")
         new = {"calibration": pd.concat([others[others["encoder"] != name], _with_cards(table)], ignore_index=True)}
-        about[name] |= {
-            "tables": ["calibration"],
-            "units": "three encoders at each of five doses, trained further on real biographies",
-        }
+        doses = ", ".join(column.removeprefix("mean_dose_") for column in table if column.startswith("mean_dose_"))
+        units = f"{table['seeds'].max()} encoders at each of the doses {doses}, trained further on real biographies"
+        about[name] |= {"tables": ["calibration"], "units": units}
     else:
         new = {table: _with_cards(pd.read_csv(folder / f"tables/{table}.csv")) for table in runs()[name]["tables"]}
         about[name] = runs()[name] | about[name]

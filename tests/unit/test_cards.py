@@ -1,6 +1,7 @@
 """The cards: one for every measure, up to date, one screen long at most, and made from stored results with a source."""
 
 import importlib
+import shutil
 import sys
 from pathlib import Path
 
@@ -115,3 +116,44 @@ def test_the_kind_of_an_encoder_is_that_of_the_one_it_continues():
 
 def test_the_stored_runs_are_valid_yaml_with_text():
     assert yaml.safe_load((calibrated.CARDS / "runs.yaml").read_text(encoding="utf-8")) == calibrated.runs()
+
+
+@pytest.fixture()
+def folders(cards, tmp_path, monkeypatch):
+    """A folder of stored results in place of that of the package, and one of a finished calibration."""
+    stored, run = tmp_path / "stored", tmp_path / "run"
+    shutil.copytree(calibrated.CARDS, stored)
+    for module in (cards, calibrated):
+        monkeypatch.setattr(module, "CARDS", stored)
+    calibrated.stored.cache_clear()
+    calibrated.runs.cache_clear()
+    (run / "tables").mkdir(parents=True)
+    (run / "index.html").write_text("Made on 2026-01-02 at commit <code>0123456789ab</code>.", encoding="utf-8")
+    yield run
+    calibrated.stored.cache_clear()
+    calibrated.runs.cache_clear()
+
+
+def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(cards, folders):
+    run = folders
+    numbers = dict.fromkeys(["slope_low", "before", "mean_dose_0", "mean_dose_1", "share_seed", "share_items"], 0.1)
+    numbers |= {"slope": 0.5, "slope_high": 0.9, "sd_dose_0": 0.1, "sd_dose_1": 0.1, "share_dose": 0.8, "seeds": 3}
+    numbers |= {"spearman": 0.9, "q": 0.01, "p_full": 0.05, "smallest_dose": 1.0, "occupations": "all"}
+    rows = [{"measure": "SEAT (sent-weat6)"} | numbers, {"measure": "SEAT (sent-weat7)"} | numbers | {"q": 0.3}]
+    pd.DataFrame(rows).to_csv(run / "tables/calibrated_calibration.csv", index=False)
+    for _ in range(2):  # a second time it replaces its rows
+        cards.store(run, "config/calibrate.yaml", "tiny")
+        calibrated.stored.cache_clear()
+        calibrated.runs.cache_clear()
+    table = calibrated.stored("calibration")
+    assert table.loc[table["encoder"] == "tiny", "card"].tolist() == ["seat_effect_size"] * 2
+    about = calibrated.runs()["tiny"]
+    assert (about["commit"], about["date"]) == ("0123456", "2026-01-02")
+    assert about["units"].startswith("3 encoders at each of the doses 0, 1,")
+    fields = dict(cards.card("seat_effect_size"))
+    assert fields["on tiny: follows a planted dose?"] == (
+        "sent-weat6: yes (rank correlation 0.90, q 0.01; slope 0.50 [0.10, 0.90]; smallest dose 1); "
+        "sent-weat7: no (rank correlation 0.90, q 0.3; slope 0.50 [0.10, 0.90]; smallest dose 1)"
+    )
+    assert fields["reliability on tiny"].startswith("sent-weat6: dose 0.80, seed 0.10, items 0.10; sent-weat7: ")
+    assert fields["power on tiny"].startswith("sent-weat6: 3 seeds in each group to tell dose 1 from dose 0")
