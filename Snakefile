@@ -14,7 +14,19 @@ report: "rules/report/workflow.rst"
 container: "biasflow.sif"  # of envs/biasflow.def, with --sdm apptainer alone
 
 
-for THEME in ("common", "data", "encoders", "tasks", "methods", "readouts", "external", "scores", "papers", "ledger"):
+for THEME in (
+    "common",
+    "data",
+    "encoders",
+    "tasks",
+    "methods",
+    "readouts",
+    "external",
+    "given",
+    "scores",
+    "papers",
+    "ledger",
+):
 
     include: f"rules/{THEME}.smk"
 

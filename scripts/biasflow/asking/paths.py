@@ -86,5 +86,9 @@ class Paths:
     def scores(self, encoder: str, training: str, block: str) -> str:
         return f"{self.root}/scores/{encoder}/{training}/{block}.csv"
 
+    def given(self, measure: str, encoder: str) -> str:
+        """What the command of somebody's measure says of an encoder."""
+        return f"{self.root}/given/{measure}/{encoder}.csv"
+
     def reasons(self, encoder: str, training: str, block: str) -> str:
         return f"{self.root}/scores/{encoder}/{training}/{block}.reasons.csv"

@@ -46,6 +46,14 @@ def expanded(names: Sequence[str], folder: str | None) -> list[str]:
     return found
 
 
+def judged_encoders(config: Mapping, paper: str) -> list[str]:
+    """The encoders on which a paper of the configuration judges measures: none but of planted and calibrated."""
+    options = config["papers"][paper]
+    if paper == "planted":
+        return [calibration_name(bias, seed) for bias in options["bias"] for seed in options["seeds"]]
+    return [options["encoder"], *calibrated_encoders(options)] if paper == "calibrated" else []
+
+
 def derived_encoders(config: Mapping) -> dict[str, dict]:
     """The encoders that papers need beside those of the configuration: one per planted bias and seed, and those that
     paper A trains on before it measures perplexity."""

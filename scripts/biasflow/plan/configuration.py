@@ -14,6 +14,7 @@ from biasflow.asking.sources import (
     PLANTED,
     derived_encoders,
     derived_tasks,
+    judged_encoders,
     name_folders,
     not_planted,
 )
@@ -328,6 +329,13 @@ def _check_papers(config: Mapping) -> None:
         raise BiasflowError(
             "config: key 'papers.planted.encoder.corpus': its bias is planted in the corpus planted alone"
         )
+    for name, about in config["given"].items():
+        if not any(judged_encoders(config, paper) for paper in config["papers"]):
+            raise BiasflowError(
+                f"config: key 'given.{name}': no study judges it; add papers.planted or papers.calibrated"
+            )
+        if "{script}" in about["command"] and "script" not in about:
+            raise BiasflowError(f"config: key 'given.{name}.script': the command runs {{script}}; name the file")
     if "calibrated" in config["papers"]:
         require(config["papers"]["calibrated"]["encoder"], config["encoders"], "papers.calibrated.encoder", _ENCODERS)
     for paper, options in config["papers"].items():

@@ -92,8 +92,15 @@ class Inputs:
         options["tops"] = self.setup.config["metrics"]["strength"]["tops"]
         options["chinese"] = self.setup.config["metrics"]["occtmp"]["chinese"]
         options["ceat_text"] = self.setup.config["metrics"]["ceat"]["text"]
+        if given := self.setup.config["given"]:
+            options["given"] = {name: about["direction"] for name, about in given.items()}
         task = self.setup.task(options["task"]) if options.get("task") else None
         return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
+
+    def given_script(self, measure: str) -> list[str]:
+        """The file that the command of somebody's measure runs, if the configuration names one."""
+        about = self.setup.config["given"][measure]
+        return [about["script"]] if "script" in about else []
 
     def ledger_files(self, papers: Sequence[str]) -> Named:
         """The same of all these papers."""

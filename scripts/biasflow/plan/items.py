@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from biasflow.asking.matrix import PRETRAINED
 from biasflow.asking.paths import Paths
-from biasflow.asking.sources import calibrated_encoders
+from biasflow.asking.sources import calibrated_encoders, judged_encoders
 from biasflow.encoders.recipes import PLANTED_UNITS
 from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.readings import by_role, file_in_output, reading_output
@@ -47,7 +47,7 @@ def items_of(setup: Setup, plan: Plan, paper: str) -> Items:
     "<encoder>/<stimuli>", token_scores by encoder, both of pretrained encoders; explained_variance and sentence_pairs
     of grids by encoder; training.json by "<encoder>/<training>"; what kinds of task have `printed`, by the
     names of the tasks; ceat_counts by encoder, and ceat_words. Of the calibration: units by encoder, masked_words by
-    "<encoder>/<dataset>"."""
+    "<encoder>/<dataset>". Of what judges measures: given by "<measure>/<encoder>"."""
     paths = setup.paths
     items: Items = {}
     names = {block.name for block in plan.blocks if block.key == f"papers.{paper}"}
@@ -71,6 +71,9 @@ def items_of(setup: Setup, plan: Plan, paper: str) -> Items:
                 items.setdefault(role, {})[name] = Item(file)
     if {"stereoset-authors", "stereoset-swapped"} <= set(items.get("stimuli", {})):
         items["stereoset-changes"] = {"stereoset-changes": Item(paths.data("stereoset-changes.csv"))}
+    for encoder in judged_encoders(setup.config, paper):
+        for measure in setup.config["given"]:
+            items.setdefault("given", {})[f"{measure}/{encoder}"] = Item(paths.given(measure, encoder))
     if paper == "calibrated":
         _of_calibration(setup, readings, items)
     return items

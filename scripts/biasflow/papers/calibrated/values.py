@@ -14,6 +14,7 @@ from biasflow.metrics import bec_pro, winogender
 from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.occtmp import occtmp
 from biasflow.papers.frames import Run
+from biasflow.papers.given import given_values
 from biasflow.papers.judge import Z
 from biasflow.papers.judged import Judged
 from biasflow.registry import INSIDE, METRICS, Measure
@@ -29,7 +30,8 @@ LEAST_OCCUPATIONS = 4  # of a part; a correlation of fewer says nothing
 def measured(run: Run) -> pd.DataFrame:
     """A row per measure, set of occupations, dose and seed: KEYS, value, and error, the variance that the items leave
     in the value (that of its 95 % interval; NaN where it has none). bias: the dose; NaN for the encoder before."""
-    values = pd.concat([_scores(run), _by_occupations(run)], ignore_index=True)
+    parts = [_scores, _by_occupations, *([_given] if run.options.get("given") else [])]
+    values = pd.concat([part(run) for part in parts], ignore_index=True)
     order = {name: number for number, name in enumerate(values["measure"].unique())}
     return values.sort_values(KEYS, key=lambda c: c.map(order) if c.name == "measure" else c, kind="stable")
 
@@ -60,6 +62,14 @@ def _scores(run: Run) -> pd.DataFrame:
     if found.empty:
         raise BiasflowError("calibration: none of the metrics could be measured; see plan.csv for the reasons")
     return found.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
+
+
+def _given(run: Run) -> pd.DataFrame:
+    """What others say of the encoders, in the same columns."""
+    models = _models(run)
+    rows = given_values(run, models).assign(occupations=ALL)
+    rows["bias"], rows["seed"] = (rows["encoder"].map({k: v[i] for k, v in models.items()}) for i in (0, 1))
+    return rows[[*KEYS, "value", "error"]]
 
 
 def occupations_of(units: pd.DataFrame) -> dict[str, float]:

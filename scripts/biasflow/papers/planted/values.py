@@ -8,6 +8,7 @@ import pandas as pd
 from biasflow.asking.sources import calibration_name, calibration_task
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import Run
+from biasflow.papers.given import given_values
 from biasflow.papers.planted.blocks import met
 from biasflow.papers.planted.measures import LAST_LAYER, Judged, judged
 from biasflow.results.scores import NA, NONE
@@ -30,6 +31,8 @@ def measured(run: Run) -> pd.DataFrame:
     table = _scores(run).merge(about, on=["task", "data", "metric", "part", "variant"])
     _check_datasets(table)
     table = table.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
+    if run.options.get("given"):
+        table = pd.concat([table, _given(run)], ignore_index=True)
     known = set(
         zip(table["measure"], table["bias"], table["task_bias"].fillna(-1), table["seed"], table["method"], strict=True)
     )
@@ -38,7 +41,8 @@ def measured(run: Run) -> pd.DataFrame:
             raise BiasflowError(
                 f"encoder {calibration_name(bias, seed)}, method {method}: no score {entry.name}; run its rules again"
             )
-    order = {name: number for number, name in enumerate(about["measure"])}
+    order = {name: number for number, name in enumerate(table["measure"].unique())}
+    order |= {name: number - len(about) for number, name in enumerate(about["measure"])}  # those of others last
     return table.sort_values(
         ["measure", *MODEL], key=lambda c: c.map(order) if c.name == "measure" else c, kind="stable"
     )
@@ -64,6 +68,14 @@ def _measures(run: Run) -> pd.DataFrame:
 
 def _judged(run: Run) -> list[Judged]:
     return list(judged({name: about["kind"] for name, about in run.options["tasks"].items()}))
+
+
+def _given(run: Run) -> pd.DataFrame:
+    """What others say of the encoders, in the same columns."""
+    doses = {calibration_name(b, s): (b, s) for b in run.options["bias"] for s in run.options["seeds"]}
+    rows = given_values(run, doses).assign(task="", task_bias=np.nan, method=NONE)
+    rows[["bias", "seed"]] = [doses[name] for name in rows["encoder"]]
+    return rows[[*KEYS, "value", "error"]]
 
 
 def _scores(run: Run) -> pd.DataFrame:

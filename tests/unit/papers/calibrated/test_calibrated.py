@@ -1,5 +1,6 @@
 """The calibration on an encoder of the user: the plan of its encoders, and the judgement of known measures."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -159,3 +160,15 @@ def test_mistakes_are_named_before_the_first_job(change, key):
     config = changed(("papers.calibrated", {"encoder": "real"}), change)
     with pytest.raises(BiasflowError, match=key):
         resolve(config, SCHEMA)
+
+
+def test_measures_of_others_are_judged_like_ours(run, tmp_path):
+    files = {}
+    for encoder, (dose, _) in ENCODERS.items():
+        files[f"theirs/{encoder}"] = tmp_path / f"{encoder}.csv"
+        files[f"theirs/{encoder}"].write_text(f"item,value\na,{-np.nan_to_num(dose)}\nb,1\n")
+    options, more = run.options | {"given": {"theirs": "down"}}, {**run.files, "given": files}
+    found = calibration(replace(run, options=options, files=more)).set_index("measure").loc["theirs (given)"]
+    assert (found["occupations"], found["verdict"], found["before"]) == ("all", SEES, 0.5)
+    assert found["slope"] == pytest.approx(-0.5)
+    assert "theirs (given)" not in set(calibration(run)["measure"])

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from biasflow.asking.sources import calibration_name
 from biasflow.base.errors import BiasflowError
+from biasflow.papers.judge import DOES_NOT, SEES
 from biasflow.papers.planted.calibration import (
     by_dose,
     calibration,
@@ -100,3 +102,23 @@ def test_the_figures_show_every_measure(run):
     assert len(left.get_yticklabels()) == len(MEASURES) and len(right.get_yticklabels()) == len(two_by_two(run))
     bare = run_of(said, OPTIONS | {"tasks": {}})
     assert len(draw_validity(bare).axes) == 1
+
+
+def test_measures_of_others_are_judged_like_ours(tmp_path):
+    """One that follows the bias passes, a coin does not; both are corrected with all others."""
+    rng, files = np.random.default_rng(0), {}
+    for bias in OPTIONS["bias"]:
+        for seed in OPTIONS["seeds"]:
+            encoder = calibration_name(bias, seed)
+            for name, mean in (("coin", 0.0), ("follows", bias)):
+                items = rng.normal(mean, 0.1, size=20)
+                files[f"{name}/{encoder}"] = tmp_path / f"{name}-{encoder}.csv"
+                pd.DataFrame({"item": range(20), "value": items}).to_csv(files[f"{name}/{encoder}"], index=False)
+    options = OPTIONS | {"given": {"coin": "up", "follows": "up"}}
+    run = run_of(said, options, given=files)
+    table = calibration(run).set_index("measure")
+    assert list(table.index[-2:]) == ["coin (given)", "follows (given)"]
+    assert table.loc["follows (given)", "verdict"] == SEES and table.loc["follows (given)", "q"] < 0.01
+    assert table.loc["coin (given)", "verdict"] == DOES_NOT and table.loc["coin (given)", "q"] > 0.05
+    assert table.loc["coin (given)", "share_items"] > 0 and table["q"].notna().sum() > len(MEASURES) / 2
+    assert not set(two_by_two(run)["measure"]) & set(table.index[-2:])

@@ -1,0 +1,21 @@
+"""Rule `given_measure`: a measure of somebody else's on one encoder, by the command that the configuration gives."""
+
+import tempfile
+from pathlib import Path
+
+from _rule import by_role, model_folder, rule
+from biasflow.base.tabular import write_csv
+from biasflow.results.given import read_given, run_given
+
+
+def main(smk) -> None:
+    with rule(smk), tempfile.TemporaryDirectory() as folder:
+        name, encoder, output = smk.wildcards.given, smk.wildcards.encoder, Path(folder, "output.csv")
+        script = next(iter(by_role(smk.input, ["script"])["script"]), None)
+        about = {"encoder": encoder, "folder": model_folder(smk.input.encoder), "output": output, "script": script}
+        print(run_given(name, smk.params.command, **about))
+        write_csv(read_given(name, encoder, output), smk.output[0])
+
+
+if "snakemake" in globals():
+    main(snakemake)
