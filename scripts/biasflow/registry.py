@@ -352,7 +352,8 @@ METRICS = {
                         "probability of both pronouns",
                         "occtmp_p_sum",
                         least=0.1,
-                        why="both pronouns together have a probability below 0.1, so that the head expects no pronoun",
+                        why="both pronouns together have a probability below 0.1, so that the head expects no pronoun; "
+                        "read all measures of this head with care",
                     ),
                 ),
                 unsigned=ALWAYS,

@@ -18,6 +18,7 @@ from biasflow.overview.judgements import (
     UNCOMPARED,
     VIABLE,
     compared,
+    turned,
 )
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.overview.measured import Measured, strips
@@ -50,15 +51,18 @@ class BiasRow:
 
 @dataclass(frozen=True)
 class MethodRow:
-    """A method on one model: how many of the `tested` scores of bias it moves nearer to neutral, and farther, by the
-    95 % interval of the change; price: the cost that it makes worse by the largest share; quality: of `judgements`."""
+    """A method on one model: which of the `tested` measures of bias it moves nearer to neutral, and which farther, by
+    the 95 % intervals of the changes (of a measure with several tests by more of them); turned: those with a score that
+    lies on the other side of neutral now; price: the cost that it makes worse by the largest share; quality: of
+    `judgements`."""
 
     name: str
-    nearer: int
-    farther: int
+    nearer: Sequence[str]
+    farther: Sequence[str]
     tested: int
     price: str
     quality: str
+    turned: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def answer(model_map: Map, measured: Sequence[Measured], helps: str, best: str |
         " ".join([*said, helps + price]).strip(),
         methods[:LISTED],
         max(len(methods) - LISTED, 0),
-        how_sure(biases),
+        how_sure(biases) + _unpaired(model_map),
         in_short([one.label for one in biases], kind) if kind is not None else [],
     )
 
@@ -102,7 +106,9 @@ def bias_in_words(biases: Sequence[Measured]) -> str:
         return "No bias was measured on this model."
     judged = [one for one in biases if one.verdict != NO_CLAIM]
     shown = sum(one.verdict == DIFFERS for one in judged)
-    said = [_shown_in_words(shown, len(judged))]
+    tested = list(dict.fromkeys(one.label for one in judged if one.test))
+    also = f", and the permutation test of {' and '.join(tested)} is significant after its correction" if tested else ""
+    said = [_shown_in_words(shown, len(judged), also)]
     reasons: dict[str, dict[str, None]] = {}
     for one in biases:
         if one.verdict == NO_CLAIM:
@@ -111,7 +117,7 @@ def bias_in_words(biases: Sequence[Measured]) -> str:
     return " ".join(said)
 
 
-def _shown_in_words(shown: int, judged: int) -> str:
+def _shown_in_words(shown: int, judged: int, also: str) -> str:
     if not judged:
         return "No score of bias can be judged here, so nothing is claimed."
     if not shown:
@@ -119,8 +125,7 @@ def _shown_in_words(shown: int, judged: int) -> str:
         return f"{which} 95 % interval includes the neutral value or lies on its unbiased side."
     which = "The only score" if judged == 1 else f"{shown} of {judged} scores"
     shows = "shows bias: its" if shown == 1 else "show bias: their"
-    chance = " (without any bias, about 1 in 20 would do so by chance)" if judged > 1 else ""
-    return f"{which} {shows} 95 % interval lies on the biased side of the neutral value{chance}."
+    return f"{which} {shows} 95 % interval lies on the biased side of the neutral value{also}."
 
 
 def _bias_row(label: str, scores: Sequence[Measured]) -> BiasRow:
@@ -130,7 +135,7 @@ def _bias_row(label: str, scores: Sequence[Measured]) -> BiasRow:
         interval = f" [{scores[0].interval.replace(' to ', ', ')}]" if scores[0].interval else ""
         score, verdict = f"{scores[0].value}{interval}", scores[0].verdict
     else:
-        score = f"{min(values):.3f} to {max(values):.3f} in {len(scores)} tests"
+        score = f"{len(scores)} tests: lowest {min(values):.3f}, highest {max(values):.3f}"
         verdict = f"{DIFFERS} in {shown} of {len(scores)}"
     return BiasRow(
         label, score, scores[0].neutral, _sizes(scores), verdict, bool(shown), strips([one.numbers for one in scores])
@@ -165,11 +170,34 @@ def _methods(model_map: Map) -> list[MethodRow]:
     cells = cells[(cells["name"] != UNTOUCHED) & (cells["strategy"] != RANDOM) & ~cells["grid"]]
     rows = []
     for name, block in cells.groupby("name", sort=False):
-        kinds = [compared(cell) for cell in block[block["group"] != COST].itertuples()]
-        tested = sum(kind != UNCOMPARED for kind in kinds)
-        price = _price(block[block["group"] == COST])
-        rows.append(MethodRow(name, kinds.count(NEARER), kinds.count(FARTHER), tested, price, block["quality"].iloc[0]))
+        biases = block[block["group"] != COST]
+        kinds = {
+            label: [compared(cell) for cell in of.itertuples()] for label, of in biases.groupby("label", sort=False)
+        }
+        balance = {
+            label: of.count(NEARER) - of.count(FARTHER) for label, of in kinds.items() if set(of) != {UNCOMPARED}
+        }
+        rows.append(
+            MethodRow(
+                name,
+                [label for label, more in balance.items() if more > 0],
+                [label for label, more in balance.items() if more < 0],
+                len(balance),
+                _price(block[block["group"] == COST]),
+                block["quality"].iloc[0],
+                list(dict.fromkeys(cell.label for cell in biases.itertuples() if turned(cell))),
+            )
+        )
     return rows
+
+
+def _unpaired(model_map: Map) -> str:
+    """What is to be said of changes whose interval is over items (`results.matrix`), as a sentence."""
+    if not model_map.cells["change_interval"].eq(ITEMS).any():
+        return ""
+    return (
+        " Changes by methods are judged as if they were measured on different items, so their intervals are too wide."
+    )
 
 
 def _tested_over(model_map: Map) -> str:
@@ -185,17 +213,20 @@ def _methods_in_words(rows: Sequence[MethodRow], over: str) -> str:
     methods = [row for row in rows if row not in controls]
     if not methods:
         return "No change by a method has an interval, so nothing is claimed of methods."
-    good = [row for row in rows if row.nearer > row.farther and row.quality == VIABLE]
+    good = [row for row in rows if len(row.nearer) > len(row.farther) and row.quality == VIABLE]
     said = (
-        f"{over}, {sum(row in methods for row in good)} of {len(methods)} methods move more scores nearer "
-        "to the neutral value than farther from it (95 % intervals of the change) and keep quality"
+        f"{over}, {sum(row in methods for row in good)} of {len(methods)} methods move more measures nearer to the "
+        "neutral value than farther from it (by 95 % intervals of the change) and make no cost more than 5 % worse"
     )
-    return f"{said}; {sum(row in controls for row in good)} of {len(controls)} controls do." if controls else f"{said}."
+    of = ", ".join(dict.fromkeys(control_of(row.name) for row in controls))
+    said += f"; {sum(row in controls for row in good)} of {len(controls)} controls do (of {of})." if controls else "."
+    over = [f"{row.name} ({', '.join(row.turned)})" for row in methods if row.turned]
+    return f"{said} Scores that a method takes to the other side of neutral: {'; '.join(over)}." if over else said
 
 
 def _price(costs: pd.DataFrame) -> str:
-    """The cost that is worse than the untouched model's by the largest share of it: "perplexity 4.0 % worse"; with its
-    dataset if it was measured on several."""
+    """The cost that is worse than the untouched model's by the largest share of it, with the 95 % interval of this
+    share: "perplexity 4.0 % worse [1.0, 7.1]"; with its dataset if it was measured on several."""
     costs = costs[costs["untouched"].notna() & (costs["untouched"] != 0)]
     if costs.empty:
         return "not measured"
@@ -205,5 +236,8 @@ def _price(costs: pd.DataFrame) -> str:
     if worse.max() < 0.0005:
         return "no cost is worse"
     several = costs.loc[costs["measure"] == worst["measure"], "dataset"].nunique() > 1
-    chance = ", may be chance" if compared(worst) == AS_BEFORE and np.isfinite(worst.change_low) else ""
-    return f"{worst['header'] if several else worst['label']} {100 * worse.max():.1f} % worse{chance}"
+    said = f"{worst['header'] if several else worst['label']} {100 * worse.max():.1f} % worse"
+    if not np.isfinite(worst.change_low):
+        return said
+    low, high = (100 * end / abs(worst["untouched"]) for end in (worst.change_low, worst.change_high))
+    return f"{said} [{low:.1f}, {high:.1f}]{', may be chance' if compared(worst) == AS_BEFORE else ''}"

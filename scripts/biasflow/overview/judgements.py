@@ -47,6 +47,14 @@ def compared(cell) -> str:
     return NEARER if high < 0 else FARTHER if low > 0 else AS_BEFORE
 
 
+def turned(cell) -> bool:
+    """Whether the whole interval of a cell lies on the other side of neutral than the untouched model's score, for a
+    measure that is best at neutral."""
+    if cell.better != "neutral" or np.isnan(cell.low) or np.isnan(cell.high):
+        return False
+    return cell.high < cell.neutral < cell.untouched or cell.untouched < cell.neutral < cell.low
+
+
 def printed(value: float) -> str:
     """A score as the page prints it."""
     return f"{value:.3f}"

@@ -10,6 +10,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 from biasflow.overview.judgements import COST, pareto
 from biasflow.overview.labels import Box, Label, labels
 from biasflow.overview.maps import UNTOUCHED, Map
+from biasflow.plan.methods import control_of
 from biasflow.results.comparison import distances
 
 WIDTH, HEIGHT = 720, 400  # of the drawing, and the room that its axes take
@@ -88,6 +89,8 @@ def plots(model_map: Map) -> Iterator[Plot]:
     model, and left out where that was not measured on all of them."""
     columns = model_map.columns
     biases, costs = columns[columns["group"] != COST], columns[columns["group"] == COST]
+    doubted = model_map.cells[model_map.cells["caution"] != ""].groupby("header").size()
+    biases = biases.iloc[np.argsort(biases.index.isin(doubted.index), kind="stable")]  # with a claim first
     values = model_map.table("value").reindex(columns=costs.index)
     order = np.argsort([-_different(values[cost]) for cost in costs.index], kind="stable")
     for bias in biases.itertuples():
@@ -122,7 +125,9 @@ def _plot(both: pd.DataFrame, bias, cost) -> Plot:
     bias_scores = (both[f"{column}_bias"] for column in ("value", "low", "high"))
     distance, low, high = distances(*bias_scores, bias.neutral, bias.better)
     x = both["value_cost"].to_numpy()
-    on_front = pareto(np.column_stack([distance, -x if cost.better == "high" else x]))
+    is_method = np.array([control_of(name) is None for name in both.index])
+    on_front = is_method.copy()  # random directions are worth no look, wherever they are
+    on_front[is_method] = pareto(np.column_stack([distance, -x if cost.better == "high" else x])[is_method])
     across = Axis.over(both[["value_cost", "low_cost", "high_cost"]].to_numpy(), LEFT, WIDTH - RIGHT)
     up = Axis.over(np.column_stack([distance, high]), HEIGHT - BOTTOM, TOP, zero=True)
     points = [

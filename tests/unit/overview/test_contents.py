@@ -214,17 +214,17 @@ def seeds(encoders=4, **values):
 def test_after_one_seed_no_method_is_named(whole):
     first = whole.answers[0]
     assert first.helps == (
-        "On this one model, 2 of 4 methods move more scores nearer to the neutral value than farther from it (95 % "
-        "intervals of the change) and keep quality. No method is named best: that takes at least 3 encoders that "
-        "differ only in their seed, and this run has 1."
+        "On this one model, 2 of 4 methods move more measures nearer to the neutral value than farther from it "
+        "(by 95 % intervals of the change) and make no cost more than 5 % worse. No method is named best: that takes "
+        "at least 3 encoders that differ only in their seed, and this run has 1."
     )
     assert f"{first.title}: {first.helps}" in whole.summary
     # Distance, of which every interval is [0.01, 0.4], tells nothing apart; alpha doubles the perplexity
     assert [(row.name, row.nearer, row.farther, row.tested, row.price, row.quality) for row in first.methods] == [
-        ("alpha", 1, 0, 2, "perplexity 100.0 % worse", NOT_VIABLE),
-        ("beta", 0, 1, 2, "no cost is worse", VIABLE),
-        ("gamma", 1, 0, 2, "no cost is worse", VIABLE),
-        ("zeta", 1, 0, 2, "perplexity 4.0 % worse", VIABLE),
+        ("alpha", ["Strength"], [], 2, "perplexity 100.0 % worse", NOT_VIABLE),
+        ("beta", [], ["Strength"], 2, "no cost is worse", VIABLE),
+        ("gamma", ["Strength"], [], 2, "no cost is worse", VIABLE),
+        ("zeta", ["Strength"], [], 2, "perplexity 4.0 % worse", VIABLE),
     ]
 
 

@@ -19,6 +19,7 @@ from biasflow.overview.judgements import (
     keeps,
     left,
     pareto,
+    turned,
     verdict,
 )
 
@@ -49,6 +50,15 @@ def test_what_an_interval_of_a_change_says():
     assert says(-0.2, -0.1) == NEARER and says(0.1, 0.2) == FARTHER
     assert says(-0.1, 0.1) == says(0, 0) == AS_BEFORE and says(np.nan, np.nan) == UNCOMPARED
     assert says(0.0002, 0.0004, 0.9997, 1.0) == AS_BEFORE
+
+
+def test_a_score_turns_over_only_with_its_whole_interval():
+    def cell(untouched, low, high, better="neutral"):
+        return SimpleNamespace(untouched=untouched, low=low, high=high, neutral=1.0, better=better)
+
+    assert turned(cell(1.2, 0.90, 0.99)) and turned(cell(0.8, 1.01, 1.2))
+    assert not turned(cell(1.2, 0.90, 1.01)) and not turned(cell(1.2, 1.01, 1.1))
+    assert not turned(cell(1.2, 0.90, 0.99, "low")) and not turned(cell(1.2, np.nan, np.nan))
 
 
 def test_costs_may_be_five_percent_worse():
