@@ -135,7 +135,7 @@ def _bias_row(label: str, scores: Sequence[Measured]) -> BiasRow:
         interval = f" [{scores[0].interval.replace(' to ', ', ')}]" if scores[0].interval else ""
         score, verdict = f"{scores[0].value}{interval}", scores[0].verdict
     else:
-        score = f"{len(scores)} tests: lowest {min(values):.3f}, highest {max(values):.3f}"
+        score = f"{len(scores)} tests, {min(values):.3f} to {max(values):.3f}"
         verdict = f"{DIFFERS} in {shown} of {len(scores)}"
     return BiasRow(
         label, score, scores[0].neutral, _sizes(scores), verdict, bool(shown), strips([one.numbers for one in scores])
