@@ -70,7 +70,8 @@ for this way of planting: [calibrate the measures on your encoder](../howto/cali
 
 def _real_in_short(key: str) -> str:
     rows = rows_of("calibration", key)
-    rows = rows[rows["occupations"] == ALL]
+    whole = rows["occupations"] == ALL
+    rows = rows[whole] if whole.any() else rows
     return f"{follows(rows).sum()} of {len(rows)}" if len(rows) else "–"
 
 
