@@ -81,13 +81,13 @@ def stored(monkeypatch):
 def test_the_page_says_what_followed_what_did_not_and_what_was_not_calibrated(stored):
     assert calibrated.in_short(["BEC-Pro", "LPBS", "GEST rate", "WEAT", "no such"], "head") == [
         "Followed a dose of bias planted in one and two: BEC-Pro.",
-        "Did not follow a dose of bias planted in one or two: GEST rate.",
-        "Followed a dose of bias planted in one (some of its tests), but not in two: WEAT.",
+        "Not shown to follow a dose of bias planted in one or two: GEST rate.",
+        "Followed a dose of bias planted in one (some of its tests), but not shown to in two: WEAT.",
         "Not calibrated on a real encoder with a masked-LM head: LPBS.",
     ]
     assert calibrated.in_short(["Strength", "perplexity"], "embedded") == [
         "Followed the bias planted in encoders of the embedded language: Strength.",
-        "Did not follow the bias planted in encoders of the embedded language: perplexity.",
+        "Not shown to follow the bias planted in encoders of the embedded language: perplexity.",
     ]
     assert calibrated.in_short(["BEC-Pro"], "") == ["Not calibrated on an encoder without a masked-LM head: BEC-Pro."]
     assert calibrated.in_short([], "head") == []

@@ -79,7 +79,7 @@ def _verdict(card: str, kind: str) -> str:
     if kind == "embedded":
         rows = rows_of("planted_calibration", card)
         if len(rows):
-            seen = "Followed" if rows["smallest_dose"].notna().iloc[0] else "Did not follow"
+            seen = "Followed" if rows["smallest_dose"].notna().iloc[0] else "Not shown to follow"
             return f"{seen} the bias planted in encoders of the embedded language"
     if kind == "head":
         rows = rows_of("calibration", card)
@@ -90,10 +90,10 @@ def _verdict(card: str, kind: str) -> str:
                 list(by_encoder.index[chosen]) for chosen in (by_encoder == 1, by_encoder.between(0, 1, "neither"))
             )
             if not whole and not part:
-                return f"Did not follow a dose of bias planted in {' or '.join(by_encoder.index)}"
+                return f"Not shown to follow a dose of bias planted in {' or '.join(by_encoder.index)}"
             where = [*whole, *(f"{name} (some of its tests)" for name in part)]
             none = [name for name in by_encoder.index if name not in whole + part]
-            but = f", but not in {' or '.join(none)}" if none else ""
+            but = f", but not shown to in {' or '.join(none)}" if none else ""
             return f"Followed a dose of bias planted in {' and '.join(where)}{but}"
     return f"Not calibrated on {KINDS[kind]}"
 
