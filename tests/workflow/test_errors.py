@@ -35,12 +35,12 @@ def test_a_wrong_configuration(project):
 
 
 def test_a_dry_run_says_what_cannot_be_measured(project):
-    asked = {"i": {"encoders": ["tiny-bert"], "methods": ["none"], "metrics": ["weat", "gest"]}}
+    asked = {"i": {"encoders": ["tiny-bert"], "methods": ["none"], "metrics": ["weat", "seat"]}}
     project.configure({key: TINY[key] for key in ("run", "device", "encoders")} | {"ask": asked})
     done = project.snakemake("-n")
     assert done.returncode == 0, done.stderr
     last = (done.stdout + done.stderr).strip().splitlines()[-1]
-    assert last.startswith("biasflow: 1 of 2 cells cannot be measured: metrics.gest has no dataset")
+    assert last.startswith("biasflow: 1 of 2 cells cannot be measured: metrics.seat has no dataset")
     assert last.endswith("results/tiny/plan.csv")
 
 
