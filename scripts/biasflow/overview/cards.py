@@ -14,7 +14,7 @@ from biasflow.results.statistics import seeds_needed
 NOT_RUN = "not run: "
 _METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "random": "random directions"}
 _AGREEMENT = "that takes six encoders or six seeds under several methods; your run has a table of agreement"
-_NOT_JUDGED = "the study of planted bias does not judge it (docs/findings/planted.md says why)"
+_NOT_JUDGED = "the stored study of planted bias has no such row (docs/findings/planted.md says why)"
 _NO_NUMBERS = "we know no scores of single items from which numbers were printed (docs/conformance.md)"
 
 
