@@ -167,10 +167,11 @@ def coverage_of_effect_sizes(words: int, shift: float, *, replications: int, see
 def coverage_of_correlations(
     method: str, units: int, r: float, *, size: int = 1, replications: int, seed: int = 0
 ) -> pd.Series:
-    """How often `cluster_interval` (`jackknife`) and the percentiles of resampled clusters (`percentile`) cover a
-    correlation over so many clusters of `size` normal pairs each; r: of the clusters' means and, for a size of 1, of
-    the pairs. The means have four fifths of the variance, and the pairs of a cluster do not correlate."""
-    rng, hits = np.random.default_rng(seed), np.zeros(2)
+    """How often `cluster_interval` (`jackknife`; `none`: how often there is no interval; `width`: the median one) and
+    the percentiles of resampled clusters (`percentile`) cover a correlation over so many clusters of `size` normal
+    pairs each; r: of the clusters' means and, for a size of 1, of the pairs. The means have four fifths of the
+    variance, and the pairs of a cluster do not correlate."""
+    rng, found, hits = np.random.default_rng(seed), [], 0
     share = 1.0 if size == 1 else 0.8
     truth = r * share if method == "pearson" else 6 / np.pi * np.arcsin(r * share / 2)
     names = np.repeat(np.arange(units), size)
@@ -178,12 +179,15 @@ def coverage_of_correlations(
         a, b = rng.normal(size=(2, units))
         means = np.sqrt(share) * np.stack([a, r * a + np.sqrt(1 - r**2) * b])
         x, y = (means[..., None] + np.sqrt(1 - share) * rng.normal(size=(2, units, size))).reshape(2, -1)
-        low, high = cluster_interval(x, y, names, method)
+        found.append(cluster_interval(x, y, names, method))
         drawn = rng.integers(units, size=(RESAMPLES, units))
         picks = (drawn[..., None] * size + np.arange(size)).reshape(RESAMPLES, -1)
         ends = percentiles(row_correlations(x[picks], y[picks], method))
-        hits += [not (truth < low or high < truth), ends[0] <= truth <= ends[1]]
-    return pd.Series(hits / replications, index=["jackknife", "percentile"])
+        hits += ends[0] <= truth <= ends[1]
+    low, high = np.array(found)[~np.isnan(found).any(axis=1)].T
+    covered = ((low <= truth) & (truth <= high)).mean() if len(low) else np.nan
+    none, width = 1 - len(low) / replications, np.median(high - low) if len(low) else np.nan
+    return pd.Series({"jackknife": covered, "none": none, "width": width, "percentile": hits / replications})
 
 
 def _correlations(replications: int) -> Iterator[dict]:

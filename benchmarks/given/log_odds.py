@@ -27,6 +27,8 @@ batch = tokenizer(texts, return_tensors="pt", padding=True)
 with torch.no_grad():
     log_p = model(**batch).logits[batch["input_ids"] == tokenizer.mask_token_id].log_softmax(-1)
 she, he = tokenizer.convert_tokens_to_ids(["she", "he"])
+if tokenizer.unk_token_id in (she, he):
+    sys.exit("she or he is no token of this encoder, so their probabilities cannot be compared")
 odds = (log_p[:, she] - log_p[:, he]).tolist()
 mean, variance = fmean(women), pvariance(women)
 values = [(share - mean) * each / variance for share, each in zip(women, odds, strict=True)]

@@ -124,6 +124,8 @@ def _line(text: str) -> str:
 def card_of(name: str) -> str | None:
     """The measure of the registry to which a row of a run's table belongs: the longest label that its name begins with;
     None for a score that belongs to none."""
+    if name.endswith("(given)"):
+        return None  # a measure of somebody else's, whatever it is called
     beside = {
         one.label: score if score in BY_LABEL.values() else next(iter(METRICS[metric].measures), None)
         for metric, score, one in BESIDE

@@ -56,7 +56,14 @@ def test_every_stored_row_belongs_to_a_measure_and_every_table_to_a_run():
         assert set(about) == {"tables", "config", "commit", "date", "units"}
 
 
+def test_every_metric_with_printed_numbers_of_items_has_a_card_that_counts_them():
+    folder = ROOT / "scripts/biasflow/papers/items/published"
+    printed = [int(pd.read_csv(path)[["printed", "low", "high"]].count().sum()) for path in folder.glob("*.csv")]
+    assert sorted(calibrated.stored("conformance")["numbers"]) == sorted(printed)
+
+
 def test_a_row_of_a_table_finds_its_card(cards):
+    assert cards.card_of("perplexity (given)") is None
     assert cards.card_of("SEAT (sent-weat6)") == "seat_effect_size"
     assert cards.card_of("StereoSet SS (sentences)") == "intersentence_stereotype_score"
     assert cards.card_of("log-odds slope") == "log_odds_r" and cards.card_of("Strength, all triples") == "strength"
@@ -136,8 +143,18 @@ def folders(cards, tmp_path, monkeypatch):
 
 def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(cards, folders):
     run = folders
-    numbers = dict.fromkeys(["slope_low", "before", "mean_dose_0", "mean_dose_1", "share_seed", "share_items"], 0.1)
-    numbers |= {"slope": 0.5, "slope_high": 0.9, "sd_dose_0": 0.1, "sd_dose_1": 0.1, "share_dose": 0.8, "seeds": 3}
+    numbers = dict.fromkeys(["slope_low", "before", "mean_dose_0", "share_seed", "share_items"], 0.1)
+    numbers |= {
+        "mean_dose_1": 0.6,
+        "mean_dose_-1": 0.0,
+        "sd_dose_-1": 9.9,
+        "slope": 0.5,
+        "slope_high": 0.9,
+        "sd_dose_0": 0.1,
+        "sd_dose_1": 0.1,
+        "share_dose": 0.8,
+        "seeds": 3,
+    }
     numbers |= {"spearman": 0.9, "q": 0.01, "p_full": 0.05, "smallest_dose": 1.0, "occupations": "all"}
     rows = [{"measure": "SEAT (sent-weat6)"} | numbers, {"measure": "SEAT (sent-weat7)"} | numbers | {"q": 0.3}]
     pd.DataFrame(rows).to_csv(run / "tables/calibrated_calibration.csv", index=False)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 import torch
 from transformers import PreTrainedModel
 
+PROBED = 7  # tokens, the last of them padding
+
 
 @contextlib.contextmanager
 def by_hand(model: PreTrainedModel) -> Iterator[None]:
@@ -21,14 +23,19 @@ def by_hand(model: PreTrainedModel) -> Iterator[None]:
 
 @torch.inference_mode()
 def returns_attention(model: PreTrainedModel) -> bool:
-    """Whether the model can say its attention weights: one of an unknown architecture may return none."""
+    """Whether the model gives attention weights of every token to every token, which sum to 1 over a text: one of an
+    unknown architecture may return none, those of a window, or scores."""
+    ids, mask = torch.arange(5, 5 + PROBED)[None], (torch.arange(PROBED) < PROBED - 1).long()[None]
+    batch = {"input_ids": ids.to(model.device), "attention_mask": mask.to(model.device)}
     try:
         with by_hand(model):
-            found = model(input_ids=torch.zeros(1, 1, dtype=torch.long, device=model.device), output_attentions=True)
-    except ValueError:
+            layers = model(**batch, output_attentions=True).get("attentions") or ()
+    except (ValueError, RuntimeError, IndexError, TypeError):
         return False
-    layers = found.get("attentions")
-    return bool(layers) and all(each is not None and each.dim() == 4 for each in layers)
+    if not layers or any(each is None or each.dim() != 4 or each.shape[-2:] != (PROBED, PROBED) for each in layers):
+        return False
+    real = torch.stack([each[0, :, :-1].float().mean(0) for each in layers])  # by the tokens that are no padding
+    return torch.allclose(real[..., :-1].sum(-1), torch.ones(()).to(real), atol=1e-3)
 
 
 def attention_received(layers: Sequence[torch.Tensor], attention_mask: torch.Tensor) -> torch.Tensor:

@@ -106,7 +106,8 @@ def bias_in_words(biases: Sequence[Measured]) -> str:
         return "No bias was measured on this model."
     judged = [one for one in biases if one.verdict != NO_CLAIM]
     shown = sum(one.verdict == DIFFERS for one in judged)
-    tested = list(dict.fromkeys(one.label for one in judged if one.test))
+    by_test = [one for one in judged if one.test and one.verdict == DIFFERS and one.numbers["value"] > 0]
+    tested = list(dict.fromkeys(one.label for one in by_test))
     also = f", and the permutation test of {' and '.join(tested)} is significant after its correction" if tested else ""
     said = [_shown_in_words(shown, len(judged), also)]
     reasons: dict[str, dict[str, None]] = {}

@@ -79,11 +79,14 @@ def _verdict(card: str, kind: str) -> str:
     if kind == "embedded":
         rows = rows_of("planted_calibration", card)
         if len(rows):
-            seen = "Followed" if rows["smallest_dose"].notna().iloc[0] else "Not shown to follow"
-            return f"{seen} the bias planted in encoders of the embedded language"
+            seen = rows["smallest_dose"].notna()
+            some = "" if seen.all() or not seen.any() else " (some of its readings)"
+            said = "Followed" if seen.any() else "Not shown to follow"
+            return f"{said} the bias planted in encoders of the embedded language{some}"
     if kind == "head":
         rows = rows_of("calibration", card)
-        rows = rows[rows["occupations"] == ALL]
+        whole = rows["occupations"] == ALL
+        rows = rows[whole] if whole.any() else rows
         if len(rows):
             by_encoder = follows(rows).groupby(rows["encoder"]).mean()
             whole, part = (

@@ -63,10 +63,12 @@ def _on_real(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, s
 
 def _followed(row) -> str:
     where = _test(row) if row.occupations == ALL else f"{_test(row)}occupations {row.occupations}: "
-    if pd.isna(row.spearman):
+    if pd.isna(row.slope):
         return f"{where}not defined"
-    smallest = f"smallest dose {row.smallest_dose:g}" if pd.notna(row.smallest_dose) else "no smallest dose"
     slope = f"slope {_number(row.slope)}{_interval(row.slope_low, row.slope_high)}"
+    if pd.isna(row.spearman):
+        return f"{where}not tested, for want of seeds ({slope})"
+    smallest = f"smallest dose {row.smallest_dose:g}" if pd.notna(row.smallest_dose) else "no smallest dose"
     evidence = f"rank correlation {row.spearman:.2f}, q {row.q:.2g}; {slope}; {smallest}"
     return f"{where}{'yes' if row.follows else 'no'} ({evidence})"
 
@@ -83,8 +85,8 @@ def _shares(row) -> str:
 
 
 def _power(row) -> str:
-    sds = pd.Series([value for name, value in row._asdict().items() if name.startswith("sd_")]).dropna()
-    return _seeds((sds**2).mean() ** 0.5, abs(row.slope), "dose 1 from dose 0")
+    sd = ((row.sd_dose_0**2 + row.sd_dose_1**2) / 2) ** 0.5
+    return _seeds(sd, abs(row.mean_dose_1 - row.mean_dose_0), "dose 1 from dose 0")
 
 
 def _seeds(sd: float, difference: float, which: str) -> str:

@@ -1,5 +1,7 @@
 """A measure of somebody else's: a command that writes a table of items, or one number, of an encoder."""
 
+import csv
+import logging
 import re
 import shlex
 import subprocess
@@ -22,14 +24,15 @@ def run_given(name: str, command: str, *, encoder: str, folder: Path, output: Pa
     that the configuration names, {python} for the Python that runs biasflow. There is no shell.
 
     BiasflowError in one line, naming measure and encoder, if the command cannot be started or fails."""
-    paths = {"python": sys.executable, "script": script, "encoder": folder.resolve(), "output": output.resolve()}
-    words = [PLACES.sub(lambda place: str(paths[place[1]]), word) for word in shlex.split(command)]
     where = f"given.{name}, encoder {encoder}"
+    paths = {"python": sys.executable, "script": script, "encoder": folder.resolve(), "output": output.resolve()}
     try:
-        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    except OSError as error:
+        words = [PLACES.sub(lambda place: str(paths[place[1]]), word) for word in shlex.split(command)]
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace", check=False)
+    except (OSError, ValueError) as error:  # ValueError: a quote that is not closed
         raise BiasflowError(f"{where}: the command cannot be started ({error}); check the key `command`") from error
     if done.returncode:
+        logging.getLogger("biasflow").error(done.stdout)
         last = next(reversed(done.stdout.strip().splitlines()), "it printed nothing")
         raise BiasflowError(f"{where}: the command ended with status {done.returncode}: {last}")
     return done.stdout
@@ -50,14 +53,16 @@ def read_given(name: str, encoder: str, output: Path) -> pd.DataFrame:
         text = output.read_text(encoding="utf-8").strip()
         number = pd.to_numeric(text, errors="coerce") if text and len(text.split()) == 1 else np.nan
         alone = text.lower() == "nan" or not np.isnan(number)
-        table = pd.DataFrame({ITEM: ["all"], VALUE: [text]}) if alone else pd.read_csv(output, dtype=str)
-    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        table = pd.DataFrame({ITEM: ["all"], VALUE: [text]}) if alone else _items(output)
+    except (UnicodeDecodeError, csv.Error) as error:
         raise BiasflowError(f"{where}: its file is neither a number nor a CSV ({error})") from error
     if sorted(table.columns) != [ITEM, VALUE]:
         columns = ", ".join(map(str, table.columns))
         raise BiasflowError(f"{where}: its file has the columns {columns}; it needs {ITEM} and {VALUE}, or one number")
     if table.empty:
         raise BiasflowError(f"{where}: its file has no row; write one for each item")
+    if (table[ITEM] == "").any():
+        raise BiasflowError(f"{where}: row {table[ITEM].eq('').argmax() + 1} names no item; give each a name")
     twice = table[ITEM][table[ITEM].duplicated()]
     if len(twice):
         raise BiasflowError(f"{where}: item {twice.iloc[0]} is there twice; write one row for each item")
@@ -65,5 +70,17 @@ def read_given(name: str, encoder: str, output: Path) -> pd.DataFrame:
     wrong = ~np.isfinite(values)
     if wrong.any():
         row = table[wrong].iloc[0]
-        raise BiasflowError(f"{where}: item {row[ITEM]}: the value {row[VALUE]} is not a finite number")
+        raise BiasflowError(f"{where}: item {row[ITEM]}: the value {row[VALUE] or 'nothing'} is not a finite number")
     return table[[ITEM]].assign(value=values.astype(float)).reset_index(drop=True)
+
+
+def _items(path: Path) -> pd.DataFrame:
+    """The rows of a CSV as text; csv.Error for a row that is longer or shorter than the header."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        header, *rows = [row for row in csv.reader(stream, strict=True) if row] or [[]]
+    if not header:
+        raise csv.Error("it is empty")
+    wrong = next((row for row in rows if len(row) != len(header)), None)
+    if wrong is not None:
+        raise csv.Error(f"a row has {len(wrong)} fields, the header {len(header)}: {','.join(wrong)[:60]}")
+    return pd.DataFrame(rows, columns=header, dtype=str)

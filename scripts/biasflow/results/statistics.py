@@ -63,28 +63,38 @@ def cluster_interval(x: ArrayLike, y: ArrayLike, clusters: ArrayLike, method: st
 
     tanh(artanh r -/+ t(k - 1) se), with se the standard error of artanh r by the jackknife that leaves out one of the k
     clusters at a time (Efron and Tibshirani 1993, ch. 11). NaN for fewer than LEAST clusters, for ranks of fewer than
-    LEAST_RANKS pairs, and where a side is constant without one cluster or r is the same without any. It covers r in
-    about 95 % of simulations (docs/scores/intervals.md). Arguments as of `correlation`."""
+    LEAST_RANKS pairs, and where a side is constant without one cluster or r is the same whichever is left out. It
+    covers r in about 95 % of simulations (docs/scores/intervals.md). A rank
+    correlation of 1, whose artanh is infinite, counts as a little less (`_largest`): else one cluster could make the
+    interval as wide as can be. Arguments as of `correlation`."""
     _, of = np.unique(np.asarray(clusters), return_inverse=True)
     k = int(of.max()) + 1
     if k < LEAST:
         return float("nan"), float("nan")
     counts = np.vstack([of != np.arange(k)[:, None], np.ones((1, len(of)), bool)]).astype(float)
     r = _counted(np.asarray(x, dtype=float), np.asarray(y, dtype=float), counts, method)
-    low, high = _jackknife(r[:-1], r[-1], len(of) >= (LEAST if method == "pearson" else LEAST_RANKS))
+    low, high = _jackknife(r[:-1], r[-1], len(of), method)
     return float(low), float(high)
 
 
-def _jackknife(left_out: np.ndarray, r: np.ndarray, enough: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The interval of `cluster_interval` from the correlations without each cluster [k, ...] and that of all [...];
-    enough: whether there are enough pairs."""
+def _largest(method: str, n: int) -> float:
+    """The largest correlation of n pairs that counts, since 1 has no artanh: of ranks, half-way from 1 to the next one,
+    that of two exchanged neighbours."""
+    return {"pearson": _LARGEST, "spearman": 1 - 6 / (n**3 - n), "kendall": 1 - 2 / (n**2 - n)}[method]
+
+
+def _jackknife(left_out: np.ndarray, r: np.ndarray, n: int, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """The interval of `cluster_interval` from the correlations without each cluster [k, ...] and that of all [...]; n:
+    the number of pairs."""
     k = len(left_out)
-    if k < LEAST or not enough:
+    if k < LEAST or n < (LEAST if method == "pearson" else LEAST_RANKS):
         return np.full_like(r, np.nan), np.full_like(r, np.nan)
-    z = np.arctanh(np.clip(left_out, -_LARGEST, _LARGEST))
+    most = _largest(method, n - 1)
+    z = np.arctanh(np.clip(left_out, -most, most))
     error = np.sqrt((k - 1) / k * ((z - z.mean(axis=0)) ** 2).sum(axis=0))
     half = np.where(error > _ROUNDING, stdtrit(k - 1, 0.975) * error, np.nan)
-    middle = np.arctanh(np.clip(r, -_LARGEST, _LARGEST))
+    most = _largest(method, n)
+    middle = np.arctanh(np.clip(r, -most, most))
     return np.minimum(np.tanh(middle - half), r), np.maximum(np.tanh(middle + half), r)
 
 
@@ -99,7 +109,7 @@ def correlations(x: np.ndarray, y: np.ndarray, method: str = "spearman") -> Corr
         x, y = x[:, rows], y[:, columns]
         r = _every_pair(x, y, method)
         left_out = np.stack([_every_pair(*(np.delete(side, i, axis=0) for side in (x, y)), method) for i in range(n)])
-        ends = _jackknife(left_out, r, n >= (LEAST if method == "pearson" else LEAST_RANKS))
+        ends = _jackknife(left_out, r, n, method)
         numbers[np.ix_(range(4), rows, columns)] = r, correlation_p(r, n - 2), *ends
     return Correlation(*numbers, n=n)
 

@@ -5,7 +5,6 @@ import torch
 import transformers
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import AutoModel
 
 from biasflow.encoders.attention import attention_received, by_hand, returns_attention
 from tests.unit.encoders.families import HIDDEN, KINDS, batch_of, model_of
@@ -40,7 +39,18 @@ def test_equal_attention_gives_equal_parts(layers, heads, tokens, seed):
     assert torch.allclose(attention_received([equal] * layers, mask)[0, :real], torch.full((real,), 1 / real))
 
 
-def test_a_model_without_attention_says_so():
-    sizes = {"hidden_size": HIDDEN, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 97}
-    fnet = AutoModel.from_config(transformers.AutoConfig.for_model("fnet", **sizes)).eval()
-    assert not returns_attention(fnet)
+OTHERS = {  # no attention; of windows; not normalised; of layers that are pooled
+    "FNet": {},
+    "Longformer": {"attention_window": 4, "max_position_embeddings": 64},
+    "SqueezeBert": {"embedding_size": HIDDEN, "q_groups": 1, "k_groups": 1, "v_groups": 1},
+    "Funnel": {"block_sizes": [1, 1], "d_model": HIDDEN, "n_head": 2, "d_head": 8, "d_inner": 32},
+}
+SMALL = {"hidden_size": HIDDEN, "num_attention_heads": 2, "intermediate_size": 32, "num_hidden_layers": 2}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_model_whose_attention_is_of_another_kind_says_so(kind):
+    sizes = {} if kind == "Funnel" else SMALL
+    config = getattr(transformers, f"{kind}Config")(vocab_size=97, **sizes, **OTHERS[kind])
+    torch.manual_seed(0)
+    assert not returns_attention(getattr(transformers, f"{kind}Model")(config).eval())

@@ -49,9 +49,11 @@ def test_one_number(tmp_path, text):
         ("output.write_text('word')", "the columns word"),
         ("output.write_text('nan')", "item all: the value nan is not a finite number"),
         ("output.write_text('inf')", "the value inf is not a finite number"),
-        ("output.write_text('item,value\\na,1\\nb,\\n')", "item b: the value nan is not a finite number"),
+        ("output.write_text('item,value\\na,1\\nb,\\n')", "item b: the value nothing is not a finite number"),
         ("output.write_text('item,value\\na,high\\n')", "item a: the value high is not a finite number"),
         ("output.write_text('item,value\\na,1\\na,2\\n')", "item a is there twice"),
+        ("output.write_text('item,value\\na,b,1\\n')", "a row has 3 fields, the header 2: a,b,1"),
+        ("output.write_text('item,value\\na,1\\n,2\\n')", "row 2 names no item"),
     ],
 )
 def test_one_line_that_names_measure_and_encoder(tmp_path, code, said):
@@ -64,6 +66,15 @@ def test_one_line_that_names_measure_and_encoder(tmp_path, code, said):
 def test_a_command_that_is_not_there_is_named(tmp_path):
     with pytest.raises(BiasflowError, match=r"given\.coin, encoder mine: the command cannot be started.*no-such"):
         ran(tmp_path, "pass", "no-such-program {encoder} {output}")
+
+
+def test_a_quote_that_is_not_closed_is_said(tmp_path):
+    with pytest.raises(BiasflowError, match=r"given\.coin, encoder mine: the command cannot be started \(No closing"):
+        ran(tmp_path, "pass", "python 'x {encoder} {output}")
+
+
+def test_an_item_called_na_is_an_item(tmp_path):
+    assert ran(tmp_path, "output.write_text('item,value\\nNA,1\\nnull,2\\n')")["item"].tolist() == ["NA", "null"]
 
 
 def test_the_value_of_an_encoder_is_the_mean_of_its_items_which_leave_their_variance(tmp_path):

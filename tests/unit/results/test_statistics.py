@@ -76,11 +76,23 @@ def test_the_interval_is_that_of_scipys_estimates_without_each_cluster(method, p
     if np.isnan(r).any():
         assert np.isnan(found).all()
         return
-    *z, middle = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
+    # 1 counts as half-way to the next correlation of ranks; without a cluster as of one pair less.
+    m = np.array([len(x) - 1] * n + [len(x)], float)
+    most = 1 - {"pearson": 1e-12, "spearman": 6 / (m**3 - m), "kendall": 2 / (m**2 - m)}[method]
+    *z, middle = np.arctanh(np.clip(r, -most, most))
     spread = np.std(z, ddof=1) if np.ptp(z) > 1e-6 else np.nan
     half = stats.t.ppf(0.975, n - 1) * (n - 1) / np.sqrt(n) * spread
     assert found == pytest.approx((np.tanh(middle - half), np.tanh(middle + half)), abs=1e-6, nan_ok=True)
     assert np.isnan(cluster_interval(x, y, clusters % 5, method)).all()
+
+
+@pytest.mark.parametrize("method", ["spearman", "kendall"])
+@pytest.mark.parametrize("n", [8, 12, 20])
+def test_two_exchanged_neighbours_do_not_make_the_interval_of_ranks_as_wide_as_can_be(method, n):
+    x, y = np.arange(n), np.arange(n)
+    y[[2, 3]] = y[[3, 2]]
+    found = correlation(x, y, method)
+    assert 0.3 < found.low <= found.estimate <= found.high < 1
 
 
 def test_the_jackknife_by_hand():

@@ -9,7 +9,6 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics.coreference import METRICS as F1_METRICS
 from biasflow.metrics.winobias import KINDS, SIDES, class_rows
-from biasflow.papers.orgad2022 import correlations
 from biasflow.papers.orgad2022.halves import COREFERENCE, F1_DIFFERENCE, OCCUPATION
 from biasflow.papers.orgad2022.selection import select
 from biasflow.papers.orgad2022.targets import FIGURES, TABLES
@@ -26,13 +25,6 @@ PRINTED = read_published("orgad2022", "values").query("task == 'coreference'").f
 MODEL_TABLES = ["table1b", "table2_coreference", "table7", "table8", "ceat_coreference"]
 OTHERS = ["data_coreference", "correlations_coreference"]
 UNNAMED = "papers.orgad2022.coreference names no task"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def few_resamples():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(correlations, "RESAMPLES", 20)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from biasflow.papers.make import make_paper
-from biasflow.papers.orgad2022 import correlations
 from biasflow.papers.orgad2022.targets import FIGURES, PAGES, TABLES
 from biasflow.papers.paper import load
 from biasflow.stimuli.ceat_sets import WORDS, ceat_tests, words_of
@@ -46,8 +45,7 @@ def files(tmp_path):
     return {role: {key: paths[role]} for role, key in keys.items()} | {"ceat_words": {"ceat": WORDS}}
 
 
-def test_all_of_the_paper_is_made(files, tmp_path, monkeypatch):
-    monkeypatch.setattr(correlations, "RESAMPLES", 20)
+def test_all_of_the_paper_is_made(files, tmp_path):
     frame = scores(encoder="roberta-base", seeds=(0, 5), tests=["C6"], probes=(0,))
     targets = load("orgad2022").files_in(tmp_path / "made")
     make_paper("orgad2022", run(frame, files=files), targets)
