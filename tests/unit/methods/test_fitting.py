@@ -321,7 +321,7 @@ def test_states_in_files_give_the_same_methods(bert, tokenizer, tmp_path, monkey
         (
             [at("last.cls", "splince", fitted_to="task", needs_labels=True)],
             {"task": TASK},
-            r"wrong at layer\[2\].cls .*splince.*classes",
+            r"wrong at layer\[2\].cls .*splince.*class of each",
         ),
         ([at("all", "pca")], {}, r"wrong at layer\[0\] in BertForNextSentencePrediction.*pairs"),
         ([at("last", options={"components": 99})], {}, r"wrong at layer\[2\].*99"),
