@@ -14,19 +14,7 @@ report: "rules/report/workflow.rst"
 container: "biasflow.sif"  # of envs/biasflow.def, with --sdm apptainer alone
 
 
-for THEME in (
-    "common",
-    "data",
-    "encoders",
-    "tasks",
-    "methods",
-    "readouts",
-    "external",
-    "given",
-    "scores",
-    "papers",
-    "ledger",
-):
+for THEME in "common data encoders tasks methods readouts external given scores papers ledger".split():
 
     include: f"rules/{THEME}.smk"
 
