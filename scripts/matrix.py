@@ -41,7 +41,6 @@ def main(smk) -> None:
             linked[name] = os.path.relpath(paths[-1], Path(smk.output.page).parent)
             caption = f"{table.caption} {about_files}".strip()
             write_table(table.frame, *paths, caption=caption, decimals=3, headers=table.headers)
-        papers = [PaperLinks(**links) for links in smk.params.papers]
         write_page(
             overview,
             smk.output.page,
@@ -49,7 +48,7 @@ def main(smk) -> None:
             glossary=glossary(found, names),
             run=smk.config["run"],
             commit=git_commit() or "",
-            papers=papers,
+            papers=[PaperLinks(**links) for links in smk.params.papers],
             tables=linked,
             files=about_files,
             ledger=read_text_csv(*smk.input.ledger).to_dict("records") if smk.input.ledger else [],
