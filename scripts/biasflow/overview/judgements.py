@@ -10,7 +10,7 @@ from biasflow.results.viability import viable
 
 DIFFERS, SAME, NO_CLAIM = "bias shown", "no bias shown", "no claim"
 NO_INTERVAL = "it has no 95 % interval"
-UNSIGNED = "its value is off neutral in every model, biased or not"
+UNSIGNED = "such a value is off neutral in every model, biased or not"
 NEARER, AS_BEFORE, FARTHER, UNCOMPARED = "nearer", "as before", "farther", "not compared"
 COST = "cost"
 VIABLE, NOT_VIABLE, UNMEASURED = "keeps quality", "loses quality", "cost not measured"

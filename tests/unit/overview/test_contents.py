@@ -150,7 +150,7 @@ def test_untouched_measures_and_verdicts(whole):
     by_label = {(one.label, one.where): one for one in whole.encoders["bert"]}
     distance = by_label["Distance", "as pre-trained, data"]
     assert distance.value == "0.200" and distance.interval and "low" in distance.places
-    assert distance.verdict == NO_CLAIM and distance.caution.startswith("its value is off neutral")
+    assert distance.verdict == NO_CLAIM and distance.caution.startswith("such a value is off neutral")
     strength = by_label["Strength", "as pre-trained, data"]
     assert strength.verdict == DIFFERS and strength.n == "40 items" and strength.over == "items"
     assert by_label["perplexity", "as pre-trained, data"].verdict == "cost"
