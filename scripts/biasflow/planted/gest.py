@@ -1,8 +1,8 @@
 """Sentences like GEST's (Pikuliak et al. 2024) about the planted world: who said it, he or she?
 
 GEST has seven stereotypes about women and nine about men. Here they are the seven themes of the world that have items:
-seven times a theme's items of women, seven times its items of men, and twice further occupations of men. A sentence is
-one that names no person ("there is time for knitting"), of a person who says it, which the corpus never has.
+seven times a theme's items of women, seven times its items of men, and twice further occupations of men. A sentence
+names no person itself ("there is time for knitting"), and somebody says it; in the corpus nobody says anything.
 
 What a perfect learner of the corpus says is known: she said it with the item's share of women as the probability, so
 that the score of a sentence is log10((1 - share) / share), 0 where no bias was planted (`metrics.gest`)."""

@@ -3,8 +3,8 @@ participant, and a pronoun of one of them, as the grammar of the sentence says (
 left.", "The nurse said that a friend hurt herself.").
 
 No sentence occurs in the corpus. What a perfect learner of the corpus says is known: of the occupation's pronoun the
-she-he log-odds are the logit of its share of women, of the friend's they are 0. The corpus does not show that a friend
-may be meant: nothing is judged by the friend's pronouns."""
+she-he log-odds are the logit of its share of women, of the friend's they are 0. In the corpus a
+pronoun never stands for a friend, so a learner cannot know that it may: no verdict uses the friend's pronouns."""
 
 import pandas as pd
 
