@@ -25,7 +25,8 @@ def by_hand(model: PreTrainedModel) -> Iterator[None]:
 def returns_attention(model: PreTrainedModel) -> bool:
     """Whether the model gives attention weights of every token to every token, which sum to 1 over a text: one of an
     unknown architecture may return none, those of a window, or scores."""
-    ids, mask = torch.arange(5, 5 + PROBED)[None], (torch.arange(PROBED) < PROBED - 1).long()[None]
+    ids = torch.arange(5, 5 + PROBED)[None] % model.get_input_embeddings().num_embeddings
+    mask = (torch.arange(PROBED) < PROBED - 1).long()[None]
     batch = {"input_ids": ids.to(model.device), "attention_mask": mask.to(model.device)}
     try:
         with by_hand(model):
