@@ -152,14 +152,21 @@ def claims_from_noise(*, units: int, measures: int, methods: int, replications: 
     return pd.Series(hits / replications, index=["a pair", "a contradiction", "single pairs"])
 
 
-def coverage_of_effect_sizes(words: int, shift: float, *, replications: int, seed: int = 0) -> float:
-    """How often `effect_interval` covers the effect size of two sets of `words` target words each, whose associations
-    are normal with standard deviation 1 and means that differ by `shift`."""
+def coverage_of_effect_sizes(
+    words: int, shift: float, *, sentences: int = 1, within: float = 0.0, replications: int, seed: int = 0
+) -> float:
+    """How often `effect_interval` covers the effect size of two sets of `words` target words each, with `sentences`
+    about each word. The associations are normal with standard deviation 1 and means that differ by `shift`; `within`
+    is the share of the variance that lies between the sentences about one word."""
     rng, hits = np.random.default_rng(seed), 0
     truth = shift / np.sqrt(1 + shift**2 / 4)
+    about = np.repeat(np.arange(2 * words), sentences)
     for _ in range(replications):
-        s = np.concatenate([rng.normal(shift, 1, words), rng.normal(0, 1, words)])
-        low, high = effect_interval(s, words)
+        means = np.concatenate(
+            [rng.normal(shift, (1 - within) ** 0.5, words), rng.normal(0, (1 - within) ** 0.5, words)]
+        )
+        s = means[about] + rng.normal(0, within**0.5, len(about))
+        low, high = effect_interval(s, words * sentences, words=about)
         hits += low <= truth <= high
     return hits / replications
 
@@ -202,6 +209,9 @@ def _effect_sizes(replications: int) -> Iterator[dict]:
     for words, shift in product((8, 18), (0.0, 0.5, 1.0, 2.0)):
         share = coverage_of_effect_sizes(words, shift, replications=replications)
         yield {"what": "WEAT effect size", "words": words, "shift": shift, "bootstrap": share}
+    for shift in (0.0, 0.5, 1.0, 2.0):
+        share = coverage_of_effect_sizes(8, shift, sentences=8, within=0.3, replications=replications)
+        yield {"what": "SEAT effect size", "words": 8, "shift": shift, "bootstrap": share}
 
 
 def _seeds(replications: int) -> Iterator[dict]:

@@ -24,14 +24,20 @@ DENSRAY_TESTS = {"C6": "weat6", "C7": "weat7", "C8": "weat8"}
 # Contexts of paper A's WEAT, for the words of X and Y and for those of A and B.
 SLOT = "{word}"  # in a template of a user's
 TARGET_TEMPLATE, ATTRIBUTE_TEMPLATE = "{word} is [MASK].", "[MASK] is {word}."
+# The words of May et al.'s templates; what else a sentence has is the word that it is about.
+_FRAME = frozenset(
+    "a an are here is it person's name people person that the there these they thing things this those".split()
+)
 
 
 @dataclass(frozen=True)
 class ExampleSet:
-    """One set of a test: what it is called, and its words or sentences in the file's order."""
+    """One set of a test: what it is called, its words or sentences in the file's order, and for each
+    sentence the number (from 0) of the word that it is about; () if each example is a word of its own."""
 
     category: str
     examples: tuple[str, ...]
+    about: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,13 +111,29 @@ def in_sentences(test: AssociationTest, templates: Sequence[str]) -> Association
     sets = {}
     for role, words in ((role, getattr(test, role)) for role in ROLES):
         filled = [template.replace(SLOT, word) for word in words.examples for template in templates]
-        sets[role] = replace(words, examples=tuple(text[0].upper() + text[1:] for text in filled))
+        about = tuple(number for number in range(len(words.examples)) for _ in templates)
+        sets[role] = replace(words, examples=tuple(text[0].upper() + text[1:] for text in filled), about=about)
     return replace(test, **sets)
 
 
 def examples_of(test: AssociationTest) -> dict[str, tuple[str, ...]]:
     """The examples of the four sets by role."""
     return {role: getattr(test, role).examples for role in ROLES}
+
+
+def words_about(examples: Iterable[str]) -> tuple[int, ...]:
+    """For each example, a word or a sentence in a template of May et al. (2019), the number (from 0) of the word that
+    it is about: ("This is Amy.", "Amy is here.", "This is a dance.", "These are dances.") -> (0, 0, 1, 1).
+
+    In their files the sentences in the plural follow those in the singular, and count as the same word."""
+    numbers: dict[tuple[str, ...], int] = {}
+    about: list[int] = []
+    for example in examples:
+        tokens = example.lower().rstrip(".").split()
+        word = tuple(token for token in tokens if token not in _FRAME) or tuple(tokens)
+        plural = "are" in tokens and about
+        about.append(about[-1] if plural else numbers.setdefault(word, len(numbers)))
+    return tuple(about)
 
 
 class _Object(dict):
@@ -143,7 +165,7 @@ def _example_set(path: Path, text: str, key: str, value: object) -> ExampleSet:
         if not _is_text(example):
             line = _line(text, [key, "examples", example])
             raise BiasflowError(f"{path}: line {line}: key {key}: example {example!r} is no word or sentence.")
-    return ExampleSet(category, tuple(examples))
+    return ExampleSet(category, tuple(examples), words_about(examples))
 
 
 def _is_text(value: object) -> bool:

@@ -7,7 +7,7 @@ The same test serves words (WEAT) and sentences (SEAT): each row of X, Y, A or B
 Sources: Caliskan et al. (2017, WEAT), May et al. (2019, SEAT), Liang et al. (2020, sec. 4.2.2)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -39,7 +39,8 @@ class Association:
 
     effect_size: d, in standard deviations of s; spread: that standard deviation. statistic: sum over X of s - sum over
     Y of s. p_value: of the permutation test over `partitions` partitions of X u Y; exact: whether these are all.
-    [low, high]: 95 % bootstrap interval of the effect size, over the words of X and of Y.
+    word_p_value: p of the same test in which all sentences about a word stay in one set. [low, high]: 95 % bootstrap
+    interval of the effect size, over the words of X and of Y.
     Where the test cannot be computed the numbers are NaN, partitions is 0 and `reason` says why; otherwise `reason`
     is ""."""
 
@@ -49,6 +50,8 @@ class Association:
     p_value: float = math.nan
     exact: bool = False
     partitions: int = 0
+    word_p_value: float = math.nan
+    word_partitions: int = 0
     low: float = math.nan
     high: float = math.nan
     reason: str = ""
@@ -75,6 +78,7 @@ def weat(
     exact_up_to: int = EXACT_UP_TO,
     samples: int = SAMPLES,
     seed: int = 0,
+    about: Sequence[ArrayLike] | None = None,
 ) -> Association:
     """Test whether X is closer to A than Y is: effect size and p value; X, Y, A, B: [n, d], n may differ.
 
@@ -90,6 +94,10 @@ def weat(
     The test is exact if there are at most `exact_up_to` partitions. Otherwise `samples` random ones are drawn, and
     p = (counted + 1) / (samples + 1): one partition is the observed one.
 
+    about: for X and for Y the number of the word that each row is about, if several rows are sentences about one word
+    (None: each row is a word). Such rows are not independent. So the interval draws words, and word_p_value is p of the
+    words' mean associations: partitions of the words, with differences of the means over words.
+
     A set of fewer than two words, a zero vector, or equal s for all words of X u Y give NaN and a reason. Raises
     BiasflowError for an empty set, unequal dimensions, values that are not finite, or an option that is none."""
     check_choice("association test: alternative", alternative, ALTERNATIVES)
@@ -104,42 +112,74 @@ def weat(
     if np.ptp(s) <= ROUNDING:
         return Association(reason="every word of X and Y has the same association")
 
+    options = {"alternative": alternative, "ties": ties, "exact_up_to": exact_up_to, "samples": samples, "seed": seed}
+    p_value, partitions, exact = _permutation_test(s, size, **options)
+    words, of_X = _words(about, size, n)
+    means = np.bincount(words, s) / np.bincount(words)
+    by_words = (p_value, partitions) if len(means) == n else _permutation_test(means, of_X, **options)[:2]
+    low, high = effect_interval(s, size, ddof, words)
+    return Association(
+        effect_size=float((s[:size].mean() - s[size:].mean()) / s.std(ddof=ddof)),
+        spread=float(s.std(ddof=ddof)),
+        statistic=float(s[:size].sum() - s[size:].sum()),
+        p_value=p_value,
+        exact=exact,
+        partitions=partitions,
+        word_p_value=by_words[0],
+        word_partitions=by_words[1],
+        low=float(low),
+        high=float(high),
+    )
+
+
+def _words(about: Sequence[ArrayLike] | None, size: int, n: int) -> tuple[np.ndarray, int]:
+    """The word of each of n rows, numbered from 0, those of X first; and how many words X has."""
+    if about is None:
+        return np.arange(n), size
+    of_X, of_Y = (np.unique(np.asarray(numbers), return_inverse=True)[1] for numbers in about)
+    if (len(of_X), len(of_Y)) != (size, n - size):
+        raise BiasflowError(
+            f"association test: words are given of {len(of_X)} and {len(of_Y)} rows; X and Y have {size} and {n - size}"
+        )
+    return np.concatenate([of_X, of_Y + of_X.max() + 1]), int(of_X.max()) + 1
+
+
+def _permutation_test(
+    s: np.ndarray, size: int, *, alternative: str, ties: str, exact_up_to: int, samples: int, seed: int
+) -> tuple[float, int, bool]:
+    """p of the associations s [n], whose first `size` belong to X; over how many partitions; whether these are all."""
+    n = len(s)
     exact = math.comb(n, size) <= exact_up_to
     if exact:
         sums = _all_sums(s, size)
     else:
         drawn = random_partitions(n, size, samples, seed)
         sums = np.concatenate([s[drawn[i : i + BLOCK]].sum(axis=1) for i in range(0, len(drawn), BLOCK)])
-    observed = s[:size].mean() - s[size:].mean()
-    low, high = effect_interval(s, size, ddof)
-    counted = _counted(_mean_differences(sums, s, size), observed, alternative, ties)
-    return Association(
-        effect_size=float(observed / s.std(ddof=ddof)),
-        spread=float(s.std(ddof=ddof)),
-        statistic=float(s[:size].sum() - s[size:].sum()),
-        p_value=counted / len(sums) if exact else (counted + 1) / (len(sums) + 1),
-        exact=exact,
-        partitions=len(sums),
-        low=float(low),
-        high=float(high),
-    )
+    counted = _counted(_mean_differences(sums, s, size), s[:size].mean() - s[size:].mean(), alternative, ties)
+    return counted / len(sums) if exact else (counted + 1) / (len(sums) + 1), len(sums), exact
 
 
-def effect_interval(s: np.ndarray, size: int, ddof: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def effect_interval(
+    s: np.ndarray, size: int, ddof: int = 0, words: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """95 % bootstrap interval of the effect size of associations s [n], whose first `size` belong to X.
 
-    X and Y are resampled separately, at their sizes; the attributes stay. The interval says how much the effect depends
-    on the choice of target words; the permutation test says whether there is one."""
+    words [n]: the word that each is about, numbered from 0, those of X first (None: each is a word). The words of X and
+    of Y are drawn separately, as many as there are, each with all that is about it; the attributes stay. The interval
+    says how much the effect depends on the choice of target words; the permutation test says whether there is one."""
     n = len(s)
+    words = np.arange(n) if words is None else words
+    of_X = np.arange(words.max() + 1) <= words[:size].max()
 
-    def effects(counts: np.ndarray) -> np.ndarray:
+    def effects(drawn: np.ndarray) -> np.ndarray:
+        counts = drawn[:, words]
         difference = weighted_mean(counts[:, :size], s[:size]) - weighted_mean(counts[:, size:], s[size:])
         centred = s - s.mean()
         variance = weighted_mean(counts, centred**2) - weighted_mean(counts, centred) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
             return difference / np.sqrt(np.where(variance > ROUNDING**2, variance, np.nan) * n / (n - ddof))
 
-    return interval(effects, np.arange(n) >= size, strata=True)
+    return interval(effects, ~of_X, strata=True)
 
 
 @lru_cache(maxsize=1)  # many tests of equal sizes share one draw
@@ -163,18 +203,20 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     variant, value, n, low, high.
 
     kind: a key of READINGS; None: that of the file, "weat" for words and "seat" for sentences.
-    Metrics <kind>_effect_size, _spread, _p_value, _partitions and _exact (1 or 0); part: "-", or OTHER; variant: the
-    pooling; n: target words, but of a p the partitions, since a p of 0 is one below 1 / n; low, high: of the effect
-    size (`effect_interval`). A user's test also has <kind>_split_words: how many of its n words the vocabulary splits
-    into pieces. Vectors that somebody gives also have <kind>_missing_words, how many of the n words have no vector, and
-    effect size and spread with the other standard deviation (part: of DEVIATIONS). Random partitions are drawn once and
-    shared by all methods."""
+    Metrics <kind>_effect_size, _spread, _p_value, _partitions and _exact (1 or 0), and seat_word_p_value; part: "-", or
+    OTHER; variant: the pooling; n: target words or sentences, but of a p the partitions, since a p of 0 is one below
+    1 / n; low, high: of the effect size (`effect_interval`). A user's test also has <kind>_split_words: how many of its
+    n words the vocabulary splits into pieces. Vectors that somebody gives also have <kind>_missing_words, how many of
+    the n words have no vector, and effect size and spread with the other standard deviation (part: of DEVIATIONS).
+    Random partitions are drawn once and shared by all methods."""
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
     check_choice("association test: kind", kind, READINGS)
-    rows = _rows_of(read.arrays, "", kind, read.axis).assign(variant=read.meta["pooling"])
+    about = read.meta.get("about")
+    about = None if about is None else [about[role] for role in "XY"]
+    rows = _rows_of(read.arrays, "", kind, read.axis, about=about).assign(variant=read.meta["pooling"])
     others = [
-        _rows_of(read.arrays, f"{name}.", kind, read.axis).assign(variant=name, part=OTHER)
+        _rows_of(read.arrays, f"{name}.", kind, read.axis, about=about).assign(variant=name, part=OTHER)
         for name in read.meta.get("others", ())
     ]
     for counted in [name for name in ("split", "missing") if name in read.meta]:
@@ -182,23 +224,26 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
         rows = pd.concat([rows, count.assign(value=float(read.meta[counted]), n=read.meta["words"])])
     if "missing" in read.meta:
         ddof = 1 - READINGS[kind]["ddof"]
-        other = _rows_of(read.arrays, "", kind, read.axis, ddof=ddof)
+        other = _rows_of(read.arrays, "", kind, read.axis, about=about, ddof=ddof)
         kept = other[other["metric"].isin([f"{kind}_effect_size", f"{kind}_spread"])]
         others.append(kept.assign(variant=read.meta["pooling"], part=DEVIATIONS[ddof]))
     return pd.concat([rows.assign(part="-"), *others], ignore_index=True)
 
 
-def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axis, **options: int) -> pd.DataFrame:
+def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axis, **options: object) -> pd.DataFrame:
     """The rows of the test whose four sets are the arrays with this prefix in their names; options: of `weat`, which
     replace those of the kind."""
     sets = [arrays[f"{prefix}{role}"] for role in "XYAB"]
     rows, targets = [], sets[0].shape[1] + sets[1].shape[1]
     for i, method in enumerate(axis):
         result = weat(*(vectors[i] for vectors in sets), **READINGS[kind] | options)
-        names = ("effect_size", "spread", "p_value", "partitions", "exact")
+        names = ("effect_size", "spread", "p_value", "partitions", "exact", *["word_p_value"] * (kind == "seat"))
         values = {name: float(getattr(result, name)) for name in names}
         ends = {"effect_size": (result.low, result.high)}
-        n = {"p_value": result.partitions}  # beside a p of 0, which is below 1 / partitions
+        n = {
+            "p_value": result.partitions,
+            "word_p_value": result.word_partitions,
+        }  # beside a p of 0, which is below 1 / partitions
         rows += [
             (*method, f"{kind}_{name}", value, n.get(name, targets), *ends.get(name, (math.nan, math.nan)))
             for name, value in values.items()

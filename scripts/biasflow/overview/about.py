@@ -15,7 +15,8 @@ from biasflow.results.statistics import holm
 UNKNOWN = "not known"
 POOLED = {"cls": "the first token", "mean": "the mean of all tokens", "first-piece": "the first piece of a word"}
 _HEADS = {"masked_lm_head": "masked-LM", "next_sentence_head": "next-sentence"}
-_TESTS = {"weat_p_value": "weat_effect_size", "seat_p_value": "seat_effect_size"}
+# SEAT's sentences repeat a word in templates, so its p that counts every sentence for itself is far too small.
+_TESTS = {"weat_p_value": "weat_effect_size", "seat_word_p_value": "seat_effect_size"}
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,9 @@ class PermutationTest(NamedTuple):
 def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], PermutationTest]:
     """(encoder, task, measure, dataset) -> the permutation test of WEAT or SEAT of the untouched model.
 
-    One-sided p, as the metric computes it, below 1 / partitions where none of these is counted; and p corrected for all
-    tests of the encoder that are here, by Holm. Of several seeds there are several tests: the text says how many."""
+    One-sided p, of SEAT that of whole words, below 1 / partitions where none of these is counted; and p corrected for
+    all tests of the encoder that are here, by Holm. Of several seeds there are several tests: the text says how
+    many."""
     shown = {(measure, part, variant) for measure, part, variant in by_rows() if measure in _TESTS.values()}
     tests = scores[
         scores["metric"].isin(_TESTS)
@@ -136,13 +138,9 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
         & scores["value"].notna()
     ]
     keys = zip(tests["metric"].map(_TESTS), tests["part"], tests["variant"], strict=True)
-    tests = tests[np.array([key in shown for key in keys], dtype=bool)]
-    counted = scores[scores["metric"].isin([name.replace("p_value", "partitions") for name in _TESTS])]
-    place = ["encoder", "task", "strategy", "seed", "method", "dataset", "part", "variant", "kind"]
-    tests, counted = (table.assign(kind=table["metric"].str[:4]) for table in (tests, counted))
-    tests = tests.merge(counted[[*place, "value"]], on=place, how="left", suffixes=("", "_partitions"))
-    bound = (tests["value"] == 0) & tests["value_partitions"].gt(0)
-    tests["p"] = tests["value"].mask(bound, 1 / tests["value_partitions"])
+    tests = tests[np.array([key in shown for key in keys], dtype=bool)].copy()
+    bound = (tests["value"] == 0) & tests["n"].gt(0)
+    tests["p"] = tests["value"].mask(bound, 1 / tests["n"])
     tests["sign"] = np.where(bound, "< ", "= ")
     tests["corrected"] = tests.groupby("encoder")["p"].transform(holm).astype(float)
     tests["family"] = tests.groupby("encoder")["p"].transform("size")

@@ -44,6 +44,11 @@ def read(
         named = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
         files = ", ".join(map(str, given))
         raise AbsentError(f"{files}: set {short[0]} of {dataset} has fewer than {LEAST} vectors; none for {named}")
+    about = {
+        role: [word for text, word in zip(examples[role], getattr(test, role).about, strict=True) if text in vectors]
+        for role in ("X", "Y")
+        if not of_words
+    }
     save_arrays(
         output,
         {role: np.stack(rows)[None] for role, rows in found.items()},
@@ -52,5 +57,6 @@ def read(
         pooling=POOLING,
         words=len(wanted),
         missing=len(missing),
+        **({"about": about} if about else {}),
     )
     return {"words": len(wanted), "missing": missing}

@@ -39,8 +39,9 @@ def read(
     The test is `source.dataset`, its file (the planted one has none) the data "test". Words are put into paper A's
     templates and a word's vector is the mean of its pieces; sentences are as they are, with `sentence_pooling` and, in
     arrays such as mean.X, with each of `others`. In the file's meta: kind ("weat" for words, "seat" for sentences),
-    pooling, others. A user's test is the data "own" (`read_own_test`): one of sentences where there are `templates`;
-    the meta says how many words it has, and how many of them are `split` into pieces."""
+    pooling, others, and of sentences which word each target is about. A user's test is the data "own"
+    (`read_own_test`): one of sentences where there are `templates`; the meta says how many words it has, and how many
+    of them are `split` into pieces."""
     own: dict[str, int] = {}
     reader = open_reader(source, "none")
     if "own" in source.data:
@@ -55,9 +56,9 @@ def read(
     reader = reader.reaching(words=of_words)
     others = [] if of_words else list(others)
     vectors = embed_test(reader, test, pooling=pooling, others=others)
-    save_arrays(
-        output, vectors, reader.axis, kind="weat" if of_words else "seat", pooling=pooling, others=others, **own
-    )
+    about = {} if of_words else {"about": {"X": test.X.about, "Y": test.Y.about}}
+    kind = "weat" if of_words else "seat"
+    save_arrays(output, vectors, reader.axis, kind=kind, pooling=pooling, others=others, **about, **own)
     return {**reader.facts(), **own}
 
 

@@ -13,8 +13,10 @@ from biasflow.corpora.seat import (
     densray_tests,
     examples_of,
     exchange_roles,
+    in_sentences,
     in_templates,
     read_association_test,
+    words_about,
 )
 
 KEYS = {
@@ -55,6 +57,16 @@ def test_the_sets_are_read_as_they_are(fruit):
 def test_neither_layout_nor_order_of_the_keys_matters(write, fruit, layout):
     turned = dict(reversed(KEYS.items()))
     assert read_association_test(write("\ufeff" + json.dumps(turned, **layout) + "\n")) == fruit
+
+
+def test_sentences_are_about_words():
+    singular = ("This is Amy.", "The person's name is Amy.", "Amy is here.", "It is art.", "A novel is a thing.")
+    assert words_about((*singular, "These are novels.", "Novels are things.")) == (0, 0, 0, 1, 2, 2, 2)
+    assert words_about(("he", "him", "this", "those")) == (0, 1, 2, 3)
+
+
+def test_sentences_of_templates_are_about_the_word_in_them(fruit):
+    assert in_sentences(fruit, ["{word} is red.", "I saw a {word}."]).Y.about == (0, 0, 1, 1, 2, 2)
 
 
 def test_a_file_can_be_given_a_name(write):

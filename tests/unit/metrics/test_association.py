@@ -236,7 +236,7 @@ def readout(path, seed=0, **meta):
 def test_scores_are_the_tests_of_each_method(tmp_path, kind, pooling, ddof, ties):
     path, arrays = readout(tmp_path / "v.safetensors", kind=kind, pooling=pooling)
     found = score(path)
-    p = found["metric"] == f"{kind}_p_value"  # one that is 0 is below 1 / n
+    p = found["metric"].str.endswith("_p_value")  # one that is 0 is below 1 / n
     assert set(found["variant"]) == {pooling} and (found.loc[~p, "n"] == 8).all()
     assert (found.loc[p, "n"] == 70).all() and p.any()
     for i, (method, setting) in enumerate(AXIS):
@@ -248,7 +248,40 @@ def test_scores_are_the_tests_of_each_method(tmp_path, kind, pooling, ddof, ties
             f"{kind}_p_value": expected.p_value,
             f"{kind}_partitions": 70,
             f"{kind}_exact": 1,
-        }
+        } | ({"seat_word_p_value": expected.p_value} if kind == "seat" else {})
+
+
+def test_sentences_about_one_word_count_once(tmp_path):
+    """Where every word has three equal sentences, the test of words is that of the words themselves."""
+    X, Y, A, B = random_sets(3, (4, 5, 3, 3))
+    sentences = np.repeat(X, 3, axis=0), np.repeat(Y, 3, axis=0), A, B
+    about = np.repeat(np.arange(4), 3), np.repeat(np.arange(5), 3)
+    words, found = weat(X, Y, A, B, ties="inclusive"), weat(*sentences, ties="inclusive", about=about)
+    assert found.effect_size == pytest.approx(words.effect_size)
+    assert (found.word_p_value, found.word_partitions) == (words.p_value, math.comb(9, 4)) != (found.p_value, 1)
+    assert (found.low, found.high) == pytest.approx((words.low, words.high))
+    path = tmp_path / "v.safetensors"
+    arrays = {role: rows[None].astype(np.float32) for role, rows in zip("XYAB", sentences, strict=True)}
+    stored = dict(zip("XY", (numbers.tolist() for numbers in about), strict=True))
+    save_arrays(path, arrays, AXIS[:1], kind="seat", pooling="cls", about=stored)
+    row = score(path).set_index("metric").loc["seat_word_p_value"]
+    assert row["value"] == words.p_value and row["n"] == 126
+
+
+@given(seeds, sizes, st.randoms(use_true_random=False))
+def test_neither_order_of_sentences_nor_names_of_words_matter(seed, sizes, random):
+    X, Y, A, B = random_sets(seed, sizes)
+    about = [np.arange(len(rows)) % max(2, len(rows) // 2) for rows in (X, Y)]
+    order = [random.sample(range(len(rows)), len(rows)) for rows in (X, Y)]
+    turned = [numbers[some] * 7 + 2 for numbers, some in zip(about, order, strict=True)]
+    found, other = weat(X, Y, A, B, about=about), weat(X[order[0]], Y[order[1]], A, B, about=turned)
+    assert other.word_p_value == pytest.approx(found.word_p_value, nan_ok=True)
+
+
+def test_words_of_other_rows_are_refused():
+    X, Y, A, B = random_sets(0)
+    with pytest.raises(BiasflowError, match="3 and 4 rows; X and Y have 4 and 4"):
+        weat(X, Y, A, B, about=[[0, 0, 1], [0, 1, 2, 3]])
 
 
 def test_a_test_of_words_can_be_read_as_one_of_sentences(tmp_path):

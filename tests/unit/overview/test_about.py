@@ -17,11 +17,11 @@ TRAINED = [
 ]
 
 
-def scored(kind="weat", variant="target", part="-", task="-", seed="-", n=16, partitions=12870, **p_values):
+def scored(kind="weat", variant="target", part="-", task="-", seed="-", n=12870, **p_values):
     rows = [
         {"dataset": test, "metric": f"{kind}_{name}", "value": value}
         for test, p in p_values.items()
-        for name, value in (("effect_size", 1.0), ("p_value", p), ("partitions", partitions))
+        for name, value in (("effect_size", 1.0), ("p_value", p))
     ]
     frame = pd.DataFrame(rows).assign(variant=variant, part=part, method="none", n=n)
     strategy = "-" if task == "-" else "plain"
@@ -73,7 +73,7 @@ def test_p_values_are_corrected_over_the_tests_that_are_shown():
     scores = concatenate(
         [
             scored(C6=0.0, C7=0.02, C8=0.5),
-            scored("seat", "cls", s6=0.01),
+            scored("seat_word", "cls", s6=0.01),
             scored("seat", "mean", "other-pooling", s6=0.9),  # not shown, and no part of the family
         ]
     )
