@@ -118,10 +118,11 @@ def _tested(scores: pd.DataFrame) -> list[float]:
 
 class PermutationTest(NamedTuple):
     """The result of a permutation test on an untouched model. corrected: its p after Holm correction, an upper bound if
-    no partition counted; NaN if there is a test for each of several seeds."""
+    no partition counted; opposite: that of an effect below 0; NaN if there is a test for each of several seeds."""
 
     text: str
     corrected: float
+    opposite: float
 
 
 def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], PermutationTest]:
@@ -143,6 +144,8 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
     tests["p"] = tests["value"].mask(bound, 1 / tests["n"])
     tests["sign"] = np.where(bound, "< ", "= ")
     tests["corrected"] = tests.groupby("encoder")["p"].transform(holm).astype(float)
+    opposite = (1 - tests["value"] + 1 / tests["n"]).clip(upper=1)  # with the observed partition
+    tests["opposite"] = opposite.groupby(tests["encoder"]).transform(holm).astype(float)
     tests["family"] = tests.groupby("encoder")["p"].transform("size")
     results = {}
     for (encoder, task, metric, dataset), block in tests.groupby(["encoder", "task", "metric", "dataset"], sort=False):
@@ -156,7 +159,9 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
             f"{len(block)} seeds"
         )
         results[encoder, task, _TESTS[metric], dataset] = (
-            PermutationTest(one, row["corrected"]) if len(block) == 1 else PermutationTest(seeds, np.nan)
+            PermutationTest(one, row["corrected"], row["opposite"])
+            if len(block) == 1
+            else PermutationTest(seeds, np.nan, np.nan)
         )
     return results
 

@@ -62,10 +62,10 @@ def untouched_scores(model_map: Map, tests: Mapping[tuple[str, str, str, str], P
 
 def with_test(measured: Measured, value: float, test: PermutationTest | None) -> Measured:
     """A score with its permutation test, if it has one. The interval of an effect size is too narrow for few words:
-    an effect in the direction that is tested shows bias only if its corrected p is below 5 %."""
+    an effect shows bias only if the corrected p of its direction is below 5 %, too."""
     if test is None:
         return measured
-    rejected = measured.verdict == DIFFERS and value > 0 and test.corrected >= 0.05
+    rejected = measured.verdict == DIFFERS and (test.corrected if value > 0 else test.opposite) >= 0.05
     return replace(measured, test=test.text, verdict=SAME if rejected else measured.verdict)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from biasflow.encoders.described import COLUMNS
 from biasflow.metrics.training import TRAININGS
@@ -88,6 +89,9 @@ def test_p_values_are_corrected_over_the_tests_that_are_shown():
     assert texts["s6"] == said.format("= 0.010", "= 0.030")
     assert texts["C7"] == said.format("= 0.020", "= 0.040")
     assert texts["C8"] == said.format("= 0.500", "= 0.500")
+    below = permutation_tests(scored(C6=1.0, C7=0.3, n=100))
+    opposite = {test: one.opposite for (*_, test), one in below.items()}
+    assert opposite == pytest.approx({"C6": 2 * 0.01, "C7": 0.71})  # 1 - p and the observed partition, after Holm
 
 
 def test_of_several_seeds_the_range_is_said():

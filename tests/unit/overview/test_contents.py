@@ -369,12 +369,18 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
 
 
 @pytest.mark.parametrize(
-    ("value", "corrected", "said"),
-    [(0.9, 0.079, SAME), (0.9, 0.04, DIFFERS), (0.9, np.nan, DIFFERS), (-0.9, 0.9, DIFFERS)],
+    ("value", "p", "said"),  # corrected p of an effect above 0, and of one below
+    [
+        (0.9, (0.079, 0.01), SAME),
+        (0.9, (0.04, 1), DIFFERS),
+        (0.9, (np.nan, np.nan), DIFFERS),
+        (-0.9, (0.01, 0.079), SAME),
+        (-0.9, (1, 0.04), DIFFERS),
+    ],
 )
-def test_an_effect_size_needs_its_permutation_test_to_differ(whole, value, corrected, said):
+def test_an_effect_size_needs_its_permutation_test_to_differ(whole, value, p, said):
     measured = next(one for one in whole.encoders["bert"] if one.verdict == DIFFERS)
-    assert with_test(measured, value, PermutationTest("p", corrected)) == replace(measured, test="p", verdict=said)
+    assert with_test(measured, value, PermutationTest("p", *p)) == replace(measured, test="p", verdict=said)
     assert with_test(measured, value, None) == measured
 
 
