@@ -255,10 +255,11 @@ class Measure:
     """A measure: one number that describes a model, one column of the matrix.
 
     neutral: its value without bias; better: low, high or neutral (nearer to neutral); group: inside, outside, cost;
-    part, variant: its keys in the table of scores; or_variants: other variants that a model may have instead; beside:
-    the scores that must be read together with it; unsigned: whether it lies off neutral for every model, so that a
-    difference from neutral shows nothing: ALWAYS (means of absolute values, a product with accuracy), or OVER_SEEDS,
-    where intervals over items are compared with shuffled items (metrics.occupation), and those over seeds are not."""
+    part, variant: its keys in the table of scores; or_variants: other variants that a model may have instead;
+    readings: variants that score the same test in another way; beside: the scores that must be read together with it;
+    unsigned: whether it lies off neutral for every model, so that a difference from neutral shows nothing: ALWAYS
+    (means of absolute values, a product with accuracy), or OVER_SEEDS, where intervals over items are compared with
+    shuffled items (metrics.occupation), and those over seeds are not."""
 
     label: str
     neutral: float
@@ -267,6 +268,7 @@ class Measure:
     part: str = "-"
     variant: str = "-"
     or_variants: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()
     beside: tuple[Beside, ...] = ()
     unsigned: str = ""
 
@@ -431,7 +433,11 @@ METRICS = {
         "metrics.gest",
         "likelihoods",
         "gest_sentences",
-        measures={"gest_stereotype_rate": Measure("GEST rate", 1, "neutral", INSIDE, part="all", variant="base10")},
+        measures={
+            "gest_stereotype_rate": Measure(
+                "GEST rate", 1, "neutral", INSIDE, part="all", variant="base10", readings=("released",)
+            )
+        },
         reads_states=WORDS,
         finetuned=False,
         criticism="GEST: what templates measure changes with their wording (Seshadri et al. 2022)",
@@ -441,7 +447,17 @@ METRICS = {
         "metrics.crows_pairs",
         "likelihoods",
         "crows_pairs",
-        measures={"crows_pairs_score": Measure("CrowS-Pairs", 0.5, "neutral", INSIDE, part="all", variant="exact")},
+        measures={
+            "crows_pairs_score": Measure(
+                "CrowS-Pairs",
+                0.5,
+                "neutral",
+                INSIDE,
+                part="all",
+                variant="exact",
+                readings=("released", "aul", "aula"),
+            )
+        },
         reads_states=WORDS,
         finetuned=False,
         criticism=_PAIRS,
@@ -476,7 +492,13 @@ METRICS = {
         "stereoset_blanks",
         measures={
             "intrasentence_stereotype_score": Measure(
-                "StereoSet SS", 0.5, "neutral", INSIDE, variant="left-to-right-terms", or_variants=("given-terms",)
+                "StereoSet SS",
+                0.5,
+                "neutral",
+                INSIDE,
+                variant="left-to-right-terms",
+                or_variants=("given-terms",),
+                readings=("left-to-right-items", "together-terms", "together-items", "released"),
             ),
             "intrasentence_language_model_score": Measure(
                 "StereoSet LMS", 1, "high", COST, variant="left-to-right-terms", or_variants=("given-terms",)
@@ -540,7 +562,11 @@ METRICS = {
         "metrics.winogender",
         "masked_words",
         "winogender",
-        measures={"winogender_r": Measure("Winogender r", 0, "neutral", INSIDE, part="occupation", variant="bls")},
+        measures={
+            "winogender_r": Measure(
+                "Winogender r", 0, "neutral", INSIDE, part="occupation", variant="bls", readings=("bergsma",)
+            )
+        },
         reads_states=WORDS,
         finetuned=False,
         criticism="Winogender: its 120 templates can show a bias, not that there is none (Rudinger et al. 2018)",

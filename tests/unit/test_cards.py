@@ -83,20 +83,24 @@ def stored(monkeypatch):
     table = pd.DataFrame(rows, columns=["card", "encoder", "occupations", "q", "p_full"])
     doses = pd.DataFrame({"card": ["strength", "perplexity"], "smallest_dose": [0.5, float("nan")]})
     monkeypatch.setattr(calibrated, "stored", {"calibration": table, "planted_calibration": doses}.__getitem__)
+    monkeypatch.setattr(calibrated, "runs", lambda: {name: {"units": "3 encoders a dose"} for name in ("one", "two")})
 
 
 def test_the_page_says_what_followed_what_did_not_and_what_was_not_calibrated(stored):
     assert calibrated.in_short(["BEC-Pro", "LPBS", "GEST rate", "WEAT", "no such"], "head") == [
-        "Followed a dose of bias planted in one and two: BEC-Pro.",
-        "Not shown to follow a dose of bias planted in one or two: GEST rate.",
-        "Followed a dose of bias planted in one (some of its tests), but not shown to in two: WEAT.",
-        "Not calibrated on a real encoder with a masked-LM head: LPBS.",
+        "Followed a known bias that we planted in one and two (each: 3 encoders a dose): BEC-Pro.",
+        "Not shown to follow a known bias that we planted in one or two (each: 3 encoders a dose): GEST rate.",
+        "Followed a known bias that we planted in one (3 encoders a dose; in one by some of its tests), but not shown "
+        "to in two (3 encoders a dose): WEAT.",
+        "Never tested with a planted bias in a real encoder with a masked-LM head: LPBS.",
     ]
     assert calibrated.in_short(["Strength", "perplexity"], "embedded") == [
-        "Followed the bias planted in encoders of the embedded language: Strength.",
-        "Not shown to follow the bias planted in encoders of the embedded language: perplexity.",
+        "Followed the known bias that we planted in encoders of the embedded language: Strength.",
+        "Not shown to follow the known bias that we planted in encoders of the embedded language: perplexity.",
     ]
-    assert calibrated.in_short(["BEC-Pro"], "") == ["Not calibrated on an encoder without a masked-LM head: BEC-Pro."]
+    assert calibrated.in_short(["BEC-Pro"], "") == [
+        "Never tested with a planted bias in an encoder without a masked-LM head: BEC-Pro."
+    ]
     assert calibrated.in_short([], "head") == []
 
 

@@ -55,6 +55,7 @@ def remark(files: "pd.DataFrame") -> str:
     files: COLUMNS, all text."""
     other = files.loc[files["byte_equal_to_upstream"] == "False", "name"]
     unverified = files["verified_by"].isin(UNVERIFIED) & ~files["name"].isin(other)
-    parts = [f"not byte-equal to upstream: {', '.join(other)}"] if len(other) else []
-    parts += [f"unverified: {unverified.sum()} of {len(files)}"] if unverified.any() else []
+    parts = [f"{', '.join(other)} differ from the files that their publishers offer"] if len(other) > 1 else []
+    parts += [f"{other.iloc[0]} differs from the file that its publisher offers"] if len(other) == 1 else []
+    parts += [f"{unverified.sum()} of {len(files)} could not be verified"] if unverified.any() else []
     return f"External files of this run (files.csv): {'; '.join(parts)}." if parts else ""

@@ -3,21 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-
 from biasflow.asking.matrix import RANDOM
+from biasflow.overview import costs
 from biasflow.overview.calibrated import in_short
 from biasflow.overview.judgements import (
-    AS_BEFORE,
     COST,
     DIFFERS,
     FARTHER,
     NEARER,
     NO_CLAIM,
+    SAME,
     UNCOMPARED,
     VIABLE,
     compared,
+    printed,
     turned,
 )
 from biasflow.overview.maps import UNTOUCHED, Map
@@ -37,11 +36,12 @@ _CORRECTED = "The permutation tests of WEAT and SEAT are corrected for how many 
 @dataclass(frozen=True)
 class BiasRow:
     """A measure of the untouched model on all of its datasets. score: text of the score and its interval, or the least
-    and the largest score; verdict: "bias shown", of several scores with how many; biased: whether
-    one of them shows bias; strips: see `measured.strips`."""
+    and the largest score; ends: of several scores what their intervals span; verdict: "bias shown", of several scores
+    with how many; biased: whether one of them shows bias; strips: see `measured.strips`."""
 
     label: str
     score: str
+    ends: str
     neutral: str
     n: str
     verdict: str
@@ -53,8 +53,7 @@ class BiasRow:
 class MethodRow:
     """A method on one model: which of the `tested` measures of bias it moves nearer to neutral, and which farther, by
     the 95 % intervals of the changes (of a measure with several tests by more of them); turned: those with a score that
-    lies on the other side of neutral now; price: the cost that it makes worse by the largest share; quality: of
-    `judgements`."""
+    lies on the other side of neutral now; price: `costs.price`; quality: of `judgements`."""
 
     name: str
     nearer: Sequence[str]
@@ -86,13 +85,12 @@ def answer(model_map: Map, measured: Sequence[Measured], helps: str, best: str |
     biases = [one for one in measured if one.is_bias]
     labels = dict.fromkeys(one.label for one in biases if one.verdict != NO_CLAIM)
     methods = _methods(model_map)
-    price = next((f" Its price: {row.price}." for row in methods if row.name == best), "")
     said = [_methods_in_words(methods, _tested_over(model_map))] if helps and best is None else []
     return Answer(
         model_map.title,
         bias_in_words(biases),
         [_bias_row(label, [one for one in biases if one.label == label]) for label in labels],
-        " ".join([*said, helps + price]).strip(),
+        " ".join([*said, helps]).strip(),
         methods[:LISTED],
         max(len(methods) - LISTED, 0),
         how_sure(biases) + _unpaired(model_map),
@@ -114,8 +112,20 @@ def bias_in_words(biases: Sequence[Measured]) -> str:
     for one in biases:
         if one.verdict == NO_CLAIM:
             reasons.setdefault(one.caution, {})[one.label] = None
+    said += _read_otherwise(judged)
     said += [f"{' and '.join(labels)}: no claim, because {reason}." for reason, labels in reasons.items()]
     return " ".join(said)
+
+
+def _read_otherwise(judged: Sequence[Measured]) -> list[str]:
+    """Which measures say the opposite if the same test is read in another way, in sentences."""
+    said = []
+    for verdict, says in ((DIFFERS, "no bias"), (SAME, "bias")):
+        of = [f"{one.label} ({', '.join(one.contrary)})" for one in judged if one.contrary and one.verdict == verdict]
+        if of:
+            show = "shows" if len(of) == 1 else "show"
+            said.append(f"In other readings of the same test, {' and '.join(of)} {show} {says}.")
+    return said
 
 
 def _shown_in_words(shown: int, judged: int, also: str) -> str:
@@ -132,14 +142,24 @@ def _shown_in_words(shown: int, judged: int, also: str) -> str:
 def _bias_row(label: str, scores: Sequence[Measured]) -> BiasRow:
     values = [one.numbers["value"] for one in scores]
     shown = sum(one.verdict == DIFFERS for one in scores)
+    ends = ""
     if len(scores) == 1:
         interval = f" [{scores[0].interval.replace(' to ', ', ')}]" if scores[0].interval else ""
         score, verdict = f"{scores[0].value}{interval}", scores[0].verdict
     else:
-        score = f"{len(scores)} tests, {min(values):.3f} to {max(values):.3f}"
+        score = f"{len(scores)} tests: {printed(min(values))} to {printed(max(values))}"
+        sides = [[one.numbers[end] for one in scores if end in one.numbers] for end in ("low", "high")]
+        ends = f"intervals within [{printed(min(sides[0]))}, {printed(max(sides[1]))}]"
         verdict = f"{DIFFERS} in {shown} of {len(scores)}"
     return BiasRow(
-        label, score, scores[0].neutral, _sizes(scores), verdict, bool(shown), strips([one.numbers for one in scores])
+        label,
+        score,
+        ends,
+        scores[0].neutral,
+        _sizes(scores),
+        verdict,
+        bool(shown),
+        strips([one.numbers for one in scores]),
     )
 
 
@@ -167,7 +187,7 @@ def how_sure(biases: Sequence[Measured]) -> str:
 
 def _methods(model_map: Map) -> list[MethodRow]:
     """A row for every method of a map but the untouched model, an untrained encoder and the settings of a grid."""
-    cells = model_map.cells
+    cells, prices = model_map.cells, costs.costs(model_map.cells)
     cells = cells[(cells["name"] != UNTOUCHED) & (cells["strategy"] != RANDOM) & ~cells["grid"]]
     rows = []
     for name, block in cells.groupby("name", sort=False):
@@ -175,21 +195,24 @@ def _methods(model_map: Map) -> list[MethodRow]:
         kinds = {
             label: [compared(cell) for cell in of.itertuples()] for label, of in biases.groupby("label", sort=False)
         }
-        balance = {
-            label: of.count(NEARER) - of.count(FARTHER) for label, of in kinds.items() if set(of) != {UNCOMPARED}
-        }
+        kinds = {label: of for label, of in kinds.items() if set(of) != {UNCOMPARED}}
         rows.append(
             MethodRow(
                 name,
-                [label for label, more in balance.items() if more > 0],
-                [label for label, more in balance.items() if more < 0],
-                len(balance),
-                _price(block[block["group"] == COST]),
+                [_often(label, of, NEARER) for label, of in kinds.items() if of.count(NEARER) > of.count(FARTHER)],
+                [_often(label, of, FARTHER) for label, of in kinds.items() if of.count(NEARER) < of.count(FARTHER)],
+                len(kinds),
+                costs.price(prices[prices["name"] == name]),
                 block["quality"].iloc[0],
                 list(dict.fromkeys(cell.label for cell in biases.itertuples() if turned(cell))),
             )
         )
     return rows
+
+
+def _often(label: str, kinds: Sequence[str], kind: str) -> str:
+    """A measure, and of how many of its tests this is said: "SEAT (5 of 6)"."""
+    return f"{label} ({kinds.count(kind)} of {len(kinds)})" if len(kinds) > 1 else label
 
 
 def _unpaired(model_map: Map) -> str:
@@ -208,37 +231,26 @@ def _tested_over(model_map: Map) -> str:
 
 
 def _methods_in_words(rows: Sequence[MethodRow], over: str) -> str:
-    """How many methods, and how many controls, bring the scores of a model nearer to neutral and keep quality."""
+    """How many methods, and how many controls, bring the scores of a model nearer to neutral, and keep quality."""
     rows = [row for row in rows if row.tested]
     controls = [row for row in rows if control_of(row.name) is not None]
     methods = [row for row in rows if row not in controls]
     if not methods:
         return "No change by a method has an interval, so nothing is claimed of methods."
-    good = [row for row in rows if len(row.nearer) > len(row.farther) and row.quality == VIABLE]
-    said = (
-        f"{over}, {sum(row in methods for row in good)} of {len(methods)} methods move more measures nearer to the "
-        "neutral value than farther from it (by 95 % intervals of the change) and make no cost more than 5 % worse"
-    )
-    of = ", ".join(dict.fromkeys(control_of(row.name) for row in controls))
-    said += f"; {sum(row in controls for row in good)} of {len(controls)} controls do (of {of})." if controls else "."
-    over = [f"{row.name} ({', '.join(row.turned)})" for row in methods if row.turned]
-    return f"{said} Scores that a method takes to the other side of neutral: {'; '.join(over)}." if over else said
-
-
-def _price(costs: pd.DataFrame) -> str:
-    """The cost that is worse than the untouched model's by the largest share of it, with the 95 % interval of this
-    share: "perplexity 4.0 % worse [1.0, 7.1]"; with its dataset if it was measured on several."""
-    costs = costs[costs["untouched"].notna() & (costs["untouched"] != 0)]
-    if costs.empty:
-        return "not measured"
-    change = costs["value"] / costs["untouched"] - 1
-    worse = change.where(costs["better"] == "low", -change)
-    worst = costs.loc[worse.idxmax()]
-    if worse.max() < 0.0005:
-        return "no cost is worse"
-    several = costs.loc[costs["measure"] == worst["measure"], "dataset"].nunique() > 1
-    said = f"{worst['header'] if several else worst['label']} {100 * worse.max():.1f} % worse"
-    if not np.isfinite(worst.change_low):
-        return said
-    low, high = (100 * end / abs(worst["untouched"]) for end in (worst.change_low, worst.change_high))
-    return f"{said} [{low:.1f}, {high:.1f}]{', may be chance' if compared(worst) == AS_BEFORE else ''}"
+    nearer = [row for row in rows if len(row.nearer) > len(row.farther)]
+    good = [row for row in nearer if row in methods]
+    said = [
+        f"{over}, {len(good)} of {len(methods)} methods move more measures nearer to the neutral value than farther "
+        "from it, by the 95 % interval of each change"
+    ]
+    if good and any(row.quality == VIABLE for row in methods):
+        keeping = sum(row.quality == VIABLE for row in good)
+        said.append(f"{keeping} of these {len(good)} {'keeps' if keeping == 1 else 'keep'} quality")
+    if controls:
+        of = ", ".join(dict.fromkeys(control_of(row.name) for row in controls))
+        n = len(nearer) - len(good)
+        said.append(f"{n} of {len(controls)} controls {'does' if n == 1 else 'do'} so (random directions for {of})")
+    past = [f"{row.name} ({', '.join(row.turned)})" for row in methods if row.turned]
+    sentences = ["; ".join(said) + "."]
+    sentences += [f"Past neutral, to its other side: {'; '.join(past)}."] if past else []
+    return " ".join(sentences)

@@ -1,7 +1,7 @@
 """What is known of whether a measure follows a bias that is there: the stored results of the study of planted bias, of
 the calibrations of real encoders, and of the comparison with printed numbers (data/cards)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import pandas as pd
@@ -71,7 +71,7 @@ def in_short(labels: Iterable[str], kind: str) -> list[str]:
         for said in dict.fromkeys(verdicts.values())
         if (of := [label for label in labels if verdicts[label] == said])
     ]
-    return sorted(lines, key=lambda line: line.startswith("Not calibrated"))
+    return sorted(lines, key=lambda line: line.startswith("Never tested"))
 
 
 def _verdict(card: str, kind: str) -> str:
@@ -82,7 +82,7 @@ def _verdict(card: str, kind: str) -> str:
             seen = rows["smallest_dose"].notna()
             some = "" if seen.all() or not seen.any() else " (some of its readings)"
             said = "Followed" if seen.any() else "Not shown to follow"
-            return f"{said} the bias planted in encoders of the embedded language{some}"
+            return f"{said} the known bias that we planted in encoders of the embedded language{some}"
     if kind == "head":
         rows = rows_of("calibration", card)
         whole = rows["occupations"] == ALL
@@ -93,12 +93,19 @@ def _verdict(card: str, kind: str) -> str:
                 list(by_encoder.index[chosen]) for chosen in (by_encoder == 1, by_encoder.between(0, 1, "neither"))
             )
             if not whole and not part:
-                return f"Not shown to follow a dose of bias planted in {' or '.join(by_encoder.index)}"
-            where = [*whole, *(f"{name} (some of its tests)" for name in part)]
+                return f"Not shown to follow a known bias that we planted in {_planted_in(by_encoder.index, 'or')}"
             none = [name for name in by_encoder.index if name not in whole + part]
-            but = f", but not shown to in {' or '.join(none)}" if none else ""
-            return f"Followed a dose of bias planted in {' and '.join(where)}{but}"
-    return f"Not calibrated on {KINDS[kind]}"
+            but = f", but not shown to in {_planted_in(none, 'or')}" if none else ""
+            return f"Followed a known bias that we planted in {_planted_in(whole + part, 'and', part)}{but}"
+    return f"Never tested with a planted bias in {KINDS[kind]}"
+
+
+def _planted_in(encoders: Sequence[str], word: str, partly: Sequence[str] = ()) -> str:
+    """The encoders, how many of each were made, and in which of them only some tests followed the bias: "a or b (each:
+    three encoders at each dose)"."""
+    units = "; ".join(dict.fromkeys(runs()[name]["units"] for name in encoders))
+    some = f"; in {' and '.join(partly)} by some of its tests" if partly else ""
+    return f"{f' {word} '.join(encoders)} ({'each: ' if len(encoders) > 1 else ''}{units}{some})"
 
 
 KINDS = {

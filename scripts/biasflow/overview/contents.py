@@ -6,11 +6,9 @@ from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from biasflow.overview.about import permutation_tests
 from biasflow.overview.agreement import (
-    LEAST_ROWS,
     agreement,
     conflicts,
     counted,
@@ -22,7 +20,7 @@ from biasflow.overview.agreement import (
 from biasflow.overview.answers import Answer, answer
 from biasflow.overview.judgements import COST, FARTHER, NEARER, NO_CLAIM, UNCOMPARED, VIABLE, compared, printed
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
-from biasflow.overview.measured import Measured, untouched_scores
+from biasflow.overview.measured import Measured, other_readings, untouched_scores
 from biasflow.overview.measured import counted as size_of
 from biasflow.overview.notes import conclusion, notes
 from biasflow.overview.tradeoff import Plot, plots
@@ -38,11 +36,12 @@ SHOWN = 2.0  # a cell that is farther from neutral than so many times the untouc
 
 @dataclass(frozen=True)
 class HeatCell:
-    """A cell of a heat map. size: the diameter of its circle in percent of the largest; kind: nearer or farther, by
-    `judgements.compared`, or plain (as before, or not compared); sort: what the column is sorted by; text: what
-    hovering and focus show."""
+    """A cell of a heat map. ends: its interval, "" without one; size: the diameter of its circle in percent of the
+    largest; kind: nearer or farther, by `judgements.compared`, plain (no change is shown) or unknown (not compared);
+    sort: what the column is sorted by; text: what hovering and focus show."""
 
     value: str
+    ends: str
     size: int
     kind: str
     sort: str
@@ -81,7 +80,6 @@ class Section:
     notes: Sequence[str]
     heat: HeatMap
     plots: Sequence[Plot]
-    agreement: Sequence[tuple[str, Sequence[str]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +122,17 @@ def contents(
     for name in dict.fromkeys(scores["encoder"]):
         first.setdefault(families.get(name, name), name)
     shown = [model_map for model_map in all_maps if model_map.encoder in first.values()]
-    tests = permutation_tests(scores)
+    tests, readings = permutation_tests(scores), other_readings(scores)
     encoders: dict[str, list[Measured]] = {model_map.encoder: [] for model_map in shown}
     answers = []
     for model_map in shown:
         if model_map.own:
-            measured = untouched_scores(model_map, tests)
+            measured = untouched_scores(model_map, tests, readings)
             encoders[model_map.encoder] += measured
             said = conclusion(model_map, all_maps, observed, families)
             answers.append(answer(model_map, measured, *said, kinds.get(model_map.encoder)))
+    for measured in encoders.values():
+        measured.sort(key=lambda one: list(GROUPS.values()).index(one.group))
     not_run, limits = _not_run(plan), limited(matrix["dataset"])
     return Contents(
         limits,
@@ -160,7 +160,6 @@ def _section(model_map: Map, scores: pd.DataFrame) -> Section:
         notes(model_map, scores),
         _heat(model_map),
         list(plots(model_map)),
-        _agreement(model_map),
     )
 
 
@@ -169,9 +168,9 @@ def _heat(model_map: Map) -> HeatMap:
     cells = {(row.name, row.header): _heat_cell(row) for row in model_map.cells.itertuples()}
     return HeatMap(
         [
-            (name, int((columns["group"] == group).sum()))
+            (name, int((columns["section"] == group).sum()))
             for group, name in GROUPS.items()
-            if group in set(columns["group"])
+            if group in set(columns["section"])
         ],
         [(header, _better(about), about["label"]) for header, about in columns.iterrows()],
         [
@@ -187,20 +186,26 @@ def _heat(model_map: Map) -> HeatMap:
 
 
 def _heat_cell(row) -> HeatCell:
-    interval = "" if np.isnan(row.low) else f", 95 % interval {row.low:.3f} to {row.high:.3f}"
-    said = [f"{row.name}, {row.header}: {row.value:.3f}{interval}" + (f" ({size_of(row)})" if size_of(row) else "")]
+    ends = "" if np.isnan(row.low) else f"[{printed(row.low)}, {printed(row.high)}]"
+    interval = ends and f", 95 % interval {ends}"
+    said = [
+        f"{row.name}, {row.header}: {printed(row.value)}{interval}" + (f" ({size_of(row)})" if size_of(row) else "")
+    ]
     said += [row.beside] if row.beside else []
     said += [row.caution if row.group == COST else f"{NO_CLAIM}: {row.caution}"] if row.caution else []
-    said += [f"untouched {row.untouched:.3f}, neutral {row.neutral:g}"]
-    if np.isnan(row.left) or row.name == UNTOUCHED:
-        size = 0 if np.isnan(row.left) else _size(row.left)
-        return HeatCell(printed(row.value), size, "plain", f"{row.distance:.6g}", "; ".join(said))
-    kind = compared(row)
-    over = f", by the 95 % interval of the change over {row.change_interval}" if kind != UNCOMPARED else ""
-    share = f"{percent(row.left)} of the distance from neutral is left: " if np.isfinite(row.left) else ""
-    said += [f"{share}{kind}{over}"]
-    shown = kind if kind in (NEARER, FARTHER) else "plain"
-    return HeatCell(printed(row.value), _size(row.left), shown, f"{row.distance:.6g}", "; ".join(said))
+    untouched = [] if np.isnan(row.untouched) else [f"untouched {printed(row.untouched)}"]
+    said += [", ".join([*untouched, f"neutral {row.neutral:g}"])]
+    if row.name == UNTOUCHED:
+        kind = "plain"
+    else:
+        says = compared(row)
+        kind = says if says in (NEARER, FARTHER) else "unknown" if says == UNCOMPARED else "plain"
+        over = f", by the 95 % interval of the change over {row.change_interval}" if says != UNCOMPARED else ""
+        share = f"{percent(row.left)} of the distance from neutral is left: " if np.isfinite(row.left) else ""
+        said += [f"{share}{says}{over}"]
+    left = 1.0 if printed(row.value) == printed(row.untouched) else row.left
+    size = 0 if np.isnan(left) else _size(left)
+    return HeatCell(printed(row.value), ends, size, kind, f"{row.distance:.6g}", "; ".join(said))
 
 
 def _size(left: float) -> int:
@@ -213,34 +218,15 @@ def _better(about: pd.Series) -> str:
     )
 
 
-def _agreement(model_map: Map) -> list[tuple[str, list[str]]]:
-    """Spearman's rho of the distances left between measures of bias, over rows that are no settings of a grid."""
-    columns = model_map.columns
-    names = list(columns.index[columns["group"] != COST])
-    table = model_map.table("value").loc[~model_map.rows["grid"].to_numpy(), names]
-    table = (table - columns.loc[names, "neutral"]).abs()
-    if len(names) < 2:
-        return []
-    return [(a, [_rho(table[a], table[b]) if a != b else "" for b in names]) for a in names]
-
-
-def _rho(a: pd.Series, b: pd.Series) -> str:
-    both = a.notna() & b.notna()
-    if both.sum() < LEAST_ROWS or a[both].nunique() < 2 or b[both].nunique() < 2:
-        return ""
-    return f"{stats.spearmanr(a[both], b[both]).statistic:.2f} ({both.sum()})"
-
-
 def _ranks(ranks: pd.DataFrame) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """By task: a title, and (row, mean rank, its interval)."""
-    tables = []
+    """By task: a title, and (row, mean rank, its interval). Without an interval a rank is not shown."""
+    tables, ranks = [], ranks[ranks["low"].notna()]
     for task, block in ranks.groupby("task", sort=False):
         about = block.iloc[0]
         models = "as pre-trained" if task == NA else f"fine-tuned on {task}"
         title = f"{models}: {about['measures']} measures, {counted(about['encoders'], about['seeds'])}"
         rows = [
-            (row.name, f"{row.rank:.1f}", "" if np.isnan(row.low) else f"{row.low:.1f} to {row.high:.1f}")
-            for row in block.itertuples(index=False)
+            (row.name, f"{row.rank:.1f}", f"{row.low:.1f} to {row.high:.1f}") for row in block.itertuples(index=False)
         ]
         tables.append((title, rows))
     return tables

@@ -48,7 +48,7 @@ class Glossary:
         """The text cut at the first use of each word: (piece, id of the entry that it is linked to, or "")."""
         targets = {name: entry.id for group in self.groups.values() for entry in group for name in entry.names}
         longest_first = sorted(targets, key=len, reverse=True)
-        words = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})s?(?![\w-])", re.IGNORECASE)
+        words = re.compile(rf"(?<![\w/-])({'|'.join(map(re.escape, longest_first))})s?(?![\w-])", re.IGNORECASE)
         pieces, end, linked = [], 0, set()
         for match in words.finditer(text):
             target = targets.get(match[1], targets.get(match[1].lower()))

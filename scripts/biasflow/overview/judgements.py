@@ -2,18 +2,19 @@
 does it keep quality?"""
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.results.comparison import distance
-from biasflow.results.viability import viable
 
 DIFFERS, SAME, NO_CLAIM = "bias shown", "no bias shown", "no claim"
 NO_INTERVAL = "it has no 95 % interval"
 UNSIGNED = "such a value is off neutral in every model, biased or not"
-NEARER, AS_BEFORE, FARTHER, UNCOMPARED = "nearer", "as before", "farther", "not compared"
+NEARER, NO_CHANGE, FARTHER, UNCOMPARED = "nearer", "no change shown", "farther", "not compared"
 COST = "cost"
-VIABLE, NOT_VIABLE, UNMEASURED = "keeps quality", "loses quality", "cost not measured"
+VIABLE, NOT_VIABLE, UNCLEAR = "keeps quality", "loses quality", "quality unclear"
+UNMEASURED = "cost not measured"
+LIMIT = 0.05  # the share of the untouched value by which a cost may be worse
+_SLACK = 1e-9  # of floating point
 
 
 def left(distance: ArrayLike, untouched: ArrayLike) -> np.ndarray:
@@ -37,14 +38,14 @@ def verdict(low: float, high: float, neutral: float, better: str) -> str:
 
 
 def compared(cell) -> str:
-    """Whether a cell of the matrix is nearer to neutral than the untouched model, as before, or farther: by the
-    interval of the change of the distance, if the two numbers differ as they are printed."""
+    """Whether a cell of the matrix is nearer to neutral than the untouched model, farther, or neither is shown:
+    by the interval of the change of the distance, if the two numbers differ as they are printed."""
     low, high = cell.change_low, cell.change_high
     if np.isnan(low) or np.isnan(high):
         return UNCOMPARED
     if printed(cell.value) == printed(cell.untouched):
-        return AS_BEFORE
-    return NEARER if high < 0 else FARTHER if low > 0 else AS_BEFORE
+        return NO_CHANGE
+    return NEARER if high < 0 else FARTHER if low > 0 else NO_CHANGE
 
 
 def turned(cell) -> bool:
@@ -56,22 +57,17 @@ def turned(cell) -> bool:
 
 
 def printed(value: float) -> str:
-    """A score as the page prints it."""
-    return f"{value:.3f}"
+    """A score as the page prints it: three decimals, from 1,000 on none."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"
 
 
-def keeps(values: pd.Series, untouched: float, better: str, threshold: float = 0.05) -> pd.Series:
-    """Whether each value of a cost is at most `threshold` of the untouched one worse (relative); True where missing.
-
-    better: "high" for accuracies, shares in [0, 1] (`results.viability`), "low" for perplexities."""
-    if better == "high":
-        measured = values.notna()
-        kept = pd.Series(True, index=values.index)
-        kept[measured] = viable(
-            values[measured].clip(0, 1), min(max(untouched, 0), 1), threshold=threshold, reading="relative"
-        )
-        return kept
-    return ~(values > (1 + threshold) * untouched)
+def kept(low: float, high: float) -> str:
+    """Whether quality is kept by a cost that is worse by the share [low, high] of the untouched value (95 % interval):
+    VIABLE if it is worse by at most LIMIT in the whole interval, NOT_VIABLE if by more, UNCLEAR otherwise, and without
+    an interval."""
+    if low > LIMIT + _SLACK:
+        return NOT_VIABLE
+    return VIABLE if high <= LIMIT + _SLACK else UNCLEAR
 
 
 def pareto(points: ArrayLike) -> np.ndarray:

@@ -10,23 +10,30 @@ import pandas as pd
 
 from biasflow.asking.matrix import RANDOM
 from biasflow.base.sample import limit_of
-from biasflow.overview.judgements import COST, NOT_VIABLE, UNMEASURED, VIABLE, keeps, left
-from biasflow.registry import WITH
+from biasflow.overview import costs
+from biasflow.overview.judgements import VIABLE, left
+from biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, READOUTS, WITH
 from biasflow.results.first_table import SETTINGS
-from biasflow.results.matrix import OWN, PLAIN, UNTRAINED
+from biasflow.results.matrix import OWN, PLAIN, UNTRAINED, measures
 from biasflow.results.scores import NA, NONE
 
 UNTOUCHED = "none (untouched)"
 ROW = ["strategy", "method", "setting"]
 COLUMN = ["measure", "dataset"]
-GROUPS = {COST: "Cost", "inside": "Bias inside", "outside": "Bias outside"}  # the price of a method comes first
+VECTORS, HEADS = "vectors", "heads"
+GROUPS = {  # of columns, in their order: the vectors of an encoder, what is made of them, and the price of a method
+    VECTORS: "Bias in vectors",
+    HEADS: "Bias in predictions of words and sentences",
+    OUTSIDE: "Bias in tasks",
+    COST: "Cost",
+}
 
 
 @dataclass(frozen=True)
 class Map:
     """Cells of one encoder, task and head. cells: rows of the matrix that have a value, with the columns name (of the
-    row), header (of the measure), left (judgements.left), quality (of the row: VIABLE, NOT_VIABLE or UNMEASURED), grid
-    (one of many settings of a method)."""
+    row), header (of the measure), left (judgements.left), quality (of the row: `costs.quality`), grid (one of many
+    settings of a method) and section (of GROUPS)."""
 
     encoder: str
     task: str
@@ -45,10 +52,13 @@ class Map:
 
     @cached_property
     def columns(self) -> pd.DataFrame:
-        """Its measures: header, group, label, neutral, better, measure; in the order of groups and the matrix."""
+        """Its measures: header, section, group, label, neutral, better, measure; in the order of GROUPS, then of the
+        registry."""
         columns = self.cells.drop_duplicates("header").set_index("header")
-        columns = columns[["group", "label", "neutral", "better", "measure"]]
-        return columns.iloc[np.argsort([list(GROUPS).index(group) for group in columns["group"]], kind="stable")]
+        columns = columns[["section", "group", "label", "neutral", "better", "measure"]]
+        registered = [name for _, name in measures()]
+        keys = [(list(GROUPS).index(about.section), registered.index(about.measure)) for about in columns.itertuples()]
+        return columns.iloc[sorted(range(len(keys)), key=keys.__getitem__)]
 
     @cached_property
     def rows(self) -> pd.DataFrame:
@@ -88,9 +98,11 @@ def _judged(cells: pd.DataFrame) -> pd.DataFrame:
         name=[name_of(*keys) for keys in cells[ROW].itertuples(index=False, name=None)],
         header=_headers(cells),
         grid=cells.groupby("method")["setting"].transform("nunique") > SETTINGS,
+        section=[_section(measure, group) for measure, group in zip(cells["measure"], cells["group"], strict=True)],
     )
     cells["left"] = left(cells["distance"], cells["distance_untouched"])
-    cells["quality"] = cells["name"].map(_quality(cells))
+    cells["quality"] = cells["name"].map(costs.quality(costs.costs(cells), cells["name"].unique()))
+    cells.loc[cells["name"] == UNTOUCHED, "quality"] = VIABLE  # nothing is taken from it
     return cells.iloc[np.argsort(cells["name"] != UNTOUCHED, kind="stable")]
 
 
@@ -103,13 +115,8 @@ def _headers(cells: pd.DataFrame) -> list[str]:
     ]
 
 
-def _quality(cells: pd.DataFrame) -> pd.Series:
-    """By name: VIABLE if a cost was compared with that of the untouched model, and none is more than 5 % worse;
-    NOT_VIABLE if one is; UNMEASURED if none was compared. The untouched model is as it is: VIABLE."""
-    costs = cells[(cells["group"] == COST) & cells["untouched"].notna()]
-    names = pd.Index(cells["name"].unique())
-    quality = pd.Series(np.where(names.isin(costs["name"]) | (names == UNTOUCHED), VIABLE, UNMEASURED), index=names)
-    for (_, untouched, better), block in costs.groupby(["header", "untouched", "better"], sort=False):
-        kept = keeps(block["value"], untouched, better).groupby(block["name"]).all()
-        quality[kept.index[~kept]] = NOT_VIABLE
-    return quality
+def _section(measure: str, group: str) -> str:
+    """The key of GROUPS: of bias inside of an encoder, whether a head is read or the vectors themselves."""
+    readouts = (READOUTS.get(entry.readout) for entry in METRICS.values() if measure in entry.measures)
+    by_head = any(readout and readout.head != "none" for readout in readouts)
+    return group if group != INSIDE else HEADS if by_head else VECTORS

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from biasflow.overview.about import PermutationTest
-from biasflow.overview.judgements import COST, DIFFERS, NO_CLAIM, NO_INTERVAL, SAME, UNSIGNED, verdict
+from biasflow.overview.judgements import COST, DIFFERS, NO_CLAIM, NO_INTERVAL, SAME, UNSIGNED, printed, verdict
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map
 from biasflow.results.comparison import ITEMS
-from biasflow.results.matrix import is_unsigned
-from biasflow.results.scores import NA
+from biasflow.results.matrix import OWN, PLAIN, by_rows, is_unsigned
+from biasflow.results.scores import NA, NONE
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,8 @@ class Measured:
     """A score of an untouched model. Texts: value, interval (over: seeds, items or draws; both empty without one), n,
     neutral, verdict, caution (why there is no claim, or the matrix's caution) and beside (what stands beside the value;
     both may be empty). numbers: value, neutral and, with an interval, low and high; size: of how many `unit` (items or
-    seeds) it is, None where that is not known; test: what a permutation test says, of measures that have one."""
+    seeds) it is, None where that is not known; test: what a permutation test says, of measures that have one; contrary:
+    the readings of the same test (`registry.Measure`) whose verdict is the other one."""
 
     group: str
     label: str
@@ -36,6 +37,7 @@ class Measured:
     size: int | None
     unit: str
     test: str = ""
+    contrary: Sequence[str] = ()
 
     @property
     def is_bias(self) -> bool:
@@ -47,17 +49,47 @@ class Measured:
         return strips([self.numbers])[0]
 
 
-def untouched_scores(model_map: Map, tests: Mapping[tuple[str, str, str, str], PermutationTest]) -> list[Measured]:
-    """The scores of a map's untouched model. tests: `about.permutation_tests`."""
-    rows = model_map.cells[model_map.cells["name"] == UNTOUCHED]
-    return [
-        with_test(
-            _measured(model_map, row),
-            row.value,
-            tests.get((model_map.encoder, model_map.task, row.measure, row.dataset)),
-        )
-        for row in rows[rows["untouched"].notna()].itertuples()
-    ]
+Key = tuple[str, str, str, str]  # encoder, task, measure, dataset
+
+
+def other_readings(scores: pd.DataFrame) -> dict[Key, dict[str, str]]:
+    """What the other readings of each measure say of each untouched model: reading -> verdict, where a model has one
+    score of it."""
+    untouched = scores[(scores["method"] == NONE) & scores["strategy"].isin(PLAIN) & scores["head"].isin(OWN)]
+    verdicts: dict[Key, dict[str, str]] = {}
+    for (name, part, _), measure in by_rows().items():
+        rows = untouched[
+            (untouched["metric"] == name) & (untouched["part"] == part) & untouched["variant"].isin(measure.readings)
+        ]
+        for keys, block in rows.groupby(["encoder", "task", "metric", "dataset", "variant"], sort=False):
+            row = block.iloc[0]
+            if len(block) == 1:
+                says = verdict(row["low"], row["high"], measure.neutral, measure.better)
+                verdicts.setdefault(keys[:-1], {})[keys[-1]] = says
+    return verdicts
+
+
+def untouched_scores(
+    model_map: Map, tests: Mapping[Key, PermutationTest], readings: Mapping[Key, Mapping[str, str]]
+) -> list[Measured]:
+    """The scores of a map's untouched model, in the order of its columns. tests: `about.permutation_tests`; readings:
+    `other_readings`."""
+    rows = model_map.cells[(model_map.cells["name"] == UNTOUCHED) & model_map.cells["untouched"].notna()]
+    place = {header: number for number, header in enumerate(model_map.columns.index)}
+    listed = []
+    for row in rows.sort_values("header", key=lambda headers: headers.map(place), kind="stable").itertuples():
+        key = (model_map.encoder, model_map.task, row.measure, row.dataset)
+        one = with_test(_measured(model_map, row), row.value, tests.get(key))
+        listed.append(with_readings(one, readings.get(key, {})))
+    return listed
+
+
+def with_readings(measured: Measured, verdicts: Mapping[str, str]) -> Measured:
+    """A score with the readings that contradict its verdict. verdicts: of each reading."""
+    if measured.verdict not in (DIFFERS, SAME):
+        return measured
+    contrary = [name for name, says in verdicts.items() if says in (DIFFERS, SAME) and says != measured.verdict]
+    return replace(measured, contrary=tuple(contrary))
 
 
 def with_test(measured: Measured, value: float, test: PermutationTest | None) -> Measured:
@@ -81,11 +113,11 @@ def _measured(model_map: Map, row) -> Measured:
         says = NO_CLAIM
     ends = {"low": row.low, "high": row.high} if known else {}
     return Measured(
-        GROUPS[row.group],
+        GROUPS[row.section],
         row.label,
         ", ".join(where),
-        f"{row.value:.3f}",
-        f"{row.low:.3f} to {row.high:.3f}" if known else "",
+        printed(row.value),
+        f"{printed(row.low)} to {printed(row.high)}" if known else "",
         row.interval if known else "",
         counted(row),
         f"{row.neutral:g}",
@@ -103,8 +135,8 @@ def counted(row) -> str:
     if pd.isna(row.n):
         return ""
     if row.unit == ITEMS or pd.isna(row.items):
-        return f"{row.n} {row.unit}"
-    sizes = " to ".join(str(size) for size in dict.fromkeys((row.items_least, row.items)))
+        return f"{row.n:,} {row.unit}"
+    sizes = " to ".join(f"{size:,}" for size in dict.fromkeys((row.items_least, row.items)))
     return f"{row.n} {row.unit}, {sizes} items each"
 
 

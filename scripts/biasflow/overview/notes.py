@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from biasflow.asking.matrix import RANDOM
-from biasflow.overview.judgements import NOT_VIABLE, VIABLE
+from biasflow.overview import costs
+from biasflow.overview.judgements import NOT_VIABLE, UNCLEAR, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.overview.winners import percent, removed, verdict
 from biasflow.plan.methods import control_of, is_matched
@@ -31,10 +32,11 @@ def conclusion(
     methods = rows[rows["method"].map(control_of).isna()]
     if methods.empty:
         return "", None
-    qualities = methods.groupby("name", sort=False)["quality"].agg(set)
-    keeping = [name for name, quality in qualities.items() if quality == {VIABLE}]
+    compared = costs.over_encoders([costs.costs(other.cells) for other in alike])
+    qualities = costs.quality(compared, methods["name"].unique())
+    keeping = list(qualities.index[qualities == VIABLE])
     if not keeping:
-        return f"{_why_none(qualities)}, so no method is named best.", None
+        return f"No method is named best, because {_why_none(qualities)}.", None
     encoders = [other.encoder for other in alike]
     of_model = observed[observed["encoder"].isin(encoders) & (observed["task"] == model_map.task)]
     shares, measures = removed(of_model, keeping)
@@ -42,18 +44,24 @@ def conclusion(
         return "", None
     seeds = "encoders that differ only in their seed" if model_map.task == NA else "seeds"
     said, best = verdict(shares, measures, seeds)
-    return said + _controls(of_model, rows, best), best
+    if best is not None:
+        said += _controls(of_model, rows, best) + f" Its price: {costs.price(compared[compared['name'] == best])}."
+    return said, best
 
 
 def _why_none(qualities: pd.Series) -> str:
-    """Why no method of these is known to keep quality. qualities: method -> the set of them on all models."""
-    unknown = sum(NOT_VIABLE not in quality for quality in qualities)
-    if unknown == len(qualities):
-        return "No cost was measured"
-    losing = len(qualities) - unknown
-    verb = "loses" if losing == 1 else "lose"
-    said = f"{losing} of {len(qualities)} methods {verb} quality (a cost is more than 5 % worse)"
-    return f"{said}, and no cost of the other {unknown} was measured" if unknown else said
+    """Why no method of these is known to keep quality. qualities: by method."""
+    counts = qualities.value_counts()
+    if set(counts.index) == {UNMEASURED}:
+        return "no cost was measured"
+    lose = "loses" if counts.get(NOT_VIABLE) == 1 else "lose"
+    words = {
+        NOT_VIABLE: f"{{}} {lose} quality",
+        UNCLEAR: "for {} the interval of a cost is too wide, or missing",
+        UNMEASURED: "for {} no cost was measured",
+    }
+    said = "; ".join(text.format(counts[key]) for key, text in words.items() if key in counts)
+    return f"none is shown to keep quality (every cost at most 5 % worse): {said}"
 
 
 def _controls(observed: pd.DataFrame, rows: pd.DataFrame, best: str | None) -> str:
@@ -82,9 +90,9 @@ def notes(model_map: Map, scores: pd.DataFrame) -> list[str]:
             "directions at the places of the method) to the methods of the block under ask."
         ]
     said = (
-        "A control removes as many random directions as its method, at the same places. It may move vectors less far: "
-        "then a control without effect does not show that every change of the size of the method has none. The control "
-        "<method>-random-matched0 moves them as far as the method."
+        "A control removes random directions, as many as its method and at the same places. It may move the vectors "
+        "less than the method does; then a control without effect does not rule out that any equally large change "
+        "does the same. The control <method>-random-matched0 moves them as far as the method."
     )
     of_encoder = scores[(scores["metric"] == "vector_change") & (scores["encoder"] == model_map.encoder)]
     change = of_encoder[of_encoder["method"] != NONE].groupby("method", sort=False)["value"].mean()

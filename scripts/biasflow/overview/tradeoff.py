@@ -14,7 +14,7 @@ from biasflow.plan.methods import control_of
 from biasflow.results.comparison import distances
 
 WIDTH, HEIGHT = 720, 400  # of the drawing, and the room that its axes take
-LEFT, RIGHT, TOP, BOTTOM = 62, 16, 14, 46
+LEFT, RIGHT, TOP, BOTTOM = 62, 16, 32, 46
 _FIRST = ("untouched", "front", "other")  # whose labels are placed first
 WIDE = 20  # a cost that grows by more than this factor is drawn on a logarithmic axis
 
@@ -148,12 +148,11 @@ def _plot(both: pd.DataFrame, bias, cost) -> Plot:
         [bar for point in named for bar in _lines(point)],
         (LEFT + 3, TOP, WIDTH - 2, HEIGHT - BOTTOM - 3),
     )
-    arrow = "right" if cost.better == "high" else "left"
     return Plot(
         bias.Index,
         cost.Index,
-        f"{cost.Index} (better to the {arrow})",
-        f"{bias.Index}: distance from {bias.neutral:g}",
+        f"{cost.Index} ({'higher' if cost.better == 'high' else 'lower'} is better)",
+        f"{bias.Index}: distance from its neutral value, {bias.neutral:g} (lower is less biased)",
         tuple(sorted(points, key=lambda point: point.kind != "grid")),  # few points lie over many
         across.ticks(),
         up.ticks(),

@@ -31,7 +31,9 @@ def cautions(values: pd.DataFrame, measure: Measure) -> pd.DataFrame:
 def in_words(values: pd.DataFrame) -> str:
     """The means of what stands beside a cell: "parity 1.000, called neutral 0.001"."""
     means = values.mean().dropna()
-    return ", ".join(f"{label} {mean:.3f}" for label, mean in means.items())
+    return ", ".join(
+        f"{label} {mean:.3f}" if abs(mean) >= 0.001 else f"{label} {mean:.1g}" for label, mean in means.items()
+    )
 
 
 def why(doubts: pd.DataFrame, measure: Measure, seeds: pd.Series) -> str:

@@ -48,12 +48,12 @@ def test_without_external_files_there_is_nothing_to_say(listed):
 def test_a_file_that_differs_is_named_and_unverified_ones_are_counted(listed):
     """A mirror whose manifest agrees with what it holds, and holds something else."""
     said = remark(listed(a=("sha256", True), other=("manifest", False), b=("form", None), c=("nothing", None)))
-    assert "not byte-equal to upstream: other;" in said and "unverified: 2 of 4" in said
+    assert "other differs from the file that its publisher offers;" in said and "2 of 4 could not be verified" in said
 
 
 def test_a_file_without_a_record_is_unverified(tmp_path):
     table = pd.DataFrame([origin_of(tmp_path / "laid-there")], columns=COLUMNS)
-    assert list(table["source"]) == ["unknown"] and "unverified: 1 of 1" in remark(table)
+    assert list(table["source"]) == ["unknown"] and "1 of 1 could not be verified" in remark(table)
 
 
 def test_what_verifies_and_what_does_not():

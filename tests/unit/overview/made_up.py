@@ -30,7 +30,8 @@ def scores(encoder="bert", **more):
                 "low": min(0.01, strength / 10),
                 "high": 0.4,
             },
-            {"method": method, "metric": "perplexity", "part": "-", "value": perplexity, "n": 9},
+            {"method": method, "metric": "perplexity", "part": "-", "value": perplexity, "n": 9}
+            | {"low": perplexity - 0.01, "high": perplexity + 0.01},
         ]
     shares = [
         {"method": "none", "metric": "gender_share", "part": f"layer[{layer}]{head}", "value": value}

@@ -3,22 +3,25 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.overview.judgements import (
-    AS_BEFORE,
     DIFFERS,
     FARTHER,
     NEARER,
+    NO_CHANGE,
     NO_CLAIM,
+    NOT_VIABLE,
     SAME,
+    UNCLEAR,
     UNCOMPARED,
+    VIABLE,
     compared,
-    keeps,
+    kept,
     left,
     pareto,
+    printed,
     turned,
     verdict,
 )
@@ -48,8 +51,8 @@ def test_what_an_interval_of_a_change_says():
         return compared(SimpleNamespace(change_low=low, change_high=high, value=value, untouched=untouched))
 
     assert says(-0.2, -0.1) == NEARER and says(0.1, 0.2) == FARTHER
-    assert says(-0.1, 0.1) == says(0, 0) == AS_BEFORE and says(np.nan, np.nan) == UNCOMPARED
-    assert says(0.0002, 0.0004, 0.9997, 1.0) == AS_BEFORE
+    assert says(-0.1, 0.1) == says(0, 0) == NO_CHANGE and says(np.nan, np.nan) == UNCOMPARED
+    assert says(0.0002, 0.0004, 0.9997, 1.0) == NO_CHANGE
 
 
 def test_a_score_turns_over_only_with_its_whole_interval():
@@ -61,9 +64,19 @@ def test_a_score_turns_over_only_with_its_whole_interval():
     assert not turned(cell(1.2, 0.90, 0.99, "low")) and not turned(cell(1.2, np.nan, np.nan))
 
 
-def test_costs_may_be_five_percent_worse():
-    assert keeps(pd.Series([0.8, 0.76, 0.7599, np.nan]), 0.8, "high").tolist() == [True, True, False, True]
-    assert keeps(pd.Series([10, 10.5, 10.6, np.nan]), 10, "low").tolist() == [True, True, False, True]
+def test_costs_may_be_five_percent_worse_in_their_whole_interval():
+    assert kept(-0.2, -0.1) == kept(0.01, 0.05) == kept(0.01, 1.05 - 1) == VIABLE
+    assert kept(0.05, 0.06) == kept(-0.1, 0.1) == kept(np.nan, np.nan) == UNCLEAR
+    assert kept(0.051, 0.06) == NOT_VIABLE
+
+
+def test_large_scores_are_printed_without_decimals():
+    assert [printed(value) for value in (0.12345, -999.9, 7435.76, -35607.2)] == [
+        "0.123",
+        "-999.900",
+        "7,436",
+        "-35,607",
+    ]
 
 
 def test_front_of_three_points():

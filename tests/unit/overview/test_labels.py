@@ -54,3 +54,15 @@ def test_a_long_name_is_cut_and_a_point_without_room_has_no_label():
     (label,) = labels([("x" * 60, 300.0, 200.0)], [], FRAME)
     assert len(label.text) == LONGEST and label.text.endswith("\u2026")
     assert labels([("leace", 5.0, 5.0)], [], (0, 0, 10, 10)) == []
+
+
+def test_a_label_that_is_nearer_to_another_point_has_a_line_to_its_own():
+    placed = labels([("one", 300.0, 200.0), ("two", 308.0, 200.0), ("three", 304.0, 208.0)], [], FRAME)
+    points = {"one": (300.0, 200.0), "two": (308.0, 200.0), "three": (304.0, 208.0)}
+    for label, box in zip(placed, boxes(placed), strict=True):
+        nearest = min(points, key=lambda name: apart_from(box, *points[name]))
+        assert label.leader or nearest == label.point
+
+
+def apart_from(box, x, y):
+    return max(box[0] - x, 0, x - box[2]) ** 2 + max(box[1] - y, 0, y - box[3]) ** 2

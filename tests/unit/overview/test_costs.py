@@ -1,0 +1,59 @@
+"""What a method costs, with its interval, and what that says of quality."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from biasflow.overview.costs import costs, over_encoders, price, quality
+from biasflow.overview.judgements import NOT_VIABLE, UNCLEAR, UNMEASURED, VIABLE
+
+
+def cells(*rows):
+    columns = ["name", "label", "value", "untouched", "better", "change_low", "change_high"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(group="cost", measure=table["label"], header=table["label"], dataset="data")
+
+
+def test_a_share_is_of_the_untouched_value_and_worse_in_both_directions():
+    result = costs(cells(("a", "perplexity", 110, 100, "low", 5, 15), ("a", "accuracy", 0.76, 0.8, "high", 0.02, 0.06)))
+    assert result[["worse", "low", "high"]].to_numpy() == pytest.approx(
+        np.array([[0.1, 0.05, 0.15], [0.05, 0.025, 0.075]])
+    )
+    assert list(result["quality"]) == [UNCLEAR, UNCLEAR]
+
+
+def test_an_equal_score_costs_nothing_however_wide_the_interval_of_two_scores():
+    result = costs(cells(("a", "perplexity", 100, 100, "low", -10, 10), ("b", "perplexity", 90, 100, "low", -20, 1)))
+    assert list(result["quality"]) == [VIABLE, VIABLE] and price(result) == "no cost is worse"
+
+
+def test_the_worst_cost_decides_about_quality_and_is_the_price():
+    result = costs(
+        cells(
+            ("a", "perplexity", 101, 100, "low", 0, 2),
+            ("a", "pseudo-perplexity", 99, 100, "low", -14, 12),
+            ("b", "perplexity", 130, 100, "low", 25, 35),
+            ("b", "pseudo-perplexity", 140, 100, "low", 10, 70),
+            ("c", "perplexity", 104, 100, "low", np.nan, np.nan),
+        )
+    )
+    by_name = dict(list(result.groupby("name")))
+    assert quality(result, ["a", "b", "c", "d"]).to_dict() == {
+        "a": UNCLEAR,
+        "b": NOT_VIABLE,
+        "c": UNCLEAR,
+        "d": UNMEASURED,
+    }
+    assert price(by_name["a"]) == "pseudo-perplexity -1.0 % worse [-14.0, 12.0]"
+    assert price(by_name["b"]) == "perplexity 30.0 % worse [25.0, 35.0]"
+    assert price(by_name["c"]) == "perplexity 4.0 % worse, without an interval"
+    assert price(result[:0]) == "not measured"
+
+
+def test_encoders_that_differ_in_their_seed_are_judged_together():
+    """Each interval over items includes 5 %; the three encoders tell that quality is kept."""
+    each = [costs(cells(("a", "perplexity", value, 100, "low", -10, 10))) for value in (101, 102, 103)]
+    assert {row for one in each for row in one["quality"]} == {UNCLEAR}
+    together = over_encoders(each)
+    assert together["worse"].item() == pytest.approx(0.02) and together["quality"].item() == VIABLE
+    assert over_encoders(each[:1]) is each[0]
