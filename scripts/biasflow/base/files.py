@@ -168,7 +168,7 @@ def read_json(path: str | Path, **options) -> object:
     try:
         return json.loads(text, **options)
     except RecursionError:
-        raise BiasflowError(f"{path}: nested too deeply; no file of this kind is.") from None
+        raise BiasflowError(f"{path}: the JSON is nested too deeply; check that this is the right file.") from None
     except json.JSONDecodeError as error:
         raise BiasflowError(
             f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}."

@@ -60,7 +60,10 @@ def read_bec_pro(path: str | Path) -> pd.DataFrame:
         numbers = {gender: _numbers(values[table["gender"] == gender]) for gender in PERSON_GENDERS}
         if len(numbers[MALE]) != len(numbers[FEMALE]):
             counts = " and ".join(f"{len(numbers[gender])} {gender}" for gender in PERSON_GENDERS)
-            raise BiasflowError(f"{path}: {counts} values of {column}; each needs a counterpart, in the same order.")
+            raise BiasflowError(
+                f"{path}: {counts} values of {column}; give every one a counterpart of the other gender, in the same "
+                "order."
+            )
         pairs = zip(table["gender"], values, strict=True)
         table = table.assign(**{column: [numbers[gender][value] for gender, value in pairs]})
     return table.reset_index(drop=True)

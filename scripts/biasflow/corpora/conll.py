@@ -144,7 +144,9 @@ def write_conll(documents: Iterable[Document], path: str | Path) -> None:
         last = "\n"
         for document in documents:
             if document.name in names:
-                raise BiasflowError(f"{path}: document {document.name}: another one has this name; give it its own.")
+                raise BiasflowError(
+                    f"{path}: document {document.name}: another document has this name; rename one of the two."
+                )
             names.add(document.name)
             stream.write(document.text if last.endswith("\n") else f"\n{document.text}")
             last = document.gaps[-1]
@@ -230,7 +232,7 @@ def _read(path: Path, broken: str, *, bare: bool = False) -> tuple[list[Document
         try:
             if name in documents:
                 raise BiasflowError(
-                    f"{path}: document {name}: line {part.number}: a second document of this name; rename one."
+                    f"{path}: document {name}: line {part.number}: there is a second document of this name; rename one."
                 )
             documents[name] = _document(path, name, part, bare)
         except BiasflowError:

@@ -29,7 +29,10 @@ def check_form(path: str | Path, *, parquet: bool, columns: Collection[str], row
     lacking = [name for name in columns if name not in table.attrs["columns"]]
     if lacking:
         raise BiasflowError(
-            f"{path}: no column {', '.join(lacking)}; biasflow/data/corpora.yaml expects {', '.join(columns)}."
+            f"{path}: no column {', '.join(lacking)}; biasflow/data/corpora.yaml expects {', '.join(columns)}; fetch "
+            "it again."
         )
     if rows is not None and len(table) != rows:
-        raise BiasflowError(f"{path}: {len(table)} rows, where biasflow/data/corpora.yaml expects {rows}.")
+        raise BiasflowError(
+            f"{path}: it has {len(table)} rows, but biasflow/data/corpora.yaml expects {rows}; fetch it again."
+        )

@@ -35,11 +35,15 @@ def read_vectors(paths: Sequence[Path], wanted: Collection[str]) -> dict[str, np
             if text.casefold() not in folded:
                 continue
             if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
-                raise BiasflowError(f"{where} has no vector of finite numbers (shape {vector.shape}); give one each.")
+                raise BiasflowError(
+                    f"{where} has no vector of finite numbers (shape {vector.shape}); give every text one."
+                )
             if found and (d := len(next(iter(found.values()))[1])) != len(vector):
-                raise BiasflowError(f"{where} has {len(vector)} numbers, but earlier vectors have {d}.")
+                raise BiasflowError(
+                    f"{where} has {len(vector)} numbers, but earlier vectors have {d}; give vectors of one length."
+                )
             if text in found and text in exact:
-                raise BiasflowError(f"{where} is there already ({found[text][0]}); give each text once.")
+                raise BiasflowError(f"{where} appears twice (first in {found[text][0]}); give each text once.")
             found.setdefault(text, (f"{path}: {row}", vector))
     any_case: dict[str, str] = {}
     for text in found:

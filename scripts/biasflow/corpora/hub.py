@@ -148,7 +148,9 @@ def _check_complete(id: str, revision: str, snapshot: Path, names: list[str]) ->
     if WEIGHTS_INDEX in names:
         shards = set(read_json(snapshot / WEIGHTS_INDEX)["weight_map"].values())
         if shards - set(names):
-            raise BiasflowError(f"{id}: revision {revision} lacks {', '.join(sorted(shards - set(names)))}.")
+            raise BiasflowError(
+                f"{id}: revision {revision} lacks {', '.join(sorted(shards - set(names)))}; name another."
+            )
 
 
 def _describe(path: Path, url: str) -> dict:

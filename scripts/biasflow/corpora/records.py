@@ -127,7 +127,7 @@ def _frame(columns: dict[str, list], names: Sequence[str], index: pd.Index) -> p
 def _refuse_twice(path: Path, names: Sequence[str], wanted: Collection[str] | None) -> None:
     for name in names:
         if name and (wanted is None or name in wanted) and names.count(name) > 1:
-            raise BiasflowError(f"{path}: the column {one_line(name, 40)!r} is there twice; keep one of the two.")
+            raise BiasflowError(f"{path}: the column {one_line(name, 40)!r} appears twice; keep one of the two.")
 
 
 def _parquet(path: Path, wanted: Collection[str] | None) -> pd.DataFrame:
@@ -171,7 +171,7 @@ def _named_once(pairs: list[tuple[str, object]]) -> dict:
     if len(record) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{one_line(repr(twice), 30)} is there twice; keep one of the two")
+        raise ValueError(f"{one_line(repr(twice), 30)} appears twice; keep one of the two")
     return record
 
 

@@ -52,7 +52,8 @@ def read_winogender(path: str | Path) -> pd.DataFrame:
         places = [place for place, pair in enumerate(zip(*words, strict=False)) if len(set(pair)) > 1]
         if len({len(tokens) for tokens in words}) > 1 or len(places) != 1:
             raise BiasflowError(
-                f"{path}: line {group.index[0]}: the sentences of {item} differ in more than one word; mend one."
+                f"{path}: line {group.index[0]}: the sentences of {item} differ in more than one word; correct one of "
+                "them."
             )
         start = len(" ".join([*words[0][: places[0]], ""]))
         for gender, tokens in zip(SPELT_OUT, words, strict=True):

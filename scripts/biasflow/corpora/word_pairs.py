@@ -34,6 +34,6 @@ def read_word_pairs(path: str | Path) -> WordPairs:
         refuse(path, table[group], several, "is more than one word; texts are searched for single words")
         both = folded[group].isin(folded[other])
         refuse(path, table[group], both, f"is in the column {other}, too; a word belongs to one group")
-    refuse(path, table[groups[0]], folded.duplicated(), "is there twice with the same partner; remove one of the rows")
+    refuse(path, table[groups[0]], folded.duplicated(), "appears twice with the same partner; remove one of the rows")
     first, second = (tuple(table[group]) for group in groups)
     return WordPairs(groups, (first, second))

@@ -135,7 +135,7 @@ def load_model(
     if kind != RANDOM:
         return load_encoder(folder, head=head, device=device)
     if head != "none":
-        raise BiasflowError(f"{folder}: a random encoder has no trained {head} head.")
+        raise BiasflowError(f"{folder}: an untrained encoder has no {head} head; leave out what needs it.")
     return random_encoder(folder, seed=int(seed), device=device)
 
 

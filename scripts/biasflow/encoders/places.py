@@ -40,7 +40,7 @@ def resolve(place: str, depth: int) -> tuple[str, ...]:
     if layer is None:
         return (place,)
     if not -depth <= layer < depth:
-        raise AbsentError(f"no place {place} in an encoder with {depth} layers")
+        raise AbsentError(f"no place {place} in an encoder with {depth} layers, which are counted from 0")
     return (f"layer[{layer % depth}]{part or ''}",)
 
 

@@ -67,5 +67,7 @@ def fit(
         directions = torch.cat([basis, torch.from_numpy(classifier.coef_).to(X)])
         basis = torch.linalg.qr(directions.T).Q.T
     if not len(basis):
-        raise BiasflowError("inlp: no linear classifier tells the genders of these vectors apart; nothing to erase")
+        raise BiasflowError(
+            "inlp: no linear classifier tells the genders of these vectors apart, so there is nothing to erase"
+        )
     return replace(Eraser.projection(basis.float()), accuracy=X.new_tensor(accuracy[1:]).float())

@@ -34,7 +34,10 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
     measured = torch.linalg.pinv(S, hermitian=True) @ s
     size = s @ measured
     if not size > 0:
-        raise BiasflowError("leace: beside their variance the genders' means are equal; there is nothing to erase")
+        raise BiasflowError(
+            "leace: compared with the variance of these vectors, both genders have the same mean; there is nothing "
+            "to erase"
+        )
     # One of many ways to share the length between the two: both have the same, so that neither loses digits.
     scale = (s.norm() / measured.norm()).sqrt()
     right, left = scale * measured / size.sqrt(), s / (scale * size.sqrt())

@@ -49,7 +49,9 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
             length /= 2
     basis, _ = P
     if not len(basis):
-        raise BiasflowError("rlace: no linear classifier tells the genders of these vectors apart; nothing to erase")
+        raise BiasflowError(
+            "rlace: no linear classifier tells the genders of these vectors apart, so there is nothing to erase"
+        )
     if len(basis) < components:
         raise BiasflowError(f"rlace: nothing linear is left beyond {len(basis)} direction(s); set components to that")
     return Eraser.projection(basis[:components].float())

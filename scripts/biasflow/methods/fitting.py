@@ -282,7 +282,7 @@ def _planned_grid(
     model: nn.Module, name: str, *, grid: str, settings: Sequence[str] | None = None, **intervention
 ) -> _OfGrid:
     if grid != GRID:
-        raise BiasflowError(f"grid {grid!r} is not known; there is {GRID}")
+        raise BiasflowError(f"grid {grid!r} is not known; the only grid is {GRID}")
     subspaces = tuple(subspace for subspace, place in PLACES.items() if taps.has(model, place))
     options = {**intervention, "fitted_to": PAIRS}
     return _OfGrid(name, chosen_settings(settings), subspaces, Intervention(places=places.ALL, **options))
@@ -291,7 +291,7 @@ def _planned_grid(
 def _places(model: nn.Module, interventions: Sequence[Intervention]) -> dict[str, list[tuple[str, Intervention]]]:
     """Setting -> (place, intervention), in order of flow: one setting, or with `each` one for every layer."""
     if not interventions:
-        raise BiasflowError(f"it has no intervention; the untouched model is {NONE!r}")
+        raise BiasflowError(f"it has no intervention; give one, or use the method {NONE!r} for the untouched model")
     edits = [
         (place, intervention) for intervention in interventions for place in taps.resolve(model, intervention.places)
     ]

@@ -191,7 +191,7 @@ class _Editor:
 def check_reports(reports: Reports, fitted: Fitted) -> list[dict]:
     """Return one row per edit; BiasflowError if one never ran or changed nothing (design rule 11)."""
     if not reports and any(active.edits for active in fitted.every_setting()):
-        raise BiasflowError("no edit was ever applied; were there any sentences?")
+        raise BiasflowError("no edit was ever applied; give at least one sentence")
     for report in reports.values():
         report.check()
     return [report.row() for report in reports.values()]

@@ -18,7 +18,9 @@ def score(path: str | Path) -> pd.DataFrame:
     without an adversary or whose loss became NaN, BiasflowError as `metrics.training.score`."""
     facts = facts_of(path)
     if TOLD not in facts:
-        raise AbsentError("no adversary told gender: the strategy is not adversarial, or the training's loss was lost")
+        raise AbsentError(
+            "no adversary predicted gender: the strategy is not adversarial, or the loss of the training became NaN"
+        )
     method, setting = facts["method"]
     row = (method, setting, "adversary_accuracy", facts[TOLD]["gender"], facts["validation"])
     return pd.DataFrame([row], columns=["method", "setting", "metric", "value", "n"])

@@ -43,7 +43,7 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     items: a row a sentence, columns ITEM. BiasflowError: a template without sentences of one gender."""
     sentences = pd.crosstab(items["template"], items["gender"]).reindex(columns=list(SPELT_OUT), fill_value=0)
     if sentences.empty or (sentences == 0).any(axis=None):
-        raise BiasflowError("DisCo: a template has no sentence of one gender; give both genders")
+        raise BiasflowError("DisCo: a template lacks the sentences of one gender; give both genders")
     long = items.melt(["template", "gender"], FILLINGS, value_name="word")
     counts = pd.crosstab([long["template"], long["word"]], long["gender"]).reindex(
         columns=list(SPELT_OUT), fill_value=0

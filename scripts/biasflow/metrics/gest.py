@@ -71,7 +71,7 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     masculine (first) and the feminine (second) sentence. BiasflowError: a sentence that lacks a template or has it
     twice, or what `rates` refuses."""
     if items.duplicated(["item", "template"]).any():
-        raise BiasflowError("GEST: a sentence is there twice in a template; give it once")
+        raise BiasflowError("GEST: a sentence appears twice in a template; give it once")
     scored = items.assign(score=item_scores(items))
     wide = scored.pivot(index=["item", "stereotype"], columns="template", values="score")[
         list(pd.unique(items["template"]))

@@ -199,7 +199,10 @@ def _checked_shares(shares: Mapping[str, ArrayLike], shape: tuple[int, ...]) -> 
     """The shares as arrays [K] or [C, K], in the order of SHARES, for gaps of that shape."""
     unknown = sorted(set(shares) - set(SHARES))
     if unknown or not shares:
-        raise BiasflowError(f"shares of women from {', '.join(unknown) or 'nowhere'}: give {', '.join(SHARES)}")
+        raise BiasflowError(
+            f"shares of women: the source {', '.join(unknown) or '(none)'} is not known; give one of "
+            f"{', '.join(SHARES)}"
+        )
     checked = {}
     for source in (source for source in SHARES if source in shares):
         share = np.asarray(shares[source], dtype=float)

@@ -43,7 +43,7 @@ def make_paper(name: str, run: Run, files: Mapping[str, Sequence[str | Path]], *
                 failed[target] = error
     if failed:
         reasons = "; ".join(f"{target}: {headline(error)}" for target, error in failed.items())
-        raise BiasflowError(f"{name}: not made: {reasons}") from ExceptionGroup(name, list(failed.values()))
+        raise BiasflowError(f"{name}: these were not made: {reasons}") from ExceptionGroup(name, list(failed.values()))
 
 
 def _functions(text: PaperText, module: ModuleType) -> dict[str, dict[str, Callable]]:

@@ -62,13 +62,15 @@ def _check(block: Block, config: Mapping) -> None:
         for name in names:
             require(name, known, f"{block.key}.{part}", "tasks" if part == "task" else part)
     if FINETUNED in block.trainings and not block.task:
-        raise BiasflowError(f"config: key '{block.key}.task': fine-tuned models are asked for, but no task is named")
+        raise BiasflowError(
+            f"config: key '{block.key}.task': fine-tuned models are asked for, but no task is named; add the key task"
+        )
     if not block.task:
         ignored = ["strategies"] if RANDOM in block.trainings else ["strategies", "seeds"]
         for part in ignored:
             if list(getattr(block, part)) != DEFAULTS[part]:
                 raise BiasflowError(
-                    f"config: key '{block.key}.{part}': no task is named, so that nothing is fine-tuned; "
+                    f"config: key '{block.key}.{part}': no task is named, so nothing is fine-tuned; "
                     f"name one (task), or leave {part} out"
                 )
     else:
@@ -83,6 +85,6 @@ def _check(block: Block, config: Mapping) -> None:
                 require(name, STRATEGIES, f"{block.key}.strategies", "strategies")
                 if STRATEGIES[name].kinds and kind not in STRATEGIES[name].kinds:
                     raise BiasflowError(
-                        f"config: key '{block.key}.strategies': {name} is not there for tasks of kind {kind} "
+                        f"config: key '{block.key}.strategies': {name} is not available for tasks of kind {kind} "
                         f"({block.task}); it is for {', '.join(STRATEGIES[name].kinds)}"
                     )

@@ -89,7 +89,7 @@ def check_keys_once(path: str | Path) -> None:
                 line = key.start_mark.line + 1
                 if key.value in lines:
                     raise BiasflowError(
-                        f"{path}: line {line}: key {where + key.value!r} stands there twice (first in line "
+                        f"{path}: line {line}: key {where + key.value!r} appears twice (first in line "
                         f"{lines[key.value]}), and the last one would count; leave one of them"
                     )
                 lines[key.value] = line
@@ -111,9 +111,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
         for name, keys in derived.items():
             _fill(keys, schema["properties"][part]["additionalProperties"], schema)
             if resolved[part].setdefault(name, keys) != keys:
-                raise BiasflowError(
-                    f"config: key '{part}.{name}': a paper of this run makes one of this name; choose another"
-                )
+                raise BiasflowError(f"config: key '{part}.{name}': a paper of this run uses this name; choose another")
     _cross_check(resolved)
     resolved["methods"] = with_variants(resolved["methods"])
     return _with_paths(resolved)
@@ -212,7 +210,9 @@ def _cross_check(config: Mapping) -> None:
     """What a schema cannot say: names that refer to one another, and numbers that must fit together."""
     encoders = _with_weights(config)
     if not config["ask"] and not config["papers"]:
-        raise BiasflowError("config: keys 'ask' and 'papers' are empty: nothing is asked for")
+        raise BiasflowError(
+            "config: keys 'ask' and 'papers' are empty, so nothing is asked for; add a block or a paper"
+        )
     check_methods(config["methods"])
     _check_papers(config)
     for name, encoder in encoders.items():
@@ -234,12 +234,15 @@ def _cross_check(config: Mapping) -> None:
         for own, one in config["metrics"][metric]["own"].items():
             key = f"metrics.{metric}.own.{own}"
             if own in known or (metric == "weat" and own.startswith(SENTENCES)):
-                raise BiasflowError(f"config: key '{key}': there is a set of this name; choose another")
+                raise BiasflowError(f"config: key '{key}': there is a set of this name already; choose another name")
             for number, name in enumerate(one["encoders"] or ()):
                 require(name, encoders, f"{key}.encoders.{number}", _ENCODERS)
     fractions = config["metrics"]["compression"]["fractions"]
     if sorted(fractions) != fractions or fractions[-1] != 100:
-        raise BiasflowError(f"config: key 'metrics.compression.fractions': {fractions} must rise to 100, the whole")
+        raise BiasflowError(
+            f"config: key 'metrics.compression.fractions': {fractions} must rise and end with 100, which is all of "
+            "the data"
+        )
 
 
 # Metric -> the names of its sets, which none of the user's may have.
@@ -274,7 +277,10 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
             require(last["from"], encoders, f"encoders.{above[-1]}.from", _ENCODERS)
             above.append(last["from"])
             if above[-1] in above[:-1]:
-                raise BiasflowError(f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle")
+                raise BiasflowError(
+                    f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle; start one of "
+                    "them from another encoder"
+                )
         if encoder["text"] == PLANTED and not encoder_of(config, name).is_planted:
             raise not_planted(f"encoders.{name}.text", above[-1])
         recipe, known = encoder["recipe"], (None, PLANTED, WIKITEXT, WHOLE_SENTENCES)
@@ -291,7 +297,8 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
             )
         if RECIPES[recipe].beside == SWAPPED and encoder["text"] not in known:
             raise BiasflowError(
-                f"config: key 'encoders.{name}.text': recipe {recipe} swaps the texts of biasflow alone; name one"
+                f"config: key 'encoders.{name}.text': recipe {recipe} can swap only texts that biasflow knows; name "
+                "one of them"
             )
         if encoder["next_sentence"] and recipe != MASKED_LM:
             raise BiasflowError(
@@ -327,7 +334,8 @@ def _check_papers(config: Mapping) -> None:
     known = {**config, "encoders": _with_weights(config), "methods": with_variants(config["methods"])}
     if "planted" in config["papers"] and PLANTED not in Encoder("", config["papers"]["planted"]["encoder"]).corpora:
         raise BiasflowError(
-            "config: key 'papers.planted.encoder.corpus': its bias is planted in the corpus planted alone"
+            "config: key 'papers.planted.encoder.corpus': bias can be planted in the corpus `planted` only; leave "
+            "corpus out, or write planted"
         )
     for name, about in config["given"].items():
         if not any(judged_encoders(config, paper) for paper in config["papers"]):
@@ -335,7 +343,9 @@ def _check_papers(config: Mapping) -> None:
                 f"config: key 'given.{name}': no study judges it; add papers.planted or papers.calibrated"
             )
         if "{script}" in about["command"] and "script" not in about:
-            raise BiasflowError(f"config: key 'given.{name}.script': the command runs {{script}}; name the file")
+            raise BiasflowError(
+                f"config: key 'given.{name}.script': the command runs {{script}}, but no script is named; give its file"
+            )
     if "calibrated" in config["papers"]:
         require(config["papers"]["calibrated"]["encoder"], config["encoders"], "papers.calibrated.encoder", _ENCODERS)
     for paper, options in config["papers"].items():

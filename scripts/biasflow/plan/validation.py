@@ -105,7 +105,7 @@ def _of_another_type(error: ValidationError) -> str:
 
 def _twice(error: ValidationError) -> str:
     value = next(value for number, value in enumerate(error.instance) if value in error.instance[:number])
-    return f"{value!r} stands there twice; leave one"
+    return f"{value!r} appears twice; leave one"
 
 
 _AGAINST = {  # what is wrong with a value, by the keyword of JSON Schema that it is against

@@ -137,4 +137,4 @@ def encode_whole(reader: Reader, texts: Sequence[str], **options: bool) -> Batch
 def check_known(tokenizer: PreTrainedTokenizerBase, word: str, ids: Sequence[int]) -> None:
     """AbsentError for a word without pieces, or with one that is unknown to the encoder."""
     if not len(ids) or not set(ids).isdisjoint(tokenizer.all_special_ids):  # the unknown piece is one of them
-        raise AbsentError(f"{word!r} is not made of the encoder's vocabulary; choose another word.")
+        raise AbsentError(f"{word!r} cannot be written with the encoder's vocabulary; choose another word.")

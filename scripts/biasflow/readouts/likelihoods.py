@@ -137,7 +137,7 @@ def pseudo_log_likelihoods(reader: Reader, sentences: Sequence[str]) -> tuple[np
     around = len(special_tokens(tokenizer))
     longest = reader.longest_input - around
     if not len(sentences):
-        raise BiasflowError("sentences: there is none; give at least one.")
+        raise BiasflowError("sentences: there are none; give at least one.")
     encoded = encode(tokenizer, sentences, verbose=False)["input_ids"]
     lengths = np.array([len(ids) - around for ids in encoded])
     for number, length in enumerate(lengths, start=1):

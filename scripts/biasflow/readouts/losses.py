@@ -56,7 +56,7 @@ def masked_losses(
 
     BiasflowError: no seed, a max_length beyond the encoder's, or the errors of `blocks_of` and `draw_masks`."""
     if not len(seeds):
-        raise BiasflowError("mask seeds: there is none; name at least one.")
+        raise BiasflowError("mask seeds: there are none; name at least one.")
     longest = reader.longest_input
     length = longest if max_length is None else max_length
     if length > longest:

@@ -65,7 +65,7 @@ def read_given(name: str, encoder: str, output: Path) -> pd.DataFrame:
         raise BiasflowError(f"{where}: row {table[ITEM].eq('').argmax() + 1} names no item; give each a name")
     twice = table[ITEM][table[ITEM].duplicated()]
     if len(twice):
-        raise BiasflowError(f"{where}: item {twice.iloc[0]} is there twice; write one row for each item")
+        raise BiasflowError(f"{where}: item {twice.iloc[0]} appears twice; write one row for each item")
     values = pd.to_numeric(table[VALUE], errors="coerce")
     wrong = ~np.isfinite(values)
     if wrong.any():

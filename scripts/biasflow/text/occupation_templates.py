@@ -29,7 +29,7 @@ def occupation_sentences(occupations: Sequence[str], template: str = "released")
     if template not in TEMPLATES:
         raise BiasflowError(f"occupation template {template!r} is unknown; choose from {', '.join(TEMPLATES)}.")
     if not len(occupations):
-        raise BiasflowError("occupations: there is none; name at least one.")
+        raise BiasflowError("occupations: there are none; name at least one.")
     for number, occupation in enumerate(occupations, start=1):
         if not occupation.strip():
             raise BiasflowError(f"occupations: number {number} is empty; give its name.")

@@ -432,7 +432,7 @@ def test_a_column_that_is_there_twice(tmp_path):
     twice = pa.table([["A."], ["nurse"], ["F"], ["B."]], names=["text", "profession", "gender", "text"])
     pyarrow.parquet.write_table(twice, tmp_path / "parquet")
     for name in ("csv", "json", "parquet"):
-        assert "'text' is there twice" in refused(tmp_path / name)
+        assert "'text' appears twice" in refused(tmp_path / name)
 
 
 def test_no_file(tmp_path):

@@ -87,7 +87,7 @@ def test_text_files_lose_nothing(tmp_path, vectors):
         ("2 3\nhe 1 2 3\nshe 1 2\n", "row 3: 'she' has 2 numbers, not 3"),
         ("he 1 2 3\nshe 1 two 3\n", "row 2: 'two' is no number"),
         ("he 1 2 3\nshe 1 nan 3\n", "row 2: 'she' has no vector of finite numbers"),
-        ("he 1 2 3\nshe 1 2 3\nhe 1 2 3\n", r"row 3: 'he' is there already \(.*row 1\)"),
+        ("he 1 2 3\nshe 1 2 3\nhe 1 2 3\n", r"row 3: 'he' appears twice \(first in .*row 1\)"),
         ("3 2\nhe 1 2\n", "row 1 says 3 words, but 1 follow"),
         ("he\n", "row 1: 'he' has 0 numbers"),
         ("", "is empty"),

@@ -68,7 +68,7 @@ def test_what_is_no_share_is_named(write, share):
         (HEADER, "labour.csv"),
         (TEXT.replace("share_of_women", "share", 1), "share_of_women"),
         (TEXT.replace("profession", "job", 1), "profession"),
-        (TEXT.replace("note", "profession", 1), "'profession' is there twice"),
+        (TEXT.replace("note", "profession", 1), "'profession' appears twice"),
         (TEXT.replace("dj,", "nurse,"), "line 3: column profession: 'nurse' is repeated"),
         (TEXT.replace("dj,", " ,"), "line 3"),
         (TEXT.replace("2020", ""), "nurse.*year"),

@@ -243,7 +243,7 @@ def test_a_swapped_context_that_differs_within_a_triple_is_kept_with_a_warning(r
         (HEADER.replace("gender,", "sex,"), "no column gender"),
         (HEADER.replace("gender,", ""), "line 2: more fields than the header"),
         (HEADER + ",more", "line 2: fewer fields than the header"),
-        (HEADER + ",label", "'label' is there twice"),
+        (HEADER + ",label", "'label' appears twice"),
     ],
 )
 def test_a_wrong_header(read_csv, header, named):

@@ -51,7 +51,7 @@ def test_swapping_the_genders_changes_nothing_and_equal_fillings_are_no_bias(row
 
 
 def test_a_gender_without_sentences_is_one_clear_line():
-    with pytest.raises(BiasflowError, match=r"^DisCo: a template has no sentence of one gender[^\n]*$"):
+    with pytest.raises(BiasflowError, match=r"^DisCo: a template lacks the sentences of one gender[^\n]*$"):
         summary(items([("female", "abc")]))
 
 

@@ -26,7 +26,7 @@ SOURCED = {"type": "object", "additionalProperties": False, "properties": {"sour
     [
         ("ask", None, "it is empty; write keys with values, or leave the key out"),
         ("metrics", "weat", "'weat' is no list; write [weat]"),
-        ("metrics", ["weat", "seat", "weat"], "'weat' stands there twice; leave one"),
+        ("metrics", ["weat", "seat", "weat"], "'weat' appears twice; leave one"),
         ("metrics", [], "there are 0 values; name at least 1"),
         ("limit", "many", "'many' is not a whole number; write a whole number, or leave the key out"),
         ("limit", 10, "10 is too small; write 50 or more"),

@@ -51,7 +51,7 @@ def test_one_number(tmp_path, text):
         ("output.write_text('inf')", "the value inf is not a finite number"),
         ("output.write_text('item,value\\na,1\\nb,\\n')", "item b: the value nothing is not a finite number"),
         ("output.write_text('item,value\\na,high\\n')", "item a: the value high is not a finite number"),
-        ("output.write_text('item,value\\na,1\\na,2\\n')", "item a is there twice"),
+        ("output.write_text('item,value\\na,1\\na,2\\n')", "item a appears twice"),
         ("output.write_text('item,value\\na,b,1\\n')", "a row has 3 fields, the header 2: a,b,1"),
         ("output.write_text('item,value\\na,1\\n,2\\n')", "row 2 names no item"),
     ],

@@ -61,7 +61,7 @@ def test_a_broken_document_is_an_error_unless_it_may_be_dropped(tmp_path, source
 
 
 def test_two_documents_of_one_name_are_refused(tmp_path, sources):
-    with pytest.raises(BiasflowError, match=r"nw/0.*another one has this name"):
+    with pytest.raises(BiasflowError, match=r"nw/0.*another document has this name"):
         documents_made(
             tmp_path, sources | {"train": (*sources["train"][:1], save_file(tmp_path / "again.conll", text(0)))}
         )
