@@ -183,6 +183,7 @@ rule stimuli_planted:
         runtime=10,
     params:
         code=code("stimuli_planted"),
+        world=config["world"],
         triples=config["metrics"]["strength"]["triples"],
         seen=lambda wildcards: bool(wildcards.seen),
         seed=config["metrics"]["strength"]["seed"],

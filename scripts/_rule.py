@@ -45,6 +45,10 @@ def rule(smk) -> Iterator[dict]:
         inputs = checked(smk.input)
         check_unchanged(inputs, {_input(smk.input, name): sha256 for name, sha256 in smk.params.get("own", {}).items()})
         check_as_planned(smk.input, planned(smk.config["run"]))
+        if smk.config.get("world"):
+            from biasflow.planted.world import choose_world
+
+            choose_world(smk.config["world"])
         yield facts
         write_provenance(
             smk.output,

@@ -214,6 +214,10 @@ def _cross_check(config: Mapping) -> None:
             "config: keys 'ask' and 'papers' are empty, so nothing is asked for; add a block or a paper"
         )
     check_methods(config["methods"])
+    if config["world"] and config["tasks"]:
+        raise BiasflowError(
+            f"config: key 'world': tasks have data of the usual world only; leave out world, or {', '.join(config['tasks'])}"
+        )
     _check_papers(config)
     for name, encoder in encoders.items():
         _check_encoder(config, name, encoder, encoders)

@@ -77,9 +77,10 @@ class Encoders:
     def planted_corpus(self, encoder: str, *, held_out: bool) -> dict[str, object]:
         """What the embedded corpus of an encoder is made of; held-out text has another seed."""
         about = self.setup.encoders[encoder].about
+        world = {"world": self.setup.config["world"]} if self.setup.config["world"] else {}
         if held_out:
-            return {"bias": about["bias"], "seed": about["seed"] + 1_000_000, "documents": 2000}
-        return {key: about[key] for key in ("bias", "seed", "documents")}
+            return {"bias": about["bias"], "seed": about["seed"] + 1_000_000, "documents": 2000} | world
+        return {key: about[key] for key in ("bias", "seed", "documents")} | world
 
     def pretraining(self, encoder: str) -> dict[str, object]:
         """The recipe of a pre-training, without what its text already says."""

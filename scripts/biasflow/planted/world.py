@@ -15,6 +15,10 @@ from biasflow.planted.frames import Theme, load_themes
 from biasflow.text.articles import article as article  # by spelling: the word data holds no exception
 
 FOLDER = shipped("data/planted")
+FIRST, HELD_OUT = "first", "held-out"
+OTHER_ITEMS = shipped("data/planted_held_out")  # and other frames, for the same persons
+WORLDS = {FIRST: FOLDER, HELD_OUT: OTHER_ITEMS}
+_CHOSEN = {"world": FIRST}
 OCCUPATIONS = "work"  # the theme of items.csv that holds the occupations
 DETERMINERS = {"kin": ("my", "our"), "noun": ("the",), "name": ("",), "pronoun": ("",)}
 KINDS = {"name": 0.2, "kin": 0.25, "noun": 0.27, "title": 0.08, "pronoun": 0.2}  # how often a person is named by each
@@ -59,16 +63,24 @@ def check_bias(bias: float) -> float:
     return bias
 
 
-@functools.cache
-def load_world(folder: str | Path = FOLDER) -> World:
-    """The world described by items.csv, people.csv, names.csv and frames.yaml in `folder`.
+def choose_world(name: str) -> None:
+    """Take one of WORLDS for all that this process does: a run has one world, and each of its jobs is a process."""
+    _CHOSEN["world"] = name
+
+
+def load_world(folder: str | Path | None = None) -> World:
+    """The world described by items.csv, people.csv, names.csv and frames.yaml in `folder`; None: the chosen one.
 
     BiasflowError names the file that lacks a column, repeats an item, has a share outside [0, 1], or has a theme
     whose mean share is not one half: then the corpus would hold more of one gender, the more so the higher the bias."""
-    folder = Path(folder)
+    return _load(Path(WORLDS[_CHOSEN["world"]] if folder is None else folder))
+
+
+@functools.cache
+def _load(folder: Path) -> World:
     items = _read_items(folder / "items.csv")
     by_theme = {theme: tuple(rows["item"]) for theme, rows in items.groupby("theme", sort=False)}
-    persons = _read_persons(folder)
+    persons = _read_persons(folder if (folder / "people.csv").exists() else FOLDER)
     themes = load_themes(folder / "frames.yaml", known_items=by_theme)
     return World(dict(zip(items["item"], items["share_of_women"], strict=True)), by_theme, persons, themes)
 
