@@ -215,8 +215,9 @@ def _cross_check(config: Mapping) -> None:
         )
     check_methods(config["methods"])
     if config["world"] and config["tasks"]:
+        tasks = ", ".join(config["tasks"])
         raise BiasflowError(
-            f"config: key 'world': tasks have data of the usual world only; leave out world, or {', '.join(config['tasks'])}"
+            f"config: key 'world': tasks have data of the usual world only; leave out world, or {tasks}"
         )
     _check_papers(config)
     for name, encoder in encoders.items():

@@ -122,6 +122,7 @@ DEEP = ("methods.deep", [{"eraser": "leace", "places": "layer[12]"}])
 DERIVED = {"source": "pretrain", "corpus": "planted", "layers": 3}
 # What is wrong, and the key that the message names.
 MISTAKES = [
+    ({**BASE, "world": "held-out"}, "world"),
     # names
     (top(run="demo\n"), "run"),
     (top(run=2024), "run"),

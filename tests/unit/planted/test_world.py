@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.documents import read_documents, write_documents
+from biasflow.planted import bec_pro, crows_pairs, gest, stereoset_blanks, winogender
 from biasflow.planted.corpus import discourses
 from biasflow.planted.stereoset import ideal_preference, triples
-from biasflow.planted.world import FOLDER, article, load_world
+from biasflow.planted.world import FIRST, FOLDER, HELD_OUT, OTHER_ITEMS, article, choose_world, load_world
 
 WORLD = load_world()
 FEMININE, MASCULINE = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}
@@ -48,6 +49,35 @@ def test_the_world_is_as_large_as_promised():
     assert len(names) >= 150
     for theme, items in WORLD.items.items():
         assert np.mean([WORLD.shares[item] for item in items]) == pytest.approx(0.5, abs=0.01), theme
+
+
+@pytest.fixture
+def held_out():
+    """The held-out world, chosen for the test."""
+    choose_world(HELD_OUT)
+    yield load_world()
+    choose_world(FIRST)
+
+
+def test_the_held_out_world_has_other_items_and_sentences_of_the_same_structure(held_out):
+    ours, other = WORLD, held_out
+    assert other is load_world(OTHER_ITEMS) and ours is load_world(FOLDER)
+    frames = [{frame for theme in world.themes for frame in theme.frames} for world in (ours, other)]
+    assert not frames[0] & frames[1] and len(frames[0]) == len(frames[1])
+    assert not set(ours.shares) & set(other.shares) and other.persons == ours.persons
+    for theme, items in ours.items.items():
+        of_theme = [sorted(world.shares[item] for item in world.items[theme]) for world in (ours, other)]
+        assert of_theme[0] == of_theme[1] and len(other.items[theme]) == len(items)
+
+
+def test_the_tests_of_the_held_out_world_are_in_its_language(held_out):
+    spoken = {word for document in discourses(bias=1.0, seed=0, n=20_000) for text in document for word in words(text)}
+    texts = list(triples(seed=0, n=240)[["context", "next_sentence"]].to_numpy().ravel())
+    for test in (bec_pro, crows_pairs, gest, stereoset_blanks, winogender):
+        items = test.items()
+        texts += [text for column in {"text", "first", "second"} & set(items) for text in items[column]]
+    read = {word for text in texts for word in words(text)}
+    assert read <= spoken and len(read & set(held_out.shares)) > 120 and not read & (set(WORLD.shares) - spoken)
 
 
 def test_discourses_are_two_sentences_of_one_gender(biased):
