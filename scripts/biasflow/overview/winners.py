@@ -54,15 +54,17 @@ def verdict(shares: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[
     chosen = f"; adjusted for the choice among {len(means)} methods that keep quality" if others else ""
     of = f"the median over {measures} measures" if measures > 1 else "one measure"
     beyond = " (Student's t, which may go beyond 100 %)" if high > 1 else ""
+    adds = means.iloc[0] <= 0
+    ends = (-high, -low) if adds else (low, high)
     evidence = (
-        f"mean over {len(shares)} {seeds} of {of}; 95 % interval {percent(low)} to {percent(high)}{beyond}{chosen}"
+        f"mean over {len(shares)} {seeds} of {of}; 95 % interval {' to '.join(map(percent, ends))}{beyond}{chosen}"
     )
+    none = f"No method that keeps quality is shown to reduce bias. The best of them, {best},"
+    if adds:
+        return f"{none} adds {percent(-means.iloc[0])} to the distance from neutral ({evidence}).", None
     removes = f"removes {percent(means.iloc[0])} of the distance from neutral"
     if not low > 0:
-        return (
-            f"No method is shown to reduce bias. {best} {removes}, most of all, but that may be chance ({evidence}).",
-            None,
-        )
+        return f"{none} {removes}, but that may be chance ({evidence}).", None
     return f"{best} reduces bias: it {removes} ({evidence}).{_against(shares, best, others)}", best
 
 

@@ -54,6 +54,12 @@ def test_a_winner_that_is_not_told_apart_from_the_next_is_not_called_the_best():
     assert best in ("a", "b") and "not told apart from" in sentence and "Every other" not in sentence
 
 
+def test_a_method_that_adds_bias_is_not_said_to_remove_less_than_nothing():
+    sentence, best = said({"a": 1.5, "b": 1.7})
+    assert best is None and sentence.startswith("No method that keeps quality is shown to reduce bias.")
+    assert "adds 50 % to the distance from neutral" in sentence and "-" not in sentence
+
+
 def test_noise_has_no_winner():
     """Of 30 methods that do nothing the best looks good in nearly every run; corrected, in few."""
     claims = 0
