@@ -117,6 +117,9 @@ JOBS = {
         "read_likelihoods": 11, "read_masked_words": 12, "read_next_sentence": 9, "heads_documents": 1,
         "fit_methods": 0, "score": 24,
     },
+    "held_out": {  # four seeds at each of two doses, no task
+        "read_together": 8, "read_losses": 8, "read_likelihoods": 8, "read_pair_tokens": 8, "fit_methods": 0, "score": 8,
+    },
     "calibrate": {"read_together": 16, "read_likelihoods": 16, "fit_methods": 0, "score": 16},
     "mine": {
         "read_together": 1, "read_losses": 1, "read_likelihoods": 1, "fit_methods": 1, "score": 1,
