@@ -102,7 +102,8 @@ JOBS = {
     },
     "matrix": {  # five encoders, two seeds of each training, two with an adversary and two with BLIND
         "finetune_nli": 10, "finetune_bios": 10 + 4, "finetune_coref": 10, "heads_documents": 10,
-        "read_together": 5 + 34, "read_losses": 5, "read_likelihoods": 5, "fit_methods": 1 + 6, "score": 5 + 34,
+        "read_together": 5 + 34, "read_losses": 5, "read_likelihoods": 5, "read_pair_tokens": 5, "fit_methods": 1 + 6,
+        "score": 5 + 34,
     },
     "matrix_real": {  # three seeds of three strategies
         "finetune_bios": 9, "read_together": 1 + 9, "read_likelihoods": 1, "read_pair_tokens": 1, "read_fillings": 1,
