@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError
 from biasflow.readouts.files import METHOD, load_table
 from biasflow.results.bootstrap import interval
+from biasflow.results.scores import NONE
 
 RELEASED_BATCH = 4  # blocks whose mean loss counts as one in the released form, whatever batch the model runs with
 
@@ -43,18 +44,40 @@ def score(path: str | Path) -> pd.DataFrame:
     """Return both forms under every method and mask seed, from a file of readouts/losses.py.
 
     Columns method, setting, readout_seed, metric (perplexity), variant ("-", or "released" for batches of
-    RELEASED_BATCH blocks), value, n (scored tokens), low, high (bootstrap over blocks, of "released" over batches)."""
+    RELEASED_BATCH blocks), value, n (scored tokens), low, high (bootstrap over blocks, of "released" over batches). If
+    the file has the untouched model with the same masks, methods also have rows of the metric perplexity_change."""
     rows = []
     keys = [*METHOD, "readout_seed"]
-    for key, part in load_table(path, ["readout_seed", "block", "loss"]).groupby(keys, sort=False):
+    table = load_table(path, ["readout_seed", "block", "loss"])
+    untouched = dict(list(table[table["method"] == NONE].groupby("readout_seed")))
+    for key, part in table.groupby(keys, sort=False):
         losses, block = part["loss"].to_numpy(float), part["block"].to_numpy()
         batch, n = block // RELEASED_BATCH, len(losses)
-        by_batch = perplexity_of_batches(losses, batch)
+        by_batch, sums = perplexity_of_batches(losses, batch), _sums(losses, block)
         rows += [
-            (*key, "-", perplexity(losses), n, *ratio_interval(*_sums(losses, block))),
-            (*key, "released", by_batch, n, *ratio_interval(*_means(losses, batch))),
+            (*key, "perplexity", "-", perplexity(losses), n, *ratio_interval(*sums)),
+            (*key, "perplexity", "released", by_batch, n, *ratio_interval(*_means(losses, batch))),
         ]
-    return pd.DataFrame(rows, columns=[*keys, "variant", "value", "n", "low", "high"]).assign(metric="perplexity")
+        plain = untouched.get(key[-1])
+        if key[0] != NONE and plain is not None and np.array_equal(block, plain["block"]):
+            change = paired_change(*sums, _sums(plain["loss"].to_numpy(float), block)[0])
+            rows.append((*key, "perplexity_change", "-", change[0], n, *change[1:]))
+    return pd.DataFrame(rows, columns=[*keys, "metric", "variant", "value", "n", "low", "high"])
+
+
+def paired_change(losses: np.ndarray, tokens: np.ndarray, before: np.ndarray) -> tuple[float, float, float]:
+    """Return how much larger the perplexity of a text is than before, and the 95 % bootstrap interval (low, high).
+
+    exp(sum of losses / sum of tokens) - exp(sum of before / sum of tokens), over pieces of the same text (blocks,
+    sentences); losses, before [pieces]: summed over the tokens of each, nats; tokens [pieces]. A piece is drawn with
+    both of its losses, so the interval is of one text under two models, and not of two texts."""
+
+    def difference(counts: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite from a mean of 709 nats on
+            return np.exp(counts @ losses / (counts @ tokens)) - np.exp(counts @ before / (counts @ tokens))
+
+    low, high = interval(difference, np.arange(len(losses)))
+    return float(difference(np.ones((1, len(losses))))[0]), float(low), float(high)
 
 
 def ratio_interval(losses: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:

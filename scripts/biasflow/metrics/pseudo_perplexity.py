@@ -9,8 +9,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.perplexity import checked_losses, exp, ratio_interval
+from biasflow.metrics.perplexity import checked_losses, exp, paired_change, ratio_interval
 from biasflow.readouts.files import METHOD, load_table
+from biasflow.results.scores import NONE
 
 
 def pseudo_perplexity(log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:
@@ -29,10 +30,16 @@ def pseudo_perplexity(log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:
 def score(path: str | Path) -> pd.DataFrame:
     """Return `pseudo_perplexity` under every method, from a file of readouts/likelihoods.py.
 
-    Columns method, setting, metric (pseudo_perplexity), value, n (sentences), low, high (bootstrap over these)."""
+    Columns method, setting, metric (pseudo_perplexity), value, n (sentences), low, high (bootstrap over these). If the
+    file has the untouched model, methods also have rows of the metric pseudo_perplexity_change (`paired_change`)."""
     rows = []
-    for method, part in load_table(path, ["log_likelihood", "tokens"]).groupby(METHOD, sort=False):
-        sides = part["log_likelihood"].to_numpy(float), part["tokens"].to_numpy()
-        ends = ratio_interval(-sides[0], sides[1])
-        rows.append((*method, "pseudo_perplexity", pseudo_perplexity(*sides), len(part), *ends))
+    table = load_table(path, ["log_likelihood", "tokens"])
+    untouched = table[table["method"] == NONE]
+    for method, part in table.groupby(METHOD, sort=False):
+        likelihoods, tokens = part["log_likelihood"].to_numpy(float), part["tokens"].to_numpy()
+        ends = ratio_interval(-likelihoods, tokens)
+        rows.append((*method, "pseudo_perplexity", pseudo_perplexity(likelihoods, tokens), len(part), *ends))
+        if method[0] != NONE and np.array_equal(tokens, untouched["tokens"]):
+            value, *ends = paired_change(-likelihoods, tokens, -untouched["log_likelihood"].to_numpy(float))
+            rows.append((*method, "pseudo_perplexity_change", value, len(part), *ends))
     return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"])

@@ -22,7 +22,7 @@ from biasflow.overview.judgements import (
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.overview.measured import Measured, strips
 from biasflow.plan.methods import control_of
-from biasflow.results.comparison import ITEMS, SEEDS
+from biasflow.results.comparison import ITEMS, SAME_ITEMS, SEEDS
 
 LISTED = 10  # methods in the table of an answer
 _OVER = {
@@ -217,10 +217,14 @@ def _often(label: str, kinds: Sequence[str], kind: str) -> str:
 
 def _unpaired(model_map: Map) -> str:
     """What is to be said of changes whose interval is over items (`results.matrix`), as a sentence."""
-    if not model_map.cells["change_interval"].eq(ITEMS).any():
+    cells = model_map.cells
+    if not cells["change_interval"].eq(ITEMS).any():
         return ""
+    paired = list(dict.fromkeys(cells.loc[cells["change_interval"] == SAME_ITEMS, "label"]))
+    but = f", except in {' and '.join(paired)}," if paired else ""
     return (
-        " Changes by methods are judged as if they were measured on different items, so their intervals are too wide."
+        f" Changes by methods{but} are judged as if they were measured on different items, so their intervals are too "
+        "wide."
     )
 
 

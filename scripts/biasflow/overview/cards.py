@@ -15,6 +15,7 @@ NOT_RUN = "not run: "
 _METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "random": "random directions"}
 _AGREEMENT = "that takes six encoders or six seeds under several methods; your run has a table of agreement"
 _NOT_JUDGED = "the stored study of planted bias has no such row (docs/findings/planted.md says why)"
+_NO_PRICE = "nobody measured how fast a BERT-base is read for it"
 _NO_NUMBERS = "we know no scores of single items from which numbers were printed (docs/conformance.md)"
 
 
@@ -25,8 +26,10 @@ def card(key: str) -> list[tuple[str, str]]:
     measure = entry.measures[key]
     return [
         ("needs", _needs(entry)),
+        ("price", _price(key)),
         *_on_real(key, measure, entry),
         *_on_embedded(key, measure),
+        *_on_held_out(key, measure),
         *_sources(key, measure, entry),
         *_erased(key, measure),
         ("agrees with", NOT_RUN + _AGREEMENT),
@@ -42,6 +45,21 @@ def _needs(entry: Metric) -> str:
     readout = READOUTS.get(entry.readout)
     head = f", with a {name_of_head(readout.head)} head" if readout and readout.head != "none" else ""
     return f"{models}{head}"
+
+
+def _price(key: str) -> str:
+    """The processor time that the untouched encoder of BERT's size takes to read the texts of a measure."""
+    rows = rows_of("price", key)
+    said = (
+        f"{_time(row.tokens / row.tokens_per_second)} of processor time for a BERT-base ({row.tokens:,} tokens, "
+        f"computed from {row.tokens_per_second} tokens a second on one core)"
+        for row in rows.itertuples()
+    )
+    return next(said, NOT_RUN + _NO_PRICE)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 100 else f"{seconds:.0f} seconds"
 
 
 def _on_real(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, str]]:
@@ -107,6 +125,15 @@ def _on_embedded(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
         sd = ((row.sd_bias_0**2 + row.sd_bias_1**2) / 2) ** 0.5
         power = _seeds(sd, abs(row.mean_bias_1 - row.mean_bias_0) / 2, "half of the full bias from none")
         yield f"on planted encoders{_of(row, measure)}", "; ".join([*said, f"variance: {_shares(row)}", power])
+
+
+def _on_held_out(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
+    """The fields of the world of other words, which tests what the study of planted bias shows."""
+    rows = rows_of("held_out_calibration", key)
+    for row in rows.assign(follows=follows(rows)).itertuples():
+        ends = f"{_number(row.mean_bias_0)} without bias, {_number(row.mean_bias_1)} with the full bias"
+        tested = f"{'yes' if row.follows else 'no'} ({ends}; exact p {row.p_full:.2g})"
+        yield f"with other words{_of(row, measure)}: sees the full bias?", tested
 
 
 def _sources(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,8 @@ from biasflow.results.scores import NA
 from biasflow.results.statistics import t_interval
 
 SEEDS, ITEMS, DRAWS = "seeds", "items", "draws"  # what an interval is over
+SAME_ITEMS = "same items"
+CHANGED = "_change"  # a score of this ending is a method's score minus the untouched model's, on the same items
 DRAWN = ["split_seed", "readout_seed", "head_seed"]
 
 
@@ -17,7 +19,7 @@ class Change(NamedTuple):
     """How a method changes the distance from neutral.
 
     distance: under the method; untouched: of the untouched model on the same seeds; [low, high]: 95 % interval of
-    distance - untouched, over SEEDS, ITEMS or DRAWS (NA, and NaN, where there is none)."""
+    distance - untouched, over SEEDS, SAME_ITEMS, ITEMS or DRAWS (NA, and NaN, where there is none)."""
 
     distance: float = np.nan
     untouched: float = np.nan
@@ -46,13 +48,17 @@ def distances(
     return distance(value, neutral, better), np.where(inside, 0, ends.min(axis=0)), ends.max(axis=0)
 
 
-def change(block: pd.DataFrame, untouched: pd.DataFrame | None, neutral: float, better: str) -> Change:
-    """How a method changes the distance of one measure from neutral; both: rows of the table of scores.
+def change(
+    block: pd.DataFrame, untouched: pd.DataFrame | None, neutral: float, better: str, paired: pd.DataFrame | None = None
+) -> Change:
+    """How a method changes the distance of one measure from neutral; all: rows of the table of scores. paired: those of
+    the measure's changes (CHANGED) under the method, if it is never better than neutral and the metric computes them.
 
     A seed's score is the mean over its draws (splits, readouts, heads), and a distance the mean over the seeds for
     which the block has a value; an untouched model without a seed stands beside all. The interval is the first of:
 
     seeds   three or more: Student's t of the differences, seed by seed
+    same items  the ends of the changes in `paired`, averaged over seeds and draws, if there is one for each score
     items   of the ends of the scores' own intervals, averaged over seeds: with d the two distances, in [l, h] each,
             low = d1 - d0 - sqrt((d1 - l1)^2 + (h0 - d0)^2), and high likewise (Zou and Donner 2008). That is the
             interval of two that are measured on different items; on the same items it is wider than it need be where
@@ -70,6 +76,7 @@ def change(block: pd.DataFrame, untouched: pd.DataFrame | None, neutral: float, 
     means = float(sides[0].mean()), float(sides[1].mean())
     for over, ends in (
         (SEEDS, lambda: _paired(*sides)),
+        (SAME_ITEMS, lambda: _of_same_items(block, paired, better)),
         (ITEMS, lambda: _of_items(block, untouched, neutral, better)),
         (DRAWS, lambda: _paired(*(_by(side, DRAWN, neutral, better) for side in (block, untouched)))),
     ):
@@ -95,6 +102,14 @@ def _paired(block: pd.Series, untouched: pd.Series) -> tuple[float, float]:
         return t_interval((block - untouched.iloc[0]).to_numpy())
     both = pd.concat([block, untouched], axis=1, join="inner")
     return t_interval((both.iloc[:, 0] - both.iloc[:, 1]).to_numpy()) if len(both) == len(block) else (np.nan, np.nan)
+
+
+def _of_same_items(block: pd.DataFrame, paired: pd.DataFrame | None, better: str) -> tuple[float, float]:
+    """The mean ends of the changes, as changes of a distance; NaN unless each score of the block has one."""
+    if paired is None or len(paired) != len(block):
+        return np.nan, np.nan
+    low, high = (float(paired[end].mean(skipna=False)) for end in ("low", "high"))
+    return (low, high) if better == "low" else (-high, -low)
 
 
 def _of_items(block: pd.DataFrame, untouched: pd.DataFrame, neutral: float, better: str) -> tuple[float, float]:

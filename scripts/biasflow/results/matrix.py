@@ -10,7 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import limit_of
 from biasflow.registry import ALWAYS, COST, METRICS, WITH, Measure
 from biasflow.results.beside import beside, cautions, in_words, why
-from biasflow.results.comparison import DRAWN, DRAWS, ITEMS, SEEDS, Change, change
+from biasflow.results.comparison import CHANGED, DRAWN, DRAWS, ITEMS, SEEDS, Change, change
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import t_interval
 from biasflow.results.tables import arranged
@@ -25,6 +25,7 @@ UNTRAINED = "untrained"  # what readers see of the training "random": for them "
 OWN = (NA, "own")  # the heads of a model as it was trained, if it has any
 UNDEFINED = "the score is not defined for these data (such as 0 / 0)"
 _NOTED = ["encoder", "task", "strategy", "method", "measure", "dataset"]
+_SCORED = [key for key in ROW if key != "measure"]
 _COMPARED = ["encoder", "task", "dataset", "head"]  # what a cell shares with that of its untouched model
 
 
@@ -104,11 +105,14 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
         doubts = cautions(with_it, measure)
         plain = of_measure[of_measure["strategy"].isin(PLAIN) & (of_measure["method"] == NONE)]
         untouched = dict(list(plain.groupby(_COMPARED)))
+        changes = scores[(scores["metric"] == name + CHANGED) & scores["variant"].eq(variant) & scores["part"].eq(part)]
+        changed = dict(list(changes.groupby(_SCORED)))
         for keys, block in of_measure.assign(measure=name).groupby(ROW):
             row = dict(zip(ROW, keys, strict=True))
             before = untouched.get(tuple(row[key] for key in _COMPARED))
             row["untouched"] = _over_seeds(before, block)
-            row |= dict(zip(CHANGE, change(block, before, measure.neutral, measure.better), strict=True))
+            paired = changed.get(tuple(row[key] for key in _SCORED))
+            row |= dict(zip(CHANGE, change(block, before, measure.neutral, measure.better, paired), strict=True))
             row["beside"] = in_words(with_it.loc[block.index])
             row["caution"] = why(doubts.loc[block.index], measure, block["seed"])
             doubtful = row["caution"] or (before is not None and doubts.loc[before.index].any(axis=None))

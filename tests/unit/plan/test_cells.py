@@ -119,7 +119,8 @@ JOBS = {
         "fit_methods": 0, "score": 24,
     },
     "held_out": {  # four seeds at each of two doses, no task
-        "read_together": 8, "read_losses": 8, "read_likelihoods": 8, "read_pair_tokens": 8, "fit_methods": 0, "score": 8,
+        "read_together": 8, "read_losses": 8, "read_likelihoods": 8, "read_pair_tokens": 8, "fit_methods": 0,
+        "score": 8,
     },
     "calibrate": {"read_together": 16, "read_likelihoods": 16, "fit_methods": 0, "score": 16},
     "mine": {

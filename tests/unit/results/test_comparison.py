@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasflow.results.comparison import DRAWS, ITEMS, SEEDS, change, difference_interval, distance, distances
+from biasflow.results.comparison import (
+    DRAWS,
+    ITEMS,
+    SAME_ITEMS,
+    SEEDS,
+    change,
+    difference_interval,
+    distance,
+    distances,
+)
 from biasflow.results.scores import NA
 from biasflow.results.statistics import t_interval
 
@@ -72,6 +81,15 @@ def test_two_seeds_are_compared_by_their_items():
     names = ["0", "1"]
     found = change(rows([1, 2], seeds=names, half=0.3), rows([2, 3], seeds=names, half=0.4), 0, "low")
     assert found.over == ITEMS and (found.low, found.high) == pytest.approx((-1.5, -0.5))
+
+
+def test_changes_on_the_same_items_come_before_the_intervals_of_two_scores():
+    after, before = rows([52], half=20), rows([50], half=20)
+    found = change(after, before, 1, "low", rows([2], half=0.5))
+    assert (found.low, found.high, found.over) == (1.5, 2.5, SAME_ITEMS)
+    assert change(after, before, 1, "low", rows([2, 2], half=0.5)).over == ITEMS  # not one for each score
+    fallen = change(rows([0.7], half=0.2), rows([0.8], half=0.2), 1, "high", rows([-0.1], half=0.02))
+    assert (fallen.low, fallen.high) == pytest.approx((0.08, 0.12))
 
 
 def test_draws_are_paired_where_there_are_no_items():
