@@ -59,12 +59,12 @@ class Encoder:
     def given_files(self) -> dict[str, dict[str, list[GivenFile]]]:
         """Readout -> metric (ANY: all that the readout has) -> the files that stand in its place, of an external
         encoder."""
-        found: dict[str, dict[str, list[GivenFile]]] = {}
+        files_by_readout: dict[str, dict[str, list[GivenFile]]] = {}
         for readout, files in self.about.items():
             if readout != "source":
                 by_metric = files if isinstance(files, Mapping) else {ANY: files}
-                found[readout] = {metric: _given(one) for metric, one in by_metric.items()}
-        return found
+                files_by_readout[readout] = {metric: _files_named(entries) for metric, entries in by_metric.items()}
+        return files_by_readout
 
     def given_for(self, readout: str, metric: str) -> list[GivenFile]:
         """The files that stand for what a metric reads; none where there are none."""
@@ -74,8 +74,8 @@ class Encoder:
     @property
     def local_files(self) -> list[str]:
         """The files of a local encoder that its results depend on, config.json first."""
-        found = (file for file in self.folder.iterdir() if file.suffix in SUFFIXES and file.name != "config.json")
-        return [str(self.folder / "config.json"), *sorted(map(str, found))]
+        other_files = (file for file in self.folder.iterdir() if file.suffix in SUFFIXES and file.name != "config.json")
+        return [str(self.folder / "config.json"), *sorted(map(str, other_files))]
 
     @property
     def origin(self) -> "Encoder":
@@ -156,9 +156,9 @@ class Encoder:
         return longest and longest - (self.known.get("pad_token_id", 1) + 1 if family and family.reserved else 0)
 
 
-def _given(files: object) -> list[GivenFile]:
-    """One file or several, as the configuration has them: a path, or a path with a column."""
+def _files_named(entries: object) -> list[GivenFile]:
+    """The files that the configuration names: one or a list, each a path, or a path with a column of scores."""
     return [
-        GivenFile(**one) if isinstance(one, Mapping) else GivenFile(one)
-        for one in (files if isinstance(files, list) else [files])
+        GivenFile(**entry) if isinstance(entry, Mapping) else GivenFile(entry)
+        for entry in (entries if isinstance(entries, list) else [entries])
     ]

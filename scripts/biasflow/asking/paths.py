@@ -48,8 +48,8 @@ class Paths:
 
         One that the configuration takes from a path of the user's lies beside the one of the catalogue, with a digest
         of the path in its name, so that no run reads, or writes over, another run's file."""
-        own = self.files.get(name)
-        return f"{CORPORA}/{name}" + (f".{hashlib.sha256(own.encode()).hexdigest()[:12]}" if own else "")
+        path = self.files.get(name)
+        return f"{CORPORA}/{name}" + (f".{hashlib.sha256(path.encode()).hexdigest()[:12]}" if path else "")
 
     def data(self, name: str) -> str:
         return f"{self.root}/data/{name}"
@@ -86,7 +86,7 @@ class Paths:
     def scores(self, encoder: str, training: str, block: str) -> str:
         return f"{self.root}/scores/{encoder}/{training}/{block}.csv"
 
-    def given(self, measure: str, encoder: str) -> str:
+    def given_values(self, measure: str, encoder: str) -> str:
         """What the command of somebody's measure says of an encoder."""
         return f"{self.root}/given/{measure}/{encoder}.csv"
 

@@ -58,10 +58,10 @@ def reasons(setup: Setup) -> dict[str, str]:
     """Metric -> why it cannot be measured on the encoder of `with_folder`, "" where it can.
 
     A metric of fine-tuned models alone says which task it needs."""
-    found: dict[str, str] = {}
+    reason_by_metric: dict[str, str] = {}
     for cell in plan(setup).cells:
-        found[cell.metric] = cell.reason if found.get(cell.metric, cell.reason) else ""
-    return {metric: _of_one_encoder(reason) for metric, reason in found.items()}
+        reason_by_metric[cell.metric] = cell.reason if reason_by_metric.get(cell.metric, cell.reason) else ""
+    return {metric: _of_one_encoder(reason) for metric, reason in reason_by_metric.items()}
 
 
 def _of_one_encoder(reason: str) -> str:

@@ -22,8 +22,8 @@ class Encoders:
         if its.source == "local":
             return its.local_files
         if its.is_external:
-            given = (files for by_metric in its.given_files.values() for files in by_metric.values())
-            return list(dict.fromkeys(one.file for files in given for one in files))
+            file_lists = (files for by_metric in its.given_files.values() for files in by_metric.values())
+            return list(dict.fromkeys(file.file for files in file_lists for file in files))
         return [self.paths.encoder(encoder)]
 
     def pretraining_texts(self, encoder: str) -> list[str]:

@@ -55,8 +55,8 @@ class Inputs:
         return [task.file(name) for task in tasks for name in task.kind.checks]
 
     def _sources(self, step: Step, task: str) -> Named:
-        found = step.sources(self.setup.task(task, self.plan.blocks), self.catalogue)
-        return {role: list(files) for role, files in found.items()}
+        sources = step.sources(self.setup.task(task, self.plan.blocks), self.catalogue)
+        return {role: list(files) for role, files in sources.items()}
 
     def described_files(self) -> Named:
         """The folders or files of the encoders that are read and have weights here, one role for each, and what every
@@ -92,8 +92,8 @@ class Inputs:
         options["tops"] = self.setup.config["metrics"]["strength"]["tops"]
         options["chinese"] = self.setup.config["metrics"]["occtmp"]["chinese"]
         options["ceat_text"] = self.setup.config["metrics"]["ceat"]["text"]
-        if given := self.setup.config["given"]:
-            options["given"] = {name: about["direction"] for name, about in given.items()}
+        if measures := self.setup.config["given"]:
+            options["given"] = {name: about["direction"] for name, about in measures.items()}
         task = self.setup.task(options["task"]) if options.get("task") else None
         return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
 
@@ -116,15 +116,15 @@ class Inputs:
     def item_files(self) -> dict[str, list[str]]:
         """Name of a catalogued file of scores, with ":column" behind it where one is named -> the external encoders
         that give it; one's own copy of it (key `files`) is no such file."""
-        found: dict[str, list[str]] = {}
+        encoders_by_file: dict[str, list[str]] = {}
         known = {name for names in self.catalogue.sets.values() for name in names}
         for name, encoder in self.setup.encoders.items():
             by_metric = encoder.given_files.values() if encoder.is_external else ()
-            given = {one for files in by_metric for of_metric in files.values() for one in of_metric}
-            for file, column in sorted(given):
+            given_files = {file for files in by_metric for of_metric in files.values() for file in of_metric}
+            for file, column in sorted(given_files):
                 if (file := Path(file).name) in known:
-                    found.setdefault(f"{file}:{column}" if column else file, []).append(name)
-        return found
+                    encoders_by_file.setdefault(f"{file}:{column}" if column else file, []).append(name)
+        return encoders_by_file
 
     def digest(self) -> str:
         """Changes with everything that plan.csv and names.csv show."""

@@ -73,7 +73,7 @@ def items_of(setup: Setup, plan: Plan, paper: str) -> Items:
         items["stereoset-changes"] = {"stereoset-changes": Item(paths.data("stereoset-changes.csv"))}
     for encoder in judged_encoders(setup.config, paper):
         for measure in setup.config["given"]:
-            items.setdefault("given", {})[f"{measure}/{encoder}"] = Item(paths.given(measure, encoder))
+            items.setdefault("given", {})[f"{measure}/{encoder}"] = Item(paths.given_values(measure, encoder))
     if paper == "calibrated":
         _of_calibration(setup, readings, items)
     return items

@@ -117,8 +117,8 @@ def _check_eraser(eraser: str, options: Mapping, key: str) -> None:
     known = ERASERS[eraser].options
     for option, value in options.items():
         require(option, known, f"{key}.options", f"options of {eraser}")
-        if found := fault(value, known[option], key=f"{key}.options.{option}"):
-            raise BiasflowError(f"config: {found}")
+        if problem := fault(value, known[option], key=f"{key}.options.{option}"):
+            raise BiasflowError(f"config: {problem}")
 
 
 def resolved(method: object) -> object:
@@ -149,12 +149,12 @@ def sources(method: object) -> set[str]:
     return {step.get("fitted_to") or ERASERS[step["eraser"]].fitted_to[0] for step in method}
 
 
-def note_of(method: object, sees: str, own: str | None = None) -> str:
-    """What must be known of a method's score: that it was fitted to the user's words, of groups that `own` names; and
+def note_of(method: object, sees: str, groups: str | None = None) -> str:
+    """What must be known of a method's score: that it was fitted to the user's words, whose groups `groups` names; and
     that it was fitted to other states than those that a metric `sees` (registry.Metric), so that it may leave most of
     what is in them: a probe of the first token loses little by LEACE that was fitted to words. "" otherwise."""
     fitted_to = sources(method) if method else set()
-    of = f" of {own}" if own and "words" in fitted_to else ""
+    of = f" of {groups}" if groups and "words" in fitted_to else ""
     elsewhere = ELSEWHERE if sees in (SENTENCE, FIRST_TOKEN) and fitted_to == {"words"} else ""
     return f"fitted to words{of}{elsewhere}" if of or elsewhere else ""
 

@@ -51,10 +51,10 @@ class Trainings:
     def modules(self, wildcards) -> list[str]:
         """Those that a training imports by name: the task's, and those of its strategy and its erasers."""
         model = self._model(wildcards)
-        own = [self.setup.task(model.task).module]
-        own += [module_of(STRATEGIES[model.strategy])] if model.strategy in STRATEGIES else []
+        modules = [self.setup.task(model.task).module]
+        modules += [module_of(STRATEGIES[model.strategy])] if model.strategy in STRATEGIES else []
         carried = self.setup.methods[model.carried] if model.carried else []
-        return sorted({*own, *(module for _, module in erasers(carried))})
+        return sorted({*modules, *(module for _, module in erasers(carried))})
 
     def _tokens(self, model: Model) -> Files:
         task = self.setup.task(model.task)
