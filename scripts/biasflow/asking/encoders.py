@@ -52,7 +52,7 @@ class Encoder:
 
     @property
     def is_external(self) -> bool:
-        """Whether it has no weights here, and somebody's files are read in place of its readouts."""
+        """Whether it has no weights here, and a user's files are read in place of its readouts."""
         return self.source == EXTERNAL
 
     @property
@@ -67,7 +67,7 @@ class Encoder:
         return files_by_readout
 
     def given_for(self, readout: str, metric: str) -> list[GivenFile]:
-        """The files that stand for what a metric reads; none where there are none."""
+        """The files that stand for what a metric reads of this encoder; [] if there are none."""
         by_metric = self.given_files.get(readout, {})
         return by_metric.get(metric, by_metric.get(ANY, []))
 
@@ -84,18 +84,18 @@ class Encoder:
 
     @property
     def known(self) -> Mapping:
-        """What the config.json of its origin says; empty where it is not known."""
+        """The config.json of the encoder that it goes back to; empty where it is not known."""
         return self.origin.architecture or {}
 
     @property
     def corpora(self) -> list[str]:
-        """The names of the texts that it is pre-trained on; none unless it is."""
+        """The names of the texts that it is pre-trained on in this run; [] for any other encoder."""
         named = self.about.get("corpus", [])
         return [named] if isinstance(named, str) else list(named)
 
     @property
     def is_planted(self) -> bool:
-        """Whether it was trained on the embedded corpus, so that what is embedded fits it."""
+        """Whether it was trained on the embedded corpus, so that the embedded tests and texts fit it."""
         return PLANTED in self.origin.corpora
 
     def has_head(self, head: str) -> bool:
@@ -128,7 +128,7 @@ class Encoder:
 
     @property
     def model_type(self) -> str | None:
-        """Its architecture as config.json names it, where that can be known before the first job."""
+        """The architecture that config.json names, where that can be known before the first job, else None."""
         is_known = self.origin.architecture is not None or self.origin.source == "pretrain"
         return self.known.get("model_type", _BERT if is_known else None)
 

@@ -17,7 +17,7 @@ LISTED = {
 
 
 def require(name: str, known: Mapping | Sequence, key: str, kind: str) -> None:
-    """BiasflowError that names the key, the name that may have been meant, and where all are, unless `name` is known.
+    """Raise BiasflowError unless `name` is known; it names the key, the nearest known name, and where all are listed.
 
     kind: what the names stand for, in the plural ("metrics")."""
     if name not in known:

@@ -1,5 +1,5 @@
-"""What the configuration says by a short form: folders and patterns of files, and the encoders and tasks that papers
-need beside its own."""
+"""Expands what a configuration writes in short: folders and patterns of files, and the encoders and tasks that papers
+need beside those that it names."""
 
 import glob
 from collections.abc import Mapping, Sequence
@@ -31,13 +31,13 @@ def name_folders(config: Mapping) -> None:
 
 
 def is_expanded(name: str) -> bool:
-    """Whether a name of files is a pattern, or in a folder that is named elsewhere."""
+    """Whether a file name is a pattern, or lies in a folder that another key names."""
     return "{folder}" in name or glob.has_magic(name)
 
 
 def expanded(names: Sequence[str], folder: str | None) -> list[str]:
-    """Names of files, of which those with *, ? or [ in them are patterns: the files that there are, sorted. folder:
-    what {folder} stands for in them."""
+    """Return the files that names stand for; a name with *, ? or [ stands for all files that it matches, sorted.
+    folder: what {folder} stands for in names."""
     paths: list[str] = []
     for name in names:
         path = name.replace("{folder}", str(folder))
@@ -47,7 +47,7 @@ def expanded(names: Sequence[str], folder: str | None) -> list[str]:
 
 
 def judged_encoders(config: Mapping, paper: str) -> list[str]:
-    """The encoders on which a paper of the configuration judges measures: none but of planted and calibrated."""
+    """The encoders on which a paper judges measures; only the papers `planted` and `calibrated` have any."""
     options = config["papers"][paper]
     if paper == "planted":
         return [calibration_name(bias, seed) for bias in options["bias"] for seed in options["seeds"]]
@@ -93,7 +93,7 @@ def derived_tasks(config: Mapping) -> dict[str, dict]:
 
 
 def not_planted(key: str, encoder: str) -> BiasflowError:
-    """For a key that names the embedded text for an encoder that never saw it."""
+    """Return the error for a key that names the embedded text for an encoder that never saw it."""
     return BiasflowError(
         f"config: key '{key}': planted, but encoder {encoder} was not trained on the planted corpus; "
         "name another text, or leave it out"

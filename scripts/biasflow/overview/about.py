@@ -45,7 +45,7 @@ def about(encoders: pd.DataFrame, trainings: pd.DataFrame, scores: pd.DataFrame)
     """Encoder -> what is known of it, for all encoders of the scores.
 
     encoders, trainings: encoders.csv and trainings.csv as texts (scripts/describe.py), where "" is not known; an
-    encoder without weights of its own (somebody's predictions) has no row."""
+    encoder without weights of its own (a user's predictions) has no row."""
     rows = {row["encoder"]: row for row in encoders.to_dict("records")}
     return {
         name: About(

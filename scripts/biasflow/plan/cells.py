@@ -26,7 +26,7 @@ Key = TypeVar("Key")
 
 
 def plan(setup: Setup) -> Plan:
-    """What a run makes. BiasflowError, naming the key, for what no run can do."""
+    """Return the cells of a run and the jobs that they need. BiasflowError, naming the key, for what no run can do."""
     blocks = in_parts(blocks_of(setup.config), setup.facts.asked)
     seen: dict[tuple, Cell] = {}
     repeated: list[Cell] = []
@@ -104,7 +104,7 @@ def models_of(block: Block) -> Iterator[Model]:
 
 
 def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Dataset | None) -> str | None:
-    """Why a cell cannot run, or None. Each reason names what in the configuration could be changed."""
+    """Return why a cell cannot run, or None. Each reason names what in the configuration could be changed."""
     about, block, model, encoder = METRICS[metric], asked.block, asked.model, asked.encoder
     if encoder.missing:
         return encoder.missing
@@ -154,7 +154,7 @@ def _no_head(encoder: Encoder, readout: str) -> str | None:
 
 
 def name_of_head(head: str) -> str:
-    """A head of registry.Readout in words."""
+    """Return the name of a head of registry.Readout in words."""
     return head.replace("_", "-").replace("lm", "LM")
 
 

@@ -89,7 +89,7 @@ def stimuli(asked: Asked) -> list[Dataset]:
 
 
 def occupations(asked: Asked) -> list[Dataset]:
-    """The lists of occupations for OCCTMP, those of the configuration with template and pronouns of their own."""
+    """The lists of occupations for OCCTMP; a list of the user's has its own template and pronouns."""
     options = asked.options["occtmp"]
     names = list(asked.chosen(options["sets"], (PLANTED,), REAL_OCCUPATIONS))
     names += [CHINESE] if asked.encoder.name in options["chinese"] else []
@@ -139,8 +139,8 @@ def _pooling(asked: Asked) -> str:
 
 
 def sentence_tests(asked: Asked) -> list[Dataset]:
-    """The tests of sentences, by the encoder's own pooling, which the dataset's name has unless it is the first token,
-    and by the others of POOLINGS (a paper: by its own alone). Errors as `_pooling`."""
+    """The sentence tests of SEAT, read with the encoder's pooling, which the dataset's name shows unless it is the
+    first token, and with the others of POOLINGS (for a paper with the first alone). Errors as `_pooling`."""
     names, pooling = asked.chosen(asked.options["seat"]["tests"], (), SENTENCE_TESTS), _pooling(asked)
     others = [name for name in POOLINGS if name != pooling and asked.pooling]
     suffix = f"-{pooling}" if asked.pooling and pooling != FIRST_TOKEN else ""
@@ -196,7 +196,7 @@ def stereoset_blanks(asked: Asked) -> list[Dataset]:
 
 
 def stereoset_sentences(asked: Asked) -> list[Dataset]:
-    """StereoSet's contexts with sentences; `both`, with its blanks, has no readout of ours, only somebody's scores."""
+    """StereoSet's contexts with sentences; `both`, with its blanks, has no readout of ours, only a user's scores."""
     types = asked.chosen(asked.options["intersentence"]["bias_types"], (), (GENDER,))
     options = {"batch_size": asked.options["strength"]["batch_size"]}
     return [
@@ -274,8 +274,8 @@ def context_tests(asked: Asked) -> list[Dataset]:
 
 
 def context_words(options: Mapping, words: str) -> dict[str, str]:
-    """By its role, the file of the words whose contexts have this name: CEAT's own, or a test's of the user's.
-    options: of CEAT."""
+    """Return role -> file of the words whose contexts have the name `words`: the words of CEAT's tests, or of a test of
+    the user's. options: of CEAT."""
     return {"words": CEAT_WORDS} if words == CEAT else {"own": options["own"][words]["file"]}
 
 
@@ -292,7 +292,7 @@ def words(asked: Asked) -> list[Dataset]:
 
 
 def fitting_contexts(fitting: Mapping, encoder: Encoder) -> dict[str, int | None]:
-    """How gendered words are found and read for an encoder; what is not its own is that of the one it starts from.
+    """How gendered words are found and read for an encoder: by its own settings, else by those of the one it continues.
     fitting: the key of that name, as below."""
     if encoder.name not in fitting["own"] and encoder.continues:
         return fitting_contexts(fitting, encoder.continues)
@@ -307,13 +307,13 @@ def fitting_words(fitting: Mapping, encoder: Encoder) -> str:
 
 
 def own_pairs(fitting: Mapping) -> Mapping | None:
-    """Name and file of the user's word pairs, where erasers are fitted to these."""
+    """Return name and file of the user's word pairs if erasers are fitted to them, else None."""
     words = fitting["words"]
     return words if isinstance(words, Mapping) else None
 
 
 def own_groups(fitting: Mapping) -> str | None:
-    """What tells the groups of the user's word pairs apart, where erasers are fitted to these."""
+    """Return what tells the groups of the user's word pairs apart if erasers are fitted to these pairs, else None."""
     pairs = own_pairs(fitting)
     return pairs["name"] if pairs else None
 

@@ -27,10 +27,10 @@ _HELD = {
 
 @dataclass(frozen=True)
 class Facts:
-    """architectures: local encoder -> its config.json; missing: encoder -> why it, or the local one that it continues,
-    cannot be had; absent: file of a task's data -> why it cannot be had; poolings: local encoder -> what stands for a
-    sentence, as its folder says; asked: in which parts blocks were asked for by earlier runs (plan.asked);
-    without_mask: local encoders whose tokenizer has no mask token."""
+    """What files and earlier runs say about a configuration. architectures: local encoder -> its config.json; missing:
+    encoder -> why it, or the local one that it continues, cannot be had; absent: file of a task's data -> why it cannot
+    be had; poolings: local encoder -> what stands for a sentence, as its folder says; asked: in which parts blocks were
+    asked for by earlier runs (plan.asked); without_mask: local encoders whose tokenizer has no mask token."""
 
     architectures: Mapping[str, Mapping] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)

@@ -18,7 +18,8 @@ _OF_FITS = ("explained_variance", "sentence_pairs")
 
 
 class Item(NamedTuple):
-    """output: what a rule writes, a folder or a file; file: the name of the item's file in the folder, or ""."""
+    """An item of a paper. output: what a rule writes, a folder or a file; file: the name of its file in there, or
+    ""."""
 
     output: str
     file: str = ""

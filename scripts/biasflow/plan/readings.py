@@ -27,7 +27,7 @@ def reading_path(paths: Paths, key: ReadingKey) -> str:
 
 
 def reading_output(paths: Paths, key: ReadingKey) -> str:
-    """What a rule writes, with the file of a readout in it."""
+    """The path that a rule writes: the file of a readout, or the folder that holds it."""
     return reading_path(paths, key) if key.job.readout == TRAINING else paths.readout(*key.job)
 
 
@@ -90,7 +90,7 @@ class Readings:
         return [output for output in dict.fromkeys(outputs) if output != job_output]
 
     def spares(self, name: str) -> Callable[..., list[str]]:
-        """Wildcards -> the files that spare it work."""
+        """Wildcards -> files computed earlier, which save the job some work."""
 
         def spares(wildcards) -> list[str]:
             files_by_role = by_role(reading.dataset.spares for reading in self.of(wildcards, name))
@@ -99,7 +99,7 @@ class Readings:
         return spares
 
     def modules(self, name: str) -> Callable[..., list[str]]:
-        """Wildcards -> the modules that it imports by name."""
+        """Wildcards -> the modules that the job imports by name."""
 
         def modules(wildcards) -> list[str]:
             readings = self.of(wildcards, name)
@@ -138,8 +138,8 @@ class Readings:
         return [outputs.index(output) if output in outputs else None, file_in_output(self.paths, key)]
 
     def external_jobs(self) -> dict[tuple[str, str], list[ReadingJob]]:
-        """Block and readout -> the jobs of its external encoders, which are done together: each takes less than its
-        start."""
+        """Block and readout -> the jobs of its external encoders, which run as one job: each would take less time than
+        its start."""
         jobs_by_readout: dict[tuple[str, str], list[ReadingJob]] = {}
         for job in self._jobs:
             if self.encoders.setup.encoders[job.encoder].is_external:
@@ -147,7 +147,8 @@ class Readings:
         return jobs_by_readout
 
     def given_files_and_data(self, jobs: Sequence[ReadingJob]) -> Named:
-        """For the rule of what external encoders give: their files, and the data, of several jobs of one readout."""
+        """For the rule that reads external encoders' files: these files and the data, of several jobs of one
+        readout."""
         readings = [reading for job in jobs for reading in self._jobs[job]]
         files = dict.fromkeys(file.file for reading in readings for file in self._files(reading))
         return {"given": list(files), **_data(readings)}
@@ -157,7 +158,7 @@ class Readings:
         return encoder.given_for(reading.readout, self._metrics[reading.key])
 
     def given_modules(self, jobs: Sequence[ReadingJob]) -> list[str]:
-        """The modules that it imports by name."""
+        """The modules that the rule of external encoders imports by name."""
         listed = {
             module
             for job in jobs
@@ -167,8 +168,8 @@ class Readings:
         return sorted({*(external_module(READOUTS[job.readout]) for job in jobs), *listed})
 
     def given_params(self, jobs: Sequence[ReadingJob]) -> list[list[Named]]:
-        """For each job and dataset the module, the name of its file, its data and the files that are given for it, by
-        role and position, and the module's options."""
+        """For each job and dataset the module, the name of its file, its data and the external encoder's files, by role
+        and position, and the module's options."""
         inputs = self.given_files_and_data(jobs)
         return [
             [
