@@ -83,9 +83,9 @@ def _threads(declared: int) -> int:
 
 def by_role(named, roles: Iterable[str]) -> dict[str, tuple[Path, ...]]:
     """The input files of a rule by role, each as a tuple, also where there is one."""
-    found = {role: named[role] for role in roles}
+    inputs = {role: named[role] for role in roles}
     return {
-        role: (Path(files),) if isinstance(files, str) else tuple(map(Path, files)) for role, files in found.items()
+        role: (Path(files),) if isinstance(files, str) else tuple(map(Path, files)) for role, files in inputs.items()
     }
 
 
@@ -105,5 +105,5 @@ def items(named, places: Mapping[str, Mapping[str, Sequence]]) -> dict[str, dict
     """The item files of a paper by role and key, from the position of an input and the file's name in there; those that
     exist: a readout that could not be made has none, and the plan says why."""
     inputs = by_role(named, places)
-    found = {role: {key: inputs[role][i] / file for key, (i, file) in of.items()} for role, of in places.items()}
-    return {role: {key: path for key, path in of.items() if path.is_file()} for role, of in found.items()}
+    paths = {role: {key: inputs[role][i] / file for key, (i, file) in of.items()} for role, of in places.items()}
+    return {role: {key: path for key, path in of.items() if path.is_file()} for role, of in paths.items()}

@@ -20,7 +20,7 @@ def main(smk) -> None:
         else:
             tests = ceat_tests(smk.params.tests, smk.input.words).values()
         model, tokenizer = load_encoder(model_folder(smk.input.encoder), head="none")
-        found = find_word_contexts(
+        contexts = find_word_contexts(
             tokenizer,
             map(read, smk.input.text),  # a file is opened when those before it are read
             words_of(tests),
@@ -29,10 +29,10 @@ def main(smk) -> None:
             max_length=min(128, longest_input(model, tokenizer)),
             missing="drop",  # which tests lack one is said by each of them,
         )
-        write_parquet(found.table, smk.output.contexts)
-        write_csv(found.counts.assign(wanted=smk.params.per_word, text=smk.params.text), smk.output.counts)
-        facts |= {"seed": smk.params.seed, "files": found.parts, "texts": found.texts}
-        facts |= {"words_without_context": list(found.dropped)}
+        write_parquet(contexts.table, smk.output.contexts)
+        write_csv(contexts.counts.assign(wanted=smk.params.per_word, text=smk.params.text), smk.output.counts)
+        facts |= {"seed": smk.params.seed, "files": contexts.parts, "texts": contexts.texts}
+        facts |= {"words_without_context": list(contexts.dropped)}
 
 
 if "snakemake" in globals():

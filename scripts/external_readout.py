@@ -14,13 +14,13 @@ UNTOUCHED = "none"
 def main(smk) -> None:
     with rule(smk) as facts:
         for output, readouts in zip(smk.output, smk.params.readouts, strict=True):
-            own = facts.setdefault(OF_OUTPUT, {})[output] = {}
+            of_output = facts.setdefault(OF_OUTPUT, {})[output] = {}
             with whole_folder(output) as folder:
-                for each in readouts:
-                    module, path = importlib.import_module(each["module"]), folder / each["file"]
-                    data = picked(smk.input, each["data"])
+                for readout in readouts:
+                    module, path = importlib.import_module(readout["module"]), folder / readout["file"]
+                    data = picked(smk.input, readout["data"])
                     try:
-                        own[each["dataset"]] = module.read(data.pop("given"), data, path, **each["options"])
+                        of_output[readout["dataset"]] = module.read(data.pop("given"), data, path, **readout["options"])
                     except AbsentError as error:
                         write_reasons(path, {UNTOUCHED: str(error)})
 

@@ -26,12 +26,12 @@ from biasflow.results.tables import write_table
 def main(smk) -> None:
     with rule(smk):
         scores, plan = read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons)
-        found = matrix(scores, plan)
-        write_csv(found, smk.output.matrix)
+        matrix_table = matrix(scores, plan)
+        write_csv(matrix_table, smk.output.matrix)
         names, encoders = read_text_csv(smk.input.names), read_text_csv(smk.input.encoders)
         alike, kinds = families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
-        overview = contents(found, plan, scores, alike, kinds)
-        tables = {name: first_table(found, task) for name, task in smk.params.tables.items()}
+        overview = contents(matrix_table, plan, scores, alike, kinds)
+        tables = {name: first_table(matrix_table, task) for name, task in smk.params.tables.items()}
         needed = power.power(scores, alike)
         tables["power"] = FirstTable(needed, {}, power.CAPTION)
         tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
@@ -45,7 +45,7 @@ def main(smk) -> None:
             overview,
             smk.output.page,
             about=about(encoders, read_text_csv(smk.input.trainings), scores),
-            glossary=glossary(found, names),
+            glossary=glossary(matrix_table, names),
             run=smk.config["run"],
             commit=git_commit() or "",
             papers=[PaperLinks(**links) for links in smk.params.papers],

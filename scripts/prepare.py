@@ -8,10 +8,10 @@ from _rule import by_role, rule
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        made = smk.params.prepare
+        step = smk.params.prepare
         outputs = {role: Path(path) for role, path in smk.output.items()}
-        module = importlib.import_module(made["module"])
-        facts |= module.prepare(by_role(smk.input, made["roles"]), outputs, **made["options"])
+        module = importlib.import_module(step["module"])
+        facts |= module.prepare(by_role(smk.input, step["roles"]), outputs, **step["options"])
 
 
 if "snakemake" in globals():

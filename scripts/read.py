@@ -21,35 +21,35 @@ def main(smk) -> None:
         # Heads and probes are trained, too.
         facts |= {"device": str(device), "deterministic": resolve_deterministic(smk.params.deterministic, device)}
         methods_file = Path(smk.input.methods) if smk.input.get("methods") else None
-        given = by_role(smk.input, ["spares", "readouts"])
+        inputs = by_role(smk.input, ["spares", "readouts"])
         with whole_folder(smk.output[0]) as folder:
-            for each in smk.params.readout:
-                path, reasons = folder / each["file"], not_fitted(methods_file)
-                data = picked(smk.input, each["data"])
-                data |= {role: tuple(given["spares"][i] for i in at) for role, at in each["spares"].items()}
+            for readout in smk.params.readout:
+                path, reasons = folder / readout["file"], not_fitted(methods_file)
+                data = picked(smk.input, readout["data"])
+                data |= {role: tuple(inputs["spares"][i] for i in at) for role, at in readout["spares"].items()}
                 # What this job itself has read lies, until it ends, in the folder that will be the output.
-                for role, (number, file) in each["made_from"].items():
-                    data[role] = ((folder if number is None else given["readouts"][number]) / file,)
+                for role, (number, file) in readout["made_from"].items():
+                    data[role] = ((folder if number is None else inputs["readouts"][number]) / file,)
                 for file in itertools.chain(*data.values()):
                     reasons |= reasons_of(file)
-                name = str(Path(each["file"]).with_suffix(""))
+                name = str(Path(readout["file"]).with_suffix(""))
                 source = Source(
                     model_folder=model_folder(smk.input.model),
-                    methods=tuple(method for method in each["methods"] if method not in reasons),
+                    methods=tuple(method for method in readout["methods"] if method not in reasons),
                     methods_file=methods_file,
                     data=data,
-                    dataset=each["dataset"],
+                    dataset=readout["dataset"],
                     training=smk.wildcards.training,
                     device=device.type,
                     work=checkpoint_folder(smk.output[0]) / name,
                 )
                 try:
                     if source.methods:
-                        module = importlib.import_module(each["module"])
-                        facts[name] = module.read(source, path, **each["options"])
+                        module = importlib.import_module(readout["module"])
+                        facts[name] = module.read(source, path, **readout["options"])
                 except AbsentError as error:
                     reasons |= dict.fromkeys(source.methods, str(error))
-                write_reasons(path, {method: reasons[method] for method in each["methods"] if method in reasons})
+                write_reasons(path, {method: reasons[method] for method in readout["methods"] if method in reasons})
 
 
 if "snakemake" in globals():

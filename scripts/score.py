@@ -25,8 +25,8 @@ def main(smk) -> None:
                     rows = importlib.import_module(job["module"]).score(readout, **files, **job["options"])
                     rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
                     # A training names its own parts.
-                    own = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None
-                    tables.append(tidy(rows.assign(dataset=own or job["dataset"]), **smk.params.model))
+                    datasets = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None
+                    tables.append(tidy(rows.assign(dataset=datasets or job["dataset"]), **smk.params.model))
                 except AbsentError as error:
                     reasons = dict.fromkeys(job["methods"], str(error)) | reasons
             about = {**smk.params.model, "metric": job["metric"], "dataset": job["dataset"]}

@@ -700,8 +700,8 @@ METRICS = {
                 OUTSIDE,
                 part="all",
                 beside=tuple(
-                    Beside(f"{what} ({side})", metric, part or side, variant or side)
-                    for what, metric, part, variant in (
+                    Beside(f"{label} ({side})", metric, part or side, variant or side)
+                    for label, metric, part, variant in (
                         ("F1", "conll_f1", "", "-"),
                         ("pronoun with the right profession", "pronoun_accuracy", "right", ""),
                     )

@@ -52,30 +52,30 @@ class Encoder:
 
     @property
     def is_external(self) -> bool:
-        """Whether it has no weights here, and somebody's files are read in place of its readouts."""
+        """Whether it has no weights here, and a user's files are read in place of its readouts."""
         return self.source == EXTERNAL
 
     @property
     def given_files(self) -> dict[str, dict[str, list[GivenFile]]]:
         """Readout -> metric (ANY: all that the readout has) -> the files that stand in its place, of an external
         encoder."""
-        found: dict[str, dict[str, list[GivenFile]]] = {}
+        files_by_readout: dict[str, dict[str, list[GivenFile]]] = {}
         for readout, files in self.about.items():
             if readout != "source":
                 by_metric = files if isinstance(files, Mapping) else {ANY: files}
-                found[readout] = {metric: _given(one) for metric, one in by_metric.items()}
-        return found
+                files_by_readout[readout] = {metric: _files_named(entries) for metric, entries in by_metric.items()}
+        return files_by_readout
 
     def given_for(self, readout: str, metric: str) -> list[GivenFile]:
-        """The files that stand for what a metric reads; none where there are none."""
+        """The files that stand for what a metric reads of this encoder; [] if there are none."""
         by_metric = self.given_files.get(readout, {})
         return by_metric.get(metric, by_metric.get(ANY, []))
 
     @property
     def local_files(self) -> list[str]:
         """The files of a local encoder that its results depend on, config.json first."""
-        found = (file for file in self.folder.iterdir() if file.suffix in SUFFIXES and file.name != "config.json")
-        return [str(self.folder / "config.json"), *sorted(map(str, found))]
+        other_files = (file for file in self.folder.iterdir() if file.suffix in SUFFIXES and file.name != "config.json")
+        return [str(self.folder / "config.json"), *sorted(map(str, other_files))]
 
     @property
     def origin(self) -> "Encoder":
@@ -84,18 +84,18 @@ class Encoder:
 
     @property
     def known(self) -> Mapping:
-        """What the config.json of its origin says; empty where it is not known."""
+        """The config.json of the encoder that it goes back to; empty where it is not known."""
         return self.origin.architecture or {}
 
     @property
     def corpora(self) -> list[str]:
-        """The names of the texts that it is pre-trained on; none unless it is."""
+        """The names of the texts that it is pre-trained on in this run; [] for any other encoder."""
         named = self.about.get("corpus", [])
         return [named] if isinstance(named, str) else list(named)
 
     @property
     def is_planted(self) -> bool:
-        """Whether it was trained on the embedded corpus, so that what is embedded fits it."""
+        """Whether it was trained on the embedded corpus, so that the embedded tests and texts fit it."""
         return PLANTED in self.origin.corpora
 
     def has_head(self, head: str) -> bool:
@@ -128,7 +128,7 @@ class Encoder:
 
     @property
     def model_type(self) -> str | None:
-        """Its architecture as config.json names it, where that can be known before the first job."""
+        """The architecture that config.json names, where that can be known before the first job, else None."""
         is_known = self.origin.architecture is not None or self.origin.source == "pretrain"
         return self.known.get("model_type", _BERT if is_known else None)
 
@@ -156,9 +156,9 @@ class Encoder:
         return longest and longest - (self.known.get("pad_token_id", 1) + 1 if family and family.reserved else 0)
 
 
-def _given(files: object) -> list[GivenFile]:
-    """One file or several, as the configuration has them: a path, or a path with a column."""
+def _files_named(entries: object) -> list[GivenFile]:
+    """The files that the configuration names: one or a list, each a path, or a path with a column of scores."""
     return [
-        GivenFile(**one) if isinstance(one, Mapping) else GivenFile(one)
-        for one in (files if isinstance(files, list) else [files])
+        GivenFile(**entry) if isinstance(entry, Mapping) else GivenFile(entry)
+        for entry in (entries if isinstance(entries, list) else [entries])
     ]

@@ -38,7 +38,7 @@ class Block:
 
     @property
     def asked(self) -> str:
-        """Its name in the configuration, also of what was added to it (plan.asked)."""
+        """Its name in the configuration, which a part that was added to it later has, too (plan.asked)."""
         return self.name.partition(PART)[0]
 
     @property
@@ -48,7 +48,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Model:
-    """Encoder and training. seed: of the fine-tuning, or of the weights of a random encoder."""
+    """An encoder and how it is trained. seed: of the fine-tuning, or of the weights of a random encoder."""
 
     encoder: str
     task: str = NA
@@ -73,13 +73,13 @@ class Model:
 
 @dataclass(frozen=True)
 class Dataset:
-    """files: role -> paths, inputs of the readout; options: of its read(); modules: those that its read() imports by
-    name; made_from: role -> readout and dataset of the same model and block that it is made from; scoring: options of
-    the metric's score(); scored_with: role -> paths that the score needs as well; spares: further inputs of the
-    readout that spare it work and change nothing, so that their age does not matter; part_of: the name of the file in
-    which several datasets are read together, by the same files and options; sees: as registry.Metric.sees, where it
-    differs from its metric's; suffix: what its name has at the end in files and tables; limits: those of `limit` that
-    it was sampled by, of the model's task before that of the block."""
+    """What a metric is measured on. files: role -> paths, inputs of the readout; options: of its read(); modules: those
+    that its read() imports by name; made_from: role -> readout and dataset of the same model and block that it is made
+    from; scoring: options of the metric's score(); scored_with: role -> paths that the score needs as well; spares:
+    further inputs of the readout that spare it work and change nothing, so that their age does not matter; part_of: the
+    name of the file in which several datasets are read together, by the same files and options; sees: as
+    registry.Metric.sees, where it differs from its metric's; suffix: what its name has at the end in files and tables;
+    limits: those of `limit` that it was sampled by, of the model's task before that of the block."""
 
     name: str
     files: Files = field(default_factory=dict)
@@ -96,17 +96,17 @@ class Dataset:
 
     @property
     def label(self) -> str:
-        """Its name in tables: a limited one is never called as the full one is."""
+        """Its name in tables; a limited dataset never has the name of the full one."""
         return marked(self.name + self.suffix, self.limits)
 
     @property
     def read_as(self) -> str:
-        """The name that its read() is told."""
+        """The name that the read() of its readout is given."""
         return self.part_of or self.name
 
     @property
     def file(self) -> str:
-        """The name of the file that it is read into."""
+        """The name of the file that its readout writes."""
         return marked(self.read_as + self.suffix, self.limits)
 
 

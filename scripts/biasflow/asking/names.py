@@ -16,18 +16,18 @@ LISTED = {
 }
 
 
-def require(name: str, known: Mapping | Sequence, key: str, what: str) -> None:
-    """BiasflowError that names the key, the name that may have been meant, and where all are, unless `name` is known.
+def require(name: str, known: Mapping | Sequence, key: str, kind: str) -> None:
+    """Raise BiasflowError unless `name` is known; it names the key, the nearest known name, and where all are listed.
 
-    what: the kind of name, in the plural."""
+    kind: what the names stand for, in the plural ("metrics")."""
     if name not in known:
-        hint = _hint(str(name), list(known), what)
-        raise BiasflowError(f"config: key {key!r}: {name!r} is not one of the {what}; {hint}")
+        hint = _hint(str(name), list(known), kind)
+        raise BiasflowError(f"config: key {key!r}: {name!r} is not one of the {kind}; {hint}")
 
 
-def _hint(name: str, known: Sequence[str], what: str) -> str:
-    listed = LISTED.get(what, "the list is there")
-    measures = {measure for entry in METRICS.values() for measure in entry.measures} if what == "metrics" else ()
+def _hint(name: str, known: Sequence[str], kind: str) -> str:
+    listed = LISTED.get(kind, "the list is there")
+    measures = {measure for entry in METRICS.values() for measure in entry.measures} if kind == "metrics" else ()
     if name not in measures and (close := difflib.get_close_matches(name, known, n=1)):
         return f"did you mean {close[0]!r}?"
     if measure := difflib.get_close_matches(name, sorted(measures), n=1):

@@ -40,7 +40,7 @@ class Paths:
 
     @property
     def asked(self) -> str:
-        """What earlier runs asked for (plan.asked)."""
+        """The file that says what earlier runs asked for (plan.asked)."""
         return f"{self.root}/asked.json"
 
     def corpus(self, name: str) -> str:
@@ -48,8 +48,8 @@ class Paths:
 
         One that the configuration takes from a path of the user's lies beside the one of the catalogue, with a digest
         of the path in its name, so that no run reads, or writes over, another run's file."""
-        own = self.files.get(name)
-        return f"{CORPORA}/{name}" + (f".{hashlib.sha256(own.encode()).hexdigest()[:12]}" if own else "")
+        path = self.files.get(name)
+        return f"{CORPORA}/{name}" + (f".{hashlib.sha256(path.encode()).hexdigest()[:12]}" if path else "")
 
     def data(self, name: str) -> str:
         return f"{self.root}/data/{name}"
@@ -58,7 +58,7 @@ class Paths:
         return self.data(f"texts/{name}.txt")
 
     def contexts(self, encoder: str, words: str) -> str:
-        """Where the words of tests occur, in a text, for an encoder's vocabulary."""
+        """The table of the places in a text where the words of tests occur, for an encoder's vocabulary."""
         return self.data(f"contexts/{encoder}/{words}.parquet")
 
     def encoder(self, encoder: str) -> str:
@@ -69,25 +69,25 @@ class Paths:
         return f"{self.root}/models/{encoder}/{training}"
 
     def training(self, encoder: str, training: str) -> str:
-        """What a fine-tuning wrote of itself, beside the folder of its model."""
+        """The record that a fine-tuning writes of itself, beside the folder of its model."""
         return f"{self.model(encoder, training)}.training.json"
 
     def methods(self, encoder: str, training: str, group: str) -> str:
         return f"{self.root}/methods/{encoder}/{training}/{group}.safetensors"
 
     def about_methods(self, encoder: str, training: str, group: str) -> str:
-        """A folder of tables about what methods were fitted to."""
+        """The folder of tables about what methods were fitted to."""
         return f"{self.root}/methods/{encoder}/{training}/{group}.about"
 
     def readout(self, encoder: str, training: str, block: str, readout: str) -> str:
-        """A folder with a file for every dataset."""
+        """The folder of a readout, with a file for every dataset."""
         return f"{self.root}/readouts/{encoder}/{training}/{block}/{readout}"
 
     def scores(self, encoder: str, training: str, block: str) -> str:
         return f"{self.root}/scores/{encoder}/{training}/{block}.csv"
 
-    def given(self, measure: str, encoder: str) -> str:
-        """What the command of somebody's measure says of an encoder."""
+    def given_values(self, measure: str, encoder: str) -> str:
+        """The table that the command of a user's measure (key `given`) writes for an encoder."""
         return f"{self.root}/given/{measure}/{encoder}.csv"
 
     def reasons(self, encoder: str, training: str, block: str) -> str:

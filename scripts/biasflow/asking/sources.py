@@ -1,5 +1,5 @@
-"""What the configuration says by a short form: folders and patterns of files, and the encoders and tasks that papers
-need beside its own."""
+"""Expands what a configuration writes in short: folders and patterns of files, and the encoders and tasks that papers
+need beside those that it names."""
 
 import glob
 from collections.abc import Mapping, Sequence
@@ -31,23 +31,23 @@ def name_folders(config: Mapping) -> None:
 
 
 def is_expanded(name: str) -> bool:
-    """Whether a name of files is a pattern, or in a folder that is named elsewhere."""
+    """Whether a file name is a pattern, or lies in a folder that another key names."""
     return "{folder}" in name or glob.has_magic(name)
 
 
 def expanded(names: Sequence[str], folder: str | None) -> list[str]:
-    """Names of files, of which those with *, ? or [ in them are patterns: the files that there are, sorted. folder:
-    what {folder} stands for in them."""
-    found: list[str] = []
+    """Return the files that names stand for; a name with *, ? or [ stands for all files that it matches, sorted.
+    folder: what {folder} stands for in names."""
+    paths: list[str] = []
     for name in names:
         path = name.replace("{folder}", str(folder))
         # not Path.glob, which takes no absolute pattern
-        found += sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]  # noqa: PTH207
-    return found
+        paths += sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]  # noqa: PTH207
+    return paths
 
 
 def judged_encoders(config: Mapping, paper: str) -> list[str]:
-    """The encoders on which a paper of the configuration judges measures: none but of planted and calibrated."""
+    """The encoders on which a paper judges measures; only the papers `planted` and `calibrated` have any."""
     options = config["papers"][paper]
     if paper == "planted":
         return [calibration_name(bias, seed) for bias in options["bias"] for seed in options["seeds"]]
@@ -57,43 +57,43 @@ def judged_encoders(config: Mapping, paper: str) -> list[str]:
 def derived_encoders(config: Mapping) -> dict[str, dict]:
     """The encoders that papers need beside those of the configuration: one per planted bias and seed, and those that
     paper A trains on before it measures perplexity."""
-    papers, found = config["papers"], {}
+    papers, encoders = config["papers"], {}
     if "planted" in papers:
         planted = papers["planted"]
         for bias in planted["bias"]:
             for seed in planted["seeds"]:
                 keys = {"source": "pretrain", "bias": bias, "seed": seed}
-                found[calibration_name(bias, seed)] = {**planted["encoder"], **keys}
+                encoders[calibration_name(bias, seed)] = {**planted["encoder"], **keys}
     if "calibrated" in papers:
         options = papers["calibrated"]
         keys = {"source": "continued", "from": options["encoder"], "recipe": "planted"}
         keys |= {key: options[key] for key in ("text", "examples", "labour", "max_length") if key in options}
         for name, (dose, seed) in calibrated_encoders(options).items():
-            found[name] = {**keys, "dose": dose, "seed": seed}
+            encoders[name] = {**keys, "dose": dose, "seed": seed}
     if papers.get("liang2020", {}).get("finetuned_perplexity"):
         options = config["metrics"]["perplexity"]
         for name in papers["liang2020"]["encoders"]:
             keys = {"source": "continued", "from": name, "recipe": "masked_lm", "seed": 0}
-            found[f"{name}-mlm"] = {**keys, "text": options["text"], "max_length": options["max_length"]}
-    return found
+            encoders[f"{name}-mlm"] = {**keys, "text": options["text"], "max_length": options["max_length"]}
+    return encoders
 
 
 def derived_tasks(config: Mapping) -> dict[str, dict]:
     """The tasks that papers need beside those of the configuration: each of papers.planted.tasks on data of each amount
     of bias. BiasflowError, naming the key, for data that no bias is planted in."""
-    planted, found = config["papers"].get("planted"), {}
+    planted, tasks = config["papers"].get("planted"), {}
     for name, about in planted["tasks"].items() if planted else ():
         if not str(about.get("data")).startswith(PLANTED):
             raise BiasflowError(
                 f"config: key 'papers.planted.tasks.{name}.data': no bias is planted in them; leave it out"
             )
         for bias in planted["task_bias"]:
-            found[calibration_task(name, bias)] = {**about, "planted": {**about["planted"], "bias": bias}}
-    return found
+            tasks[calibration_task(name, bias)] = {**about, "planted": {**about["planted"], "bias": bias}}
+    return tasks
 
 
 def not_planted(key: str, encoder: str) -> BiasflowError:
-    """For a key that names the embedded text for an encoder that never saw it."""
+    """Return the error for a key that names the embedded text for an encoder that never saw it."""
     return BiasflowError(
         f"config: key '{key}': planted, but encoder {encoder} was not trained on the planted corpus; "
         "name another text, or leave it out"

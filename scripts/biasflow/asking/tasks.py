@@ -29,7 +29,7 @@ class TaskPlan:
 
     @property
     def module(self) -> str:
-        """The full name of the module that trains and asks."""
+        """The full name of the module that trains for the task and says what models are asked."""
         return module_of(TASKS[self.about["kind"]])
 
     @property
@@ -38,7 +38,7 @@ class TaskPlan:
         return cuts_module(self.about["kind"])
 
     def file(self, name: str) -> str:
-        """A file of its data."""
+        """The path of a file of its data."""
         return self.paths.data(f"{self.name}/{name}")
 
     def files(self, names: Mapping[str, str]) -> dict[str, str]:
@@ -75,9 +75,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Gendered:
-    """What methods are fitted to that are fitted to the task: `gendered_vectors(model, tokenizer, data, **options)` of
-    a module, which returns vectors, genders and classes. data: role -> file of the task's data; options: by the seed of
-    a split."""
+    """The vectors that methods with `fitted_to: task` are fitted to: `gendered_vectors(model, tokenizer, data,
+    **options)` of a module, which returns vectors, genders and classes. data: role -> file of the task's data; options:
+    by the seed of a split."""
 
     module: str
     data: Mapping[str, str]
@@ -94,7 +94,7 @@ class Tokenised:
 
 
 def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
-    """The options of a training that is told by the key `finetuning`."""
+    """The options of a training that the key `finetuning` describes."""
     return {"recipe": task.about["finetuning"]}
 
 
@@ -124,7 +124,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Asked:
-    """For whom datasets are looked up: a model, its encoder, and the task whose data it is read on; block: the one that
+    """What datasets are looked up for: a model, its encoder, and the task whose data it is read on; block: the one that
     asks."""
 
     config: Mapping

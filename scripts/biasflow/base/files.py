@@ -131,9 +131,9 @@ def check_remembered(folder: str | Path, records: str | Path) -> None:
 
     records: the folder .snakemake of the run. Without its records (deleted, or left on another machine) edited code and
     changed settings would run nothing again, and old results would stand for new ones."""
-    made = Path(folder, "provenance").rglob("*.json")
+    result_records = Path(folder, "provenance").rglob("*.json")
     remembered = Path(records).glob("metadata/**/*"), Path(records).glob("metadata.db")  # files, or a database
-    if any(made) and not any(path.is_file() for path in chain(*remembered)):
+    if any(result_records) and not any(path.is_file() for path in chain(*remembered)):
         raise BiasflowError(
             f"{folder} has results, but {records} does not say what code and settings made them; "
             f"bring {records} back from where they were made, or move {folder} away"

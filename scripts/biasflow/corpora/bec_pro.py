@@ -81,7 +81,7 @@ def items(sentences: str | Path) -> pd.DataFrame:
 
 
 def scored(sentences: str | Path) -> pd.DataFrame:
-    """The sentences that somebody's associations are joined to: those of `items` whose person word alone is masked."""
+    """The sentences that a user's associations are joined to: those of `items` whose person word alone is masked."""
     table = items(sentences)
     return table[table["masked"] == PERSON].reset_index(drop=True)
 

@@ -57,8 +57,8 @@ def _columns(path: Path, table: pd.DataFrame) -> pd.DataFrame:
 
 def _after_first_sentence(path: Path, table: pd.DataFrame) -> pd.Series:
     """raw[start_pos:], since the first sentence names the profession."""
-    whole = table["start_pos"].map(lambda start: type(start) is int and start >= 0)
-    refuse(path, table["start_pos"], ~whole, "is no position in the text")
+    valid = table["start_pos"].map(lambda start: type(start) is int and start >= 0)
+    refuse(path, table["start_pos"], ~valid, "is no position in the text")
     return pd.Series(
         [text[start:] if isinstance(text, str) else None for text, start in table[["raw", "start_pos"]].to_numpy()],
         index=table.index,

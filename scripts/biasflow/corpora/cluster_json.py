@@ -27,7 +27,7 @@ def read_json_clusters(path: str | Path) -> tuple[Document, ...]:
     of [first, last]). The numbers are those of words, or of pieces if there is a list `subtoken_map` (piece -> word).
 
     BiasflowError names file and document: no JSON, no words, no clusters, numbers outside of the document."""
-    found = []
+    documents = []
     for number, about in enumerate(_objects(Path(path)), start=1):
         where = f"{path}: document {number}"
         if not isinstance(about, dict):
@@ -41,10 +41,10 @@ def read_json_clusters(path: str | Path) -> tuple[Document, ...]:
             key, part = str(about.get("doc_key", number)), "0"
         blank = ("-",) * len(words)
         sentences = (0,) * len(words)
-        found.append(Document(key, part, tuple(map(str, words)), blank, blank, blank, sentences, clusters, ()))
-    if not found:
+        documents.append(Document(key, part, tuple(map(str, words)), blank, blank, blank, sentences, clusters, ()))
+    if not documents:
         raise BiasflowError(f"{path}: no document that can be read; give a JSON file with predicted clusters.")
-    return tuple(found)
+    return tuple(documents)
 
 
 def _objects(path: Path) -> list:
@@ -71,9 +71,9 @@ def _in_words(where: str, about: dict, clusters: list, n: int) -> Clusters:
         spans = [np.asarray(cluster, dtype=int).reshape(-1, 2) for cluster in clusters]
         if any((cluster < 0).any() for cluster in spans):
             raise IndexError("a number below 0")
-        found = tuple(tuple(sorted((int(a), int(b)) for a, b in words[cluster])) for cluster in spans)
+        in_words = tuple(tuple(sorted((int(a), int(b)) for a, b in words[cluster])) for cluster in spans)
     except (ValueError, TypeError, IndexError) as error:
         raise BiasflowError(f"{where}: its clusters are no lists of [first, last] within it ({error}).") from error
-    if outside := [span for cluster in found for span in cluster if not 0 <= span[0] <= span[1] < n]:
+    if outside := [span for cluster in in_words for span in cluster if not 0 <= span[0] <= span[1] < n]:
         raise BiasflowError(f"{where}: the mention {list(outside[0])} is not within its {n} words; correct it.")
-    return found
+    return in_words

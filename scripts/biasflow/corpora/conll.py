@@ -169,10 +169,10 @@ def new_document(
     clusters = merge_clusters(clusters)
     closing, single, opening = ([[] for _ in words] for _ in range(3))
     for id, cluster in enumerate(clusters):
-        for one, other in combinations(cluster, 2):
-            if one[0] < other[0] < one[1] < other[1]:
+        for mention, other in combinations(cluster, 2):
+            if mention[0] < other[0] < mention[1] < other[1]:
                 raise BiasflowError(
-                    f"document ({key}); part {part}: {one} and {other} of one cluster cross; mend the cluster."
+                    f"document ({key}); part {part}: {mention} and {other} of one cluster cross; mend the cluster."
                 )
         for first, last in cluster:
             if first == last:

@@ -28,7 +28,7 @@ def read_vectors(paths: Sequence[Path], wanted: Collection[str]) -> dict[str, np
     BiasflowError names file and row (or array) and what was expected: no such file, numbers that are missing or not
     finite, vectors of unequal length, a wanted text that is there twice."""
     exact, folded = set(wanted), {text.casefold() for text in wanted}
-    found: dict[str, tuple[str, np.ndarray]] = {}
+    vector_by_text: dict[str, tuple[str, np.ndarray]] = {}
     for path in paths:
         for row, text, vector in _reader(path)(path, folded):
             where = f"{path}: {row}: {text!r}"
@@ -38,18 +38,18 @@ def read_vectors(paths: Sequence[Path], wanted: Collection[str]) -> dict[str, np
                 raise BiasflowError(
                     f"{where} has no vector of finite numbers (shape {vector.shape}); give every text one."
                 )
-            if found and (d := len(next(iter(found.values()))[1])) != len(vector):
+            if vector_by_text and (d := len(next(iter(vector_by_text.values()))[1])) != len(vector):
                 raise BiasflowError(
                     f"{where} has {len(vector)} numbers, but earlier vectors have {d}; give vectors of one length."
                 )
-            if text in found and text in exact:
-                raise BiasflowError(f"{where} appears twice (first in {found[text][0]}); give each text once.")
-            found.setdefault(text, (f"{path}: {row}", vector))
+            if text in vector_by_text and text in exact:
+                raise BiasflowError(f"{where} appears twice (first in {vector_by_text[text][0]}); give each text once.")
+            vector_by_text.setdefault(text, (f"{path}: {row}", vector))
     any_case: dict[str, str] = {}
-    for text in found:
+    for text in vector_by_text:
         any_case.setdefault(text.casefold(), text)
-    names = {text: text if text in found else any_case.get(text.casefold()) for text in wanted}
-    return {text: found[name][1] for text, name in names.items() if name is not None}
+    names = {text: text if text in vector_by_text else any_case.get(text.casefold()) for text in wanted}
+    return {text: vector_by_text[name][1] for text, name in names.items() if name is not None}
 
 
 def _reader(path: Path):
@@ -121,19 +121,19 @@ def _safetensors(path: Path, folded: Collection[str]) -> Named:
 
 
 def _hdf5(path: Path, folded: Collection[str]) -> Named:
-    found: list[tuple[str, str, np.ndarray]] = []
+    vectors: list[tuple[str, str, np.ndarray]] = []
 
     def visit(name: str, entry: object) -> None:
         text = name.rpartition("/")[2]
         if isinstance(entry, h5py.Dataset) and text.casefold() in folded:
-            found.append((f"dataset {name!r}", text, _numbers(path, name, entry[()])))
+            vectors.append((f"dataset {name!r}", text, _numbers(path, name, entry[()])))
 
     try:
         with h5py.File(path, "r") as file:
             file.visititems(visit)
     except OSError as error:
         raise BiasflowError(f"{path}: no h5 file ({error}).") from error
-    yield from found
+    yield from vectors
 
 
 def _numbers(path: Path, name: str, array: object) -> np.ndarray:

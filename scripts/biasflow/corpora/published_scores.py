@@ -1,4 +1,4 @@
-"""Scores that somebody's model gave to the items of a test, one by one, from the kinds of file that are published.
+"""Scores that another model gave to the items of a test, one by one, from the kinds of file that are published.
 
 What a file holds tells its kind, never its name:
 
@@ -66,8 +66,8 @@ def check_kind(path: str | Path, column: str = "") -> None:
     wanted = {column} if column else {SCORE} if SCORE in names else set(LOG_P)
     if not (start.startswith("{") or is_number(start) or set(MORE_LESS) <= names or wanted <= names):
         if column:
-            there = sorted(name for name in names if name != start)
-            raise BiasflowError(f"{path}: line 1: no column {column}; {nearest(column, there)}")
+            columns = sorted(name for name in names if name != start)
+            raise BiasflowError(f"{path}: line 1: no column {column}; {nearest(column, columns)}")
         raise BiasflowError(f"{path}: line 1: no column {SCORE}; known are files with {KNOWN}")
 
 
@@ -104,14 +104,14 @@ def _crows_pairs(path: Path, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _stereoset(path: Path, part: str) -> pd.DataFrame:
-    found = read_json(path)
+    content = read_json(path)
     parts = PARTS if part == "both" else (part,)
     for name in parts:
-        if not isinstance(found.get(name), list):
+        if not isinstance(content.get(name), list):
             raise BiasflowError(
                 f"{path}: no list {name!r} of sentences with id and score; known are files with {KNOWN}"
             )
-    rows = [row for name in parts for row in found[name]]
+    rows = [row for name in parts for row in content[name]]
     table = pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="sentence"), dtype=object)
     columns_of(path, table, ["id", SCORE])
     return _checked(path, table[["id", SCORE]])
@@ -123,9 +123,9 @@ def _checked(path: Path, table: pd.DataFrame, column: str = "") -> pd.DataFrame:
         if name not in table:
             continue
         numbers = pd.to_numeric(table[name], errors="coerce").astype(float)
-        given = table[name].rename(column or name)
-        refuse(path, given, ~np.isfinite(numbers), "is no finite number; give one for each item")
+        values = table[name].rename(column or name)
+        refuse(path, values, ~np.isfinite(numbers), "is no finite number; give one for each item")
         if name != SCORE:
-            refuse(path, given, numbers > 0, ABOVE_0)
+            refuse(path, values, numbers > 0, ABOVE_0)
         table = table.assign(**{name: numbers})
     return table

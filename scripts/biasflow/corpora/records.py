@@ -75,8 +75,8 @@ def columns_of(path: str | Path, table: pd.DataFrame, *namings: Sequence[str]) -
     for name in best:
         if name not in table:
             known = " or ".join(", ".join(naming) for naming in namings)
-            there = [column for column in table if ";" in str(column)]
-            hint = f" The header is {printable(there[0])}: put commas between the columns." if there else ""
+            unsplit = [column for column in table if ";" in str(column)]
+            hint = f" The header is {printable(unsplit[0])}: put commas between the columns." if unsplit else ""
             raise BiasflowError(f"{path}: no column {name}; the columns must be {known}.{hint}")
     if table.empty:
         raise BiasflowError(f"{path}: no row after the header; check the file.")
@@ -114,7 +114,7 @@ def one_line(message: object, most: int = 200) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` with control characters and half characters (lone surrogates) as escapes."""
+    """Return `text` with control characters and half characters (lone surrogates) as escapes."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 

@@ -79,7 +79,7 @@ def read_association_test(path: str | Path, name: str | None = None) -> Associat
 
 
 def exchange_roles(test: AssociationTest) -> AssociationTest:
-    """The same four sets with targets and attributes exchanged: X and A, Y and B."""
+    """Return the four sets with targets and attributes exchanged: X and A, Y and B."""
     return replace(test, X=test.A, Y=test.B, A=test.X, B=test.Y)
 
 

@@ -97,7 +97,7 @@ def read_blanks(path: str | Path, *, bias_type: str = "gender") -> pd.DataFrame:
 
 
 def scored(stereoset: str | Path, *, bias_type: str = "gender", part: str = "intrasentence") -> pd.DataFrame:
-    """The sentences that somebody's scores are joined to: id (of the sentence), item, target, bias_type, label.
+    """The sentences that a user's scores are joined to: id (of the sentence), item, target, bias_type, label.
 
     bias_type: one, or "all"; part: intrasentence, intersentence, or both. BiasflowError as `read_blanks`."""
     rows = [
@@ -114,7 +114,7 @@ def scored(stereoset: str | Path, *, bias_type: str = "gender", part: str = "int
 
 
 def items(stereoset: str | Path, *, bias_type: str = "gender", part: str = "intrasentence") -> pd.DataFrame:
-    """`read_blanks` on one bias type, or on "all", every word once for each way in which
+    """Return the blanks of one bias type, or of "all" (`read_blanks`), every word once for each way in which
     `masked_words.piece_log_probabilities` fills it; with the part "intersentence" `read_stereoset`, whose triples are
     called items.
 

@@ -134,12 +134,12 @@ def _receive(entry: Entry, part: Path, response: requests.Response, limits: Limi
     have = have if resumed else 0
     compressed = "Content-Encoding" in response.headers  # although we asked for none
     length = response.headers.get("Content-Length", "")
-    whole = have + int(length) if length.isdigit() and not compressed else entry.bytes
+    expected = have + int(length) if length.isdigit() and not compressed else entry.bytes
     most = entry.bytes or limits.largest
-    if whole is not None and whole > most:
-        raise _too_large(entry, f"{whole} bytes are to come, more", most)
+    if expected is not None and expected > most:
+        raise _too_large(entry, f"{expected} bytes are to come, more", most)
     # disable=None: a bar on a terminal, nothing in a log
-    bar = tqdm(total=whole, initial=have, unit="B", unit_scale=True, desc=entry.name, disable=None)
+    bar = tqdm(total=expected, initial=have, unit="B", unit_scale=True, desc=entry.name, disable=None)
     try:
         with open(part, "ab" if resumed else "wb") as stream, bar:
             for block in _blocks(response, limits):
@@ -148,15 +148,15 @@ def _receive(entry: Entry, part: Path, response: requests.Response, limits: Limi
                 if stream.tell() > most:
                     raise _too_large(entry, "more bytes came", most)
     except HTTPError as error:
-        broken_off = f"broken off after {part.stat().st_size} of {whole or 'unknown'} bytes"
+        broken_off = f"broken off after {part.stat().st_size} of {expected or 'unknown'} bytes"
         if compressed:  # its ranges count other bytes than ours
             part.write_bytes(b"")
         raise PassingError(broken_off) from error
     came = part.stat().st_size
     if not came:
         raise PassingError("an empty answer")
-    if whole is not None and came < whole:
-        raise PassingError(f"truncated: expected {whole} bytes, came {came}")
+    if expected is not None and came < expected:
+        raise PassingError(f"truncated: expected {expected} bytes, came {came}")
 
 
 def _blocks(response: requests.Response, limits: Limits) -> Iterator[bytes]:

@@ -65,7 +65,7 @@ def read_winogender(path: str | Path) -> pd.DataFrame:
 
 
 def items(sentences: str | Path, occupations: str | Path) -> pd.DataFrame:
-    """`read_winogender` with the shares of women of each sentence's occupation (bls, bergsma), and what
+    """Return `read_winogender` with the shares of women of each sentence's occupation (bls, bergsma), and what
     `masked_words.piece_log_probabilities` needs. BiasflowError names an occupation without a share."""
     table, shares = read_winogender(sentences), read_shares(occupations)
     unknown = sorted(set(table["occupation"]) - set(shares.index))

@@ -14,7 +14,7 @@ from rocrate.model.data_entity import DataEntity
 from rocrate.model.entity import Entity
 from rocrate.rocrate import ROCrate
 
-from biasflow.crate.records import WORKFLOW, Job, made
+from biasflow.crate.records import WORKFLOW, Job, written_files
 
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -108,7 +108,7 @@ def _files(crate: ROCrate, jobs: Sequence[Job], folder: Path) -> dict[tuple[str,
             properties[path, digest] = external
         for item in job.inputs.items():
             properties.setdefault(item, {})
-    written = made(jobs)
+    written = written_files(jobs)
     files = {}
     for (path, digest), about in properties.items():
         inside = Path(path).is_relative_to(folder) and written.get(path) == digest

@@ -43,21 +43,21 @@ def read_jobs(folder: str) -> list[Job]:
         )
     checked(record["output"] for record in records.values())
     jobs = _jobs(records)
-    known = made(jobs)
+    known = written_files(jobs)
     for path in results_in(Path(folder)):
         if path not in known:
             raise BiasflowError(f"{path} has no record of what made it ({record_file(path)}); delete it and run again")
     return jobs
 
 
-def made(jobs: Sequence[Job]) -> dict[str, str]:
+def written_files(jobs: Sequence[Job]) -> dict[str, str]:
     """Return file -> sha256 of all files that these jobs wrote."""
     return {file: digest for job in jobs for file, digest in job.outputs.items()}
 
 
 def gone(jobs: Sequence[Job], folder: str) -> list[str]:
     """Return the files of the run that a job read and that were deleted or made again since."""
-    written = made(jobs)
+    written = written_files(jobs)
     read = {item for job in jobs for item in job.inputs.items()}
     return sorted({path for path, digest in read if Path(path).is_relative_to(folder) and written.get(path) != digest})
 

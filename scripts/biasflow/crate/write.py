@@ -9,7 +9,7 @@ from biasflow.base.files import whole_file, whole_folder
 from biasflow.base.provenance import git_commit
 from biasflow.base.shipped import ROOT
 from biasflow.crate.crate import run_crate
-from biasflow.crate.records import METADATA, WORKFLOW, gone, made, read_jobs
+from biasflow.crate.records import METADATA, WORKFLOW, gone, read_jobs, written_files
 
 CODE = ("Snakefile", "rules", "scripts", "config", "envs", "profiles", "requirements.lock", "LICENSE", "CITATION.cff")
 
@@ -27,7 +27,7 @@ def write_crate(folder: str) -> str:
                 shutil.copy(source, copy)
     with whole_file(Path(folder, METADATA)) as temporary:
         temporary.write_text(json.dumps(metadata, indent=1) + "\n", encoding="utf-8")
-    messages = [f"{folder}/{METADATA}: {len(jobs)} jobs, {len(made(jobs))} files"]
+    messages = [f"{folder}/{METADATA}: {len(jobs)} jobs, {len(written_files(jobs))} files"]
     if lost := gone(jobs, folder):
         messages.append(f"{len(lost)} files were deleted or made again after a job had read them, such as {lost[0]}")
     commit, commits = str(git_commit()), sorted({str(job.about["git"]) for job in jobs})

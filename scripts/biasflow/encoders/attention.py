@@ -33,9 +33,9 @@ def returns_attention(model: PreTrainedModel) -> bool:
             layers = model(**batch, output_attentions=True).get("attentions") or ()
     except (ValueError, RuntimeError, IndexError, TypeError):
         return False
-    if not layers or any(each is None or each.dim() != 4 or each.shape[-2:] != (PROBED, PROBED) for each in layers):
+    if not layers or any(layer is None or layer.dim() != 4 or layer.shape[-2:] != (PROBED, PROBED) for layer in layers):
         return False
-    real = torch.stack([each[0, :, :-1].float().mean(0) for each in layers])  # by the tokens that are no padding
+    real = torch.stack([layer[0, :, :-1].float().mean(0) for layer in layers])  # by the tokens that are no padding
     return torch.allclose(real[..., :-1].sum(-1), torch.ones(()).to(real), atol=1e-3)
 
 
@@ -45,4 +45,4 @@ def attention_received(layers: Sequence[torch.Tensor], attention_mask: torch.Ten
     layers: the weights of each layer, [batch, heads, tokens that attend, tokens], whose rows sum to 1.
     attention_mask [batch, tokens]: 0 where padding stands, which attends to nothing. Over a text they sum to 1."""
     attending = attention_mask / attention_mask.sum(-1, keepdim=True)
-    return torch.stack([torch.einsum("bhqk,bq->bk", each, attending) / each.shape[1] for each in layers]).mean(0)
+    return torch.stack([torch.einsum("bhqk,bq->bk", layer, attending) / layer.shape[1] for layer in layers]).mean(0)

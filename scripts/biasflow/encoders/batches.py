@@ -18,7 +18,7 @@ BLOCK = 50  # batches that are sorted by length together
 SHORTEST = 7 / 8  # of a batch's longest text: a shorter one waits for the next batch, so that little is padded
 
 Rows = TypeVar("Rows", bound=Sequence[int])
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 Encoded = BatchEncoding | Mapping[str, Sequence]
 
 
@@ -42,19 +42,19 @@ def longest_input(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
 
 
 def shortened(max_length: int | None, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
-    """To how many tokens a text is cut: max_length, if the encoder takes so many."""
+    """Return to how many tokens texts are cut: max_length, or what the encoder takes if that is less."""
     longest = longest_input(model, tokenizer)
     return longest if max_length is None else min(max_length, longest)
 
 
 def batchwise(
-    compute: Callable[[Rows], Found],
+    compute: Callable[[Rows], Result],
     rows: Rows,
     *,
     batch_size: int,
     name: Callable[[int], str],
     together: Callable[[Rows], Rows] = lambda rows: rows,
-) -> Iterator[tuple[Rows, Found]]:
+) -> Iterator[tuple[Rows, Result]]:
     """Yield (some of the rows, compute(some)), in their order, batch_size at a time, or the first ones of these that
     `together` returns.
 
@@ -65,7 +65,7 @@ def batchwise(
     while start < len(rows):
         some = together(rows[start : start + batch_size])
         try:
-            found = compute(some)
+            result = compute(some)
         except torch.OutOfMemoryError as error:
             if len(some) == 1:
                 raise BiasflowError(
@@ -74,7 +74,7 @@ def batchwise(
                 ) from error
             batch_size = len(some) // 2
         else:
-            yield some, found
+            yield some, result
             start += len(some)
             continue
         line = "out of memory with %d at once (the first: %s); from now on %d at once"
@@ -91,14 +91,14 @@ def padded(
 
 
 def over_batches(
-    forward: Callable[[list[int], BatchEncoding], Found],
+    forward: Callable[[list[int], BatchEncoding], Result],
     encoded: Encoded,
     model: nn.Module,
     tokenizer: PreTrainedTokenizerBase,
     *,
     batch_size: int,
     description: str | None = None,
-) -> Iterator[tuple[list[int], Found]]:
+) -> Iterator[tuple[list[int], Result]]:
     """Yield (row numbers, forward(row numbers, padded batch on the model's device)) for all rows, see `batchwise`.
 
     The longest rows come first, so that a batch too large fails at once; the shortest of a batch has at least SHORTEST
@@ -110,28 +110,28 @@ def over_batches(
     def name(row: int) -> str:
         return f"{f'{description}: ' if description else ''}{name_of(model)}: a text of {lengths[row]} tokens"
 
-    def compute(rows: list[int]) -> Found:
+    def compute(rows: list[int]) -> Result:
         return forward(rows, padded(encoded, rows, model, tokenizer))
 
     def alike(rows: list[int]) -> list[int]:
         return [row for row in rows if lengths[row] >= SHORTEST * lengths[rows[0]]]
 
-    found = batchwise(compute, order, batch_size=batch_size, name=name, together=alike)
-    return progress(found, total=-(-len(order) // batch_size), description=description) if description else found
+    results = batchwise(compute, order, batch_size=batch_size, name=name, together=alike)
+    return progress(results, total=-(-len(order) // batch_size), description=description) if description else results
 
 
 def at_occurrences(
-    forward: Callable[[np.ndarray, np.ndarray, BatchEncoding], Found], text_of: np.ndarray
-) -> Callable[[list[int], BatchEncoding], tuple[np.ndarray, Found]]:
+    forward: Callable[[np.ndarray, np.ndarray, BatchEncoding], Result], text_of: np.ndarray
+) -> Callable[[list[int], BatchEncoding], tuple[np.ndarray, Result]]:
     """A `forward` of `over_batches` for what occurs in texts: it returns the numbers of the occurrences in a batch, and
     forward(these, the row of each one's text in the batch, the batch).
 
     text_of: the number of each occurrence's text; every text has one."""
     occurrences_in = np.split(np.argsort(text_of, kind="stable"), np.cumsum(np.bincount(text_of))[:-1])
 
-    def of_texts(texts: list[int], batch: BatchEncoding) -> tuple[np.ndarray, Found]:
-        own = [occurrences_in[text] for text in texts]
-        wanted, rows = np.concatenate(own), np.repeat(np.arange(len(texts)), [len(some) for some in own])
+    def of_texts(texts: list[int], batch: BatchEncoding) -> tuple[np.ndarray, Result]:
+        numbers = [occurrences_in[text] for text in texts]
+        wanted, rows = np.concatenate(numbers), np.repeat(np.arange(len(texts)), [len(some) for some in numbers])
         return wanted, forward(wanted, rows, batch)
 
     return of_texts

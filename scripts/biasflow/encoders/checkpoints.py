@@ -42,11 +42,11 @@ def claim(work: Path, settings: Mapping[str, object]) -> None:
     mark = work / "settings.json"
     settings = json.loads(json.dumps(settings))
     if mark.is_file() and any(path != mark for path in work.iterdir()):
-        found, now = _flat(json.loads(mark.read_text(encoding="utf-8"))), _flat(settings)
-        other = [key for key in found | now if found.get(key) != now.get(key)]
+        before, now = _flat(json.loads(mark.read_text(encoding="utf-8"))), _flat(settings)
+        other = [key for key in before | now if before.get(key) != now.get(key)]
         if other:
             raise BiasflowError(
-                f"{work}: the checkpoints there were made with another {other[0]} ({found.get(other[0])}, now "
+                f"{work}: the checkpoints there were made with another {other[0]} ({before.get(other[0])}, now "
                 f"{now.get(other[0])}); restore it to go on from them, or delete the folder to start afresh."
             )
     work.mkdir(parents=True, exist_ok=True)
@@ -73,8 +73,8 @@ def last_checkpoint(work: Path) -> str | None:
     for path in checkpoints.values():
         if not (path / COMPLETE).is_file():
             shutil.rmtree(path)
-    whole = [step for step, path in checkpoints.items() if path.is_dir()]
-    return str(checkpoints[max(whole)]) if whole else None
+    complete = [step for step, path in checkpoints.items() if path.is_dir()]
+    return str(checkpoints[max(complete)]) if complete else None
 
 
 class Marks(TrainerCallback):

@@ -97,8 +97,8 @@ def continue_encoder(
         model, tokenizer, new = _load(encoder_folder, recipe, next_sentence, seed, where)
         units = None
         if new or next_sentence or recipe == PLANTED_BIAS:
-            given = {"head_steps": head_steps, "learning_rate": learning_rate, "max_length": max_length}
-            heads = replace(NewHeads(), **{key: value for key, value in given.items() if value is not None})
+            settings = {"head_steps": head_steps, "learning_rate": learning_rate, "max_length": max_length}
+            heads = replace(NewHeads(), **{key: value for key, value in settings.items() if value is not None})
             heads = replace(heads, max_length=shortened(heads.max_length, model, tokenizer))
             options = {"how": heads, "steps": steps, "seed": seed, "work": work}
             if recipe == PLANTED_BIAS:

@@ -1,4 +1,4 @@
-"""Where encoders and probes compute, and whether twice the same."""
+"""The device on which encoders and probes compute, and whether a repeated training gives the same weights."""
 
 import os
 import platform

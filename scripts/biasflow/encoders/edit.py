@@ -105,15 +105,15 @@ def watched(
     """While the context is open, the dictionary holds `select(place, states)` of the latest forward pass, by place.
 
     Edits at a place that were put there before are seen, later ones are not."""
-    found: dict[str, torch.Tensor] = {}
+    states: dict[str, torch.Tensor] = {}
 
     def keeper(place: str):
         def keep(h: torch.Tensor) -> None:
-            found[place] = select(place, h)
+            states[place] = select(place, h)
 
         return keep
 
     with contextlib.ExitStack() as hooks:
         for place in places:
             hooks.enter_context(taps.tap(model, place).hook(keeper(place)))
-        yield found
+        yield states

@@ -65,7 +65,7 @@ def draw_pairs(sentences: Sentences, *, n: int, max_length: int, rng: np.random.
 
 
 def by_length(pairs: Pairs, *, batch_size: int, rng: np.random.Generator) -> Pairs:
-    """The same pairs in the order of `grouped_by_length`."""
+    """Return the same pairs in the order of `grouped_by_length`."""
     order = grouped_by_length(pairs.lengths, batch_size=batch_size, rng=rng)
     return Pairs(pairs.a[order], pairs.b[order], pairs.label[order])
 
@@ -166,12 +166,12 @@ def blocks_of(tokenizer: PreTrainedTokenizerBase, text: str, *, max_length: int)
     if size < 1:
         raise BiasflowError(f"max_length: {max_length} leaves no room between the special tokens; give at least 3.")
     ids = np.array(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"], dtype=np.int64)
-    whole = len(ids) // size
-    if not whole:
+    n_blocks = len(ids) // size
+    if not n_blocks:
         raise BiasflowError(
             f"the text has {len(ids)} tokens, fewer than one block of {size}; give more text or lower max_length."
         )
-    blocks = ids[: whole * size].reshape(whole, size)
+    blocks = ids[: n_blocks * size].reshape(n_blocks, size)
     return np.pad(blocks, ((0, 0), (1, 1)), constant_values=((0, 0), (before, after)))
 
 

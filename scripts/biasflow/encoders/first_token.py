@@ -11,7 +11,7 @@ from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.progress import progress
-from biasflow.encoders.batches import Found, over_batches, shortened
+from biasflow.encoders.batches import Result, over_batches, shortened
 from biasflow.encoders.linear_head import save_head
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.precision import half, on_gpu
@@ -67,21 +67,21 @@ def new_first_token_classifier(
 
 
 def text_batches(
-    read: Callable[[BatchEncoding], Found],
+    read: Callable[[BatchEncoding], Result],
     model: nn.Module,
     tokenizer: PreTrainedTokenizerBase,
     tokens: Tokens,
     *,
     batch_size: int = 128,
-) -> Iterator[tuple[np.ndarray, Found]]:
+) -> Iterator[tuple[np.ndarray, Result]]:
     """Texts in batches of similar length, for a model: (row numbers, read(batch on its device)), every row once.
 
     They are batched within runs of CHUNK texts."""
     starts = range(0, len(tokens), CHUNK)
     for start in progress(starts, total=len(starts), description="vectors of texts"):
         some = tokens.of_all(range(start, min(start + CHUNK, len(tokens))))
-        for rows, found in over_batches(lambda _, batch: read(batch), some, model, tokenizer, batch_size=batch_size):
-            yield np.asarray(rows) + start, found
+        for rows, result in over_batches(lambda _, batch: read(batch), some, model, tokenizer, batch_size=batch_size):
+            yield np.asarray(rows) + start, result
 
 
 def text_tokens(
@@ -132,8 +132,8 @@ def first_token_vectors(
     def read(batch: BatchEncoding) -> torch.Tensor:
         return first_states(model, batch).cpu()
 
-    for rows, found in text_batches(read, model, tokenizer, tokens, batch_size=batch_size):
-        kept[torch.from_numpy(rows)] = found
+    for rows, states in text_batches(read, model, tokenizer, tokens, batch_size=batch_size):
+        kept[torch.from_numpy(rows)] = states
     check_finite(kept)
     return kept, int(tokens.cut.sum())
 

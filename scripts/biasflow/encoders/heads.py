@@ -30,8 +30,8 @@ EVALUATIONS = 10  # how often the held-out loss is measured while heads and enco
 
 
 class Parts(NamedTuple):
-    """arrays: of some examples by their numbers; n: how many there are; n_held_out: how many of them, the last ones,
-    are not trained on."""
+    """The examples of a text. arrays: of some examples by their numbers; n: how many there are; n_held_out: how many of
+    them, the last ones, are not trained on."""
 
     arrays: Callable[[np.ndarray], dict[str, np.ndarray]]
     n: int
@@ -60,11 +60,11 @@ def losses(model: PreTrainedModel, batch: Mapping[str, torch.Tensor]) -> dict[st
     inputs = {key: value for key, value in batch.items() if key not in ("labels", "next_sentence_label")}
     chosen = batch["labels"] != IGNORED
     output, logits = outputs_at(model, inputs, chosen)
-    found = {"masked_lm": cross_entropy(logits.float(), batch["labels"][chosen])}
+    loss_by_head = {"masked_lm": cross_entropy(logits.float(), batch["labels"][chosen])}
     if "next_sentence_label" in batch:
         relation = output.seq_relationship_logits.float()
-        found["next_sentence"] = cross_entropy(relation, batch["next_sentence_label"])
-    return found
+        loss_by_head["next_sentence"] = cross_entropy(relation, batch["next_sentence_label"])
+    return loss_by_head
 
 
 class HeadsTrainer(Trainer):
@@ -235,7 +235,7 @@ def _tokenise(tokenizer: PreTrainedTokenizerBase, documents: Sequence[Sequence[s
 
 @torch.inference_mode()
 def mean_losses(model: PreTrainedModel, batches: Iterable[Mapping[str, torch.Tensor]]) -> dict[str, float]:
-    """`losses` over batches, in nats: the mean of all masked tokens, and that of all pairs."""
+    """Return `losses` over batches, in nats: the mean of all masked tokens, and that of all pairs."""
     model.eval()
     sums, counts = Counter(), Counter()
     for batch in batches:

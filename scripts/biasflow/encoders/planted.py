@@ -122,14 +122,14 @@ def tokenised(tokenizer: PreTrainedTokenizerBase, units: pd.DataFrame, max_lengt
     at most max_length tokens, special ones included."""
     require_offsets(tokenizer)
     both = {gender: [_version(tokenizer, text) for text in units[gender]] for gender in (FEMALE, MALE)}
-    found = []
+    versions = []
     for number, gender in enumerate(units["gender"]):
-        pair = [both[each][number] for each in (FEMALE, MALE)]
+        pair = [both[side][number] for side in (FEMALE, MALE)]
         words = min(_words_that_fit(version, max_length - 2) for version in pair)
         version = both[gender][number]
         inside = version.word < words
-        found.append(Version(version.ids[inside], version.word[inside]))
-    return found
+        versions.append(Version(version.ids[inside], version.word[inside]))
+    return versions
 
 
 def _version(tokenizer: PreTrainedTokenizerBase, text: str) -> Version:

@@ -37,6 +37,6 @@ def mark_trained(model: nn.Module) -> None:
     model.config.update(trained_in(model.device))
 
 
-def full(found: torch.Tensor) -> torch.Tensor:
+def full(numbers: torch.Tensor) -> torch.Tensor:
     """Numbers of HALF, which numpy does not have, as float32; others as they are."""
-    return found.float() if found.dtype == HALF else found
+    return numbers.float() if numbers.dtype == HALF else numbers

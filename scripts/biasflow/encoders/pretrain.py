@@ -206,8 +206,8 @@ def gradients(
         loss = masked_lm * (part["labels"] != IGNORED).sum() / masked + next_sentence * len(rows) / pairs
         return loss.detach(), torch.autograd.grad(loss, parameters)
 
-    found, by_part = zip(*pool.map(of_part, torch.arange(pairs).chunk(parts)), strict=True)
-    return sum(found), [sum(of_one) for of_one in zip(*by_part, strict=True)]
+    part_losses, by_part = zip(*pool.map(of_part, torch.arange(pairs).chunk(parts)), strict=True)
+    return sum(part_losses), [sum(of_one) for of_one in zip(*by_part, strict=True)]
 
 
 class PreTrainer(Trainer):
@@ -223,13 +223,13 @@ class PreTrainer(Trainer):
         BiasflowError for a loss that is not finite."""
         model.train()
         parts = 1 if on_gpu(model.device) else PARTS  # a GPU has no threads that a part would keep busy
-        loss, found = gradients(model, self._prepare_inputs(inputs), parts=parts, pool=self.pool)
+        loss, new_gradients = gradients(model, self._prepare_inputs(inputs), parts=parts, pool=self.pool)
         if not torch.isfinite(loss):
             raise BiasflowError(
                 f"pre-training: the loss is {loss.item()} after {self.state.global_step} steps; nothing was saved. "
                 "Lower learning_rate or initializer_range."
             )
-        for parameter, gradient in zip(model.parameters(), found, strict=True):
+        for parameter, gradient in zip(model.parameters(), new_gradients, strict=True):
             parameter.grad = gradient
         return loss
 
@@ -258,11 +258,11 @@ def _split(documents: Sequence[Sequence[str]], rng: np.random.Generator) -> tupl
     return [usable[k] for k in np.sort(order[n:])], [usable[k] for k in np.sort(order[:n])]
 
 
-def _digest(things: Iterable[object]) -> str:
+def _digest(values: Iterable[object]) -> str:
     """The SHA-256 of what can be written as JSON, in this order."""
     digest = hashlib.sha256()
-    for thing in things:
-        digest.update(json.dumps(thing, sort_keys=True).encode() + b"\n")
+    for value in values:
+        digest.update(json.dumps(value, sort_keys=True).encode() + b"\n")
     return digest.hexdigest()
 
 

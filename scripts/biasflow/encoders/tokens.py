@@ -45,8 +45,8 @@ class Tokens:
 
     def of_all(self, rows: Iterable[int]) -> dict[str, list[list[int]]]:
         """The columns of several texts, as the tokenizer gives them."""
-        found = [self.of(row) for row in rows]
-        return {name: [each[name] for each in found] for name in self.columns}
+        encoded = [self.of(row) for row in rows]
+        return {name: [of_text[name] for of_text in encoded] for name in self.columns}
 
 
 def tokenise(tokenizer: PreTrainedTokenizerBase, *texts: Sequence[str], max_length: int) -> Tokens:
@@ -63,8 +63,8 @@ def tokenise(tokenizer: PreTrainedTokenizerBase, *texts: Sequence[str], max_leng
     cut = np.zeros(len(lengths), dtype=bool)
     for start in range(0, len(full), TOGETHER):
         rows = full[start : start + TOGETHER]
-        whole = tokenizer(*_some(texts, rows), truncation=False, verbose=False)
-        cut[rows] = [len(ids) > max_length for ids in whole["input_ids"]]
+        uncut = tokenizer(*_some(texts, rows), truncation=False, verbose=False)
+        cut[rows] = [len(ids) > max_length for ids in uncut["input_ids"]]
     return Tokens(
         {name: column.astype(np.min_scalar_type(column.max())) for name, column in columns.items()},
         np.concatenate([[0], np.cumsum(lengths)]),
@@ -79,7 +79,7 @@ def _some(texts: Sequence[Sequence[str]], rows: Iterable[int]) -> list[list[str]
 def save_tokens(
     path: str | Path, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, max_length: int
 ) -> Tokens:
-    """`tokenise` texts into a file that says of which texts and of which tokenizer the tokens are."""
+    """Write the tokens of texts (see `tokenise`) as a file that says of which texts and which tokenizer they are."""
     tokens = tokenise(tokenizer, texts, max_length=max_length)
     arrays = {**tokens.columns, BOUNDS: tokens.bounds, CUT: tokens.cut}
     with whole_file(path) as temporary:
@@ -95,12 +95,12 @@ def load_tokens(
     BiasflowError for a damaged file, and for one of another tokenizer, other texts or another length."""
     try:
         with safe_open(path, framework="pt") as file:
-            found = file.metadata() or {}
+            metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name).numpy() for name in sorted(file.keys())}
     except (SafetensorError, OSError) as error:
         raise BiasflowError(f"{path}: the tokens cannot be read ({error}); delete the file and run again.") from error
     for name, value in _origin(tokenizer, texts, max_length).items():
-        if found.get(name) != value:
+        if metadata.get(name) != value:
             raise BiasflowError(f"{path}: the tokens are those of another {name}; delete the file and run again.")
     return Tokens(arrays, arrays.pop(BOUNDS), arrays.pop(CUT))
 
@@ -118,8 +118,8 @@ def _state(tokenizer: PreTrainedTokenizerBase) -> str:
     """What a tokenizer makes of a text, without the options of its latest call, which a fast one keeps."""
     fast = tokenizer.is_fast
     state = json.loads(tokenizer.backend_tokenizer.to_str()) if fast else {"vocabulary": tokenizer.get_vocab()}
-    own = {name: getattr(tokenizer, name) for name in ("model_input_names", "truncation_side")}
-    return json.dumps({**state, **own, "truncation": None, "padding": None}, sort_keys=True)
+    attributes = {name: getattr(tokenizer, name) for name in ("model_input_names", "truncation_side")}
+    return json.dumps({**state, **attributes, "truncation": None, "padding": None}, sort_keys=True)
 
 
 def _digest(texts: Iterable[str]) -> str:

@@ -98,6 +98,6 @@ def _signed_ranks(pairs: pd.DataFrame) -> dict[str, float]:
     differ = int((pairs[FEMALE] != pairs[MALE]).sum())
     values = (np.nan,) * 3
     if differ:
-        found = scipy.stats.wilcoxon(pairs[FEMALE], pairs[MALE])
-        values = (found.statistic, found.pvalue, 1 - 4 * found.statistic / (differ * (differ + 1)))
+        test = scipy.stats.wilcoxon(pairs[FEMALE], pairs[MALE])
+        values = (test.statistic, test.pvalue, 1 - 4 * test.statistic / (differ * (differ + 1)))
     return dict(zip(("bec_pro_wilcoxon", "bec_pro_wilcoxon_p", "bec_pro_wilcoxon_r"), map(float, values), strict=True))

@@ -41,7 +41,7 @@ def score(path: str | Path, *, test: str | Path) -> pd.DataFrame:
     both sides. BiasflowError names a file that is no such table, or has other documents."""
     documents = read_conll(test).documents
     predicted = load_clusters(path, TEST, len(documents))
-    scores = f1_scores(document_counts(documents, predicted.found)[predicted.places])
+    scores = f1_scores(document_counts(documents, predicted.answers)[predicted.places])
     rows = [
         predicted.heads.assign(metric=metric, value=value, low=low, high=high)
         for metric, (value, low, high) in scores.items()

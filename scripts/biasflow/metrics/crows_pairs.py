@@ -69,7 +69,7 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     rows = [_rows(by_masking[of], reading) for reading, of in MASKINGS.items() if of in by_masking]
     if not rows:
         raise BiasflowError(f"CrowS-Pairs: no pair with {' or '.join(set(MASKINGS.values()))} masked; give some")
-    return pd.DataFrame([row for each in rows for row in each], columns=SUMMARY)
+    return pd.DataFrame([row for of_reading in rows for row in of_reading], columns=SUMMARY)
 
 
 def _rows(items: pd.DataFrame, reading: str) -> list[tuple]:

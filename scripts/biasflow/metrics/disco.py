@@ -33,7 +33,7 @@ def chi_square_p(a: np.ndarray, b: np.ndarray, n_a: np.ndarray, n_b: np.ndarray)
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`summary` of every method, from what readouts/fillings.py wrote of the sentences of corpora/disco.py."""
+    """The `summary` of every method, from what readouts/fillings.py wrote of the sentences of corpora/disco.py."""
     return score_items(path, ITEM, summary)
 
 

@@ -96,7 +96,7 @@ class Gaps:
 
 
 class Distances(ByGender):
-    """d: how far each gender's distribution is from that of both together, for each class.
+    """How far each gender's distribution is from that of both genders together, for each class (d).
 
     NaN for a class that the gender does not have."""
 
@@ -246,17 +246,17 @@ def sufficiency(counts: ArrayLike, *, aggregate: str = "absdiff", distance: str 
     return sufficiency_distances(counts, distance=distance).total(aggregate)
 
 
-def _numbers(name: str, values: ArrayLike, n: int, what: str) -> np.ndarray:
+def _numbers(name: str, values: ArrayLike, n: int, kind: str) -> np.ndarray:
     """The values as whole numbers 0 .. n - 1; BiasflowError names the row of the first that is none."""
     values = np.asarray(values)
     if values.dtype.kind not in "iuf":
-        raise BiasflowError(f"counts: {name} is of type {values.dtype}; give the numbers of {what}")
+        raise BiasflowError(f"counts: {name} is of type {values.dtype}; give the numbers of {kind}")
     right = (values >= 0) & (values < n)
     if values.dtype.kind == "f":
         right &= values == np.trunc(values)
     if not right.all():
         wrong = tuple(np.argwhere(~right)[0])
-        raise BiasflowError(f"counts: {name}, row {wrong[-1]}: {values[wrong]} is none of the {what}, 0 to {n - 1}")
+        raise BiasflowError(f"counts: {name}, row {wrong[-1]}: {values[wrong]} is none of the {kind}, 0 to {n - 1}")
     return values.astype(np.int64, copy=False)
 
 

@@ -138,13 +138,13 @@ def _constant(values: np.ndarray) -> bool:
     return bool((values == values[0]).all())
 
 
-def _numbers(what: str, values: Sequence) -> np.ndarray:
+def _numbers(name: str, values: Sequence) -> np.ndarray:
     try:
         numbers = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
-        raise BiasflowError(f"{what}: not all values are numbers ({error}); give scores.") from error
+        raise BiasflowError(f"{name}: not all values are numbers ({error}); give scores.") from error
     wrong = ~np.isfinite(numbers)
     if numbers.ndim != 1 or wrong.any():
         row = int(np.argwhere(wrong)[0][0]) if wrong.any() else 0
-        raise BiasflowError(f"{what}: row {row} holds no finite number; give one score per example.")
+        raise BiasflowError(f"{name}: row {row} holds no finite number; give one score per example.")
     return numbers

@@ -28,6 +28,6 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
 
     items: a row for each sentence, columns ITEM: item, target (its term), label, p (on any scale on which likelier is
     more). BiasflowError: an item without its three sentences, or a value that is not finite."""
-    found = intrasentence.summary(items.rename(columns={"p": "log_p"}).assign(filling="given"))
-    names = found["metric"].str.replace("intrasentence", "intersentence")
-    return found.assign(metric=names, variant=found["variant"].map(VARIANTS))
+    table = intrasentence.summary(items.rename(columns={"p": "log_p"}).assign(filling="given"))
+    names = table["metric"].str.replace("intrasentence", "intersentence")
+    return table.assign(metric=names, variant=table["variant"].map(VARIANTS))

@@ -33,7 +33,7 @@ VARIANTS: dict[str, tuple[str, Callable, bool]] = {
     "together-items": ("together", np.mean, False),
     "released": ("one-mask", lambda log_p: np.exp(log_p).mean(), True),
 }
-# The same of scores that somebody's model gave, on any scale: as the released evaluation has it, and the plain share.
+# The same of scores that another model gave, on any scale: as the released evaluation has it, and the plain share.
 GIVEN = {"given-terms": ("given", np.mean, True), "given-items": ("given", np.mean, False)}
 
 

@@ -18,12 +18,13 @@ from biasflow.results.bootstrap import interval
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`summary` of every method, from what readouts/masked_words.py wrote of the sentences of corpora/bec_pro.py."""
+    """The `summary` of every method, from what readouts/masked_words.py wrote of the sentences of
+    corpora/bec_pro.py."""
     return score_items(path, ITEM, summary)
 
 
 def summary(items: pd.DataFrame) -> pd.DataFrame:
-    """Both scores of one model: columns metric, part, variant, value, n (professions), low, high (bootstrap over
+    """Return both scores of one model: columns metric, part, variant, value, n (professions), low, high (bootstrap over
     professions).
 
     lpbs, the mean of the professions' scores in nats: above 0 if professions raise feminine words more; lpbs_absolute,

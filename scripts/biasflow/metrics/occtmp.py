@@ -91,7 +91,7 @@ def score(path: str | Path) -> pd.DataFrame:
 def _pieces(path: str | Path) -> pd.DataFrame:
     """Rows of `score` with the mean number of tokens of the pronouns; no row if all are one token."""
     table = load_table(path, ["gender", "pieces"])
-    if (table["pieces"].fillna(1) == 1).all():  # somebody's scores do not say how many
+    if (table["pieces"].fillna(1) == 1).all():  # a user's scores do not say how many
         return pd.DataFrame()
     sizes = table.groupby([*METHOD, "gender"], sort=False)["pieces"].agg(["mean", "size"]).reset_index()
     return sizes.set_axis([*METHOD, "part", "value", "n"], axis=1).assign(metric="occtmp_pieces")

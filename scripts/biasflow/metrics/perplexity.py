@@ -41,7 +41,7 @@ def perplexity_of_batches(losses: ArrayLike, batch: ArrayLike) -> float:
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """Return both forms under every method and mask seed, from a file of readouts/losses.py.
+    """Return both forms of perplexity under every method and mask seed, from a file of readouts/losses.py.
 
     Columns method, setting, readout_seed, metric (perplexity), variant ("-", or "released" for batches of
     RELEASED_BATCH blocks), value, n (scored tokens), low, high (bootstrap over blocks, of "released" over batches). If

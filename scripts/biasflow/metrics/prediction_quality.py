@@ -18,7 +18,7 @@ ITEM = ["direction", "crr_first", "crr_second", "delta_p_first", "delta_p_second
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`summary` of every method, from what readouts/pair_tokens.py wrote of pairs of sentences."""
+    """Return the `summary` of every method, from what readouts/pair_tokens.py wrote of pairs of sentences."""
     return score_items(path, ITEM, summary)
 
 
@@ -27,5 +27,5 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     better, by CRR and by Delta P (see `preferences`); 0.5 is no preference.
 
     items: a row a pair, columns ITEM."""
-    found = [preferences(items, f"{name}_score", name, sign=-1) for name in ("crr", "delta_p")]
-    return pd.concat(found, ignore_index=True)
+    tables = [preferences(items, f"{name}_score", name, sign=-1) for name in ("crr", "delta_p")]
+    return pd.concat(tables, ignore_index=True)

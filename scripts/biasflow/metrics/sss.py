@@ -18,7 +18,7 @@ ITEM = ["direction", "differing_first", "differing_second"]
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """`summary` of every method, from what readouts/pair_tokens.py wrote of pairs of sentences."""
+    """Return the `summary` of every method, from what readouts/pair_tokens.py wrote of pairs of sentences."""
     return score_items(path, ITEM, summary)
 
 

@@ -66,12 +66,12 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
 
     def by_head(side: str, of_predictions: Callable[..., Sequence], **options) -> np.ndarray:
         """The values of a function of the predictions of one side: [heads, n]."""
-        numbers, clusters = zip(*predicted[side].found, strict=True)
+        numbers, clusters = zip(*predicted[side].answers, strict=True)
         values = of_predictions([sentences[side][number] for number in numbers], clusters, **options)
         return np.asarray(values)[predicted[side].places]
 
     counts = {
-        side: document_counts([sentence.document for sentence in sentences[side]], loaded.found)[loaded.places]
+        side: document_counts([sentence.document for sentence in sentences[side]], loaded.answers)[loaded.places]
         for side, loaded in predicted.items()
     }
     begins, rows = {side: by_head(side, begins_alike) for side in SIDES}, []
@@ -122,7 +122,7 @@ def _begins_alike(sentence: Sentence, clusters: Clusters) -> bool:
 def repeated_mentions(sentences: Sequence[Sentence], clusters: Sequence[Clusters]) -> list[int]:
     """Return for each sentence how many predicted mentions have the span of a mention of an earlier cluster, which
     alone is scored. Clusters of one mention do not count."""
-    return _checked(sentences, clusters, lambda _, found: repeated_spans(without_singletons(found)))
+    return _checked(sentences, clusters, lambda _, predicted: repeated_spans(without_singletons(predicted)))
 
 
 def first_mention_f1(share: np.ndarray) -> np.ndarray:

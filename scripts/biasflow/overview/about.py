@@ -45,7 +45,7 @@ def about(encoders: pd.DataFrame, trainings: pd.DataFrame, scores: pd.DataFrame)
     """Encoder -> what is known of it, for all encoders of the scores.
 
     encoders, trainings: encoders.csv and trainings.csv as texts (scripts/describe.py), where "" is not known; an
-    encoder without weights of its own (somebody's predictions) has no row."""
+    encoder without weights of its own (a user's predictions) has no row."""
     rows = {row["encoder"]: row for row in encoders.to_dict("records")}
     return {
         name: About(
@@ -150,7 +150,7 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
     results = {}
     for (encoder, task, metric, dataset), block in tests.groupby(["encoder", "task", "metric", "dataset"], sort=False):
         row = block.iloc[0]
-        one = (
+        single_test = (
             f"permutation test: one-sided p {_p(row['sign'], row['p'])}; after Holm correction for {row['family']} "
             f"tests p {_p(row['sign'], row['corrected'])}"
         )
@@ -159,7 +159,7 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
             f"{len(block)} seeds"
         )
         results[encoder, task, _TESTS[metric], dataset] = (
-            PermutationTest(one, row["corrected"], row["opposite"])
+            PermutationTest(single_test, row["corrected"], row["opposite"])
             if len(block) == 1
             else PermutationTest(seeds, np.nan, np.nan)
         )

@@ -56,7 +56,7 @@ class Conflict:
     size: float
 
     def turned(self) -> "Conflict":
-        """The same, said from the other side."""
+        """Return the same conflict with the two measures, and so the two methods, exchanged."""
         return Conflict(self.where, self.b, self.a, self.worse, self.better, self.over, self.size)
 
 
@@ -66,8 +66,8 @@ def in_words(claims: Sequence[Conflict]) -> list[str]:
     grouped: dict[tuple, list[str]] = {}
     for conflict in claims:
         keep = (often[conflict.better], conflict.better) >= (often[conflict.worse], conflict.worse)
-        one = conflict if keep else conflict.turned()
-        grouped.setdefault((one.where, one.a, one.b, one.better, one.over), []).append(one.worse)
+        shown = conflict if keep else conflict.turned()
+        grouped.setdefault((shown.where, shown.a, shown.b, shown.better, shown.over), []).append(shown.worse)
     return [
         f"{where}: {a} finds less bias under {better} than under {', '.join(worse)}; {b} finds more (both differences "
         f"over {over}, adjusted p at most {LEVEL})."
@@ -196,8 +196,8 @@ def sentences(pairs: pd.DataFrame) -> list[str]:
 
 
 def counted(encoders: int, seeds: int) -> str:
-    """ "1 encoder and 2 seeds"."""
-    return " and ".join(f"{n} {what}" + ("" if n == 1 else "s") for n, what in ((encoders, "encoder"), (seeds, "seed")))
+    """Return the numbers in words: "1 encoder and 2 seeds"."""
+    return " and ".join(f"{n} {unit}" + ("" if n == 1 else "s") for n, unit in ((encoders, "encoder"), (seeds, "seed")))
 
 
 def _units(rows: pd.DataFrame) -> tuple[str, pd.Series]:
@@ -262,11 +262,11 @@ def _differences(block: pd.DataFrame, unit: str) -> pd.DataFrame:
     for measure, of_measure in block.groupby("measure", sort=False):
         wide = of_measure.pivot_table(index=unit, columns="name", values="distance")
         untouched = wide.get(UNTOUCHED, pd.Series(dtype=float)).mean()
-        for one, two in combinations(sorted(wide.columns), 2):
-            both = wide[[one, two]].dropna()  # what only one of them was measured on says nothing
+        for first, second in combinations(sorted(wide.columns), 2):
+            both = wide[[first, second]].dropna()  # what only one of them was measured on says nothing
             if len(both) < LEAST:
                 continue
-            mean, _, _, p = mean_of_units(both[one] - both[two])
+            mean, _, _, p = mean_of_units(both[first] - both[second])
             scale = untouched if untouched > 0 else both.mean().max()
-            rows.append((measure, one, two, mean, abs(mean) / scale, p))
+            rows.append((measure, first, second, mean, abs(mean) / scale, p))
     return pd.DataFrame(rows, columns=["measure", "one", "two", "mean", "size", "p"])

@@ -82,19 +82,19 @@ class Answer:
 def answer(model_map: Map, measured: Sequence[Measured], helps: str, best: str | None, kind: str | None) -> Answer:
     """The answer for a map's model. measured: its untouched scores; helps, best: of `notes.conclusion`; kind: of
     `calibrated.kind_of`, None where it is not known."""
-    biases = [one for one in measured if one.is_bias]
-    labels = dict.fromkeys(one.label for one in biases if one.verdict != NO_CLAIM)
+    biases = [score for score in measured if score.is_bias]
+    labels = dict.fromkeys(score.label for score in biases if score.verdict != NO_CLAIM)
     methods = _methods(model_map)
     said = [_methods_in_words(methods, _tested_over(model_map))] if helps and best is None else []
     return Answer(
         model_map.title,
         bias_in_words(biases),
-        [_bias_row(label, [one for one in biases if one.label == label]) for label in labels],
+        [_bias_row(label, [score for score in biases if score.label == label]) for label in labels],
         " ".join([*said, helps]).strip(),
         methods[:LISTED],
         max(len(methods) - LISTED, 0),
         how_sure(biases) + _unpaired(model_map),
-        in_short([one.label for one in biases], kind) if kind is not None else [],
+        in_short([score.label for score in biases], kind) if kind is not None else [],
     )
 
 
@@ -102,16 +102,16 @@ def bias_in_words(biases: Sequence[Measured]) -> str:
     """How many of these scores show bias, and which allow no claim, in sentences."""
     if not biases:
         return "No bias was measured on this model."
-    judged = [one for one in biases if one.verdict != NO_CLAIM]
-    shown = sum(one.verdict == DIFFERS for one in judged)
-    by_test = [one for one in judged if one.test and one.verdict == DIFFERS and one.numbers["value"] > 0]
-    tested = list(dict.fromkeys(one.label for one in by_test))
+    judged = [score for score in biases if score.verdict != NO_CLAIM]
+    shown = sum(score.verdict == DIFFERS for score in judged)
+    by_test = [score for score in judged if score.test and score.verdict == DIFFERS and score.numbers["value"] > 0]
+    tested = list(dict.fromkeys(score.label for score in by_test))
     also = f", and the permutation test of {' and '.join(tested)} is significant after its correction" if tested else ""
     said = [_shown_in_words(shown, len(judged), also)]
     reasons: dict[str, dict[str, None]] = {}
-    for one in biases:
-        if one.verdict == NO_CLAIM:
-            reasons.setdefault(one.caution, {})[one.label] = None
+    for score in biases:
+        if score.verdict == NO_CLAIM:
+            reasons.setdefault(score.caution, {})[score.label] = None
     said += _read_otherwise(judged)
     said += [f"{' and '.join(labels)}: no claim, because {reason}." for reason, labels in reasons.items()]
     return " ".join(said)
@@ -121,7 +121,7 @@ def _read_otherwise(judged: Sequence[Measured]) -> list[str]:
     """Which measures say the opposite if the same test is read in another way, in sentences."""
     said = []
     for verdict, says in ((DIFFERS, "no bias"), (SAME, "bias")):
-        of = [f"{one.label} ({', '.join(one.contrary)})" for one in judged if one.contrary and one.verdict == verdict]
+        of = [f"{row.label} ({', '.join(row.contrary)})" for row in judged if row.contrary and row.verdict == verdict]
         if of:
             show = "shows" if len(of) == 1 else "show"
             said.append(f"In other readings of the same test, {' and '.join(of)} {show} {says}.")
@@ -140,15 +140,15 @@ def _shown_in_words(shown: int, judged: int, also: str) -> str:
 
 
 def _bias_row(label: str, scores: Sequence[Measured]) -> BiasRow:
-    values = [one.numbers["value"] for one in scores]
-    shown = sum(one.verdict == DIFFERS for one in scores)
+    values = [row.numbers["value"] for row in scores]
+    shown = sum(row.verdict == DIFFERS for row in scores)
     ends = ""
     if len(scores) == 1:
         interval = f" [{scores[0].interval.replace(' to ', ', ')}]" if scores[0].interval else ""
         score, verdict = f"{scores[0].value}{interval}", scores[0].verdict
     else:
         score = f"{len(scores)} tests: {printed(min(values))} to {printed(max(values))}"
-        sides = [[one.numbers[end] for one in scores if end in one.numbers] for end in ("low", "high")]
+        sides = [[row.numbers[end] for row in scores if end in row.numbers] for end in ("low", "high")]
         ends = f"intervals within [{printed(min(sides[0]))}, {printed(max(sides[1]))}]"
         verdict = f"{DIFFERS} in {shown} of {len(scores)}"
     return BiasRow(
@@ -159,16 +159,16 @@ def _bias_row(label: str, scores: Sequence[Measured]) -> BiasRow:
         _sizes(scores),
         verdict,
         bool(shown),
-        strips([one.numbers for one in scores]),
+        strips([row.numbers for row in scores]),
     )
 
 
 def _sizes(scores: Sequence[Measured]) -> str:
     """ "262 items", "8 to 32 items", "5 seeds"."""
     by_unit: dict[str, list[int]] = {}
-    for one in scores:
-        if one.size is not None:
-            by_unit.setdefault(one.unit, []).append(one.size)
+    for score in scores:
+        if score.size is not None:
+            by_unit.setdefault(score.unit, []).append(score.size)
     ranges = ((unit, dict.fromkeys((min(sizes), max(sizes)))) for unit, sizes in by_unit.items())
     return ", ".join(f"{' to '.join(f'{end:,}' for end in ends)} {unit}" for unit, ends in ranges)
 
@@ -176,13 +176,13 @@ def _sizes(scores: Sequence[Measured]) -> str:
 def how_sure(biases: Sequence[Measured]) -> str:
     """What the intervals are over, and what they do not say."""
     said = []
-    for over in dict.fromkeys(one.over for one in biases if one.over):
-        sizes = _sizes([one for one in biases if one.over == over])
-        what = _OVER.get(over, "repeated draws of the readout").format(n=sizes)
-        said.append(f"The 95 % intervals are over {what}." if not said else f"Others are over {what}.")
+    for over in dict.fromkeys(score.over for score in biases if score.over):
+        sizes = _sizes([score for score in biases if score.over == over])
+        unit = _OVER.get(over, "repeated draws of the readout").format(n=sizes)
+        said.append(f"The 95 % intervals are over {unit}." if not said else f"Others are over {unit}.")
     if not said:
         return "No score has an interval, so nothing is claimed."
-    return " ".join([*said, f"{_CORRECTED}{_EACH}" if any(one.test for one in biases) else _EACH.capitalize()])
+    return " ".join([*said, f"{_CORRECTED}{_EACH}" if any(score.test for score in biases) else _EACH.capitalize()])
 
 
 def _methods(model_map: Map) -> list[MethodRow]:

@@ -93,8 +93,8 @@ def _followed(row) -> str:
 
 def _test(row) -> str:
     """The test of a measure that has several: "sent-weat6: "."""
-    what = row.measure.partition(" (")[2].rstrip(")") or ("" if row.measure in BY_LABEL else row.measure)
-    return f"{what}: " if what else ""
+    test = row.measure.partition(" (")[2].rstrip(")") or ("" if row.measure in BY_LABEL else row.measure)
+    return f"{test}: " if test else ""
 
 
 def _shares(row) -> str:
@@ -177,7 +177,7 @@ def _printed(key: str) -> str:
 
 def _problems(measure: Measure, entry: Metric) -> str:
     said = [f"{entry.criticism.rstrip('.')}."] * bool(entry.criticism)
-    said += [f"No claim where {one.why}." for one in measure.beside if one.why]
+    said += [f"No claim where {beside.why}." for beside in measure.beside if beside.why]
     when = "" if measure.unsigned == ALWAYS else " over seeds"
     unsigned = f"It lies off neutral for every model, so a distance from neutral{when} shows nothing."
     said += [unsigned] * bool(measure.unsigned)

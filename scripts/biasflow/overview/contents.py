@@ -50,8 +50,8 @@ class HeatCell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """rows: (name, its quality, "" if it is kept; cells, in the order of columns); columns: (header, which direction is
-    better, label of the measure)."""
+    """A map as a table of circles. rows: (name, its quality, "" if it is kept; cells, in the order of columns);
+    columns: (header, which direction is better, label of the measure)."""
 
     groups: Sequence[tuple[str, int]]
     columns: Sequence[tuple[str, str, str]]
@@ -126,13 +126,13 @@ def contents(
     encoders: dict[str, list[Measured]] = {model_map.encoder: [] for model_map in shown}
     answers = []
     for model_map in shown:
-        if model_map.own:
+        if model_map.is_own:
             measured = untouched_scores(model_map, tests, readings)
             encoders[model_map.encoder] += measured
             said = conclusion(model_map, all_maps, observed, families)
             answers.append(answer(model_map, measured, *said, kinds.get(model_map.encoder)))
     for measured in encoders.values():
-        measured.sort(key=lambda one: list(GROUPS.values()).index(one.group))
+        measured.sort(key=lambda score: list(GROUPS.values()).index(score.group))
     not_run, limits = _not_run(plan), limited(matrix["dataset"])
     return Contents(
         limits,
@@ -156,7 +156,7 @@ def _section(model_map: Map, scores: pd.DataFrame) -> Section:
     return Section(
         model_map.title,
         model_map.encoder,
-        model_map.own,
+        model_map.is_own,
         notes(model_map, scores),
         _heat(model_map),
         list(plots(model_map)),
@@ -248,8 +248,8 @@ def _shares(scores: pd.DataFrame) -> list[Shares]:
             )
             for layer, row in zip(table.index, table.to_numpy(), strict=True)
         ]
-        what = "gender" if block["dataset"].iloc[0] == "words" else block["dataset"].iloc[0]
-        tables.append(Shares(encoder, what, int((table.columns >= 0).sum()), rows))
+        attribute = "gender" if block["dataset"].iloc[0] == "words" else block["dataset"].iloc[0]
+        tables.append(Shares(encoder, attribute, int((table.columns >= 0).sum()), rows))
     return tables
 
 
@@ -265,8 +265,8 @@ def _not_run(plan: pd.DataFrame) -> list[tuple[str, int, str]]:
 def _summary(limits: Sequence[str], answers: Sequence[Answer], not_run: Sequence) -> list[str]:
     """At most eight lines for the terminal: what is biased, and what can be said of methods."""
     lines = [*limits]
-    for one in answers:
-        lines += [f"{one.title}: {said}" for said in (one.bias, one.helps) if said]
+    for model_answer in answers:
+        lines += [f"{model_answer.title}: {said}" for said in (model_answer.bias, model_answer.helps) if said]
     cells = sum(n for _, n, _ in not_run)
     count = f"{cells} {'cell was' if cells == 1 else 'cells were'} not run; plan.csv and reasons.csv say why"
     return [*lines[:7], count if not_run else "everything that was asked for was run"]

@@ -34,14 +34,14 @@ def costs(cells: pd.DataFrame) -> pd.DataFrame:
     return result.assign(quality=_judged(result))
 
 
-def over_encoders(each: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def over_encoders(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The `costs` of encoders that differ only in their seed, as one: the mean share, and its t interval over the
     encoders (none with fewer than three). Those of a single encoder stay as they are."""
-    if len(each) == 1:
-        return each[0]
+    if len(tables) == 1:
+        return tables[0]
     rows = [
         (name, cost, shares.mean(), *t_interval(shares.to_numpy()))
-        for (name, cost), shares in pd.concat(each).groupby(["name", "cost"], sort=False)["worse"]
+        for (name, cost), shares in pd.concat(tables).groupby(["name", "cost"], sort=False)["worse"]
     ]
     result = pd.DataFrame(rows, columns=["name", "cost", "worse", "low", "high"])
     return result.assign(quality=_judged(result))

@@ -91,7 +91,7 @@ def _words(page: str) -> list[Entry]:
 
 
 def _measures(measured: Iterable[str]) -> list[Entry]:
-    there = set(measured)
+    names = set(measured)
     by_label = {
         measure.label: Entry(
             _id(measure.label),
@@ -101,7 +101,7 @@ def _measures(measured: Iterable[str]) -> list[Entry]:
             (*card(name), ("with its definition", f"docs/measures/{name}.md in the folder of biasflow")),
         )
         for (name, _, _), measure in by_rows().items()
-        if name in there
+        if name in names
     }
     return list(by_label.values())
 

@@ -66,8 +66,8 @@ def _around(x: float, y: float, width: float, distance: float) -> Iterable[Box]:
 
 def _rivals(box: Box, point: tuple[float, float], points: Sequence[tuple[str, float, float]]) -> int:
     """How many points are nearer to a box than its own."""
-    own = _apart(box, *point)
-    return sum(_apart(box, x, y) < own for _, x, y in points)
+    distance = _apart(box, *point)
+    return sum(_apart(box, x, y) < distance for _, x, y in points)
 
 
 def _apart(box: Box, x: float, y: float) -> float:

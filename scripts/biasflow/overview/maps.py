@@ -41,14 +41,14 @@ class Map:
     cells: pd.DataFrame
 
     @property
-    def own(self) -> bool:
+    def is_own(self) -> bool:
         """Whether these are the model's own heads, or no heads at all."""
         return self.head in OWN
 
     @property
     def title(self) -> str:
         model = "as pre-trained" if self.task == NA else f"fine-tuned on {self.task}"
-        return f"{self.encoder}, {model}" + ("" if self.own else f", {self.head} heads")
+        return f"{self.encoder}, {model}" + ("" if self.is_own else f", {self.head} heads")
 
     @cached_property
     def columns(self) -> pd.DataFrame:

@@ -79,8 +79,8 @@ def untouched_scores(
     listed = []
     for row in rows.sort_values("header", key=lambda headers: headers.map(place), kind="stable").itertuples():
         key = (model_map.encoder, model_map.task, row.measure, row.dataset)
-        one = with_test(_measured(model_map, row), row.value, tests.get(key))
-        listed.append(with_readings(one, readings.get(key, {})))
+        score = with_test(_measured(model_map, row), row.value, tests.get(key))
+        listed.append(with_readings(score, readings.get(key, {})))
     return listed
 
 

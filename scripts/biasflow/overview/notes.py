@@ -25,7 +25,7 @@ def conclusion(
     alike = [
         other
         for other in all_maps
-        if other.own and other.task == model_map.task and families.get(other.encoder, other.encoder) == family
+        if other.is_own and other.task == model_map.task and families.get(other.encoder, other.encoder) == family
     ]
     rows = pd.concat([other.cells.drop_duplicates("name") for other in alike])
     rows = rows[~rows["name"].eq(UNTOUCHED) & ~rows["strategy"].eq(RANDOM) & ~rows["grid"]]

@@ -69,7 +69,7 @@ def verdict(shares: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[
 
 
 def percent(share: float) -> str:
-    """0.45 -> "45 %"; never "-0 %"."""
+    """Return a share as text: 0.45 -> "45 %"; never "-0 %"."""
     return f"{round(100 * share, 0) + 0.0:.0f} %"
 
 

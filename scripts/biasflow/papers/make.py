@@ -50,11 +50,11 @@ def _functions(text: PaperText, module: ModuleType) -> dict[str, dict[str, Calla
     """kind -> target -> function, in the order of paper.yaml."""
     functions = {}
     for kind in _WRITERS:
-        made, named = getattr(module, kind.upper(), {}), getattr(text, kind)
-        for name in sorted(set(made) ^ set(named)):
-            lacks = "paper.yaml has no caption" if name in made else "targets.py has no function"
+        by_target, named = getattr(module, kind.upper(), {}), getattr(text, kind)
+        for name in sorted(set(by_target) ^ set(named)):
+            lacks = "paper.yaml has no caption" if name in by_target else "targets.py has no function"
             raise BiasflowError(f"{text.name}, {kind}: {lacks} for {name!r}")
-        functions[kind] = dict(zip(text.targets(kind), (made[name] for name in named), strict=True))
+        functions[kind] = dict(zip(text.targets(kind), (by_target[name] for name in named), strict=True))
     return functions
 
 

@@ -79,7 +79,7 @@ def _added(block: Block, parts: Sequence[Block]) -> list[Block]:
 
 
 def read_asked(path: str | Path) -> tuple[Part, ...]:
-    """What `remember` wrote; nothing where there is no such file. BiasflowError that names a file that is no such."""
+    """Read the parts that `remember` wrote; () without such a file. BiasflowError names a file with other contents."""
     if not Path(path).is_file():
         return ()
     try:

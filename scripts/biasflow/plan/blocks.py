@@ -15,7 +15,7 @@ DEFAULTS = _EMPTY | {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
 
 
 def blocks_of(config: Mapping) -> list[Block]:
-    """All blocks, papers first. BiasflowError for a name that is unknown."""
+    """Return all blocks that a configuration asks for, those of papers first. BiasflowError for an unknown name."""
     blocks: dict[str, Block] = {}
     for name in config["ask"]:
         if name in PAPERS:

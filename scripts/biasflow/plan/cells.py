@@ -26,7 +26,7 @@ Key = TypeVar("Key")
 
 
 def plan(setup: Setup) -> Plan:
-    """What a run makes. BiasflowError, naming the key, for what no run can do."""
+    """Return the cells of a run and the jobs that they need. BiasflowError, naming the key, for what no run can do."""
     blocks = in_parts(blocks_of(setup.config), setup.facts.asked)
     seen: dict[tuple, Cell] = {}
     repeated: list[Cell] = []
@@ -43,14 +43,14 @@ def plan(setup: Setup) -> Plan:
             else:
                 reading = Reading(block, model, METRICS[cell.metric].readout, dataset, is_narrow)
                 key = _add(readings, reading.key, reading, cell.method)
-            score, own = Score(cell.metric, key, dataset), scored.setdefault(job, {})
-            _add(own, (cell.metric, key, dataset.label), score, cell.method)
+            score, scores_of_job = Score(cell.metric, key, dataset), scored.setdefault(job, {})
+            _add(scores_of_job, (cell.metric, key, dataset.label), score, cell.method)
         for readout, dataset in _items(asked):
             reading = Reading(block, model, readout, dataset, is_narrow)
             _add(readings, reading.key, reading, *block.methods)
     readings = _with_underlying(readings)
     trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.task != NA}
-    scores = {job: tuple(own.values()) for job, own in scored.items()}
+    scores = {job: tuple(scores_of_job.values()) for job, scores_of_job in scored.items()}
     fits, absent = _fits(readings, setup.methods), setup.facts.absent
     planned = Plan(tuple(seen.values()), readings, scores, fits, trained, tuple(blocks), absent, tuple(repeated))
     check_texts(setup, planned)
@@ -86,8 +86,8 @@ def _items(asked: Asked) -> Iterator[tuple[str, Dataset]]:
 
 def _add(known: dict[Key, Reading | Score], key: Key, new: Reading | Score, *methods: str) -> Key:
     """Put a reading or a score among the known ones, or the methods to those of the one that is there already."""
-    there = known.get(key, new)
-    known[key] = replace(there, methods=tuple(dict.fromkeys((*there.methods, *methods))))
+    entry = known.get(key, new)
+    known[key] = replace(entry, methods=tuple(dict.fromkeys((*entry.methods, *methods))))
     return key
 
 
@@ -104,7 +104,7 @@ def models_of(block: Block) -> Iterator[Model]:
 
 
 def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Dataset | None) -> str | None:
-    """Why a cell cannot run, or None. Each reason names what in the configuration could be changed."""
+    """Return why a cell cannot run, or None. Each reason names what in the configuration could be changed."""
     about, block, model, encoder = METRICS[metric], asked.block, asked.model, asked.encoder
     if encoder.missing:
         return encoder.missing
@@ -113,8 +113,8 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
     kind, kinds = _kind(asked), kinds_of(metric)
     if not _is_measured(asked, metric):
         names = " and ".join(TASKS[name].label if name else "pretrained encoders" for name in kinds)
-        what = f"models fine-tuned for {TASKS[kind].label}" if kind else "pretrained encoders"
-        return f"{block.key}.metrics: {metric} is for {names}, not for {what}"
+        models = f"models fine-tuned for {TASKS[kind].label}" if kind else "pretrained encoders"
+        return f"{block.key}.metrics: {metric} is for {names}, not for {models}"
     if datasets_of(metric, asked.task) is None:
         return f"{block.key}.task: {metric} needs a task of kind {' or '.join(filter(None, kinds))}"
     if dataset is None:
@@ -154,7 +154,7 @@ def _no_head(encoder: Encoder, readout: str) -> str | None:
 
 
 def name_of_head(head: str) -> str:
-    """A head of registry.Readout in words."""
+    """Return the name of a head of registry.Readout in words."""
     return head.replace("_", "-").replace("lm", "LM")
 
 
@@ -163,8 +163,8 @@ def _no_data(absent: Mapping[str, str], asked: Asked, dataset: Dataset) -> str |
     read = [dataset, *(below for _, below in dataset.made_from.values())]
     files = {
         file
-        for each in read
-        for names in (each.files, each.scored_with)
+        for source in read
+        for names in (source.files, source.scored_with)
         for of_role in names.values()
         for file in of_role
     }
@@ -271,9 +271,9 @@ def _serves(known: Reading, source: Reading, reading: Reading) -> bool:
 
 def _fits(readings: Mapping[ReadingKey, Reading], about: Mapping[str, object]) -> dict[FitJob, tuple[str, ...]]:
     """Which methods are fitted to which model for which group of blocks, in the order of the configuration."""
-    found: dict[FitJob, set[str]] = {}
+    by_job: dict[FitJob, set[str]] = {}
     for reading in readings.values():
         if reading.model.carried is None:
             named = (method for method in reading.methods if about[method])
-            found.setdefault(reading.fit, set()).update(named)
-    return {job: tuple(name for name in about if name in methods) for job, methods in found.items() if methods}
+            by_job.setdefault(reading.fit, set()).update(named)
+    return {job: tuple(name for name in about if name in methods) for job, methods in by_job.items() if methods}

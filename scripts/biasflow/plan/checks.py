@@ -71,8 +71,8 @@ def check_asked(planned: Plan) -> None:
     by_metric = [((cell.block, cell.metric), f"{keys[cell.block]}.", cell.reason) for cell in cells]
     by_method = [((cell.block, cell.method), f"methods.{cell.method}: ", cell.reason) for cell in cells]
     for asked in (by_metric, by_method):
-        runs = {what for what, start, reason in asked if not reason.startswith(start)}
-        if mistaken := next((reason for what, _, reason in asked if what not in runs), None):
+        runs = {pair for pair, start, reason in asked if not reason.startswith(start)}
+        if mistaken := next((reason for pair, _, reason in asked if pair not in runs), None):
             raise _mistake(mistaken)
 
 

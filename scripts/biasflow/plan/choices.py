@@ -36,7 +36,7 @@ ENCODER = "encoder"  # what the encoder of a folder is called here
 
 
 def checked(config: Mapping) -> dict:
-    """A configuration with all defaults. BiasflowError as of a run."""
+    """Return a configuration with all defaults filled in. BiasflowError as at the start of a run."""
     return completed(config, load_schema())
 
 
@@ -58,10 +58,10 @@ def reasons(setup: Setup) -> dict[str, str]:
     """Metric -> why it cannot be measured on the encoder of `with_folder`, "" where it can.
 
     A metric of fine-tuned models alone says which task it needs."""
-    found: dict[str, str] = {}
+    reason_by_metric: dict[str, str] = {}
     for cell in plan(setup).cells:
-        found[cell.metric] = cell.reason if found.get(cell.metric, cell.reason) else ""
-    return {metric: _of_one_encoder(reason) for metric, reason in found.items()}
+        reason_by_metric[cell.metric] = cell.reason if reason_by_metric.get(cell.metric, cell.reason) else ""
+    return {metric: _of_one_encoder(reason) for metric, reason in reason_by_metric.items()}
 
 
 def _of_one_encoder(reason: str) -> str:
@@ -94,7 +94,7 @@ def strategies(config: Mapping | None) -> Lines:
 
 
 def methods(config: Mapping | None) -> Lines:
-    """Those that every configuration has, and its own."""
+    """The methods of a configuration: those that every configuration has, and those that it defines."""
     smallest = {"run": ENCODER, "encoders": {ENCODER: {"source": "pretrain", "corpus": "planted"}}}
     smallest |= {"ask": {"all": {"encoders": [ENCODER], "metrics": ["weat"]}}}
     known = (config or completed(smallest, load_schema()))["methods"]
@@ -215,7 +215,7 @@ def metrics_of(setup: Setup) -> Lines:
 
 
 def measures_of(setup: Setup) -> Lines:
-    """The same of every measure."""
+    """Which measures can be computed for the encoder of `with_folder`, and why the others cannot."""
     why = reasons(setup)
     metrics_in_order = [metric for metric, entry in METRICS.items() for _ in entry.measures]
     for metric, (name, about) in zip(metrics_in_order, measures(None), strict=True):

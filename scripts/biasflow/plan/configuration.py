@@ -53,10 +53,10 @@ def load_schema() -> dict:
     definitions["task"] = {"type": "object", **task, "allOf": []}
     for kind, entry in TASKS.items():
         keys = _read(FOLDER / entry.folder.replace(".", "/") / "schema.yaml")
-        own = {**keys.pop("$defs", {}), kind: keys | {"properties": {"kind": {"const": kind}, **keys["properties"]}}}
-        if twice := sorted(set(own) & set(definitions)):
+        added = {**keys.pop("$defs", {}), kind: keys | {"properties": {"kind": {"const": kind}, **keys["properties"]}}}
+        if twice := sorted(set(added) & set(definitions)):
             raise BiasflowError(f"{entry.folder}: schema.yaml: {twice[0]} is defined elsewhere; choose another name")
-        definitions |= own
+        definitions |= added
         its = {"properties": {"kind": {"const": kind}}, "required": ["kind"]}
         definitions["task"]["allOf"].append({"if": its, "then": {"$ref": f"#/$defs/{kind}"}})
     return schema
@@ -102,8 +102,8 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
         resolved["methods"] = {**resolved["methods"], **_absent(methods_of_erasers(), resolved["methods"])}
     _check_lists(resolved["methods"])
     _fill(resolved, schema, schema)
-    if found := fault(resolved, schema):
-        raise BiasflowError(f"config: {found}")
+    if problem := fault(resolved, schema):
+        raise BiasflowError(f"config: {problem}")
     name_folders(resolved)
     _check_limits(resolved)
     _spread_limit(resolved)
@@ -122,9 +122,9 @@ def _with_paths(config: Mapping) -> dict:
 
     def placed(value: object) -> object:
         if isinstance(value, Mapping):
-            return {key: one if key == "column" else placed(one) for key, one in value.items()}
+            return {key: item if key == "column" else placed(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [placed(one) for one in value]
+            return [placed(item) for item in value]
         return paths.corpus(value) if value in catalogue.files else value
 
     encoders, paths = config["encoders"], Paths(config["run"], config["files"])
@@ -171,8 +171,8 @@ def _check_lists(methods: object) -> None:
             )
 
 
-def _absent(defaults: Mapping, given: Mapping) -> dict:
-    return {name: method for name, method in defaults.items() if name not in given}
+def _absent(defaults: Mapping, configured: Mapping) -> dict:
+    return {name: method for name, method in defaults.items() if name not in configured}
 
 
 def _subschemas(value, schema: Mapping, root: Mapping) -> Iterator[Mapping]:
@@ -236,11 +236,11 @@ def _cross_check(config: Mapping) -> None:
     for name in config["fitting"]["own"]:
         require(name, encoders, f"fitting.own.{name}", _ENCODERS)
     for metric, known in _SETS.items():
-        for own, one in config["metrics"][metric]["own"].items():
-            key = f"metrics.{metric}.own.{own}"
-            if own in known or (metric == "weat" and own.startswith(SENTENCES)):
+        for set_name, about in config["metrics"][metric]["own"].items():
+            key = f"metrics.{metric}.own.{set_name}"
+            if set_name in known or (metric == "weat" and set_name.startswith(SENTENCES)):
                 raise BiasflowError(f"config: key '{key}': there is a set of this name already; choose another name")
-            for number, name in enumerate(one["encoders"] or ()):
+            for number, name in enumerate(about["encoders"] or ()):
                 require(name, encoders, f"{key}.encoders.{number}", _ENCODERS)
     fractions = config["metrics"]["compression"]["fractions"]
     if sorted(fractions) != fractions or fractions[-1] != 100:

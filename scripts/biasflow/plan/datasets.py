@@ -89,21 +89,21 @@ def stimuli(asked: Asked) -> list[Dataset]:
 
 
 def occupations(asked: Asked) -> list[Dataset]:
-    """The lists of occupations for OCCTMP, those of the configuration with template and pronouns of their own."""
+    """The lists of occupations for OCCTMP; a list of the user's has its own template and pronouns."""
     options = asked.options["occtmp"]
     names = list(asked.chosen(options["sets"], (PLANTED,), REAL_OCCUPATIONS))
     names += [CHINESE] if asked.encoder.name in options["chinese"] else []
-    own = {name: one for name, one in options["own"].items() if asked.encoder.name in one["encoders"]}
-    found = []
-    for name in [*names, *own]:
-        if name in own:
-            files = {"occupations": (own[name]["file"],)}
+    own_sets = {name: about for name, about in options["own"].items() if asked.encoder.name in about["encoders"]}
+    datasets = []
+    for name in [*names, *own_sets]:
+        if name in own_sets:
+            files = {"occupations": (own_sets[name]["file"],)}
         else:
             file, _ = OCCUPATIONS[name]
             files = {"occupations": (asked.paths.corpus(file),)} if file else {}
-        keys = {key: own[name][key] for key in ("template", "pronouns")} if name in own else {}
-        found.append(Dataset(name, files, keys))
-    return found
+        keys = {key: own_sets[name][key] for key in ("template", "pronouns")} if name in own_sets else {}
+        datasets.append(Dataset(name, files, keys))
+    return datasets
 
 
 def planted_occupations(asked: Asked) -> list[Dataset]:
@@ -112,42 +112,43 @@ def planted_occupations(asked: Asked) -> list[Dataset]:
 
 def word_tests(asked: Asked) -> list[Dataset]:
     names = asked.chosen(asked.options["weat"]["tests"], (PLANTED,), WORD_TESTS)
-    own = [Dataset(name, {"own": (one["file"],)}, {}, {"kind": "weat"}) for name, one in _own(asked, "weat").items()]
-    return [_test(asked, name, "weat") for name in names] + own
+    own_tests = _own_tests(asked, "weat").items()
+    datasets = [Dataset(name, {"own": (about["file"],)}, {}, {"kind": "weat"}) for name, about in own_tests]
+    return [_test(asked, name, "weat") for name in names] + datasets
 
 
-def _own(asked: Asked, metric: str) -> dict[str, Mapping]:
+def _own_tests(asked: Asked, metric: str) -> dict[str, Mapping]:
     """The tests of the user's that an encoder is measured on, by name; a paper has none of them."""
     if asked.pooling is None:
         return {}
-    own = asked.options[metric]["own"].items()
-    return {name: one for name, one in own if one["encoders"] is None or asked.encoder.name in one["encoders"]}
+    tests = asked.options[metric]["own"].items()
+    return {name: test for name, test in tests if test["encoders"] is None or asked.encoder.name in test["encoders"]}
 
 
 def _pooling(asked: Asked) -> str:
     """What stands for a sentence: as the configuration says, or the encoder's folder. BiasflowError, naming the key,
     for one that is not known."""
     named = asked.options["seat"]["pooling"]
-    own = named or asked.pooling or FIRST_TOKEN
-    if named is None and own not in POOLINGS:
+    pooling = named or asked.pooling or FIRST_TOKEN
+    if named is None and pooling not in POOLINGS:
         raise BiasflowError(
-            f"config: key 'metrics.seat.pooling': the folder of encoders.{asked.encoder.name} pools by {own}, and SEAT "
-            f"knows {', '.join(POOLINGS)}; name one here"
+            f"config: key 'metrics.seat.pooling': the folder of encoders.{asked.encoder.name} pools by {pooling}, and "
+            f"SEAT knows {', '.join(POOLINGS)}; name one here"
         )
-    return own
+    return pooling
 
 
 def sentence_tests(asked: Asked) -> list[Dataset]:
-    """The tests of sentences, by the encoder's own pooling, which the dataset's name has unless it is the first token,
-    and by the others of POOLINGS (a paper: by its own alone). Errors as `_pooling`."""
-    names, own = asked.chosen(asked.options["seat"]["tests"], (), SENTENCE_TESTS), _pooling(asked)
-    others = [name for name in POOLINGS if name != own and asked.pooling]
-    suffix = f"-{own}" if asked.pooling and own != FIRST_TOKEN else ""
-    tests = [_test(asked, name, "seat", sentence_pooling=own, others=others) for name in names]
-    for name, one in _own(asked, "seat").items():
-        options = {"templates": one["templates"], "sentence_pooling": own, "others": others}
-        tests.append(Dataset(f"{SENTENCES}{name}", {"own": (one["file"],)}, options, {"kind": "seat"}))
-    return [replace(test, suffix=suffix, sees=TOKENS if own == "mean" else "") for test in tests]
+    """The sentence tests of SEAT, read with the encoder's pooling, which the dataset's name shows unless it is the
+    first token, and with the others of POOLINGS (for a paper with the first alone). Errors as `_pooling`."""
+    names, pooling = asked.chosen(asked.options["seat"]["tests"], (), SENTENCE_TESTS), _pooling(asked)
+    others = [name for name in POOLINGS if name != pooling and asked.pooling]
+    suffix = f"-{pooling}" if asked.pooling and pooling != FIRST_TOKEN else ""
+    tests = [_test(asked, name, "seat", sentence_pooling=pooling, others=others) for name in names]
+    for name, about in _own_tests(asked, "seat").items():
+        options = {"templates": about["templates"], "sentence_pooling": pooling, "others": others}
+        tests.append(Dataset(f"{SENTENCES}{name}", {"own": (about["file"],)}, options, {"kind": "seat"}))
+    return [replace(test, suffix=suffix, sees=TOKENS if pooling == "mean" else "") for test in tests]
 
 
 def _test(asked: Asked, name: str, kind: str, **options: object) -> Dataset:
@@ -183,9 +184,9 @@ def _crows_pairs(asked: Asked, **options: object) -> list[Dataset]:
 
 def stereotype_pairs(asked: Asked) -> list[Dataset]:
     """The pairs of CrowS-Pairs, of the same types as for the metric crows_pairs, and StereoSet's sentences as pairs."""
-    found = _crows_pairs(asked)
+    pairs = _crows_pairs(asked)
     names = asked.chosen(None, (), ("stereoset-pairs",))
-    return found + [_listed(asked, name, "stereoset_pairs", {"stereoset": "stereoset-dev"}) for name in names]
+    return pairs + [_listed(asked, name, "stereoset_pairs", {"stereoset": "stereoset-dev"}) for name in names]
 
 
 def stereoset_blanks(asked: Asked) -> list[Dataset]:
@@ -195,7 +196,7 @@ def stereoset_blanks(asked: Asked) -> list[Dataset]:
 
 
 def stereoset_sentences(asked: Asked) -> list[Dataset]:
-    """StereoSet's contexts with sentences; `both`, with its blanks, has no readout of ours, only somebody's scores."""
+    """StereoSet's contexts with sentences; `both`, with its blanks, has no readout of ours, only a user's scores."""
     types = asked.chosen(asked.options["intersentence"]["bias_types"], (), (GENDER,))
     options = {"batch_size": asked.options["strength"]["batch_size"]}
     return [
@@ -265,16 +266,16 @@ def context_tests(asked: Asked) -> list[Dataset]:
     options = asked.options["ceat"]
     keys = {key: options[key] for key in ("draws", "seed", "missing")}
     files = {"contexts": (asked.paths.contexts(asked.encoder.name, CEAT),), "words": (CEAT_WORDS,)}
-    own = {name: (one["file"],) for name, one in _own(asked, "ceat").items()}
+    own_files = {name: (about["file"],) for name, about in _own_tests(asked, "ceat").items()}
     return [Dataset(name, files, keys) for name in ceat_tests(options, asked.encoder)] + [
         Dataset(name, {"contexts": (asked.paths.contexts(asked.encoder.name, name),), "own": file}, keys)
-        for name, file in own.items()
+        for name, file in own_files.items()
     ]
 
 
 def context_words(options: Mapping, words: str) -> dict[str, str]:
-    """By its role, the file of the words whose contexts have this name: CEAT's own, or a test's of the user's.
-    options: of CEAT."""
+    """Return role -> file of the words whose contexts have the name `words`: the words of CEAT's tests, or of a test of
+    the user's. options: of CEAT."""
     return {"words": CEAT_WORDS} if words == CEAT else {"own": options["own"][words]["file"]}
 
 
@@ -291,7 +292,7 @@ def words(asked: Asked) -> list[Dataset]:
 
 
 def fitting_contexts(fitting: Mapping, encoder: Encoder) -> dict[str, int | None]:
-    """How gendered words are found and read for an encoder; what is not its own is that of the one it starts from.
+    """How gendered words are found and read for an encoder: by its own settings, else by those of the one it continues.
     fitting: the key of that name, as below."""
     if encoder.name not in fitting["own"] and encoder.continues:
         return fitting_contexts(fitting, encoder.continues)
@@ -306,15 +307,15 @@ def fitting_words(fitting: Mapping, encoder: Encoder) -> str:
 
 
 def own_pairs(fitting: Mapping) -> Mapping | None:
-    """Name and file of the user's word pairs, where erasers are fitted to these."""
+    """Return name and file of the user's word pairs if erasers are fitted to them, else None."""
     words = fitting["words"]
     return words if isinstance(words, Mapping) else None
 
 
 def own_groups(fitting: Mapping) -> str | None:
-    """What tells the groups of the user's word pairs apart, where erasers are fitted to these."""
-    own = own_pairs(fitting)
-    return own["name"] if own else None
+    """Return what tells the groups of the user's word pairs apart if erasers are fitted to these pairs, else None."""
+    pairs = own_pairs(fitting)
+    return pairs["name"] if pairs else None
 
 
 def fitting_files(fitting: Mapping, paths: Paths, encoder: Encoder) -> Files:

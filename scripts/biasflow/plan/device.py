@@ -36,7 +36,7 @@ def check_device(choice: str, *, cluster: bool) -> None:
 
 
 def torch_has_cuda() -> bool:
-    """False for a torch of this environment that is built without it; jobs in environments of their own may have it."""
+    """Return False if this environment has a torch that is built without CUDA, else True: jobs may have another one."""
     try:
         return "+cpu" not in importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:

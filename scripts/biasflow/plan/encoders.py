@@ -10,7 +10,7 @@ from biasflow.plan.setup import Setup
 
 
 class Encoders:
-    """Encoders of a configuration by their names, and models."""
+    """Where the files of encoders and models lie, and how encoders are trained, by the names of the configuration."""
 
     def __init__(self, setup: Setup):
         self.setup, self.paths = setup, setup.paths
@@ -22,12 +22,12 @@ class Encoders:
         if its.source == "local":
             return its.local_files
         if its.is_external:
-            given = (files for by_metric in its.given_files.values() for files in by_metric.values())
-            return list(dict.fromkeys(one.file for files in given for one in files))
+            file_lists = (files for by_metric in its.given_files.values() for files in by_metric.values())
+            return list(dict.fromkeys(file.file for files in file_lists for file in files))
         return [self.paths.encoder(encoder)]
 
     def pretraining_texts(self, encoder: str) -> list[str]:
-        """The texts that an encoder is pre-trained on; none unless it is."""
+        """The files of the texts that an encoder is pre-trained on in this run; [] for any other encoder."""
         its = self.setup.encoders[encoder]
         return [text_file(self.paths, its, text) for text in its.corpora]
 

@@ -53,7 +53,8 @@ AT_THE_END = ("last", "last.cls", "pooled", "layer[-1]", "layer[-1].cls")
 
 @dataclass(frozen=True)
 class Estimate:
-    """jobs: those that are not done, of `of`, that train, fit or read; seconds: of processor time, with all scores."""
+    """The time that a run still needs. jobs: those that are not done, of `of`, that train, fit or read; seconds: of
+    processor time, with all scores."""
 
     jobs: int
     of: int
@@ -177,7 +178,7 @@ def _passes(about: Mapping[str, object], names: Sequence[str]) -> int:
 
 
 class Size(NamedTuple):
-    """parameters: of an encoder's layers; words: of its vocabulary."""
+    """The size of an encoder. parameters: of an encoder's layers; words: of its vocabulary."""
 
     parameters: int
     width: int

@@ -47,11 +47,11 @@ def _of_cells(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
             known = sorted({name for cell in cells for name in _names(cell)} - {NA})
             why = "it is a metric that no block of ask names" if word in METRICS else nearest(word, known)
             raise BiasflowError(f"explain: no cell of the plan is named {word!r}; {why}")
-    found = [cell for cell in cells if set(words) <= _names(cell)]
-    if not found:
+    matching = [cell for cell in cells if set(words) <= _names(cell)]
+    if not matching:
         raise BiasflowError(f"explain: no cell of the plan is named {' and '.join(words)} at once; leave a word out")
-    yield from _listed(found)
-    places = dict.fromkeys(_place(prepared, cell) for cell in found if cell.status == RUN)
+    yield from _listed(matching)
+    places = dict.fromkeys(_place(prepared, cell) for cell in matching if cell.status == RUN)
     yield from _chain({job.output: job for job in jobs_of(prepared)}, filter(None, places))
 
 
@@ -136,18 +136,18 @@ def _maker(jobs: Mapping[str, Job], file: str) -> str | None:
 
 def _upstream(jobs: Mapping[str, Job], outputs: Iterable[str]) -> list[str]:
     """Outputs, each after those of the jobs that its own waits for, directly or not."""
-    found: dict[str, None] = {}
+    ordered: dict[str, None] = {}
 
     def visit(output: str) -> None:
-        if output not in found:
+        if output not in ordered:
             for above in dict.fromkeys(filter(None, (_maker(jobs, file) for file in jobs[output].inputs))):
                 if above != output:
                     visit(above)
-            found[output] = None
+            ordered[output] = None
 
     for output in outputs:
         visit(output)
-    return list(found)
+    return list(ordered)
 
 
 def jobs_of(prepared: Prepared) -> list[Job]:

@@ -34,20 +34,20 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
     no external file: the path beside it would never be looked at."""
     for name in config["files"]:
         require(name, catalogue.files, f"files.{name}", "files of biasflow/data/corpora.yaml")
-    if found := fault(config, schema, formats=_formats(catalogue)):
-        raise BiasflowError(f"config: {found}")
-    for name, one in config["metrics"]["occtmp"]["own"].items():
+    if problem := fault(config, schema, formats=_formats(catalogue)):
+        raise BiasflowError(f"config: {problem}")
+    for name, about in config["metrics"]["occtmp"]["own"].items():
         with _named(f"metrics.occtmp.own.{name}.pronouns"):
-            check_pronouns(*one["pronouns"])
+            check_pronouns(*about["pronouns"])
         with _named(f"metrics.occtmp.own.{name}.file"):
-            read_occupation_set(name, one["file"], template=one["template"], pronouns=one["pronouns"])
+            read_occupation_set(name, about["file"], template=about["template"], pronouns=about["pronouns"])
     for metric in ("weat", "seat", "ceat"):
-        for name, one in config["metrics"][metric]["own"].items():
+        for name, about in config["metrics"][metric]["own"].items():
             with _named(f"metrics.{metric}.own.{name}.file"):
-                read_word_sets(one["file"], name, single=metric == "ceat")
-    if own := own_pairs(config["fitting"]):
+                read_word_sets(about["file"], name, single=metric == "ceat")
+    if word_pairs := own_pairs(config["fitting"]):
         with _named("fitting.words.file"):
-            read_word_pairs(own["file"])
+            read_word_pairs(word_pairs["file"])
     if pairs := config["fitting"]["sentence_pairs"]:
         with _named("fitting.sentence_pairs"):
             load_sentence_pairs(pairs)
@@ -108,19 +108,19 @@ def files_read(setup: Setup, catalogue: Catalogue, planned: Plan) -> list[str]:
     fitting = setup.config["fitting"]
     readings, trained = planned.readings.values(), planned.trained.values()
     files = {file for reading in readings for names in reading.dataset.files.values() for file in names}
-    for encoder in {each.encoder for each in (*(reading.model for reading in readings), *trained)}:
+    for encoder in {model.encoder for model in (*(reading.model for reading in readings), *trained)}:
         external = setup.encoders[encoder].is_external
         files |= set(encoders.files(encoder) if external else encoders.texts(encoder))
     for encoder in {reading.model.encoder for reading in readings if reading.readout == "associations"}:
         files |= set(encoders.context_files(encoder, catalogue))
     carrying = {model.encoder for model in trained if model.carried}
     for encoder in {*(job.encoder for job in planned.fits), *carrying}:
-        given = fitting_files(fitting, setup.paths, setup.encoders[encoder])
-        files |= {file for names in given.values() for file in names}
+        sources = fitting_files(fitting, setup.paths, setup.encoders[encoder])
+        files |= {file for names in sources.values() for file in names}
     for name in {reading.block.task for reading in readings if reading.block.task} | {model.task for model in trained}:
         task = setup.task(name)
-        given = (names for step in task.kind.steps for names in step.sources(task, catalogue).values())
-        files |= {file for names in given for file in names}
+        sources = (names for step in task.kind.steps for names in step.sources(task, catalogue).values())
+        files |= {file for names in sources for file in names}
     known = {setup.paths.corpus(name): name for name in catalogue.files}
     names = {known.get(file, file) for file in files}
     names |= {name for file in names for name in made_from.get(file, ())}

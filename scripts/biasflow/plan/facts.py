@@ -27,10 +27,10 @@ _HELD = {
 
 @dataclass(frozen=True)
 class Facts:
-    """architectures: local encoder -> its config.json; missing: encoder -> why it, or the local one that it continues,
-    cannot be had; absent: file of a task's data -> why it cannot be had; poolings: local encoder -> what stands for a
-    sentence, as its folder says; asked: in which parts blocks were asked for by earlier runs (plan.asked);
-    without_mask: local encoders whose tokenizer has no mask token."""
+    """What files and earlier runs say about a configuration. architectures: local encoder -> its config.json; missing:
+    encoder -> why it, or the local one that it continues, cannot be had; absent: file of a task's data -> why it cannot
+    be had; poolings: local encoder -> what stands for a sentence, as its folder says; asked: in which parts blocks were
+    asked for by earlier runs (plan.asked); without_mask: local encoders whose tokenizer has no mask token."""
 
     architectures: Mapping[str, Mapping] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -123,14 +123,14 @@ def _check_given(encoder: Encoder) -> None:
     for readout, by_metric in encoder.given_files.items():
         for metric, files in by_metric.items():
             key = ".".join(filter(None, ("encoders", encoder.name, readout, metric)))
-            for one in files:
-                if is_corpus_file(one.file):
+            for file in files:
+                if is_corpus_file(file.file):
                     continue
-                if not Path(one.file).is_file():
-                    raise BiasflowError(f"config: key '{key}': there is no file {one.file}")
+                if not Path(file.file).is_file():
+                    raise BiasflowError(f"config: key '{key}': there is no file {file.file}")
                 try:
                     if metric != ANY and readout != VECTORS:
-                        check_kind(one.file, one.column)
+                        check_kind(file.file, file.column)
                 except BiasflowError as error:
                     raise BiasflowError(f"config: key '{key}': {error}") from error
 
@@ -141,11 +141,11 @@ def _why_not(encoder: Encoder) -> str | None:
         return f"its path {encoder.about['path']} needs the config key mirror"
     if not folder.is_dir():
         return f"there is no folder {folder}"
-    for what, names in _HELD.items():
+    for part, names in _HELD.items():
         if not any(any(folder.glob(name)) for name in names):
             if names == (WEIGHTS,) and (pickled := next(folder.glob("*.bin"), None)):
                 return f"the weights in {folder} are {pickled.name}; convert them to safetensors ({CONVERT})"
-            return f"there is no encoder in {folder} (no {what}); save it with save_pretrained of transformers"
+            return f"there is no encoder in {folder} (no {part}); save it with save_pretrained of transformers"
     return None
 
 

@@ -36,7 +36,7 @@ ask:
 
 
 class First(NamedTuple):
-    """text: of the configuration; lacking: metric -> why it cannot be measured on this encoder."""
+    """A first configuration (text), and by metric why it cannot be measured on this encoder (lacking)."""
 
     text: str
     lacking: Mapping[str, str]

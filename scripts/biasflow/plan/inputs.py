@@ -20,7 +20,8 @@ Named = dict[str, object]
 
 
 class Inputs:
-    """encoders, trainings, fits, readings, scores: a part each; here, the data of tasks, papers and the plan itself."""
+    """Looks up the inputs, parameters and modules of jobs. encoders, trainings, fits, readings, scores: a part each;
+    here, the data of tasks, papers and the plan itself."""
 
     def __init__(self, setup: Setup, plan: Plan, catalogue: Catalogue):
         self.setup, self.plan, self.catalogue, self.paths = setup, plan, catalogue, setup.paths
@@ -45,7 +46,7 @@ class Inputs:
         return params
 
     def checks(self) -> list[str]:
-        """The files that say of tasks' data whether they fit what is asked of them.
+        """The files that say whether the tasks' data fit what the configuration asks of them.
 
         No training waits for them. A check that runs again, for a further seed, would train all finished models again;
         and below an input that is `ancient` Snakemake looks for no other reason to run, so that what is new is left
@@ -55,8 +56,8 @@ class Inputs:
         return [task.file(name) for task in tasks for name in task.kind.checks]
 
     def _sources(self, step: Step, task: str) -> Named:
-        found = step.sources(self.setup.task(task, self.plan.blocks), self.catalogue)
-        return {role: list(files) for role, files in found.items()}
+        sources = step.sources(self.setup.task(task, self.plan.blocks), self.catalogue)
+        return {role: list(files) for role, files in sources.items()}
 
     def described_files(self) -> Named:
         """The folders or files of the encoders that are read and have weights here, one role for each, and what every
@@ -83,7 +84,7 @@ class Inputs:
         return self.ledger_files([paper])
 
     def paper_items(self, paper: str) -> Named:
-        """Where its item files are: role -> key -> position and file (plan.items)."""
+        """Where the item files of a paper are: role -> key -> position and file (plan.items)."""
         return item_places(items_of(self.setup, self.plan, paper), self.paper_files(paper))
 
     def paper_options(self, paper: str) -> Named:
@@ -92,18 +93,18 @@ class Inputs:
         options["tops"] = self.setup.config["metrics"]["strength"]["tops"]
         options["chinese"] = self.setup.config["metrics"]["occtmp"]["chinese"]
         options["ceat_text"] = self.setup.config["metrics"]["ceat"]["text"]
-        if given := self.setup.config["given"]:
-            options["given"] = {name: about["direction"] for name, about in given.items()}
+        if measures := self.setup.config["given"]:
+            options["given"] = {name: about["direction"] for name, about in measures.items()}
         task = self.setup.task(options["task"]) if options.get("task") else None
         return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
 
     def given_script(self, measure: str) -> list[str]:
-        """The file that the command of somebody's measure runs, if the configuration names one."""
+        """The file that the command of a user's measure runs, if the configuration names one."""
         about = self.setup.config["given"][measure]
         return [about["script"]] if "script" in about else []
 
     def ledger_files(self, papers: Sequence[str]) -> Named:
-        """The same of all these papers."""
+        """What the ledger of all these papers is made of: the run's tables, and item files by role."""
         tables = {name: f"{self.paths.root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
         return tables | item_inputs([items_of(self.setup, self.plan, paper) for paper in papers])
 
@@ -115,19 +116,19 @@ class Inputs:
 
     def item_files(self) -> dict[str, list[str]]:
         """Name of a catalogued file of scores, with ":column" behind it where one is named -> the external encoders
-        that give it; one's own copy of it (key `files`) is no such file."""
-        found: dict[str, list[str]] = {}
+        whose scores it holds; a copy of it at a path of the user's (key `files`) does not count."""
+        encoders_by_file: dict[str, list[str]] = {}
         known = {name for names in self.catalogue.sets.values() for name in names}
         for name, encoder in self.setup.encoders.items():
             by_metric = encoder.given_files.values() if encoder.is_external else ()
-            given = {one for files in by_metric for of_metric in files.values() for one in of_metric}
-            for file, column in sorted(given):
+            given_files = {file for files in by_metric for of_metric in files.values() for file in of_metric}
+            for file, column in sorted(given_files):
                 if (file := Path(file).name) in known:
-                    found.setdefault(f"{file}:{column}" if column else file, []).append(name)
-        return found
+                    encoders_by_file.setdefault(f"{file}:{column}" if column else file, []).append(name)
+        return encoders_by_file
 
     def digest(self) -> str:
-        """Changes with everything that plan.csv and names.csv show."""
+        """Return a sha256 that changes with everything that plan.csv and names.csv show."""
         shown = {key: self.setup.config[key] for key in ("encoders", "tasks", "methods", "ask", "papers", "metrics")}
         facts = vars(self.setup.facts)
         facts = {key: value for key, value in facts.items() if key != "asked"}  # plan.csv has whole blocks

@@ -18,7 +18,8 @@ _OF_FITS = ("explained_variance", "sentence_pairs")
 
 
 class Item(NamedTuple):
-    """output: what a rule writes, a folder or a file; file: the name of the item's file in the folder, or ""."""
+    """An item of a paper. output: what a rule writes, a folder or a file; file: the name of its file in there, or
+    ""."""
 
     output: str
     file: str = ""
@@ -73,7 +74,7 @@ def items_of(setup: Setup, plan: Plan, paper: str) -> Items:
         items["stereoset-changes"] = {"stereoset-changes": Item(paths.data("stereoset-changes.csv"))}
     for encoder in judged_encoders(setup.config, paper):
         for measure in setup.config["given"]:
-            items.setdefault("given", {})[f"{measure}/{encoder}"] = Item(paths.given(measure, encoder))
+            items.setdefault("given", {})[f"{measure}/{encoder}"] = Item(paths.given_values(measure, encoder))
     if paper == "calibrated":
         _of_calibration(setup, readings, items)
     return items

@@ -17,8 +17,8 @@ class FitJob(NamedTuple):
 
 
 class ReadingJob(NamedTuple):
-    """Reads what a block asks for from a model. readout: the one that it reads, TOGETHER for all of those that are
-    worth no job of their own, or TRAINING for what a fine-tuning wrote of itself."""
+    """Reads what a block asks for from a model. readout: the one that it reads, TOGETHER for all that are too small for
+    a job of their own, or TRAINING for what a fine-tuning wrote of itself."""
 
     encoder: str
     training: str
@@ -69,7 +69,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Score:
-    """What a metric makes of a reading (by its key), of the methods that it is asked for."""
+    """The scores that a metric computes from a reading (by its key), for the methods that it is asked for."""
 
     metric: str
     reading: ReadingKey
@@ -79,9 +79,9 @@ class Score:
 
 @dataclass(frozen=True)
 class Plan:
-    """cells: all that was asked for; readings: what is read, by its key; scored: the scores that a job makes;
-    fits: the methods that a job fits; trained: (encoder, training) -> model that is fine-tuned; absent: as
-    facts.Facts.absent; repeated: cells of a block that an earlier one has as well."""
+    """Everything that a run makes. cells: all that was asked for; readings: what is read, by its key; scored: the
+    scores that a job makes; fits: the methods that a job fits; trained: (encoder, training) -> model that is
+    fine-tuned; absent: as facts.Facts.absent; repeated: cells of a block that an earlier one has as well."""
 
     cells: tuple[Cell, ...]
     readings: Mapping[ReadingKey, Reading]

@@ -53,25 +53,25 @@ def names_table(setup: Setup, plan: Plan) -> pd.DataFrame:
 
 def encoder_attributes(setup: Setup) -> dict[str, dict[str, object]]:
     """Encoder -> what names.csv says of it: its part of the configuration, how deep it is, and what it lacks."""
-    found = {}
+    attributes = {}
     for name, encoder in setup.encoders.items():
         about = {("parent" if key == "from" else key): value for key, value in _flat(encoder.about).items()}
         about |= {"layers": encoder.depth} if encoder.depth else {}
         about |= {"new_heads": " ".join(encoder.new_heads)} if encoder.new_heads else {}
         about |= {"missing": encoder.missing} if encoder.missing else {}
-        found[name] = about
-    return found
+        attributes[name] = about
+    return attributes
 
 
 def _flat(about: Mapping, prefix: str = "") -> dict[str, object]:
     """Nested options with dotted names; lists as words with spaces between."""
-    found: dict[str, object] = {}
+    flat: dict[str, object] = {}
     for key, value in about.items():
         if isinstance(value, Mapping):
-            found |= _flat(value, f"{prefix}{key}.")
+            flat |= _flat(value, f"{prefix}{key}.")
         elif value not in (None, []):
-            found[prefix + key] = " ".join(map(str, value)) if isinstance(value, list) else value
-    return found
+            flat[prefix + key] = " ".join(map(str, value)) if isinstance(value, list) else value
+    return flat
 
 
 def _method(name: str, methods: Mapping[str, object]) -> dict[str, object]:
@@ -91,8 +91,8 @@ def _changed_options(step: Mapping) -> str:
     eraser = ERASERS[step["eraser"]]
     default = {name: schema.get("default") for name, schema in eraser.options.items()}
     default |= {"fitted_to": eraser.fitted_to[0], "sequential": False, "control": None, "matched": False}
-    own = step["options"] | {key: step[key] for key in ("fitted_to", "sequential", "control", "matched") if key in step}
-    return " ".join(f"{name}={json.dumps(value)}" for name, value in own.items() if value != default[name])
+    now = step["options"] | {key: step[key] for key in ("fitted_to", "sequential", "control", "matched") if key in step}
+    return " ".join(f"{name}={json.dumps(value)}" for name, value in now.items() if value != default[name])
 
 
 def _base(name: str, methods: Mapping[str, object]) -> dict[str, str]:

@@ -43,8 +43,8 @@ def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
 
 
 def control_of(name: str) -> str | None:
-    """The method that the one of this name is a control of: random directions in its place; "" if in that of no method
-    in particular, None for what is no control."""
+    """Return the method of which the method `name` is a control (random directions in its place); "" if of no method in
+    particular, None if it is no control."""
     control = CONTROL.fullmatch(name)
     return control and (control["of"] or "")
 
@@ -62,7 +62,7 @@ def _with(method: object, **keys: object) -> object:
 
 
 def check_methods(methods: Mapping[str, object]) -> None:
-    """BiasflowError that names the key of an eraser, option or place that there is not."""
+    """Raise BiasflowError, naming the key, for an eraser, option or place that does not exist or does not fit."""
     for name, method in methods.items():
         if isinstance(method, Mapping):
             key = f"methods.{name}"
@@ -117,12 +117,12 @@ def _check_eraser(eraser: str, options: Mapping, key: str) -> None:
     known = ERASERS[eraser].options
     for option, value in options.items():
         require(option, known, f"{key}.options", f"options of {eraser}")
-        if found := fault(value, known[option], key=f"{key}.options.{option}"):
-            raise BiasflowError(f"config: {found}")
+        if problem := fault(value, known[option], key=f"{key}.options.{option}"):
+            raise BiasflowError(f"config: {problem}")
 
 
 def resolved(method: object) -> object:
-    """A method with what its eraser's registry entry leaves open filled in, as fits take it."""
+    """Return a method as fits take it: what it leaves open is filled in from the registry entry of its eraser."""
     if isinstance(method, Mapping):
         return {**method, "module": module_of(ERASERS[method["eraser"]])}
     return [
@@ -149,12 +149,12 @@ def sources(method: object) -> set[str]:
     return {step.get("fitted_to") or ERASERS[step["eraser"]].fitted_to[0] for step in method}
 
 
-def note_of(method: object, sees: str, own: str | None = None) -> str:
-    """What must be known of a method's score: that it was fitted to the user's words, of groups that `own` names; and
-    that it was fitted to other states than those that a metric `sees` (registry.Metric), so that it may leave most of
-    what is in them: a probe of the first token loses little by LEACE that was fitted to words. "" otherwise."""
+def note_of(method: object, sees: str, groups: str | None = None) -> str:
+    """Return what must be known of a method's score, or "": that the method was fitted to the user's words (of
+    `groups`), or to other states than those that a metric `sees` (registry.Metric), so that it may leave most of what
+    is in them: a probe of the first token loses little by LEACE that was fitted to words."""
     fitted_to = sources(method) if method else set()
-    of = f" of {own}" if own and "words" in fitted_to else ""
+    of = f" of {groups}" if groups and "words" in fitted_to else ""
     elsewhere = ELSEWHERE if sees in (SENTENCE, FIRST_TOKEN) and fitted_to == {"words"} else ""
     return f"fitted to words{of}{elsewhere}" if of or elsewhere else ""
 
@@ -166,7 +166,7 @@ def needs_origin(method: object) -> bool:
 
 
 def missing_layer(method: object, depth: int) -> str | None:
-    """The first place that an encoder of `depth` layers lacks, or None."""
+    """Return the first place of a method that an encoder of `depth` layers lacks, or None."""
     if isinstance(method, Mapping):
         return "the second-to-last layer" if depth < 2 else None
     for step in method:
@@ -192,7 +192,7 @@ def largest_rank(method: object) -> tuple[str, int]:
 
 
 def not_in_training(method: object) -> str | None:
-    """Why a method cannot be active in a training, or None."""
+    """Return why a method cannot be active in a training, or None if it can."""
     if not method:
         return "leaves the model as it is; that is the strategy plain"
     settings = list(_places_by_setting(method))
@@ -202,8 +202,8 @@ def not_in_training(method: object) -> str | None:
 
 
 def unseen_setting(method: object, sees: str, depth: int | None) -> tuple[str, str] | None:
-    """A setting of the method ("-": its only one), and where it acts, if that is after all that a metric `sees` of the
-    last layer (registry.Metric): it would be listed, and change nothing. depth: the number of layers, if known."""
+    """Return a setting of the method ("-": its only one) and its place, if that comes after all that a metric `sees` of
+    the last layer (registry.Metric), so that no score can change; else None. depth: in layers, if known."""
     for setting, places in _places_by_setting(method):
         if not any(_is_seen(place, sees, depth) for place in places):
             return setting, " and ".join(places)

@@ -17,7 +17,7 @@ from biasflow.plan.setup import Setup
 
 @dataclass(frozen=True)
 class Prepared:
-    """find: what jobs take."""
+    """A configuration, checked and planned. find: looks up what jobs take."""
 
     setup: Setup
     catalogue: Catalogue

@@ -27,7 +27,7 @@ def reading_path(paths: Paths, key: ReadingKey) -> str:
 
 
 def reading_output(paths: Paths, key: ReadingKey) -> str:
-    """What a rule writes, with the file of a readout in it."""
+    """The path that a rule writes: the file of a readout, or the folder that holds it."""
     return reading_path(paths, key) if key.job.readout == TRAINING else paths.readout(*key.job)
 
 
@@ -74,37 +74,37 @@ class Readings:
 
         def files(wildcards) -> Named:
             readings = self.of(wildcards, name)
-            found: Named = {"model": self.encoders.model_files(readings[0].model), **_data(readings)}
-            found["readouts"] = self._underlying(readings)
+            inputs: Named = {"model": self.encoders.model_files(readings[0].model), **_data(readings)}
+            inputs["readouts"] = self._underlying(readings)
             fit = readings[0].fit
             if {method for reading in readings for method in reading.methods} & set(self.plan.fits.get(fit, ())):
-                found["methods"] = self.paths.methods(*fit)
-            return found
+                inputs["methods"] = self.paths.methods(*fit)
+            return inputs
 
         return files
 
     def _underlying(self, readings: list[Reading]) -> list[str]:
         """The outputs of other jobs that some of the readings are made from."""
         outputs = (reading_output(self.paths, key) for reading in readings for key in reading.made_from.values())
-        own = reading_output(self.paths, readings[0].key)
-        return [output for output in dict.fromkeys(outputs) if output != own]
+        job_output = reading_output(self.paths, readings[0].key)
+        return [output for output in dict.fromkeys(outputs) if output != job_output]
 
     def spares(self, name: str) -> Callable[..., list[str]]:
-        """Wildcards -> the files that spare it work."""
+        """Wildcards -> files computed earlier, which save the job some work."""
 
         def spares(wildcards) -> list[str]:
-            found = by_role(reading.dataset.spares for reading in self.of(wildcards, name))
-            return sorted({file for files in found.values() for file in files})
+            files_by_role = by_role(reading.dataset.spares for reading in self.of(wildcards, name))
+            return sorted({file for files in files_by_role.values() for file in files})
 
         return spares
 
     def modules(self, name: str) -> Callable[..., list[str]]:
-        """Wildcards -> the modules that it imports by name."""
+        """Wildcards -> the modules that the job imports by name."""
 
         def modules(wildcards) -> list[str]:
             readings = self.of(wildcards, name)
-            own = {module for reading in readings for module in reading.dataset.modules}
-            return sorted(own | {module_of(READOUTS[reading.readout]) for reading in readings})
+            of_datasets = {module for reading in readings for module in reading.dataset.modules}
+            return sorted(of_datasets | {module_of(READOUTS[reading.readout]) for reading in readings})
 
         return modules
 
@@ -138,26 +138,27 @@ class Readings:
         return [outputs.index(output) if output in outputs else None, file_in_output(self.paths, key)]
 
     def external_jobs(self) -> dict[tuple[str, str], list[ReadingJob]]:
-        """Block and readout -> the jobs of its external encoders, which are done together: each takes less than its
-        start."""
-        found: dict[tuple[str, str], list[ReadingJob]] = {}
+        """Block and readout -> the jobs of its external encoders, which run as one job: each would take less time than
+        its start."""
+        jobs_by_readout: dict[tuple[str, str], list[ReadingJob]] = {}
         for job in self._jobs:
             if self.encoders.setup.encoders[job.encoder].is_external:
-                found.setdefault((job.block, job.readout), []).append(job)
-        return found
+                jobs_by_readout.setdefault((job.block, job.readout), []).append(job)
+        return jobs_by_readout
 
     def given_files_and_data(self, jobs: Sequence[ReadingJob]) -> Named:
-        """For the rule of what external encoders give: their files, and the data, of several jobs of one readout."""
+        """For the rule that reads external encoders' files: these files and the data, of several jobs of one
+        readout."""
         readings = [reading for job in jobs for reading in self._jobs[job]]
-        files = dict.fromkeys(one.file for reading in readings for one in self._given(reading))
+        files = dict.fromkeys(file.file for reading in readings for file in self._files(reading))
         return {"given": list(files), **_data(readings)}
 
-    def _given(self, reading: Reading) -> list[GivenFile]:
+    def _files(self, reading: Reading) -> list[GivenFile]:
         encoder = self.encoders.setup.encoders[reading.model.encoder]
         return encoder.given_for(reading.readout, self._metrics[reading.key])
 
     def given_modules(self, jobs: Sequence[ReadingJob]) -> list[str]:
-        """The modules that it imports by name."""
+        """The modules that the rule of external encoders imports by name."""
         listed = {
             module
             for job in jobs
@@ -167,8 +168,8 @@ class Readings:
         return sorted({*(external_module(READOUTS[job.readout]) for job in jobs), *listed})
 
     def given_params(self, jobs: Sequence[ReadingJob]) -> list[list[Named]]:
-        """For each job and dataset the module, the name of its file, its data and the files that are given for it, by
-        role and position, and the module's options."""
+        """For each job and dataset the module, the name of its file, its data and the external encoder's files, by role
+        and position, and the module's options."""
         inputs = self.given_files_and_data(jobs)
         return [
             [
@@ -177,7 +178,7 @@ class Readings:
                     "dataset": reading.dataset.read_as,
                     "file": file_in_output(self.paths, reading.key),
                     "data": positions(
-                        {**reading.dataset.files, "given": tuple(one.file for one in self._given(reading))}, inputs
+                        {**reading.dataset.files, "given": tuple(file.file for file in self._files(reading))}, inputs
                     ),
                     "options": self._options(reading),
                 }
@@ -191,14 +192,14 @@ class Readings:
         if reading.readout == VECTORS:
             templates = reading.dataset.options.get("templates")
             return {"dataset": reading.dataset.read_as, "templates": templates}
-        own, listing = reading.dataset.options, self._listing(reading)
+        options, listing = reading.dataset.options, self._listing(reading)
         if not listing:
             return {}
-        given = {"metric": self._metrics[reading.key], "columns": [one.column for one in self._given(reading)]}
-        if "items" in own:
-            return {**own, **given}
-        of = {key: own[key] for key in ("template", "pronouns") if key in own}
-        return {"items": listing, "of": {"name": reading.dataset.read_as, **of}, "limit": own.get("limit"), **given}
+        extra = {"metric": self._metrics[reading.key], "columns": [file.column for file in self._files(reading)]}
+        if "items" in options:
+            return {**options, **extra}
+        of = {key: options[key] for key in ("template", "pronouns") if key in options}
+        return {"items": listing, "of": {"name": reading.dataset.read_as, **of}, "limit": options.get("limit"), **extra}
 
     def _listing(self, reading: Reading) -> str:
         """The module whose `items` lists what somebody scored; "" where files hold no scores of items."""

@@ -30,9 +30,9 @@ class Setup:
 
     @property
     def methods(self) -> Mapping[str, object]:
-        """As plan.methods takes them."""
+        """All methods by name, as plan.methods takes them."""
         return self.config["methods"]
 
     def task(self, name: str, blocks: tuple[Block, ...] = ()) -> TaskPlan:
-        """blocks: those of the run, for data that depend on what is asked for."""
+        """Return the task of this name. blocks: those of the run, for data that depend on what is asked for."""
         return task_of(self.config, name, blocks)

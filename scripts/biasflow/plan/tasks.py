@@ -25,7 +25,7 @@ def tasks_of_papers(config: Mapping) -> list[str]:
 
 
 def kind_of(name: str) -> Kind:
-    """A kind of task, as its package says it."""
+    """Return a kind of task, as its package describes it."""
     return importlib.import_module(plan_module(name)).KIND
 
 

@@ -27,7 +27,7 @@ class Trainings:
         return fitting_files_of(self.setup, model.encoder, [model.carried], None) if model.carried else {}
 
     def tokens(self, wildcards) -> list[str]:
-        """The file of the tokens that it is trained on, where a job of its own makes it."""
+        """The file of the tokens that a model is trained on; [] where no job of its own makes it."""
         return [file for files in self._tokens(self._model(wildcards)).values() for file in files]
 
     def tokenising(self, wildcards) -> Named:
@@ -49,12 +49,12 @@ class Trainings:
         }
 
     def modules(self, wildcards) -> list[str]:
-        """Those that a training imports by name: the task's, and those of its strategy and its erasers."""
+        """The modules that a training imports by name: the task's, and those of its strategy and its erasers."""
         model = self._model(wildcards)
-        own = [self.setup.task(model.task).module]
-        own += [module_of(STRATEGIES[model.strategy])] if model.strategy in STRATEGIES else []
+        modules = [self.setup.task(model.task).module]
+        modules += [module_of(STRATEGIES[model.strategy])] if model.strategy in STRATEGIES else []
         carried = self.setup.methods[model.carried] if model.carried else []
-        return sorted({*own, *(module for _, module in erasers(carried))})
+        return sorted({*modules, *(module for _, module in erasers(carried))})
 
     def _tokens(self, model: Model) -> Files:
         task = self.setup.task(model.task)

@@ -51,7 +51,7 @@ def _relevance(error: ValidationError):
 def _innermost(error: ValidationError) -> ValidationError:
     """What is wrong within the alternative that was meant: of several, the one whose kind of value it is."""
     below = list(error.context or ())
-    meant = [each for each in below if each.relative_path] or [each for each in below if each.validator not in OF_KIND]
+    meant = [item for item in below if item.relative_path] or [item for item in below if item.validator not in OF_KIND]
     return _innermost(max(meant, key=_relevance)) if meant else error
 
 

@@ -31,10 +31,10 @@ def items() -> pd.DataFrame:
         for word in words
     ]
     persons = drawn_persons(world, len(rows), np.random.default_rng(SEED))
-    found = []
+    pairs = []
     for number, ((theme, frame, gender, word), person) in enumerate(zip(rows, persons, strict=True)):
-        both = {each: said_of(about_person(frame), each, person, word) for each in (FEMALE, MALE)}
+        both = {side: said_of(about_person(frame), side, person, word) for side in (FEMALE, MALE)}
         first, second = (both[FEMALE], both[MALE]) if gender == FEMALE else (both[MALE], both[FEMALE])
         direction = "stereo" if gender == FEMALE else "antistereo"
-        found.append((number, first, second, direction, "gender", theme, word))
-    return pd.DataFrame(found, columns=["item", "first", "second", "direction", "bias_type", "theme", "word"])
+        pairs.append((number, first, second, direction, "gender", theme, word))
+    return pd.DataFrame(pairs, columns=["item", "first", "second", "direction", "bias_type", "theme", "word"])

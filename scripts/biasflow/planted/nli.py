@@ -146,7 +146,7 @@ def load_grammar(path: str | Path = FOLDER / "nli.yaml", *, world: World) -> Gra
     with grammar_file(path, "the grammar of the NLI corpus") as content:
         grammar = Grammar(
             words={FEMALE: tuple(content["feminine"]), MALE: tuple(content["masculine"])},
-            predicates=tuple((verb, thing) for verb, things in content["predicates"].items() for thing in things),
+            predicates=tuple((verb, noun) for verb, nouns in content["predicates"].items() for noun in nouns),
             places=tuple(content["places"]),
             occupation_pair=Frame(**content["occupation_pair"]),
             frames={label: tuple(Frame(**frame) for frame in content["frames"][label]) for label in CLASSES},
@@ -157,12 +157,12 @@ def load_grammar(path: str | Path = FOLDER / "nli.yaml", *, world: World) -> Gra
         raise BiasflowError(f"{path}: predicates, places and the frames of every class need at least one entry.")
     if grammar.occupation_pair.subject != "occupation":
         raise BiasflowError(f"{path}: occupation_pair has subject '{grammar.occupation_pair.subject}', not occupation.")
-    for _, thing in grammar.predicates:
-        if thing in world.shares:
-            raise BiasflowError(f"{path}: object '{thing}' is an item of items.csv and has a gender; choose another.")
-    for verb, thing in grammar.predicates:
-        if not any(_differ((verb, thing), other) for other in grammar.predicates):
-            raise BiasflowError(f"{path}: no predicate has another verb and another object than '{verb} {thing}'.")
+    for _, noun in grammar.predicates:
+        if noun in world.shares:
+            raise BiasflowError(f"{path}: object '{noun}' is an item of items.csv and has a gender; choose another.")
+    for verb, noun in grammar.predicates:
+        if not any(_differ((verb, noun), other) for other in grammar.predicates):
+            raise BiasflowError(f"{path}: no predicate has another verb and another object than '{verb} {noun}'.")
     for frame in [grammar.occupation_pair, *(frame for frames in grammar.frames.values() for frame in frames)]:
         if frame.subject not in SUBJECTS:
             raise BiasflowError(f"{path}: subject '{frame.subject}' is none of {', '.join(SUBJECTS)}.")
@@ -247,17 +247,17 @@ def _fillers(grammar: Grammar, subject: str, gender: str, predicate: int, rng: n
     def noun(word_gender: str) -> str:
         return grammar.words[word_gender][rng.integers(len(grammar.words[word_gender]))]
 
-    verb, thing = grammar.predicates[predicate]
-    others = [other for other in grammar.predicates if _differ(other, (verb, thing))]
-    new_verb, new_thing = others[rng.integers(len(others))]
+    verb, object_word = grammar.predicates[predicate]
+    others = [other for other in grammar.predicates if _differ(other, (verb, object_word))]
+    new_verb, new_object = others[rng.integers(len(others))]
     words = {
         "subject": subject,
         "verb": verb,
-        "object": thing,
-        "a_object": article(thing),
+        "object": object_word,
+        "a_object": article(object_word),
         "new_verb": new_verb,
-        "new_object": new_thing,
-        "a_new_object": article(new_thing),
+        "new_object": new_object,
+        "a_new_object": article(new_object),
         "place": grammar.places[rng.integers(len(grammar.places))],
         "anyone": noun(WOMEN_FIRST[rng.integers(2)]),
     }
@@ -266,6 +266,6 @@ def _fillers(grammar: Grammar, subject: str, gender: str, predicate: int, rng: n
     return words
 
 
-def _differ(one: tuple[str, str], other: tuple[str, str]) -> bool:
+def _differ(predicate: tuple[str, str], other: tuple[str, str]) -> bool:
     """Whether two predicates differ in verb and object."""
-    return one[0] != other[0] and one[1] != other[1]
+    return predicate[0] != other[0] and predicate[1] != other[1]

@@ -80,18 +80,18 @@ def _sentences(path: Path, occupations: pd.Index, left_out: Counter) -> pd.DataF
     pattern = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})\b")
     rows = []
     for sentence in read_texts(path):
-        found = pattern.findall(sentence.lower())
-        if not found:
+        mentioned = pattern.findall(sentence.lower())
+        if not mentioned:
             continue
         genders = genders_in(sentence)
-        if len(found) > 1:
+        if len(mentioned) > 1:
             left_out["several occupations"] += 1
         elif any(is_name for _, is_name in genders):
             left_out["a first name"] += 1
         elif len({gender for gender, _ in genders}) != 1:
             left_out["no gendered word, or words of both genders"] += 1
         else:
-            rows.append((names[found[0]], genders[0][0], sentence))
+            rows.append((names[mentioned[0]], genders[0][0], sentence))
     return pd.DataFrame(rows, columns=["occupation", "gender", "text"])
 
 

@@ -47,14 +47,14 @@ def read(source: Source, output: Path, *, draws: int, seed: int, missing: str, l
         shape = (len(reader.axis), len(contexts), reader.model.config.hidden_size)
         reserve(file, prod(shape) * np.dtype(np.float32).itemsize)
         vectors = np.memmap(file, np.float32, "r+", shape=shape)
-        for rows, found in word_batches(reader.under_each, reader.model, reader.tokenizer, contexts):
-            vectors[:, rows] = found
+        for rows, batch_vectors in word_batches(reader.under_each, reader.model, reader.tokenizer, contexts):
+            vectors[:, rows] = batch_vectors
         facts = reader.facts()
         shape = (len(reader.axis), draws, sizes["X"] + sizes["Y"], sizes["A"] + sizes["B"])
         with array_on_disk(output, "cosines", shape, "float32", reader.axis) as (cosines, meta):
-            for found, own in zip(cosines, vectors, strict=True):
-                sets = {role: [own[rows] for rows in words] for role, words in rows_of.items()}
-                found[:] = drawn_cosines(**sets, draws=draws, seed=seed)
+            for method_cosines, method_vectors in zip(cosines, vectors, strict=True):
+                sets = {role: [method_vectors[rows] for rows in words] for role, words in rows_of.items()}
+                method_cosines[:] = drawn_cosines(**sets, draws=draws, seed=seed)
             meta |= {"sizes": sizes, "test": test.name, "words": len(words_of([test]))}
             if "own" in source.data:
                 meta["split"] = len(split_words(reader.tokenizer.backend_tokenizer, words_of([test])))

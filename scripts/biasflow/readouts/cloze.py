@@ -1,4 +1,4 @@
-"""Tokens that are wanted in texts with masks: what every readout of a masked-LM head is made of."""
+"""Probabilities of wanted tokens in texts with masks: what every readout of a masked-LM head is made of."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -62,19 +62,19 @@ def read_at(
     numbers = [texts.setdefault(cloze.ids, len(texts)) for cloze in clozes]
     text_of = np.repeat(numbers, [len(cloze.at) for cloze in clozes])
     at, tokens = (
-        np.fromiter((one for cloze in clozes for one in getattr(cloze, name)), dtype=np.int64)
+        np.fromiter((value for cloze in clozes for value in getattr(cloze, name)), dtype=np.int64)
         for name in ("at", "tokens")
     )
     encoded = BatchEncoding({"input_ids": [list(ids) for ids in texts]})
-    found = np.empty((len(reader.axis), len(tokens), per_token)[: 3 if per_token else 2])
+    outputs = np.empty((len(reader.axis), len(tokens), per_token)[: 3 if per_token else 2])
 
     def read(wanted: np.ndarray, rows: np.ndarray, batch: BatchEncoding) -> np.ndarray:
-        places = [torch.from_numpy(each).to(reader.model.device) for each in (rows, at[wanted], tokens[wanted])]
+        places = [torch.from_numpy(array).to(reader.model.device) for array in (rows, at[wanted], tokens[wanted])]
         return reader.under_each(forward, reader.model, batch, *places, whole=whole)
 
     for _, (wanted, values) in reader.batches(at_occurrences(read, text_of), encoded, description):
-        found[:, wanted] = values
-    return found
+        outputs[:, wanted] = values
+    return outputs
 
 
 def log_p_at(
@@ -88,7 +88,7 @@ def log_p_at(
 def attended_log_p_at(
     model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor, tokens: torch.Tensor
 ) -> torch.Tensor:
-    """The same times the attention that each of these positions receives; the model computes attention `by_hand`."""
+    """`log_p_at` times the attention that each of these positions receives; the model computes attention `by_hand`."""
     output, logits, place = _outputs_at(model, batch | {"output_attentions": True}, rows, at)
     return log_p_of(logits, place, tokens) * attention_received(output.attentions, batch["attention_mask"])[rows, at]
 

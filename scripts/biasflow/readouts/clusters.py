@@ -69,7 +69,7 @@ def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Map
         for (method, setting, X), of_method in zip(under_methods.under_each(), retrained, strict=True):
             vectors, names = StoredVectors(X, model.device), dict(zip(METHOD, (method, setting), strict=True))
             for head, seed, scorer, _ in [(OWN, NA, model.scorer, {}), *of_method]:
-                clusters = {text: predicted_clusters(scorer, vectors, each.pieces) for text, each in texts.items()}
+                clusters = {text: predicted_clusters(scorer, vectors, data.pieces) for text, data in texts.items()}
                 tables.append(cluster_rows(clusters, **names, head=head, head_seed=seed))
             trained += [
                 (scorer.cpu(), {**names, "head": head, "head_seed": seed, **course})
@@ -79,7 +79,7 @@ def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Map
     if trained:
         save_heads(*zip(*trained, strict=True), model.reading, output.with_suffix(".heads.safetensors"))
     shutil.rmtree(work, ignore_errors=True)
-    documents = {text: len(each.documents) for text, each in texts.items()}
+    documents = {text: len(data.documents) for text, data in texts.items()}
     return {**facts, "documents": documents, "heads": [about for _, about in trained]}
 
 
@@ -97,14 +97,14 @@ def _settings(source: Source, reader: Reader, recipe: Recipe) -> dict[str, objec
 def _opened(source: Source, roles: Sequence[str], segmenter: Segmenter) -> dict[str, Examples]:
     """Role -> its documents, and their pieces, which stand in one row for all roles."""
     documents = {role: read_conll(source.file(role)).documents for role in roles}
-    pieces = iter(segmenter([each for of_role in documents.values() for each in of_role]))
+    pieces = iter(segmenter([document for of_role in documents.values() for document in of_role]))
     return {role: Examples(of_role, [next(pieces) for _ in of_role]) for role, of_role in documents.items()}
 
 
 def _store(reader: Reader, corpora: Mapping[str, Examples], path: Path, dtype: str) -> None:
     """Write the token vectors of all documents under every method, [methods, pieces, hidden], as readouts.first_token
     writes those of texts. Segments are encoded many at a time, whatever document they belong to."""
-    row = in_one_row(with_words([each for corpus in corpora.values() for each in corpus.pieces]))
+    row = in_one_row(with_words([pieces for corpus in corpora.values() for pieces in corpus.pieces]))
     encode = TokenVectors(reader.model, SpecialTokens.of(reader.tokenizer))
     shape = (len(reader.axis), len(row), reader.model.config.hidden_size)
     with array_on_disk(path, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
@@ -120,13 +120,13 @@ def _store(reader: Reader, corpora: Mapping[str, Examples], path: Path, dtype: s
 
         batches = batchwise(read_segments, range(row.n_segments), batch_size=SEGMENTS, name=name)
         total = -(-row.n_segments // SEGMENTS)
-        for _, (window, found) in progress(batches, total=total, description="coreference: vectors"):
-            if not (np.abs(found) <= np.finfo(dtype).max).all():
+        for _, (window, states) in progress(batches, total=total, description="coreference: vectors"):
+            if not (np.abs(states) <= np.finfo(dtype).max).all():
                 raise BiasflowError(
                     f"{name_of(reader.model)}: the states of its last layer are not finite in {dtype}; check its "
                     "training."
                 )
-            vectors[:, window.start : window.start + len(window)] = found
+            vectors[:, window.start : window.start + len(window)] = states
 
 
 def _retrained(
@@ -145,11 +145,11 @@ def _retrained(
         vectors, documents = StoredVectors(X, encoding.model.device), learnt[TRAIN].pieces
         options = {"recipe": recipe, "seeds": seeds, "work": work / str(number)}
         try:
-            found = [
+            heads = [
                 (RETRAINED, str(seed), scorer, course_facts(done, recipe))
                 for seed, scorer, done in train_heads(vectors, documents, learnt[VALIDATION], **options)
             ]
         except DivergedError:
             shutil.rmtree(work)  # there is nothing in it to go on from
             raise
-        yield found
+        yield heads

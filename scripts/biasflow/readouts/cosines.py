@@ -38,15 +38,15 @@ def drawn_cosines(
     targets, dimension = len(sets["X"]) + len(sets["Y"]), words[0].shape[1]
     chosen = np.random.default_rng(seed).integers(0, [len(word) for word in words], size=(draws, len(words)))
     chunk = max(1, CHUNK_BYTES // (4 * len(words) * dimension))
-    found = np.empty((draws, targets, len(words) - targets), dtype=np.float32)
+    cosines = np.empty((draws, targets, len(words) - targets), dtype=np.float32)
     vectors = np.empty((chunk, len(words), dimension), dtype=np.float32)
     for start in range(0, draws, chunk):
         rows = chosen[start : start + chunk]
         drawn = vectors[: len(rows)]
         for number, (word, scale) in enumerate(zip(words, scales, strict=True)):
             np.multiply(word[rows[:, number]], scale[rows[:, number], None], out=drawn[:, number], casting="same_kind")
-        np.matmul(drawn[:, :targets], drawn[:, targets:].transpose(0, 2, 1), out=found[start : start + chunk])
-    return found
+        np.matmul(drawn[:, :targets], drawn[:, targets:].transpose(0, 2, 1), out=cosines[start : start + chunk])
+    return cosines
 
 
 def _checked(sets: Mapping[str, Sequence[ArrayLike]]) -> dict[str, list[np.ndarray]]:
@@ -73,11 +73,11 @@ def _checked(sets: Mapping[str, Sequence[ArrayLike]]) -> dict[str, list[np.ndarr
 
 def _scales(name: str, words: Sequence[np.ndarray]) -> list[np.ndarray]:
     """1 / length of every vector, word by word, NaN for zero ones; BiasflowError for one that is not finite."""
-    found = []
+    scales = []
     for number, word in enumerate(words):
         # Squares of very long or very short vectors leave the range of single precision.
         length = np.sqrt(np.einsum("nd,nd->n", word, word, dtype=np.float64))
         if not np.isfinite(length).all():
             raise BiasflowError(f"CEAT: set {name}, word {number}: NaN or infinite values; check the encoder")
-        found.append(np.divide(1, length, out=np.full(len(length), np.nan), where=length > 0))
-    return found
+        scales.append(np.divide(1, length, out=np.full(len(length), np.nan), where=length > 0))
+    return scales

@@ -12,17 +12,17 @@ from biasflow.readouts.predicted_clusters import NA, OWN, TEXTS, cluster_rows
 Files = Mapping[Path, Sequence[Document]]
 
 
-def read(given: Sequence[Path], data: Mapping[str, Sequence[Path]], output: Path) -> dict[str, object]:
-    """Write the table of `predicted_clusters`, of the own head under no method, from the files `given`.
+def read(paths: Sequence[Path], data: Mapping[str, Sequence[Path]], output: Path) -> dict[str, object]:
+    """Write the table of `predicted_clusters`, of the own head under no method, from files at `paths`.
 
     data: by role, the file of each of TEXTS. A text of which no document is given has no rows. Returns by text the
     number of documents, and of mentions whose span an earlier cluster of the document has. BiasflowError as in
     `matched`, and for what is neither a CoNLL file nor a JSON file of clusters."""
     texts = {text: data[text][0] for text in TEXTS}
     gold = {path: read_conll(path).documents for path in texts.values()}
-    readers = {path: read_json_clusters if is_json(path) else read_predictions for path in given}
-    found = matched({path: reader(path) for path, reader in readers.items()}, gold)
-    predicted = {text: found[path] for text, path in texts.items() if path in found}
+    readers = {path: read_json_clusters if is_json(path) else read_predictions for path in paths}
+    clusters_by_file = matched({path: reader(path) for path, reader in readers.items()}, gold)
+    predicted = {text: clusters_by_file[path] for text, path in texts.items() if path in clusters_by_file}
     names = {"method": "none", "setting": NA, "head": OWN, "head_seed": NA}
     write_parquet(cluster_rows(predicted, **names), output)
     return {
@@ -31,18 +31,18 @@ def read(given: Sequence[Path], data: Mapping[str, Sequence[Path]], output: Path
     }
 
 
-def matched(given: Files, gold: Files) -> dict[Path, list[Clusters]]:
-    """File of the data -> the clusters that are given for its documents, in their order; no file of which none is. A
-    span that a cluster has twice is there once.
+def matched(predicted: Files, gold: Files) -> dict[Path, list[Clusters]]:
+    """Return file of the data -> the clusters predicted for its documents, in their order; a file without predictions
+    is left out. A span that a cluster has twice is kept once.
 
     A document is found by its words; where several of the data have these words, its name says which is meant.
     BiasflowError names file and document: given twice; not of the data; of other words than the data's; missing, where
     others of its file are given."""
     known: dict[tuple[str, ...], list[tuple]] = {}
-    for document in (each for documents in gold.values() for each in documents):
+    for document in (document for documents in gold.values() for document in documents):
         known.setdefault(_identity(document)[1], []).append(_identity(document))
-    found: dict[tuple, tuple[Path, Document]] = {}
-    for path, documents in given.items():
+    matches: dict[tuple, tuple[Path, Document]] = {}
+    for path, documents in predicted.items():
         for document in documents:
             identity = _identity(document)
             of_these_words = known.get(identity[1], [])
@@ -50,21 +50,21 @@ def matched(given: Files, gold: Files) -> dict[Path, list[Clusters]]:
                 identity = of_these_words[0]
             if identity not in of_these_words:
                 raise BiasflowError(f"{path}: document {document.name}: {_difference(document, gold)}")
-            if identity in found:
+            if identity in matches:
                 raise BiasflowError(
-                    f"{path}: document {document.name}: is in {found[identity][0]} as well; give it once."
+                    f"{path}: document {document.name}: is in {matches[identity][0]} as well; give it once."
                 )
-            found[identity] = path, document
+            matches[identity] = path, document
     clusters = {}
     for path, documents in gold.items():
-        missing = [document for document in documents if _identity(document) not in found]
+        missing = [document for document in documents if _identity(document) not in matches]
         if 0 < len(missing) < len(documents):
             raise BiasflowError(
                 f"{path}: document {missing[0].name}: is missing, as the first of {len(missing)}, in "
-                f"{', '.join(map(str, given))}; predict all {len(documents)} documents, or none."
+                f"{', '.join(map(str, predicted))}; predict all {len(documents)} documents, or none."
             )
         if not missing:
-            clusters[path] = [_spans_once(found[_identity(document)][1].clusters) for document in documents]
+            clusters[path] = [_spans_once(matches[_identity(document)][1].clusters) for document in documents]
     return clusters
 
 
@@ -79,7 +79,8 @@ def _name(document: Document) -> tuple[str, str]:
 
 def _difference(document: Document, gold: Files) -> str:
     """What tells a predicted document from all of the data."""
-    alike = [(path, each) for path, documents in gold.items() for each in documents if _name(each) == _name(document)]
+    name = _name(document)
+    alike = [(path, other) for path, documents in gold.items() for other in documents if _name(other) == name]
     if not alike:
         return f"is in none of {', '.join(map(str, gold))}; leave it out."
     path, other = alike[0]

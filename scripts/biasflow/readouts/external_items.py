@@ -1,4 +1,4 @@
-"""Scores of single items that somebody's model gave, made the readout that ours would give. Imports no torch.
+"""Scores of single items that another model gave, made the readout that ours would give. Imports no torch.
 
 Items are those of the test as the run has it (the function `scored` or `items` of its module in corpora); scores are
 joined to them by the columns that both have, or by their order where a file holds numbers alone."""
@@ -20,7 +20,7 @@ from biasflow.readouts.files import METHOD
 
 UNTOUCHED = dict(zip(METHOD, ("none", "-"), strict=True))
 SHARED = "shared"  # which tokens were masked for the likelihoods of a pair: as CrowS-Pairs's script does
-GIVEN = "given"  # how a word is filled in, where somebody's score says how likely it is
+GIVEN = "given"  # how a word is filled in, where a user's score says how likely it is
 LOG_PROBABILITIES, PROBABILITIES = ("occtmp", "winogender"), ("strength",)  # metrics whose scores are such
 # What tells the items of a test apart, where a text does not say all; datasets of one metric share a file.
 TELLING, SETS, TEXTS = ("template", "word", "gender", "label", "swapped"), "set", {"sentence", "text", "next_sentence"}
@@ -31,7 +31,7 @@ LEAST, FEW = 0.3, 100
 
 
 def read(
-    given: Sequence[Path],
+    paths: Sequence[Path],
     data: Mapping[str, Sequence[Path]],
     output: Path,
     *,
@@ -42,24 +42,24 @@ def read(
     limit: int | None = None,
     **ours: object,
 ) -> dict[str, object]:
-    """Write the table that the readout of a metric has, of the items that `given` files score; facts of it.
+    """Write the table that the readout of a metric has, of the items that files at `paths` score; return facts of it.
 
     columns: of each file, the one with the scores, "" where its kind has one alone. data, items, of, limit: as ours
     would read them; `ours`: options of that alone. BiasflowError names file, line and what was expected: items that are
     missing, or there twice, or of other data; AbsentError where the data have none of the items that a file scores."""
     module = importlib.import_module(items)
-    files = {role: paths[0] for role, paths in data.items()}
+    files = {role: of_role[0] for role, of_role in data.items()}
     wanted = getattr(module, "scored", module.items)(**files, **(of or {}))
     scores = [
         read_scores(path, column=column, part=(of or {}).get("part", "intrasentence"))
-        for path, column in zip(given, columns, strict=True)
+        for path, column in zip(paths, columns, strict=True)
     ]
-    for path, table in zip(given, scores, strict=True):
+    for path, table in zip(paths, scores, strict=True):
         _check_values(path, table, metric)
     source = " and ".join(map(str, files.values())) or (of or {}).get("name", metric)
-    joined = _joined(wanted, list(zip(given, scores, strict=True)), source)
+    joined = _joined(wanted, list(zip(paths, scores, strict=True)), source)
     if "label" in joined:
-        _check_direction(" and ".join(map(str, given)), joined)
+        _check_direction(" and ".join(map(str, paths)), joined)
     about = {"unit": getattr(module, "UNIT", ("item",)), "strata": getattr(module, "STRATA", ())}
     rows = as_read(sampled(joined, limit, **about), metric)
     write_parquet(rows.assign(**UNTOUCHED), output)
@@ -140,21 +140,21 @@ def _by_key(
     """The values of a file by the place of their item in `wanted`. Where items are alike in all keys, the first row is
     of the first."""
     ours, theirs = keys.astype(str), scores[list(keys)].astype(str)
-    found = pd.Series(wanted.index, _numbered(ours)).reindex(_numbered(theirs)).set_axis(scores.index)
-    twice = found.isna() & pd.MultiIndex.from_frame(theirs).isin(pd.MultiIndex.from_frame(ours))
+    places = pd.Series(wanted.index, _numbered(ours)).reindex(_numbered(theirs)).set_axis(scores.index)
+    twice = places.isna() & pd.MultiIndex.from_frame(theirs).isin(pd.MultiIndex.from_frame(ours))
     if twice.any():
         raise BiasflowError(_said(path, theirs, twice, "is there a second time; give each item once"))
-    if found.isna().all():
+    if places.isna().all():
         other = f"of the {len(wanted)} items of {source}, which holds other data, or another copy"
         raise AbsentError(f"{path}: has none {other}")
     # A file may score items of other bias types or sets, too.
     others = pd.Series("bias_type" in wanted and "bias_type" not in scores, scores.index)
     for name in {"bias_type", SETS} & set(wanted) & set(scores):
         others |= ~scores[name].isin(wanted[name])
-    unknown = found.isna() & ~others
+    unknown = places.isna() & ~others
     if unknown.any():
         raise BiasflowError(_said(path, theirs, unknown, f"is no item of {source}; are these scores of other data?"))
-    return scores.loc[found.notna(), list(values)].set_axis(found.dropna().astype(int))
+    return scores.loc[places.notna(), list(values)].set_axis(places.dropna().astype(int))
 
 
 def _check_keys(path: Path, wanted: pd.DataFrame, keys: Sequence[str]) -> None:

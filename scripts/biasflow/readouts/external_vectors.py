@@ -17,14 +17,14 @@ POOLING = "given"
 
 
 def read(
-    given: Sequence[Path],
+    paths: Sequence[Path],
     data: Mapping[str, Sequence[Path]],
     output: Path,
     *,
     dataset: str,
     templates: Sequence[str] | None = None,
 ) -> dict[str, object]:
-    """Write the vectors of the four sets of a test, as `readouts.vectors.read` does, from the files `given`
+    """Write the vectors of the four sets of a test, as `readouts.vectors.read` does, from files at `paths`
     (`corpora.given_vectors`); a word stands for itself, without a template.
 
     dataset: the name of the test, whose file is the data "test" or, for a user's, "own" with its `templates`. Words or
@@ -37,12 +37,12 @@ def read(
         test, of_words = read_test(dataset, *data.get("test", ()))
     examples = examples_of(test)
     wanted = dict.fromkeys(chain(*examples.values()))
-    vectors = read_vectors(given, wanted)
+    vectors = read_vectors(paths, wanted)
     missing = [text for text in wanted if text not in vectors]
-    found = {role: [vectors[text] for text in texts if text in vectors] for role, texts in examples.items()}
-    if short := [role for role, rows in found.items() if len(rows) < LEAST]:
+    vectors_by_role = {role: [vectors[text] for text in texts if text in vectors] for role, texts in examples.items()}
+    if short := [role for role, rows in vectors_by_role.items() if len(rows) < LEAST]:
         named = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-        files = ", ".join(map(str, given))
+        files = ", ".join(map(str, paths))
         raise AbsentError(f"{files}: set {short[0]} of {dataset} has fewer than {LEAST} vectors; none for {named}")
     about = {
         role: [word for text, word in zip(examples[role], getattr(test, role).about, strict=True) if text in vectors]
@@ -51,7 +51,7 @@ def read(
     }
     save_arrays(
         output,
-        {role: np.stack(rows)[None] for role, rows in found.items()},
+        {role: np.stack(rows)[None] for role, rows in vectors_by_role.items()},
         [("none", "-")],
         kind="weat" if of_words else "seat",
         pooling=POOLING,

@@ -27,7 +27,8 @@ ALIGNMENT = 8
 
 @dataclass(frozen=True)
 class Arrays:
-    """arrays: name -> [methods, ...]; axis: (method, setting) of each; meta: whatever the readout says of itself."""
+    """The arrays of a readout. arrays: name -> [methods, ...]; axis: (method, setting) of each; meta: whatever the
+    readout says of itself."""
 
     arrays: Mapping[str, np.ndarray]
     axis: tuple[tuple[str, str], ...]

@@ -41,9 +41,9 @@ def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
         def read_batch(batch: BatchEncoding) -> np.ndarray:
             return reader.under_each(first_states, model, batch)
 
-        for rows, found in text_batches(read_batch, model, reader.tokenizer, tokens):
-            check_finite(torch.from_numpy(found))
-            vectors[:, rows] = found
+        for rows, states in text_batches(read_batch, model, reader.tokenizer, tokens):
+            check_finite(torch.from_numpy(states))
+            vectors[:, rows] = states
         meta |= {LAYERS: n_layers, "truncated": int(tokens.cut.sum())}
         facts = reader.facts()
     return {**facts, **meta, "texts": len(texts)}

@@ -45,11 +45,11 @@ def read(
         batch_size=batch_size,
     )
     where = gender_places(reader.model)
-    found = [
-        gender_shares(states, where, each.edits).assign(method=each.method, setting=each.setting)
-        for each in reader.fitted.every_setting()
+    tables = [
+        gender_shares(states, where, active.edits).assign(method=active.method, setting=active.setting)
+        for active in reader.fitted.every_setting()
     ]
-    write_parquet(pd.concat(found, ignore_index=True)[["method", "setting", "place", "head", "share"]], output)
+    write_parquet(pd.concat(tables, ignore_index=True)[["method", "setting", "place", "head", "share"]], output)
     return {"device": str(reader.model.device), **states.facts}
 
 

@@ -39,7 +39,7 @@ from biasflow.tasks.occupation.data import (
 )
 
 OWN, RETRAINED, FROZEN = "own", "retrained", "frozen-"
-NA = "-"  # the seed of the own head: it has none beside that of its training
+NA = "-"  # the seed of a model's own head, which has none beside that of its training
 NAMES = [*METHOD, "head", "head_seed", "split_seed"]
 COLUMNS = [*NAMES, "gender", "gold", "predicted", "biographies", "share_train", "share_test"]
 
@@ -82,9 +82,10 @@ def read(
     bios, fitted = read_parquet(source.file("biographies")), load_for(source)
     if strategies:
         known = [Strategy(**options) for options in strategies]
-        heads = [_frozen(bios, each, seed) for each in known if text in (RAW, each.text) for seed in split_seeds]
+        asked = [strategy for strategy in known if text in (RAW, strategy.text)]
+        heads = [_frozen(bios, strategy, seed) for strategy in asked for seed in split_seeds]
         heads.sort(key=lambda head: head.text)
-        own = None
+        own_heads = None
     else:
         parts = {seed: split(bios["profession"], seed) for seed in split_seeds}
         heads = [
@@ -92,16 +93,16 @@ def read(
             for split_seed, part in parts.items()
             for seed in head_seeds
         ]
-        own = LinearHeads.of(*load_head(source.model_folder))
+        own_heads = LinearHeads.of(*load_head(source.model_folder))
     if not heads:
         raise BiasflowError(f"heads: none is to be tested on {text} texts; give head_seeds, or another strategy.")
 
     trained: dict[tuple[str, str], LinearHeads] = {}
     for its_text, alike in groupby(heads, key=lambda head: head.text):
         vectors = States(source.file("vectors" if its_text == text else its_text), fitted)
-        for pair, found in _trained(vectors, list(alike), classes_of(bios), device, training):
-            trained[pair] = trained[pair].joined(found) if pair in trained else found
-    table = _counted(bios, States(source.file("vectors"), fitted), heads, trained, own, split_seeds, device)
+        for pair, new_heads in _trained(vectors, list(alike), classes_of(bios), device, training):
+            trained[pair] = trained[pair].joined(new_heads) if pair in trained else new_heads
+    table = _counted(bios, States(source.file("vectors"), fitted), heads, trained, own_heads, split_seeds, device)
     names = [{**dict(zip(METHOD, pair, strict=True)), **_names(head)} for pair in trained for head in heads]
     save_linear_heads(reduce(LinearHeads.joined, trained.values()), output.with_suffix(".heads.safetensors"), names)
     write_parquet(table, output)
@@ -125,7 +126,7 @@ def _trained(
     # The heads of one split share their rows: looked up once.
     places = {id(rows): np.searchsorted(used, rows) for head in heads for rows in (head.train, head.validation)}
     for axis, X in vectors.in_groups(used, device=device):
-        found = train_heads(
+        trained = train_heads(
             X,
             gold[used],
             n_classes=gold.max() + 1,
@@ -137,7 +138,7 @@ def _trained(
             **training,
         )
         for number, pair in enumerate(axis):
-            yield pair, found.part(slice(number * len(heads), (number + 1) * len(heads)))
+            yield pair, trained.part(slice(number * len(heads), (number + 1) * len(heads)))
 
 
 def _counted(
@@ -145,11 +146,11 @@ def _counted(
     vectors: States,
     heads: Sequence[Head],
     trained: Mapping[tuple[str, str], LinearHeads],
-    own: LinearHeads | None,
+    own_heads: LinearHeads | None,
     split_seeds: Sequence[int],
     device: torch.device,
 ) -> pd.DataFrame:
-    """The table of the readout: what the trained heads, and the own one if there is one, predict of the test parts."""
+    """The table of the readout: what the trained heads, and the model's own if there is one, predict of test parts."""
     gold, is_woman, professions = classes_of(bios), women(bios), np.array(professions_of(bios))
     tests = {seed: held_out(bios, seed) for seed in split_seeds}
     everyone = np.unique(np.concatenate(list(tests.values())))
@@ -158,8 +159,8 @@ def _counted(
         for split_seed, rows in tests.items():
             its = [number for number, head in enumerate(heads) if head.split_seed == split_seed]
             tested, names = trained[method, setting].part(its), [_names(heads[number]) for number in its]
-            if own is not None:
-                tested = own.joined(tested)
+            if own_heads is not None:
+                tested = own_heads.joined(tested)
                 names = [{"head": OWN, "head_seed": NA, "split_seed": str(split_seed)}, *names]
             predicted = tested.predict(X[np.searchsorted(everyone, rows)], device=device)
             cells = _cells(predicted, gold[rows], is_woman[rows])

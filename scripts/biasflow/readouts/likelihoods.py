@@ -63,12 +63,12 @@ def read(
         sample = sampled(sample, limit)["text"].tolist()
         log_likelihoods, tokens = pseudo_log_likelihoods(reader, sample)
         table = pd.DataFrame({"sentence": range(len(sample)), "text": sample, "tokens": tokens})
-        found = under_methods(reader.axis, table, log_likelihood=log_likelihoods)
+        scores = under_methods(reader.axis, table, log_likelihood=log_likelihoods)
     else:
         pairs = items_of(source, items, of, limit)
         possible = [masking for masking in maskings if masking != ATTENDED or returns_attention(reader.model)]
-        found = pd.concat([_of_pairs(reader, pairs, masking) for masking in possible], ignore_index=True)
-    write_parquet(found, output)
+        scores = pd.concat([_of_pairs(reader, pairs, masking) for masking in possible], ignore_index=True)
+    write_parquet(scores, output)
     return reader.facts()
 
 
@@ -98,8 +98,8 @@ def pair_likelihoods(
     clozes, tokens = [], []
     for number, pair in enumerate(zip(*encoded, strict=True)):
         for ids, shared in zip(pair, shared_places(*pair), strict=True):
-            own = range(1, len(ids) - special + 1)
-            at = [place for place in own if unmasked or (place in shared) == (masking == "shared")]
+            places = range(1, len(ids) - special + 1)
+            at = [place for place in places if unmasked or (place in shared) == (masking == "shared")]
             tokens.append(len(at))
             if not at:
                 raise AbsentError(f"{first[number]!r}, {second[number]!r}: one has no {masking} token to score.")
@@ -111,10 +111,10 @@ def pair_likelihoods(
                 clozes.append(masked(ids, at, mask))
     if masking == ATTENDED:
         with by_hand(reader.model):
-            found = read_at(reader, clozes, "pairs of sentences", attended_log_p_at, whole=True)
+            log_p = read_at(reader, clozes, "pairs of sentences", attended_log_p_at, whole=True)
     else:
-        found = log_probabilities_of(reader, clozes, "pairs of sentences")
-    sums = np.add.reduceat(found, np.cumsum([0, *tokens[:-1]]), axis=1)
+        log_p = log_probabilities_of(reader, clozes, "pairs of sentences")
+    sums = np.add.reduceat(log_p, np.cumsum([0, *tokens[:-1]]), axis=1)
     return sums.reshape(len(reader.axis), -1, 2), np.reshape(tokens, (-1, 2))
 
 
@@ -145,12 +145,12 @@ def pseudo_log_likelihoods(reader: Reader, sentences: Sequence[str]) -> tuple[np
             raise BiasflowError(f"sentence {number} has {length} tokens, the encoder takes 1 to {longest}; drop it.")
     places = [range(1, length + 1) for length in lengths]
     clozes = [cloze for ids, at in zip(encoded, places, strict=True) for cloze in one_by_one(ids, at, tokenizer)]
-    found = log_probabilities_of(reader, clozes, "tokens by themselves")
-    return np.add.reduceat(found, np.cumsum(lengths) - lengths, axis=1), lengths
+    log_p = log_probabilities_of(reader, clozes, "tokens by themselves")
+    return np.add.reduceat(log_p, np.cumsum(lengths) - lengths, axis=1), lengths
 
 
 def one_by_one(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
-    """The tokens at the positions `at`, each masked by itself."""
+    """The tokens at the positions `at`, one cloze for each, in which it alone is masked."""
     return [masked(ids, [place], tokenizer.mask_token_id) for place in at]
 
 

@@ -140,8 +140,8 @@ def _accuracies(
     reached = np.empty(len(matrices))
     for places in _alike([(matrix, id(rows)) for matrix, rows in zip(matrices, valid_rows, strict=True)]):
         valid = valid_rows[places[0]]
-        own = X[matrices[places[0]]][torch.from_numpy(valid).to(X.device)]
-        right = _classes(own, weight[places], bias[places]).cpu().numpy() == y[valid]
+        vectors = X[matrices[places[0]]][torch.from_numpy(valid).to(X.device)]
+        right = _classes(vectors, weight[places], bias[places]).cpu().numpy() == y[valid]
         reached[places] = right.mean(axis=1)
     return reached
 

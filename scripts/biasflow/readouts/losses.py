@@ -103,7 +103,7 @@ def losses_at(reader: Reader, input_ids: np.ndarray, labels: np.ndarray) -> np.n
     def name(row: int) -> str:
         return f"masked tokens: {name_of(reader.model)}: a block of {labels.shape[1]} tokens"
 
-    found = batchwise(of_blocks, range(len(labels)), batch_size=reader.batch_size, name=name)
+    batches = batchwise(of_blocks, range(len(labels)), batch_size=reader.batch_size, name=name)
     total = -(-len(labels) // reader.batch_size)
-    parts = [part for _, part in progress(found, total=total, description="masked tokens")]
+    parts = [part for _, part in progress(batches, total=total, description="masked tokens")]
     return np.concatenate(parts, axis=1)

@@ -58,11 +58,11 @@ def _of_occupations(
     reader: Reader, source: Source, template: str | None, pronouns: Sequence[str] | None, limit: int | None
 ) -> tuple[pd.DataFrame, np.ndarray]:
     (path,) = source.data.get("occupations", (None,))
-    one = read_occupation_set(source.dataset, path, template=template, pronouns=pronouns)
-    occupations = sampled(pd.DataFrame({"item": one.occupations, "sentence": one.sentences}), limit)
+    stimuli = read_occupation_set(source.dataset, path, template=template, pronouns=pronouns)
+    occupations = sampled(pd.DataFrame({"item": stimuli.occupations, "sentence": stimuli.sentences}), limit)
     sentences = occupations["sentence"].tolist()
     try:
-        tokens = tokens_of_words(reader, sentences, one.pronouns, pieces=one.pieces)
+        tokens = tokens_of_words(reader, sentences, stimuli.pronouns, pieces=stimuli.pieces)
     except AbsentError as error:
         key = "" if template is None else f"metrics.occtmp.own.{source.dataset}.pronouns: "
         raise AbsentError(f"{key}{error}") from error
@@ -70,7 +70,7 @@ def _of_occupations(
     sizes = np.reshape([len(word.at) for word in tokens], (len(sentences), -1))
     items = [
         occupations.assign(word=word, gender=gender, pieces=pieces)
-        for word, gender, pieces in zip(one.pronouns, OF_WORDS, sizes.T, strict=True)
+        for word, gender, pieces in zip(stimuli.pronouns, OF_WORDS, sizes.T, strict=True)
     ]
     return pd.concat(items, ignore_index=True), log_p.transpose(0, 2, 1).reshape(len(log_p), -1)
 
@@ -112,7 +112,7 @@ def in_sentences(reader: Reader, words: pd.DataFrame) -> list[WordInSentence]:
     tokenizer = reader.tokenizer
     require_offsets(tokenizer)
     encoded = encode_whole(reader, list(words["text"]), return_offsets_mapping=True)
-    found = []
+    tokenised = []
     for word, ids, offsets in zip(words.itertuples(), encoded["input_ids"], encoded["offset_mapping"], strict=True):
         at, also = (places_in(offsets, word.start, word.end), places_in(offsets, word.also_start, word.also_end))
         itself = word.text[word.start : word.end]
@@ -120,8 +120,8 @@ def in_sentences(reader: Reader, words: pd.DataFrame) -> list[WordInSentence]:
         covered = word.text[min(offsets[place][0] for place in at) : max(offsets[place][1] for place in at)]
         if covered.strip() != itself.strip():
             raise AbsentError(f"{word.text!r}: a token of {itself!r} holds more, {covered!r}; choose another sentence.")
-        found.append(WordInSentence(masked(ids, also, tokenizer.mask_token_id).ids, at))
-    return found
+        tokenised.append(WordInSentence(masked(ids, also, tokenizer.mask_token_id).ids, at))
+    return tokenised
 
 
 def places_in(offsets: Sequence[tuple[int, int]], start: int, end: int) -> list[int]:
@@ -196,11 +196,11 @@ def word_log_probabilities(reader: Reader, tokens: Sequence[WordInSentence]) -> 
 
 def from_the_left(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
     """The tokens at the neighbouring positions `at`, one after the other, each with the later ones masked."""
-    whole = masked(ids, at, tokenizer.mask_token_id)
+    all_masked = masked(ids, at, tokenizer.mask_token_id)
     first = at[0]
     return [
-        Cloze((*ids[:place], *whole.ids[place:]), (place,), (token,))
-        for place, token in zip(range(first, first + len(at)), whole.tokens, strict=True)
+        Cloze((*ids[:place], *all_masked.ids[place:]), (place,), (token,))
+        for place, token in zip(range(first, first + len(at)), all_masked.tokens, strict=True)
     ]
 
 

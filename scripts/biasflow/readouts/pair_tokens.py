@@ -71,7 +71,7 @@ def _qualities(reader: Reader, first: Sequence[str], second: Sequence[str]) -> n
 def _differing(reader: Reader, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
     """Mean ln p of the tokens that the other sentence lacks, all masked at once: [methods, pairs, 2]; NaN without."""
     pairs, special = _encoded(reader, first, second)
-    found = np.full((len(reader.axis), 2 * len(pairs)), np.nan)
+    means = np.full((len(reader.axis), 2 * len(pairs)), np.nan)
     places = [
         [at for at in range(1, len(ids) - special + 1) if at not in shared]
         for pair in pairs
@@ -83,8 +83,8 @@ def _differing(reader: Reader, first: Sequence[str], second: Sequence[str]) -> n
         clozes = [masked(sentences[number], places[number], reader.tokenizer.mask_token_id) for number in some]
         log_p = read_at(reader, clozes, "tokens that differ", log_p_at)
         sizes = np.array([len(places[number]) for number in some])
-        found[:, some] = np.add.reduceat(log_p, np.cumsum(sizes) - sizes, axis=1) / sizes
-    return found.reshape(len(reader.axis), len(pairs), 2)
+        means[:, some] = np.add.reduceat(log_p, np.cumsum(sizes) - sizes, axis=1) / sizes
+    return means.reshape(len(reader.axis), len(pairs), 2)
 
 
 def _ranked_at(
@@ -95,5 +95,5 @@ def _ranked_at(
     The rank of a token is 1 plus the number of tokens that are likelier."""
     distributions, place = distributions_at(model, batch, rows, at)
     log_p = distributions[place]
-    own = log_p.gather(1, tokens[:, None])
-    return torch.cat([own, log_p.amax(1, keepdim=True), 1 + (log_p > own).sum(1, keepdim=True)], 1)
+    of_tokens = log_p.gather(1, tokens[:, None])
+    return torch.cat([of_tokens, log_p.amax(1, keepdim=True), 1 + (log_p > of_tokens).sum(1, keepdim=True)], 1)

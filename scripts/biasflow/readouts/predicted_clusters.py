@@ -16,7 +16,7 @@ from biasflow.corpora.conll import Clusters
 from biasflow.readouts.files import METHOD, load_table
 
 OWN, RETRAINED = "own", "retrained"
-NA = "-"  # the seed of the own head: it has none beside that of its training
+NA = "-"  # the seed of a model's own head, which has none beside that of its training
 TEST, PRO, ANTI = TEXTS = ("test", "pro", "anti")
 NAMES = [*METHOD, "head", "head_seed"]
 COLUMNS = [*NAMES, "text", "document", "clusters"]
@@ -27,11 +27,11 @@ class Predicted:
     """What H heads predict of the n documents of a text.
 
     heads  columns NAMES, [H]
-    found  (number of a document, its clusters): each that some head predicts, once
-    places [H, n]: where in `found` the prediction of each head for each document stands"""
+    answers  (number of a document, its clusters): each that some head predicts, once
+    places [H, n]: where in `answers` the prediction of each head for each document stands"""
 
     heads: pd.DataFrame
-    found: Sequence[tuple[int, Clusters]]
+    answers: Sequence[tuple[int, Clusters]]
     places: np.ndarray
 
 
@@ -67,8 +67,8 @@ def load_clusters(path: str | Path, text: str, n: int) -> Predicted:
     places = np.empty((len(heads), n), dtype=np.int64)
     places[head, document] = table.groupby(["document", "clusters"], sort=False).ngroup()
     different = table[["document", "clusters"]].drop_duplicates()
-    found = [(int(number), _clusters(path, cell)) for number, cell in different.itertuples(index=False)]
-    return Predicted(heads, found, places)
+    answers = [(int(number), _clusters(path, cell)) for number, cell in different.itertuples(index=False)]
+    return Predicted(heads, answers, places)
 
 
 def _clusters(path: str | Path, cell: str) -> Clusters:

@@ -11,7 +11,7 @@ from transformers import BatchEncoding
 from biasflow.base.errors import BiasflowError
 from biasflow.base.progress import progress
 from biasflow.encoders import taps
-from biasflow.encoders.batches import Found
+from biasflow.encoders.batches import Result
 from biasflow.readouts.files import TRUNCATED, load_arrays, save_arrays
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
@@ -40,8 +40,8 @@ def read(
     reader = open_reader(source, "classification", batch_size=batch_size)
     check_classes(reader, examples)
     heads = load_heads(source.file("heads"), reader) if "heads" in source.data else None
-    found = predict(reader, examples, heads=heads, max_length=max_length)
-    arrays = {name: array.reshape(-1, *examples.shape) for name, array in found.items()}
+    predicted = predict(reader, examples, heads=heads, max_length=max_length)
+    arrays = {name: array.reshape(-1, *examples.shape) for name, array in predicted.items()}
     truncated = {OWN: [reader.truncation.cut, reader.truncation.texts]}
     if heads:
         truncated[RETRAINED] = load_arrays(source.file("heads")).meta[TRUNCATED]
@@ -51,8 +51,8 @@ def read(
 
 
 def batches(
-    read: Callable[[BatchEncoding], Found], reader: Reader, examples: Examples, max_length: int | None = None
-) -> Iterator[tuple[np.ndarray, Found]]:
+    read: Callable[[BatchEncoding], Result], reader: Reader, examples: Examples, max_length: int | None = None
+) -> Iterator[tuple[np.ndarray, Result]]:
     """Yield (numbers of the examples, read(padded batch)) of all examples, with a chunk of them as text at a time.
 
     Input that is longer than max_length, or than the encoder takes, is cut from the longer text."""
@@ -60,8 +60,8 @@ def batches(
     for start in progress(starts, total=len(starts), description="predictions"):
         texts = examples.texts(start, min(start + CHUNK, len(examples)))
         tokens = reader.tokenised(*texts, max_length=max_length)
-        for rows, found in reader.batches(lambda _, batch: read(batch), tokens.of_all(range(len(tokens)))):
-            yield start + np.asarray(rows), found
+        for rows, values in reader.batches(lambda _, batch: read(batch), tokens.of_all(range(len(tokens)))):
+            yield start + np.asarray(rows), values
 
 
 @torch.inference_mode()
@@ -74,11 +74,11 @@ def predict(
     the result. BiasflowError for predictions that are NaN."""
     size = (len(reader.axis), len(examples))
     kind = np.uint8 if examples.classes else np.float32
-    found = {name: np.empty(size, kind) for name in (OWN, *([RETRAINED] if heads else []))}
+    predictions = {name: np.empty(size, kind) for name in (OWN, *([RETRAINED] if heads else []))}
     for numbers, vectors in batches(reader.sentence_vectors, reader, examples, max_length):
         logits = {OWN: taps.classify(reader.model, vectors)} | ({RETRAINED: heads.logits(vectors)} if heads else {})
-        for name, each in logits.items():
-            if each.isnan().any():
+        for name, values in logits.items():
+            if values.isnan().any():
                 raise BiasflowError(f"{taps.name_of(reader.model)}: the predictions are NaN; train it again.")
-            found[name][:, numbers] = (each.argmax(-1) if examples.classes else each[..., 0]).cpu().numpy()
-    return found
+            predictions[name][:, numbers] = (values.argmax(-1) if examples.classes else values[..., 0]).cpu().numpy()
+    return predictions

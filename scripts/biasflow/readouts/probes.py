@@ -35,10 +35,10 @@ def read(
     methods as memory holds, of all readings, splits and seeds, are trained together. BiasflowError: whatever the cuts
     and `probe.send` refuse, and a method that changes nothing."""
     device = resolve_device(source.device)
-    labels, found = import_module(cuts).cuts(source.data, **options)
+    labels, all_cuts = import_module(cuts).cuts(source.data, **options)
     vectors = States(source.file("vectors"), load_for(source))
-    used = np.unique(np.concatenate([cut.rows for cut in found]))
-    codes, names = _codes(labels, used, found)
+    used = np.unique(np.concatenate([cut.rows for cut in all_cuts]))
+    codes, names = _codes(labels, used, all_cuts)
     tables = [
         _table(
             axis,
@@ -55,8 +55,8 @@ def read(
         for axis, X in vectors.in_groups(used, device=device)
     ]
     write_parquet(pd.concat(tables, ignore_index=True), output)
-    readings = dict.fromkeys(cut.data for cut in found)
-    sent = {reading: sorted({len(cut.train) for cut in found if cut.data == reading}) for reading in readings}
+    readings = dict.fromkeys(cut.data for cut in all_cuts)
+    sent = {reading: sorted({len(cut.train) for cut in all_cuts if cut.data == reading}) for reading in readings}
     return {"device": str(device), "sent": sent}
 
 

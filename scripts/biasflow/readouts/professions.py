@@ -55,9 +55,9 @@ def read(source: Source, output: Path, *, word_prefix_space: bool) -> dict:
             ),
             rows["document"].to_numpy(),
         )
-        for _, (numbers, found) in reader.batches(of_rows, encoded, "vectors of professions"):
-            check_finite(torch.from_numpy(found))
-            vectors[:, numbers] = found
+        for _, (numbers, means) in reader.batches(of_rows, encoded, "vectors of professions"):
+            check_finite(torch.from_numpy(means))
+            vectors[:, numbers] = means
         meta |= {LAYERS: n_layers, WORDS: True}
         facts = reader.facts()
     write_rows(rows, output)
@@ -72,12 +72,12 @@ def _tokenised(
     if tokenizer.mask_token is None:
         raise AbsentError(f"{type(tokenizer).__name__}: no mask token, so that no pronoun can be hidden.")
     special = SpecialTokens.of(tokenizer)
-    documents = [each.document.with_words(masked_words(each, tokenizer.mask_token)) for each in sentences]
+    documents = [sentence.document.with_words(masked_words(sentence, tokenizer.mask_token)) for sentence in sentences]
     pieces = Segmenter(tokenizer, longest, word_prefix_space)(documents)
-    for document, own in zip(documents, pieces, strict=True):
-        if own.n_segments > 1:
+    for document, parts in zip(documents, pieces, strict=True):
+        if parts.n_segments > 1:
             raise BiasflowError(
-                f"document {document.name}: {len(own) + SPECIAL} tokens; the encoder takes {longest}: shorten it."
+                f"document {document.name}: {len(parts) + SPECIAL} tokens; the encoder takes {longest}: shorten it."
             )
     places = np.empty((len(rows), 2), dtype=int)
     for row, (number, first, last, name) in enumerate(
@@ -90,8 +90,8 @@ def _tokenised(
                 f"document {documents[number].name}: the encoder's vocabulary lacks the word {name!r}; "
                 "choose other sentences."
             )
-    ids = [[special.before, *own.ids.tolist(), special.after] for own in pieces]
-    return BatchEncoding({"input_ids": ids, "attention_mask": [[1] * len(own) for own in ids]}), places + 1
+    ids = [[special.before, *parts.ids.tolist(), special.after] for parts in pieces]
+    return BatchEncoding({"input_ids": ids, "attention_mask": [[1] * len(sequence) for sequence in ids]}), places + 1
 
 
 def _means(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, places: np.ndarray) -> torch.Tensor:

@@ -11,7 +11,7 @@ import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders.batches import Found, longest_input, over_batches, shortened
+from biasflow.encoders.batches import Result, longest_input, over_batches, shortened
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.load import Head, load_model
 from biasflow.encoders.taps import depth
@@ -79,7 +79,7 @@ class Reader:
         return tokens
 
     def reaching(self, *, words: bool) -> "Reader":
-        """The same without the edits that the last layer's states, of words or of first tokens, do not depend on.
+        """Return the reader without the edits that cannot change the last layer's states, of words or of first tokens.
 
         BiasflowError for a method that has no other: it would be listed, and change nothing."""
         return replace(self, fitted=all_reaching(self.fitted, depth(self.model), words=words))
@@ -87,8 +87,8 @@ class Reader:
     def under_each(self, forward: Callable[..., torch.Tensor], *inputs: object, whole: bool = False) -> np.ndarray:
         """forward(*inputs), which runs the model on one batch, under every method: [methods, ...]. See `passes`."""
         with self._reported() as reports:
-            found = passes(self.model, self.methods, lambda: forward(*inputs), reports, whole=whole)
-            return torch.stack(found).cpu().numpy()
+            outputs = passes(self.model, self.methods, lambda: forward(*inputs), reports, whole=whole)
+            return torch.stack(outputs).cpu().numpy()
 
     def sentence_vectors(self, batch: BatchEncoding) -> torch.Tensor:
         """What the classification layer reads under every method, [methods, batch, hidden]. See `sweep`."""
@@ -106,7 +106,7 @@ class Reader:
     def over(
         self, encoded: BatchEncoding, forward: Callable[[BatchEncoding, Sequence[int]], torch.Tensor], description: str
     ) -> np.ndarray:
-        """`under_each` of forward(batch, its row numbers) over all rows of `encoded`: [methods, rows, ...]."""
+        """Return `under_each` of forward(batch, its row numbers) over all rows of `encoded`: [methods, rows, ...]."""
 
         def read(rows: list[int], batch: BatchEncoding) -> np.ndarray:
             return self.under_each(forward, batch, rows)
@@ -115,8 +115,8 @@ class Reader:
         return np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(order))]
 
     def batches(
-        self, read: Callable[[list[int], BatchEncoding], Found], encoded: BatchEncoding, description: str | None = None
-    ) -> Iterator[tuple[list[int], Found]]:
+        self, read: Callable[[list[int], BatchEncoding], Result], encoded: BatchEncoding, description: str | None = None
+    ) -> Iterator[tuple[list[int], Result]]:
         """(row numbers, read(row numbers, padded batch on the model's device)): see `over_batches`."""
         options = {"batch_size": self.batch_size, "description": description}
         return over_batches(read, encoded, self.model, self.tokenizer, **options)
@@ -124,8 +124,8 @@ class Reader:
     def facts(self) -> dict[str, object]:
         """The device, one row per edit of what it did, and how many texts were cut, if any could be; the log has that,
         too. BiasflowError if an edit did nothing (design rule 11)."""
-        found = {"device": str(self.model.device), "edits": check_reports(self.reports, self.fitted)}
-        return found | self.truncated()
+        facts = {"device": str(self.model.device), "edits": check_reports(self.reports, self.fitted)}
+        return facts | self.truncated()
 
     def truncated(self) -> dict[str, int]:
         """How many texts were cut, of how many, as facts and in the log; nothing where no text was tokenised."""

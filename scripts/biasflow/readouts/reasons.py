@@ -24,7 +24,7 @@ def write_reasons(path: str | Path, reasons: Mapping[str, str]) -> None:
 
 
 def reasons_of(path: str | Path) -> dict[str, str]:
-    """What `write_reasons` wrote; empty where everything was read."""
+    """Return method -> reason as `write_reasons` wrote it; empty where everything was read."""
     rows = read_text_csv(_beside(path)) if _beside(path).is_file() else pd.DataFrame(columns=COLUMNS)
     return dict(zip(rows["method"], rows["reason"], strict=True))
 

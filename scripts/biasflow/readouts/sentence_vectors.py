@@ -25,7 +25,7 @@ def read(source: Source, output: Path, *, sentences: int, pooling: Pooling = "cl
 
 
 def with_untouched(reader: Reader) -> Reader:
-    """The same with the untouched model first, if it is not asked for already."""
+    """Return the reader with the untouched model as its first method, if it is not asked for already."""
     if NONE in reader.fitted.methods:
         return reader
     methods = {NONE: (Active(NONE),), **reader.fitted.methods}

@@ -37,14 +37,14 @@ def load_for(source: Source) -> Fitted:
     """The methods that a readout's model is read under: those asked for, or the one that it carries.
 
     BiasflowError for any other method on a model that was trained with one: it is never read without it."""
-    found = carried(source.model_folder)
-    if found is None:
+    fitted = carried(source.model_folder)
+    if fitted is None:
         return load(source.methods_file, source.methods)
-    (name,) = found.methods
-    others = [each for each in source.methods if each != name]
+    (name,) = fitted.methods
+    others = [method for method in source.methods if method != name]
     if others or not source.methods:
         raise BiasflowError(
             f"{source.model_folder}: the model was trained with method {name} active and is read with it alone, "
             f"not with {others[0] if others else 'no method'}; ask for {name}."
         )
-    return found
+    return fitted

@@ -24,7 +24,7 @@ ROWS_TOGETHER = 65_536  # that an eraser is applied to at once
 
 
 def reaching(active: Active, layers: int, *, words: bool = False) -> Active:
-    """The method without the edits that come after what is read: the last layer's states of first tokens or of words.
+    """Return the method without the edits that cannot change the last layer's states, of first tokens or of words.
 
     layers: how many the model has. BiasflowError if no edit is left: it would be listed, and change nothing."""
 
@@ -42,7 +42,7 @@ def reaching(active: Active, layers: int, *, words: bool = False) -> Active:
 
 
 def at_the_end(active: Active, layers: int) -> bool:
-    """Whether all that the method edits is the output of the last of so many layers."""
+    """Return whether the method edits the output of the last of so many layers, and nothing else."""
     places = [layer_of(place) for place, _ in active.edits]
     return bool(places) and all(
         layer is not None and layer % layers == layers - 1 and part in (None, ".cls") for layer, part in places
@@ -50,22 +50,22 @@ def at_the_end(active: Active, layers: int) -> bool:
 
 
 def all_reaching(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
-    """`reaching` of all methods in all settings, on the same axis."""
-    return _of(reaching(each, layers, words=words) for each in fitted.every_setting())
+    """Return `reaching` of all methods in all settings, on the same axis."""
+    return _of(reaching(active, layers, words=words) for active in fitted.every_setting())
 
 
 def to_be_stored(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
-    """What has to be read off the model, of first tokens or of words: the untouched one, if it is wanted or others are
-    made of it, and every method that acts before the end of the last layer."""
+    """Return the methods under which states, of first tokens or of words, have to be read off the model: the untouched
+    one, if it is wanted or others are made of it, and every method that acts before the end of the last layer."""
     wanted = list(all_reaching(fitted, layers, words=words).every_setting())
-    early = [each for each in wanted if each.edits and not at_the_end(each, layers)]
+    early = [active for active in wanted if active.edits and not at_the_end(active, layers)]
     return _of(early if len(early) == len(wanted) else [Active(NONE), *early])
 
 
 def _of(methods: Iterable[Active]) -> Fitted:
     by_name: dict[str, tuple[Active, ...]] = {}
-    for each in methods:
-        by_name[each.method] = (*by_name.get(each.method, ()), each)
+    for active in methods:
+        by_name[active.method] = (*by_name.get(active.method, ()), active)
     return Fitted(by_name, {})
 
 
@@ -99,12 +99,12 @@ class States:
             return vectors[stored[pair]][rows].to(device)
 
         plain, layers = None, file.meta[LAYERS]
-        for each in all_reaching(self.fitted, layers, words=file.meta.get(WORDS, False)).every_setting():
-            made = at_the_end(each, layers)
+        for active in all_reaching(self.fitted, layers, words=file.meta.get(WORDS, False)).every_setting():
+            made = at_the_end(active, layers)
             if made and plain is None:
                 plain = read(PLAIN)
-            found = applied(each, plain) if made else read((each.method, each.setting))
-            yield each.method, each.setting, found
+            states = applied(active, plain) if made else read((active.method, active.setting))
+            yield active.method, active.setting, states
 
     def in_groups(self, rows: np.ndarray, *, device: torch.device | str = "cpu") -> Iterator[tuple[Axis, torch.Tensor]]:
         """Several methods at once, as many as memory holds: (their part of the axis, vectors [methods, rows, d])."""

@@ -61,12 +61,12 @@ def read(
 
 def load_heads(path: str | Path, reader: Reader) -> Heads:
     """The heads of the reader's methods, in their order; BiasflowError names the file that lacks one, or is damaged."""
-    found = load_arrays(path)
-    missing = [" ".join(pair) for pair in reader.axis if pair not in found.axis]
+    stored = load_arrays(path)
+    missing = [" ".join(pair) for pair in reader.axis if pair not in stored.axis]
     if missing:
         raise BiasflowError(f"{path}: no head was retrained under {missing[0]}; retrain the heads again.")
-    rows = [found.axis.index(pair) for pair in reader.axis]
-    return Heads(*(torch.from_numpy(found.arrays[name][rows]).to(reader.model.device) for name in ("weight", "bias")))
+    rows = [stored.axis.index(pair) for pair in reader.axis]
+    return Heads(*(torch.from_numpy(stored.arrays[name][rows]).to(reader.model.device) for name in ("weight", "bias")))
 
 
 def own_heads(model: nn.Module, n: int) -> Heads:
@@ -80,9 +80,9 @@ def own_heads(model: nn.Module, n: int) -> Heads:
 def check_classes(reader: Reader, examples: Examples) -> None:
     """BiasflowError unless the classifier's classes are those of the examples, in their order, or both are numbers."""
     config = reader.model.config
-    found = tuple(config.id2label[i] for i in sorted(config.id2label)) if config.num_labels > 1 else None
-    if found != examples.classes:
-        names = [", ".join(classes) if classes else "a number" for classes in (found, examples.classes)]
+    model_classes = tuple(config.id2label[i] for i in sorted(config.id2label)) if config.num_labels > 1 else None
+    if model_classes != examples.classes:
+        names = [", ".join(classes) if classes else "a number" for classes in (model_classes, examples.classes)]
         raise BiasflowError(f"{taps.name_of(reader.model)} predicts {names[0]}; the data need {names[1]}.")
 
 
@@ -125,7 +125,7 @@ def retrain_heads(
         order = order[grouped_by_length(lengths[order], batch_size=batch_size, rng=rng)]
         batches = [order[i : i + batch_size].tolist() for i in range(0, len(order), batch_size)]
         for rows in progress(batches, total=len(batches), description=f"heads, epoch {epoch + 1} of {epochs}"):
-            vectors = torch.cat([found for _, found in batchwise(read, rows, **options)], dim=1)
+            vectors = torch.cat([part for _, part in batchwise(read, rows, **options)], dim=1)
             targets = gold[rows].expand(len(reader.axis), -1)
             loss = cross_entropy(heads.logits(vectors).flatten(0, 1), targets.flatten(), reduction="sum") / len(rows)
             if not torch.isfinite(loss):

@@ -39,7 +39,7 @@ def token_scores(reader: Reader, sentences: Sequence[str]) -> pd.DataFrame:
 
     Special tokens are left out; a sentence longer than the encoder takes is cut. A sentence's score is the mean over
     its pieces. Methods that edit no layer's output have no rows; BiasflowError where that is all of them."""
-    directions = {(each.method, each.setting): _last_of_a_layer(each) for each in reader.fitted.every_setting()}
+    directions = {(active.method, active.setting): _last_of_a_layer(active) for active in reader.fitted.every_setting()}
     directions = {method: edit for method, edit in directions.items() if edit is not None}
     if not directions:
         raise BiasflowError("token scores: no method edits the output of a layer; name one that does, such as densray")

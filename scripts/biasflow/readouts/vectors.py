@@ -42,13 +42,13 @@ def read(
     pooling, others, and of sentences which word each target is about. A user's test is the data "own"
     (`read_own_test`): one of sentences where there are `templates`; the meta says how many words it has, and how many
     of them are `split` into pieces."""
-    own: dict[str, int] = {}
+    counts: dict[str, int] = {}
     reader = open_reader(source, "none")
     if "own" in source.data:
         words, test = read_own_test(source.dataset, source.file("own"), templates)
         of_words, listed = templates is None, list(chain(*examples_of(words).values()))
         split = split_words(reader.tokenizer.backend_tokenizer, listed)
-        own = {"words": len(listed), "split": len(split)}
+        counts = {"words": len(listed), "split": len(split)}
     else:
         (path,) = source.data.get("test", (None,))
         test, of_words = read_test(source.dataset, path)
@@ -58,8 +58,8 @@ def read(
     vectors = embed_test(reader, test, pooling=pooling, others=others)
     about = {} if of_words else {"about": {"X": test.X.about, "Y": test.Y.about}}
     kind = "weat" if of_words else "seat"
-    save_arrays(output, vectors, reader.axis, kind=kind, pooling=pooling, others=others, **about, **own)
-    return {**reader.facts(), **own}
+    save_arrays(output, vectors, reader.axis, kind=kind, pooling=pooling, others=others, **about, **counts)
+    return {**reader.facts(), **counts}
 
 
 def embed_test(
@@ -80,8 +80,8 @@ def embed_test(
         targets=[word for _, word in distinct] if pooling == "target" else None,
     )
     return {
-        role if one == pooling else f"{one}.{role}": vectors[one][:, [distinct[pair] for pair in some]]
-        for one in vectors
+        role if name == pooling else f"{name}.{role}": vectors[name][:, [distinct[pair] for pair in some]]
+        for name in vectors
         for role, some in pairs.items()
     }
 
@@ -111,15 +111,15 @@ def embed(
 def embed_each(
     reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], *, targets: Sequence[str] | None = None
 ) -> dict[Pooling, np.ndarray]:
-    """`embed` with each of some poolings; those that take the same tokens are read together."""
-    found = {}
+    """Return `embed` with each of some poolings; those that take the same tokens are read together."""
+    vectors = {}
     for special in (True, False):
         same = [pooling for pooling in poolings if (pooling != FIRST_PIECE) == special]
         for pooling in same:
             _check(sentences, pooling, targets)
         if same:
-            found |= zip(same, _embedded(reader, sentences, same, targets), strict=True)
-    return {pooling: found[pooling] for pooling in poolings}
+            vectors |= zip(same, _embedded(reader, sentences, same, targets), strict=True)
+    return {pooling: vectors[pooling] for pooling in poolings}
 
 
 def _embedded(

@@ -21,7 +21,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.tabular import read_parquet
 from biasflow.encoders.batches import (
-    Found,
+    Result,
     at_occurrences,
     encode,
     longest_input,
@@ -135,13 +135,13 @@ def by_word(contexts: pd.DataFrame, vectors: np.ndarray) -> dict[str, np.ndarray
 
 
 def word_batches(
-    read: Callable[[Callable[[], torch.Tensor]], Found],
+    read: Callable[[Callable[[], torch.Tensor]], Result],
     model: nn.Module,
     tokenizer: PreTrainedTokenizerBase,
     contexts: pd.DataFrame,
     *,
     batch_size: int = 64,
-) -> Iterator[tuple[np.ndarray, Found]]:
+) -> Iterator[tuple[np.ndarray, Result]]:
     """The occurrences in batches: (numbers of rows of `contexts`, what `read` returns). It is given a function that
     runs the model on their texts and returns their states in the last layer, float32 [rows, d] on its device.
 
@@ -155,12 +155,12 @@ def word_batches(
     text_of, texts = pd.factorize(contexts["text"])
     encoded, tokens = _last_tokens(tokenizer, list(texts), contexts, text_of, longest_input(model, tokenizer))
 
-    def of_words(rows: np.ndarray, sentences: np.ndarray, batch: BatchEncoding) -> Found:
+    def of_words(rows: np.ndarray, sentences: np.ndarray, batch: BatchEncoding) -> Result:
         return read(partial(_states_at, model, batch, sentences, tokens[rows]))
 
     options = {"batch_size": batch_size, "description": "words in context"}
-    for _, found in over_batches(at_occurrences(of_words, text_of), encoded, model, tokenizer, **options):
-        yield found
+    for _, occurrences in over_batches(at_occurrences(of_words, text_of), encoded, model, tokenizer, **options):
+        yield occurrences
 
 
 def _states_at(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, tokens: np.ndarray) -> torch.Tensor:
@@ -245,8 +245,8 @@ def _offer(
     """Offer every occurrence in a text to the reservoirs of its words."""
     runs: list[tuple[int, int]] = []
     for match in WORD.finditer(text):
-        found = match.group()
-        for word in forms.get(found.lower() if ignore_case else found, ()):
+        form = match.group()
+        for word in forms.get(form.lower() if ignore_case else form, ()):
             place = reservoirs[word].place()
             if place is not None:
                 runs = runs or [run.span() for run in RUN.finditer(text)]
@@ -255,9 +255,9 @@ def _offer(
 
 def _windowed(text: str, runs: Sequence[tuple[int, int]], start: int, end: int, window: int) -> Context:
     """The text of the runs (space-separated words) at most `window` before and after that of the word."""
-    own = _run_at(runs, start)
-    first = runs[max(0, own - window)][0]
-    last = runs[min(len(runs) - 1, own + window)][1]
+    middle = _run_at(runs, start)
+    first = runs[max(0, middle - window)][0]
+    last = runs[min(len(runs) - 1, middle + window)][1]
     return _cut(text, first, last, start, end)
 
 
@@ -301,8 +301,8 @@ def _fitted(
     run_of = np.searchsorted([first for first, _ in runs], ends, "right") - 1
     run_of = np.maximum(run_of, 0)  # blanks before the first run may be tokens of their own
     tokens_before = np.concatenate([[0], np.cumsum(np.bincount(run_of, minlength=len(runs)))])
-    own, windows = _run_at(runs, start), np.arange(len(runs))
-    first, last = np.maximum(own - windows, 0), np.minimum(own + windows, len(runs) - 1)
+    middle, windows = _run_at(runs, start), np.arange(len(runs))
+    first, last = np.maximum(middle - windows, 0), np.minimum(middle + windows, len(runs) - 1)
     lengths = tokens_before[last + 1] - tokens_before[first] + tokenizer.num_special_tokens_to_add()
     excess = 0
     while True:
@@ -333,7 +333,7 @@ def _last_tokens(
 ) -> tuple[BatchEncoding, np.ndarray]:
     """The tokens of the texts, and the number of every occurrence's last one: [n]."""
     encoded = encode(tokenizer, texts)
-    found = np.empty(len(contexts), dtype=int)
+    last_tokens = np.empty(len(contexts), dtype=int)
     places = zip(text_of, contexts["word"], contexts["start"], contexts["end"], strict=True)
     for row, (number, word, start, end) in enumerate(places):
         ids = encoded["input_ids"][number]
@@ -348,8 +348,8 @@ def _last_tokens(
                 f"word contexts: the tokenizer does not know {word!r} in {texts[number]!r}; find the contexts again "
                 "with this tokenizer."
             )
-        found[row] = last
-    return encoded, found
+        last_tokens[row] = last
+    return encoded, last_tokens
 
 
 def _check_options(per_word: int, max_length: int, missing: str) -> None:

@@ -7,8 +7,8 @@ from biasflow.results.scores import KEYS, MEASURE
 
 
 def beside(rows: pd.DataFrame, scores: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """Of each of the rows (scores of `measure`) the scores beside it, from the table of scores: a column for each, by
-    its label, NaN where there is none; the index is that of the rows."""
+    """Return the scores that stand beside each of the rows (scores of `measure`), from the table of scores: a column
+    for each, by its label, NaN where there is none; the index is that of the rows."""
     columns = {}
     for other in measure.beside:
         wanted = {key: getattr(other, key) for key in MEASURE if getattr(other, key) is not None}
@@ -20,7 +20,7 @@ def beside(rows: pd.DataFrame, scores: pd.DataFrame, measure: Measure) -> pd.Dat
 
 
 def cautions(values: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """Where what stands beside a measure (`beside`) forbids it to claim anything: a column for each, True there."""
+    """Return where a score beside a measure (`beside`) forbids it to claim anything: a column for each, True there."""
     doubts = {
         other.label: (values[other.label] >= other.most) | (values[other.label] < other.least)
         for other in measure.beside

@@ -43,7 +43,7 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     both.loc[(both["what"] == DIFFERS) & ~tested, "what"] = UNTESTED
     both.loc[(both["what"] == DIFFERS) & zero, "what"] = ""
     different = both.loc[both["what"] != "", COLUMNS]
-    return different.sort_values("what", key=lambda what: what.map(KINDS.index), kind="stable", ignore_index=True)
+    return different.sort_values("what", key=lambda kinds: kinds.map(KINDS.index), kind="stable", ignore_index=True)
 
 
 def _equal(both: pd.DataFrame) -> np.ndarray:

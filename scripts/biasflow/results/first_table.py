@@ -18,7 +18,8 @@ _BETTER = {"low": "Lower is better", "high": "Higher is better"}
 
 @dataclass(frozen=True)
 class FirstTable:
-    """frame: a row per model and method, a column per measure; headers: its columns for readers."""
+    """A table for readers. frame: a row per model and method, a column per measure; headers: its columns for
+    readers."""
 
     frame: pd.DataFrame
     headers: dict[str, str]

@@ -31,7 +31,7 @@ _ESCAPED = str.maketrans(
 
 
 def escape_latex(text: str) -> str:
-    """`text` with every character that LaTeX would read as a command replaced."""
+    """Return `text` with every character that LaTeX would read as a command replaced."""
     return text.translate(_ESCAPED)
 
 

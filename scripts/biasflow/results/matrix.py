@@ -30,7 +30,7 @@ _COMPARED = ["encoder", "task", "dataset", "head"]  # what a cell shares with th
 
 
 def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell: COLUMNS.
+    """Return the matrix: one row per cell, with the columns COLUMNS.
 
     value: mean over seeds of fine-tuning, splits, readouts and heads. n and unit: for how many seeds of the model it is
     defined, where there are several, otherwise how many items; items, items_least: how many in either
@@ -126,7 +126,7 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
 
 def is_unsigned(measure: str, interval: str) -> bool:
     """Whether a measure with such an interval (items, seeds) lies off neutral for every model (registry.Measure)."""
-    return next(one.unsigned in (ALWAYS, interval) for (_, name), one in measures().items() if name == measure)
+    return next(entry.unsigned in (ALWAYS, interval) for (_, name), entry in measures().items() if name == measure)
 
 
 def claimable(scores: pd.DataFrame) -> pd.DataFrame:

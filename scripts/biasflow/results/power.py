@@ -42,8 +42,8 @@ def power(scores: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
             rows[-1] |= _components(cell, measure.neutral)
     columns = ["encoder", "task", "dataset", "measure", "seeds", "value", "distance", "sd_items", "sd_seeds"]
     columns += ["sd_low", "sd_high", *(f"seeds_for_{size}" for size in SIZES), "note"]
-    whole = ["seeds", *(f"seeds_for_{size}" for size in SIZES)]
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(whole, "Int64"))
+    integers = ["seeds", *(f"seeds_for_{size}" for size in SIZES)]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(integers, "Int64"))
 
 
 def _components(cell: pd.DataFrame, neutral: float) -> dict[str, object]:

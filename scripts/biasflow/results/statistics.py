@@ -99,7 +99,7 @@ def _jackknife(left_out: np.ndarray, r: np.ndarray, n: int, method: str) -> tupl
 
 
 def correlations(x: np.ndarray, y: np.ndarray, method: str = "spearman") -> Correlation:
-    """`correlation` ("spearman" or "pearson") of every column of x [n, a] with every column of y [n, b].
+    """Return `correlation` ("spearman" or "pearson") of every column of x [n, a] with every column of y [n, b].
 
     p is that of t = r sqrt((n - 2) / (1 - r^2)), r of the ranks for Spearman. NaN for fewer than three points and for a
     constant side. x and y are finite."""
@@ -120,7 +120,7 @@ def _every_pair(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
     if method == "spearman":
         x, y = (scipy.stats.rankdata(side, axis=0) for side in (x, y))
     rows = np.ascontiguousarray(y.T)
-    return np.where(varies, np.stack([row_correlations(one, rows) for one in np.ascontiguousarray(x.T)]), np.nan)
+    return np.where(varies, np.stack([row_correlations(column, rows) for column in np.ascontiguousarray(x.T)]), np.nan)
 
 
 def correlation_p(r: np.ndarray, freedom: int) -> np.ndarray:
@@ -156,11 +156,11 @@ def paired_permutations(
     with the same sign patterns."""
     check_choice("paired test: alternative", alternative, _FAR)
     far = _FAR[alternative]
-    there = np.isfinite(differences)
-    pairs, p = there.sum(axis=0), np.full(differences.shape[1], np.nan)
+    present = np.isfinite(differences)
+    pairs, p = present.sum(axis=0), np.full(differences.shape[1], np.nan)
     for n in np.unique(pairs[pairs > 0]):
         columns = np.flatnonzero(pairs == n)
-        paired = differences[:, columns].T[there[:, columns].T].reshape(len(columns), n).T  # [n, columns]
+        paired = differences[:, columns].T[present[:, columns].T].reshape(len(columns), n).T  # [n, columns]
         # Patterns that tie with the observed one must count, whatever the order of summation rounds them to.
         reached = far(paired.sum(axis=0)) - 1e-9 * np.abs(paired).sum(axis=0)
         if n <= _EXACT_UP_TO:

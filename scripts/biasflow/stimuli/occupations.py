@@ -18,11 +18,11 @@ def items(
     template: str | None = None,
     pronouns: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """What somebody's log-probabilities are joined to: both pronouns in the sentence of every occupation, the feminine
+    """What a user's log-probabilities are joined to: both pronouns in the sentence of every occupation, the feminine
     ones after the masculine ones. Columns set (its name), item (the occupation), sentence (with [MASK]), word, gender.
 
     Arguments and errors as of `read_occupation_set`."""
-    one = read_occupation_set(name, occupations, template=template, pronouns=pronouns)
-    table = pd.DataFrame({"set": name, "item": one.occupations, "sentence": one.sentences})
-    pairs = zip(one.pronouns, OF_WORDS, strict=True)
+    occupation_set = read_occupation_set(name, occupations, template=template, pronouns=pronouns)
+    table = pd.DataFrame({"set": name, "item": occupation_set.occupations, "sentence": occupation_set.sentences})
+    pairs = zip(occupation_set.pronouns, OF_WORDS, strict=True)
     return pd.concat([table.assign(word=word, gender=gender) for word, gender in pairs], ignore_index=True)

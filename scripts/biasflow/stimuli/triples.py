@@ -19,7 +19,7 @@ def sentence_pairs(stimuli: pd.DataFrame) -> pd.DataFrame:
 
 
 def items(stimuli: str | Path, *, name: str) -> pd.DataFrame:
-    """The sentences that somebody's probabilities are joined to: those of `sentence_pairs` with the columns context and
+    """The sentences that a user's probabilities are joined to: those of `sentence_pairs` with the columns context and
     next_sentence, and set, their name."""
     pairs = sentence_pairs(read_text_csv(stimuli)).rename(columns={"first": "context", "second": "next_sentence"})
     return pairs.assign(set=name)

@@ -48,7 +48,7 @@ class BlindClassifier(FirstTokenClassifier):
 def new_blind_classifier(
     folder: str | Path, labels: Sequence[str], *, seed: int, device: torch.device | str = "cpu", **options: float
 ) -> tuple[BlindClassifier, PreTrainedTokenizerBase]:
-    """As `new_first_token_classifier`, whose linear layer it has, with a success detector; options: focus."""
+    """Return the model of `new_first_token_classifier` with a success detector, and its tokenizer; options: focus."""
 
     def model(encoder: PreTrainedModel, n_labels: int) -> BlindClassifier:
         return BlindClassifier(encoder, n_labels, **options)

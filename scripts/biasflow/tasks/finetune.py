@@ -269,8 +269,8 @@ def _trainer(
 
 
 def score_of(beside: Iterable[str], score: Callable) -> Callable[..., dict[str, float]]:
-    """`score` of what is predicted and true; of models that predict columns `beside` the label, the recalls of these,
-    too, by name."""
+    """Return a function that computes the `score` of what is predicted and true; of models that predict columns
+    `beside` the label, the recalls of these, too, by name."""
     names = list(beside)
 
     def scores(outcome) -> dict[str, float]:

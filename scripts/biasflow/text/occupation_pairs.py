@@ -91,7 +91,7 @@ class OccupationPairs:
 
     @functools.cached_property
     def _predicates(self) -> list[str]:
-        return [_predicate(verb, thing, self.form) for verb, thing in self.templates]
+        return [_predicate(verb, noun, self.form) for verb, noun in self.templates]
 
 
 def check_words(masculine: Sequence[str], feminine: Sequence[str]) -> None:
@@ -137,7 +137,7 @@ def all_templates(lists: WordLists) -> tuple[tuple[str, str], ...]:
     Every commerce verb with every object, every interaction verb with every person, driving verbs with vehicles, eating
     verbs with food: 950 + 890 + 18 + 110 = 1,968 with the released lists. Where the generator takes the objects from a
     set, in an order that changes from run to run, here they are in the order of OBJECTS and of the files."""
-    objects = tuple(dict.fromkeys(thing for kind in OBJECTS for thing in lists.objects[kind]))
+    objects = tuple(dict.fromkeys(noun for kind in OBJECTS for noun in lists.objects[kind]))
     blocks = {
         "commerce": objects,
         "interaction": lists.people,
@@ -145,9 +145,7 @@ def all_templates(lists: WordLists) -> tuple[tuple[str, str], ...]:
         "eating": lists.objects["food"],
     }
     return tuple(
-        dict.fromkeys(
-            (verb, thing) for kind, things in blocks.items() for verb in lists.verbs[kind] for thing in things
-        )
+        dict.fromkeys((verb, noun) for kind, nouns in blocks.items() for verb in lists.verbs[kind] for noun in nouns)
     )
 
 
@@ -174,9 +172,9 @@ def select(
         if unknown:
             raise BiasflowError(f"occupation pairs: {name} {unknown[0]!r} is in no template; check the word lists.")
     left = [
-        (verb, thing)
-        for verb, thing in known
-        if (verbs is None or verb in verbs) and (objects is None or thing in objects)
+        (verb, noun)
+        for verb, noun in known
+        if (verbs is None or verb in verbs) and (objects is None or noun in objects)
     ]
     if not left:
         raise BiasflowError(
@@ -202,7 +200,7 @@ def load_pairs(path: str | Path) -> OccupationPairs:
     try:
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
         words = {key: tuple(stored[key]) for key in ("occupations", "masculine", "feminine")}
-        templates = tuple((verb, thing) for verb, thing in stored["templates"])
+        templates = tuple((verb, noun) for verb, noun in stored["templates"])
         return OccupationPairs(**words, templates=templates, form=stored["form"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BiasflowError(
@@ -229,7 +227,7 @@ def _subject(word: str, form: str) -> str:
     return f"The {word}" if form == "the" else article(word).replace("a", "A", 1)
 
 
-def _predicate(verb: str, thing: str, form: str) -> str:
+def _predicate(verb: str, noun: str, form: str) -> str:
     if form == "the":
-        return f"{verb} {thing if thing in PLURALS else article_by_sound(thing)}."
-    return f"{verb} {article(thing)} ."
+        return f"{verb} {noun if noun in PLURALS else article_by_sound(noun)}."
+    return f"{verb} {article(noun)} ."

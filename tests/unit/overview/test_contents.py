@@ -35,7 +35,7 @@ def test_a_map_for_every_task_and_head(found):
         "bert, fine-tuned on bios",
         "bert, fine-tuned on bios, retrained heads",
     ]
-    assert [each.own for each in found] == [True, True, False]
+    assert [each.is_own for each in found] == [True, True, False]
 
 
 def test_names_of_rows(found):

@@ -242,9 +242,9 @@ def test_a_head_predicts_every_document_once(whole, tmp_path):
     assert found.heads["head"].tolist() == ["own", "retrained", "retrained"] * 3 and found.places.shape == (9, 4)
     expected = predictions(whole)
     for names, places in zip(found.heads.itertuples(index=False), found.places, strict=True):
-        assert [found.found[place][0] for place in places] == [0, 1, 2, 3]
+        assert [found.answers[place][0] for place in places] == [0, 1, 2, 3]
         of_head = expected[names.method, names.head, names.head_seed, "pro"]
-        assert [found.found[place][1] for place in places] == of_head
+        assert [found.answers[place][1] for place in places] == of_head
     with pytest.raises(BiasflowError, match="4 documents"):
         load_clusters(whole, "pro", 5)
     with pytest.raises(BiasflowError, match="no prediction"):

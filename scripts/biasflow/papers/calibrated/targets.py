@@ -18,7 +18,7 @@ def calibration(run: Run) -> pd.DataFrame:
 
 
 def judged(values: pd.DataFrame) -> pd.DataFrame:
-    """`judge` of the values by dose, with four differences.
+    """Return `judge` of the values by dose, with four differences.
 
     before: the value of the encoder without further training. smallest_dose: the smallest dose above 0 that differs
     from 0 at 5 %. slope: the mean over seeds of the least-squares slope of the values on the dose, with Student's 95 %

@@ -30,7 +30,7 @@ LEAST_OCCUPATIONS = 4  # of a part; a correlation of fewer says nothing
 def measured(run: Run) -> pd.DataFrame:
     """A row per measure, set of occupations, dose and seed: KEYS, value, and error, the variance that the items leave
     in the value (that of its 95 % interval; NaN where it has none). bias: the dose; NaN for the encoder before."""
-    parts = [_scores, _by_occupations, *([_given] if run.options.get("given") else [])]
+    parts = [_scores, _by_occupations, *([_given_rows] if run.options.get("given") else [])]
     values = pd.concat([part(run) for part in parts], ignore_index=True)
     order = {name: number for number, name in enumerate(values["measure"].unique())}
     return values.sort_values(KEYS, key=lambda c: c.map(order) if c.name == "measure" else c, kind="stable")
@@ -48,23 +48,24 @@ def _scores(run: Run) -> pd.DataFrame:
     tables = []
     for metric in run.options["metrics"]:
         for name, measure in METRICS[metric].measures.items():
-            one, rows = Judged(measure, metric), scores[(scores["metric"] == name) & (scores["part"] == measure.part)]
-            variants = (each for each in (measure.variant, *measure.or_variants) if (rows["variant"] == each).any())
+            judged = Judged(measure, metric)
+            rows = scores[(scores["metric"] == name) & (scores["part"] == measure.part)]
+            variants = (form for form in (measure.variant, *measure.or_variants) if (rows["variant"] == form).any())
             rows = rows[rows["variant"] == next(variants, None)]
             datasets = rows["dataset"].str.removesuffix(f"-limit{run.options['limit']}")
             several = datasets.nunique() > 1
-            labels = f"{one.name} (" + datasets + ")" if several else one.name
+            labels = f"{judged.name} (" + datasets + ")" if several else judged.name
             error = ((rows["high"] - rows["low"]) / (2 * Z)) ** 2
-            about = {"measure": labels, "group": measure.group, "sign": one.sign, "occupations": ALL, "error": error}
+            about = {"measure": labels, "group": measure.group, "sign": judged.sign, "occupations": ALL, "error": error}
             tables.append(rows.assign(**about))
-    found = pd.concat(tables, ignore_index=True)
-    found["bias"], found["seed"] = (found["encoder"].map({k: v[i] for k, v in models.items()}) for i in (0, 1))
-    if found.empty:
+    values = pd.concat(tables, ignore_index=True)
+    values["bias"], values["seed"] = (values["encoder"].map({k: v[i] for k, v in models.items()}) for i in (0, 1))
+    if values.empty:
         raise BiasflowError("calibration: none of the metrics could be measured; see plan.csv for the reasons")
-    return found.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
+    return values.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
 
 
-def _given(run: Run) -> pd.DataFrame:
+def _given_rows(run: Run) -> pd.DataFrame:
     """What others say of the encoders, in the same columns."""
     models = _models(run)
     rows = given_values(run, models).assign(occupations=ALL)
@@ -80,7 +81,7 @@ def occupations_of(units: pd.DataFrame) -> dict[str, float]:
 
 def is_seen(occupations: pd.Series, trained: set[str]) -> pd.Series:
     """Whether the name of an occupation holds one that was trained on, as whole words: registered nurse, nurse."""
-    return occupations.map(lambda name: any(f" {one} " in f" {name} " for one in trained))
+    return occupations.map(lambda name: any(f" {occupation} " in f" {name} " for occupation in trained))
 
 
 def _by_occupations(run: Run) -> pd.DataFrame:
@@ -97,19 +98,19 @@ def _by_occupations(run: Run) -> pd.DataFrame:
 
 def _of_parts(files: dict[str, Path], trained: dict[str, float]) -> Iterator[tuple]:
     """Measure, group, sign, seen or held out, and value, of one encoder. files: readouts by dataset."""
-    found = {name: table for name in PARTS for table in _tables(files, name)}
+    tables = {name: table for name in PARTS for table in _tables(files, name)}
     for name, (metric, column, values_of) in PARTS.items():
-        if name in found:
-            seen = is_seen(found[name][column], set(trained))
-            for part, rows in ((SEEN, found[name][seen]), (HELD_OUT, found[name][~seen])):
+        if name in tables:
+            seen = is_seen(tables[name][column], set(trained))
+            for part, rows in ((SEEN, tables[name][seen]), (HELD_OUT, tables[name][~seen])):
                 for measure in [m for m in METRICS[metric].measures.values() if m.group == INSIDE]:
-                    one = Judged(measure, metric)
+                    judged = Judged(measure, metric)
                     enough = rows[column].nunique() >= LEAST_OCCUPATIONS
-                    yield one.name, INSIDE, one.sign, part, values_of(rows) if enough else np.nan
-    if "professions" in found and "winogender" in found:
-        others = found["winogender"].drop_duplicates("occupation").set_index("occupation")["bls"]
+                    yield judged.name, INSIDE, judged.sign, part, values_of(rows) if enough else np.nan
+    if "professions" in tables and "winogender" in tables:
+        others = tables["winogender"].drop_duplicates("occupation").set_index("occupation")["bls"]
         others = others[~is_seen(others.index.to_series(), set(trained))]
-        odds = _log_odds(found["professions"])
+        odds = _log_odds(tables["professions"])
         for part, shares in ((SEEN, pd.Series(trained)), (HELD_OUT, others)):
             shares = shares[shares.between(0, 1, inclusive="neither")]
             both = pd.concat([odds, shares], axis=1, join="inner")

@@ -106,8 +106,8 @@ def table2(run: Run) -> pd.DataFrame:
 def mended(
     changes: pd.DataFrame, original: pd.DataFrame, authors: pd.DataFrame, published: pd.DataFrame
 ) -> pd.DataFrame:
-    """`changes` (triple, authors_triple, change, label, original_context, original_next_sentence, authors_context,
-    authors_next_sentence) with p(NS) of the two wordings and their difference.
+    """Return `changes` (triple, authors_triple, change, label, original_context, original_next_sentence,
+    authors_context, authors_next_sentence) with p(NS) of the two wordings and their difference.
 
     `original`, `authors`: triple, label, swapped, p of the untouched model on the two stimuli sets. `published`:
     example and digest of the sentences that the paper prints; a column `example` marks these."""

@@ -64,7 +64,7 @@ _CLAIMS = {
 
 
 def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:
-    """The stimuli are not those of the authors, or the task's pairs are not those of SNLI and of Dev et al. (2020)."""
+    """Why numbers are not comparable: other stimuli than the authors', other pairs than SNLI and Dev et al. (2020)."""
     nli = other_nli_data(run, occupations=True)
     stimuli = _other_stimuli(run, AUTHORS)
     reasons = {

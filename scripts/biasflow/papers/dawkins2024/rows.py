@@ -92,13 +92,13 @@ def level_names(layers: int | None) -> dict[str, str]:
     return dict(zip(LEVELS, (BASE, DEBIAS, SENT, last, before, f"{before}+attention"), strict=True))
 
 
-def with_own_levels(made: Callable[[Run], pd.DataFrame]) -> Callable[[Run], pd.DataFrame]:
+def with_own_levels(make_table: Callable[[Run], pd.DataFrame]) -> Callable[[Run], pd.DataFrame]:
     """Extend a function that makes a table of encoders and levels, so that levels are named for the encoder of the
     row."""
 
-    @wraps(made)
+    @wraps(make_table)
     def named(run: Run) -> pd.DataFrame:
-        table = made(run)
+        table = make_table(run)
         names = {encoder: level_names(layers_of(run, encoder)) for encoder in table["encoder"].unique()}
         pairs = zip(table["encoder"], table["level"], strict=True)
         return table.assign(level=[names[encoder].get(level, level) for encoder, level in pairs])

@@ -25,19 +25,19 @@ Z_95 = 1.959963984540054
 MOST = 3.0  # standard deviations that noise of resampling may make
 
 
-def ledger(given: Mapping[str, Sequence[str]], scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
+def ledger(encoders_by_file: Mapping[str, Sequence[str]], scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each printed number whose file the run reads: papers.ledger.COLUMNS.
 
-    given: name of a file of scores, with ":column" behind it where one is named -> the encoders that give it; scores:
-    of the run; plan: a row per cell with its reason (results.holes.read_plan). A number that is off has the cause as
-    its reason, "" where none is known."""
+    encoders_by_file: name of a file of scores, with ":column" behind it where one is named -> the encoders that the
+    file stands for; scores: of the run; plan: a row per cell with its reason (results.holes.read_plan). A number that
+    is off has the cause as its reason, "" where none is known."""
     ours = {tuple(row[key] for key in KEYS): row for row in scores.to_dict("records")}
     reasons = plan[plan["reason"] != ""].drop_duplicates(["encoder", "dataset"]).set_index(["encoder", "dataset"])
     rows = [
         row
         for name, about in yaml.safe_load(SOURCES.read_text("utf-8")).items()
         for number in _printed(PUBLISHED / f"{name}.csv")
-        for encoder in given.get(number["file"], ())
+        for encoder in encoders_by_file.get(number["file"], ())
         for row in _rows(about, number, encoder, ours, reasons["reason"])
     ]
     return pd.DataFrame(rows, columns=COLUMNS).astype({"ours_n": "Float64"})
@@ -51,17 +51,17 @@ def _rows(
     about: Mapping, number: Mapping[str, str], encoder: str, ours: Mapping[tuple, Mapping], reasons: pd.Series
 ) -> Iterator[dict[str, object]]:
     """The rows of a printed number, and of the ends of its interval."""
-    found = ours.get((encoder, *(number[name] for name in KEYS[1:])))
+    score = ours.get((encoder, *(number[name] for name in KEYS[1:])))
     for column, of in ENDS.items():
         if not number[column]:
             continue
-        value = np.nan if found is None else float(found[of]) * float(number["scale"])
+        value = np.nan if score is None else float(score[of]) * float(number["scale"])
         printed = number[column]
         if decimals_of(printed) > DECIMALS:
             printed = f"{float(printed):.{DECIMALS}f}"
         judged = judge(printed, "", value, absent=reasons.get((encoder, number["dataset"]), NOT_ASKED))
         if judged["status"] == OFF and column != "printed" and "resamples" in about:
-            errors = standard_errors(printed, value, found["low"], found["high"], about["resamples"])
+            errors = standard_errors(printed, value, score["low"], score["high"], about["resamples"])
             judged["off_by"] += f"; {errors:.1f} standard errors of its resampling"
             judged["reason"] = about["noise"] if errors <= MOST else ""
         yield {
@@ -76,7 +76,7 @@ def _rows(
             "printed_sd": "",
             "ours": value,
             "ours_sd": np.nan,
-            "ours_n": np.nan if found is None else found["n"],
+            "ours_n": np.nan if score is None else score["n"],
             "ours_encoder": encoder,
             "audit": "",
             **judged,

@@ -30,8 +30,8 @@ BESIDE = [
 
 
 def other_data(run: Run, numbers: pd.DataFrame) -> pd.Series:
-    """Those of GLUE alone: words, tests and texts go by their names, each of which is one file; others have no printed
-    number."""
+    """Why numbers are not comparable, which only those of GLUE may be: words, tests and texts go by their names, each
+    of which is one file; others have no printed number."""
     return numbers["measure"].map({GLUE: WITHOUT_METRIC}).fillna("")
 
 

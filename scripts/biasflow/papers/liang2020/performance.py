@@ -63,7 +63,7 @@ def perplexities(ours: Rows) -> pd.DataFrame:
 
 
 def perplexity(run: Run) -> pd.DataFrame:
-    """`perplexities` by encoder, text, stage, method and placement, with the change from the untouched encoder.
+    """Return `perplexities` by encoder, text, stage, method and placement, with the change from the untouched encoder.
 
     Published is the batch perplexity. `pseudo_status` is the status of the pseudo-perplexity. Raises BiasflowError
     naming encoder and method for a gap."""

@@ -248,7 +248,7 @@ def ordered(table: pd.DataFrame, by: Sequence[str], ours: Rows) -> pd.DataFrame:
 
 
 def with_not_run(table: pd.DataFrame, ours: Rows, measure: str, printed: pd.DataFrame | None = None) -> pd.DataFrame:
-    """`table` with a column `status`, and rows with the reason for what is not in it.
+    """Return `table` with a column `status`, and rows with the reason for what is not in it.
 
     A method of an encoder that the plan has a reason for has one row; so has an encoder without any, or it has a row
     for each of the keys that `printed` has for it."""

@@ -84,7 +84,7 @@ class Half:
 
     @cached_property
     def measures(self) -> list[Measure]:
-        """All of them, in the order of the tables."""
+        """All measures of the half, in the order of the tables."""
         coded = [compression(self.probe_data, reading) for reading in READINGS]
         task = [measure for measures in self.performance.values() for measure in measures]
         others = [*(measure for other in coded[1:] for measure in other), *task, *self.variants]

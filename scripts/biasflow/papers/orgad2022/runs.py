@@ -51,12 +51,12 @@ def compression_runs(chosen: Selection, stage: str = FINETUNED) -> pd.DataFrame:
     data = rows["variant"].map(data_of)
     # A probe seed that lacks a score must not hide in a mean: the runs are checked before they are averaged. The seeds
     # of released data are not those of the others.
-    whole = pd.concat(
+    complete = pd.concat(
         _whole(rows[data == name], chosen, stage, [mixed(name).key, bits(name).key], f"the gender probe, {name} data")
         for name in chosen.probe_data
     )
     keys = ["encoder", *CELL, "seed", "head_seed", *MEASURE]
-    return whole.groupby(keys, as_index=False, sort=False)[["value", "n"]].mean()
+    return complete.groupby(keys, as_index=False, sort=False)[["value", "n"]].mean()
 
 
 def coded(runs: pd.DataFrame, *keys: str) -> pd.Series:

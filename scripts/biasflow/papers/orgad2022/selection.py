@@ -69,7 +69,7 @@ class Selection:
 
     @cached_property
     def ceat_tests(self) -> list[str]:
-        """C6, C7, C8, or the planted one: a user's tests, and limited ones, are not the paper's."""
+        """The paper's tests that the run has (C6, C7, C8, or the planted one), without a user's and limited ones."""
         datasets = set(self.rows.loc[self.rows["metric"] == CEAT_EFFECT, "dataset"])
         return [name for name in (*DENSRAY_TESTS, PLANTED) if name in datasets]
 
@@ -99,7 +99,7 @@ class Selection:
         """Return the seeds lost because they `diverged`; none for heads on encoders that were not fine-tuned."""
         return {} if stage == FROZEN else self.diverged
 
-    def reason(self, encoder: str, what: str = "", model: str = "") -> str:
+    def reason(self, encoder: str, lacked: str = "", model: str = "") -> str:
         """Return why a model lacks "compression", "ceat", another metric of the registry, or those of stage "before",
         "after" or "frozen".
 
@@ -115,14 +115,14 @@ class Selection:
         cells = {"training": [f"{task}/{name}/seed{seed}" for name in names for seed in seeds]}
         metrics = [*self.half.scored_by, COMPRESSION, CEAT]
         if encoder in self.scored:
-            metrics = [what] if what in metrics else [*self.half.scored_by]
-            cells |= {"training": PRETRAINED} if what == FROZEN else {}
+            metrics = [lacked] if lacked in metrics else [*self.half.scored_by]
+            cells |= {"training": PRETRAINED} if lacked == FROZEN else {}
         return self.run.reason(encoder=encoder, metric=metrics, **cells) or NO_SCORES
 
-    def lacking(self, encoder: str, model: str, what: str, there: Collection[str]) -> str:
-        """`reason` for the row of a model in a table that has rows of the encoders `there`: of these the baselines that
+    def lacking(self, encoder: str, model: str, lacked: str, encoders: Collection[str]) -> str:
+        """`reason` for the row of a model in a table that has rows of these `encoders`: of them the baselines that
         have none were not asked for."""
-        return NOT_ASKED if encoder in there and model not in self.models else self.reason(encoder, what)
+        return NOT_ASKED if encoder in encoders and model not in self.models else self.reason(encoder, lacked)
 
     def no_points(self, encoder: str, intrinsic: str = COMPRESSION) -> str:
         """Return why nothing can be correlated with an intrinsic measure of an encoder, "compression" or "ceat"."""

@@ -97,7 +97,7 @@ def data(run: Run) -> pd.DataFrame:
 
 
 def data_table(professions: pd.DataFrame) -> pd.DataFrame:
-    """`data` of profession, women, men, share_of_women, labour_share (NaN: cannot be mapped), kept and reason."""
+    """`data` from profession, women, men, share_of_women, labour_share (NaN: cannot be mapped), kept and reason."""
     for name in professions.loc[professions["profession"].duplicated(), "profession"].head(1):
         raise BiasflowError(f"professions: {name} is given twice; give each once")
     table = professions.assign(

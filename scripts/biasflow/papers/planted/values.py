@@ -32,7 +32,7 @@ def measured(run: Run) -> pd.DataFrame:
     _check_datasets(table)
     table = table.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
     if run.options.get("given"):
-        table = pd.concat([table, _given(run)], ignore_index=True)
+        table = pd.concat([table, _given_rows(run)], ignore_index=True)
     known = set(
         zip(table["measure"], table["bias"], table["task_bias"].fillna(-1), table["seed"], table["method"], strict=True)
     )
@@ -70,7 +70,7 @@ def _judged(run: Run) -> list[Judged]:
     return list(judged({name: about["kind"] for name, about in run.options["tasks"].items()}))
 
 
-def _given(run: Run) -> pd.DataFrame:
+def _given_rows(run: Run) -> pd.DataFrame:
     """What others say of the encoders, in the same columns."""
     doses = {calibration_name(b, s): (b, s) for b in run.options["bias"] for s in run.options["seeds"]}
     rows = given_values(run, doses).assign(task="", task_bias=np.nan, method=NONE)

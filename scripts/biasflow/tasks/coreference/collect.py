@@ -77,9 +77,10 @@ def from_world(*, bias: float, seed: int, **sizes: int) -> dict[str, Part]:
 def source_row(
     source: str, documents: Sequence[Document], *, repeated: int = 0, dropped: Sequence[str] = ()
 ) -> dict[str, object]:
-    """source, documents, words, clusters, mentions: of two mentions and more; singletons: clusters of one, which are
-    left out of training and scoring; repeated: mentions with the span of another, whose clusters were made one;
-    dropped: how many broken documents were, and dropped_documents: their names."""
+    """Return the row of a file in the table of sources. source, documents, words, clusters, mentions: of two mentions
+    and more; singletons: clusters of one, which are left out of training and scoring; repeated: mentions with the span
+    of another, whose clusters were made one; dropped: how many broken documents were, and dropped_documents: their
+    names."""
     clusters = [cluster for document in documents for cluster in document.clusters]
     several = without_singletons(clusters)
     return {

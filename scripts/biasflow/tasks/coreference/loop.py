@@ -238,8 +238,8 @@ def _end_epoch(
 
 @contextmanager
 def flushed_denormals() -> Iterator[None]:
-    """With numbers too small for full precision taken as 0: gradients of saturated softmaxes are full of them, and a
-    processor is many times slower on them. Threads that torch started before are not reached: begin with it."""
+    """In the context, numbers too small for full precision are 0: gradients of saturated softmaxes are full of them,
+    and a processor is many times slower on them. Threads that torch started before are not reached: begin with it."""
     torch.set_flush_denormal(True)
     try:
         yield

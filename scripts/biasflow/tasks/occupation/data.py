@@ -72,7 +72,7 @@ def texts_of(bios: pd.DataFrame, text: str) -> list[str]:
 
 
 def texts(data: Mapping[str, tuple[Path, ...]], name: str) -> list[str]:
-    """`texts_of` the biographies in the file of the role `biographies`."""
+    """Return `texts_of` the biographies in the file of the role `biographies`."""
     return texts_of(read_parquet(data["biographies"][0]), name)
 
 
