@@ -111,7 +111,7 @@ def test_the_sign_before_a_full_stop_may_be_left_out(folder):
         (conll_text("wb/pro/0", [PRO[:-1]]),
          r"given0\.conll: document \(wb/pro/0\); part 000: has 5 words, not 6 as in .*pro\.conll"),
         (conll_text("wb/pro/0", [[*PRO, "."]]), r"document \(wb/pro/0\); part 000: has 7 words, not 6"),
-        (DATA["pro"] + DATA["pro"], r"given0\.conll: document \(wb/pro/0\); part 000: line 28: there is a second document"),
+        (DATA["pro"] + DATA["pro"], r"given0\.conll: document \(wb/pro/0\); part 000: line 28: there is a second"),
         ("", r"given0\.conll: no document"),
     ],
 )  # fmt: skip
