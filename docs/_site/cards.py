@@ -2,8 +2,8 @@
 package).
 
     python docs/_site/cards.py                  writes docs/measures (`make cards`)
-    python docs/_site/cards.py RUN CONFIG NAME  stores the tables of a finished run (its folder) of the planted study or
-                                                of a calibration of the encoder NAME, for the cards
+    python docs/_site/cards.py RUN CONFIG NAME  stores the tables of a finished run (its folder) for the cards: of the
+                                                study (NAME planted or held-out), or a calibration of the encoder NAME
 """
 
 import re
@@ -44,9 +44,13 @@ def _index(metrics: dict[str, list[str]]) -> str:
 A card says what a measure is, what it needs, and how far it can be trusted: whether it followed a bias that we planted,
 how much of it is noise, and which printed numbers we reproduced.
 
-* *Real*: in how many tests it followed a dose of bias that further training planted in real encoders.
-* *Embedded*: the smallest dose that it saw in [the study of planted bias](../findings/planted.md), where encoders are
-  pre-trained on artificial text; of several rows, one number each.
+* *Real*: in how many tests it followed a dose of bias that further training planted in real encoders. Counted are the
+  rows of all occupations; the log-odds have none, so theirs are those of seen and of held-out occupations.
+* *Embedded*: the smallest dose at which the measure differs from dose 0 in [the study of planted
+  bias](../findings/planted.md), where encoders are pre-trained on artificial text. A measure with several rows there
+  has a number for each. *no dose*: it does not detect the full bias.
+* *Other words*: whether the measure detects the full bias in [the held-out world](../findings/held_out.md), where
+  occupations, other words and sentences are new.
 * –: not run. The card says why.
 
 A card says what a second seed may change (reliability, power). It holds for the encoders that it names, and
@@ -56,11 +60,11 @@ for this way of planting: [calibrate the measures on your encoder](../howto/cali
 """
     for group, title in GROUPS.items():
         rows = [
-            (f"[{LABELS[key]}]({key}.md)", meanings("measures")[key], _real_in_short(key), _embedded_in_short(key))
+            (f"[{LABELS[key]}]({key}.md)", meanings("measures")[key], *_in_short(key))
             for key, names in metrics.items()
             if METRICS[names[0]].measures[key].group == group
         ]
-        header = ("measure", "what it measures", "real", "embedded")
+        header = ("measure", "what it measures", "real", "embedded", "other words")
         text += f"\n## Measures of {title}\n\n{markdown_table(header, rows)}"
     rows = [
         (name, *(str(about[key]) for key in ("config", "commit", "date", "units"))) for name, about in runs().items()
@@ -68,16 +72,18 @@ for this way of planting: [calibrate the measures on your encoder](../howto/cali
     return f"{text}\n## The runs\n\n{markdown_table(('run', 'configuration', 'commit', 'date', 'units'), rows)}"
 
 
-def _real_in_short(key: str) -> str:
-    rows = rows_of("calibration", key)
-    whole = rows["occupations"] == ALL
-    rows = rows[whole] if whole.any() else rows
-    return f"{follows(rows).sum()} of {len(rows)}" if len(rows) else "–"
-
-
-def _embedded_in_short(key: str) -> str:
-    doses = rows_of("planted_calibration", key)["smallest_dose"]
-    return " / ".join("none" if pd.isna(dose) else f"{dose:g}" for dose in doses) or "–"
+def _in_short(key: str) -> tuple[str, str, str]:
+    """What a measure followed: in real encoders, in those of the embedded language, and in the held-out world."""
+    real = rows_of("calibration", key)
+    whole = real["occupations"] == ALL
+    real = real[whole] if whole.any() else real
+    doses = [
+        "no dose" if pd.isna(dose) else f"{dose:g}" for dose in rows_of("planted_calibration", key)["smallest_dose"]
+    ]
+    held_out = ["yes" if seen else "no" for seen in follows(rows_of("held_out_calibration", key))]
+    return f"{follows(real).sum()} of {len(real)}" if len(real) else "–", *(
+        " / ".join(x) or "–" for x in (doses, held_out)
+    )
 
 
 def _card(key: str, names: Sequence[str]) -> str:
@@ -149,7 +155,8 @@ def store(folder: Path, config: str, name: str) -> None:
         units = f"{table['seeds'].max()} encoders at each of the doses {doses}, trained further on real biographies"
         about[name] |= {"tables": ["calibration"], "units": units}
     else:
-        new = {table: _with_cards(pd.read_csv(folder / f"tables/{table}.csv")) for table in runs()[name]["tables"]}
+        files = {table: table.replace(name.replace("-", "_"), "planted") for table in runs()[name]["tables"]}
+        new = {table: _with_cards(pd.read_csv(folder / f"tables/{file}.csv")) for table, file in files.items()}
         about[name] = runs()[name] | about[name]
     for table, rows in new.items():
         write_csv(rows, CARDS / f"{table}.csv")

@@ -174,7 +174,11 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
     fields = dict(cards.card("seat_effect_size"))
     assert fields["on tiny: follows a planted dose?"] == (
         "sent-weat6: yes (rank correlation 0.90, q 0.01; slope 0.50 [0.10, 0.90]; smallest dose 1); "
-        "sent-weat7: no (rank correlation 0.90, q 0.3; slope 0.50 [0.10, 0.90]; smallest dose 1)"
+        "sent-weat7: no (rank correlation 0.90, q 0.3; slope 0.50 [0.10, 0.90])"
     )
     assert fields["reliability on tiny"].startswith("sent-weat6: dose 0.80, seed 0.10, items 0.10; sent-weat7: ")
+    assert dict(cards.card("gest_stereotype_rate"))["price"].startswith(
+        "13 minutes of processor time for a BERT-base (297,"
+    )
+    assert dict(cards.card("disco"))["price"].startswith("not run: ")
     assert fields["power on tiny"].startswith("sent-weat6: 3 seeds in each group to tell dose 1 from dose 0")

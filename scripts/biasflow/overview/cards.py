@@ -13,7 +13,9 @@ from biasflow.results.statistics import seeds_needed
 
 NOT_RUN = "not run: "
 _METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "random": "random directions"}
-_AGREEMENT = "that takes six encoders or six seeds under several methods; your run has a table of agreement"
+_AGREEMENT = (
+    "not computed: this needs six encoders, or six seeds, under several methods; the page of your run has a table"
+)
 _NOT_JUDGED = "the stored study of planted bias has no such row (docs/findings/planted.md says why)"
 _NO_PRICE = "nobody measured how fast a BERT-base is read for it"
 _NO_NUMBERS = "we know no scores of single items from which numbers were printed (docs/conformance.md)"
@@ -32,7 +34,7 @@ def card(key: str) -> list[tuple[str, str]]:
         *_on_held_out(key, measure),
         *_sources(key, measure, entry),
         *_erased(key, measure),
-        ("agrees with", NOT_RUN + _AGREEMENT),
+        ("agrees with", _AGREEMENT),
         ("printed numbers reproduced", _printed(key)),
         ("known problems", _problems(measure, entry)),
     ]
@@ -75,20 +77,26 @@ def _on_real(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, s
         said = [_followed(row) for row in of.assign(follows=follows(of)).itertuples()]
         yield f"on {encoder}: follows a planted dose?", "; ".join(said)
         whole = of[of["occupations"] == ALL] if (of["occupations"] == ALL).any() else of
-        yield f"reliability on {encoder}", "; ".join(_test(row) + _shares(row) for row in whole.itertuples())
-        yield f"power on {encoder}", "; ".join(_test(row) + _power(row) for row in whole.itertuples())
+        yield f"reliability on {encoder}", "; ".join(_where(row) + _shares(row) for row in whole.itertuples())
+        yield f"power on {encoder}", "; ".join(_where(row) + _power(row) for row in whole.itertuples())
 
 
 def _followed(row) -> str:
-    where = _test(row) if row.occupations == ALL else f"{_test(row)}occupations {row.occupations}: "
+    where = _where(row)
     if pd.isna(row.slope):
         return f"{where}not defined"
     slope = f"slope {_number(row.slope)}{_interval(row.slope_low, row.slope_high)}"
     if pd.isna(row.spearman):
         return f"{where}not tested, for want of seeds ({slope})"
-    smallest = f"smallest dose {row.smallest_dose:g}" if pd.notna(row.smallest_dose) else "no smallest dose"
-    evidence = f"rank correlation {row.spearman:.2f}, q {row.q:.2g}; {slope}; {smallest}"
-    return f"{where}{'yes' if row.follows else 'no'} ({evidence})"
+    evidence = f"rank correlation {row.spearman:.2f}, q {row.q:.2g}; {slope}"
+    # Without the correction for all rows, a row that follows nothing may have a smallest dose, too.
+    smallest = f"; smallest dose {row.smallest_dose:g}" if row.follows and pd.notna(row.smallest_dose) else ""
+    return f"{where}{'yes' if row.follows else 'no'} ({evidence}{smallest})"
+
+
+def _where(row) -> str:
+    """The test and the occupations of a row of a calibration, if there are several: "C6: ", "occupations seen: "."""
+    return _test(row) if row.occupations == ALL else f"{_test(row)}occupations {row.occupations}: "
 
 
 def _test(row) -> str:
@@ -109,7 +117,7 @@ def _power(row) -> str:
 
 def _seeds(sd: float, difference: float, which: str) -> str:
     needed = seeds_needed(sd, difference)
-    return f"{needed or 'more than 1,000'} seeds in each group to tell {which} (t test, 80 % power)"
+    return f"{needed or 'more than 1,000'} seeds in each group to tell {which} (two-sided t test, 80 % power)"
 
 
 def _on_embedded(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
@@ -154,7 +162,7 @@ def _erased(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
     """Which share of the way to models that were never biased each method goes."""
     rows = rows_of("planted_erased", key)
     if rows.empty:
-        yield "what erasing does", NOT_RUN + "there is no planted bias that it was seen to follow"
+        yield "what erasing does", NOT_RUN + "in the study of planted bias it followed no bias, or was not judged"
     for _, of in rows.groupby("measure", sort=False):
         shares = [
             f"{_METHODS[row.method]} {_number(row.closed)}{_interval(row.low, row.high)}" for row in of.itertuples()
