@@ -1,7 +1,7 @@
 """Reads the files that decide what can be run, such as the config.json of local encoders. Planning itself reads no
 file."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
 from biasflow.corpora.published_scores import check_kind
 from biasflow.encoders.recipes import MASKED_LM
-from biasflow.encoders.stored import WEIGHTS, check_stored, has_mask
+from biasflow.encoders.stored import CONFIG, WEIGHTS, check_config, check_stored, has_mask
 from biasflow.plan.asked import Part, read_asked
 from biasflow.plan.pooling import FIRST_TOKEN, own_pooling
 from biasflow.plan.tasks import task_of
@@ -141,6 +141,8 @@ def _why_not(encoder: Encoder) -> str | None:
         return f"its path {encoder.about['path']} needs the config key mirror"
     if not folder.is_dir():
         return f"there is no folder {folder}"
+    if (folder / CONFIG).exists():  # whatever else is missing: a decoder need not be made whole
+        _check(encoder, check_config, folder / CONFIG)
     for what, names in _HELD.items():
         if not any(any(folder.glob(name)) for name in names):
             if names == (WEIGHTS,) and (pickled := next(folder.glob("*.bin"), None)):
@@ -150,8 +152,13 @@ def _why_not(encoder: Encoder) -> str | None:
 
 
 def _architecture(encoder: Encoder) -> Mapping:
+    _check(encoder, check_stored, encoder.folder)
+    return read_json(encoder.folder / CONFIG)
+
+
+def _check(encoder: Encoder, check: Callable[[Path], None], path: Path) -> None:
+    """BiasflowError, naming the key, for what a check of encoders.stored refuses."""
     try:
-        check_stored(encoder.folder)
+        check(path)
     except BiasflowError as error:
         raise BiasflowError(f"config: key 'encoders.{encoder.name}.path': {error}") from error
-    return read_json(encoder.folder / "config.json")
