@@ -15,7 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, PrinterCallba
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
-from biasflow.corpora.documents import read_documents
+from biasflow.corpora.documents import NEEDED, read_documents
 from biasflow.corpora.plain_text import read_texts
 from biasflow.encoders.checkpoints import PeriodicCheckpoint, last_checkpoint
 from biasflow.encoders.described import ABOUT
@@ -214,7 +214,8 @@ def _pairs(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads, 
     n_held_out = max(2, min(HELD_OUT_MOST, int(HELD_OUT_SHARE * len(documents))))
     if len(documents) < n_held_out + 2:
         raise BiasflowError(
-            f"{text}: {len(documents)} documents, but a next-sentence head needs 4 (2 are held out); give more text"
+            f"{text}: {len(documents)} documents, but a next-sentence head needs {NEEDED} (2 are held out); give more "
+            "text"
         )
     train, held_out = (_tokenise(tokenizer, part) for part in (documents[:-n_held_out], documents[-n_held_out:]))
     steps = steps or math.ceil(len(train.ids) / (how.max_length * how.batch_size))
