@@ -626,7 +626,7 @@ METRICS = {
         finetuned=False,
     ),
     "similarity": Metric(
-        "similarity of sentences that stays",
+        "how much of the similarity of sentences is kept",
         "metrics.similarity",
         "sentence_vectors",
         "sentences",
@@ -714,7 +714,7 @@ METRICS = {
         reads_states=WORDS,
     ),
     "adversary": Metric(
-        "gender as an adversary in training tells it",
+        "how well the adversary in training predicts gender",
         "metrics.adversary",
         TRAINING,
         "adversaries",
@@ -724,7 +724,7 @@ METRICS = {
         reads_states=FIRST_TOKEN,
     ),
     "training": Metric(
-        "what a fine-tuning says of itself",
+        "what a fine-tuning recorded about itself",
         "metrics.training",
         TRAINING,
         "trainings",

@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 
 from tokenizers.implementations import ByteLevelBPETokenizer
-from transformers import BertTokenizer, RobertaTokenizer
+from tokenizers.processors import TemplateProcessing
+from transformers import BertTokenizer, PreTrainedTokenizerFast, RobertaTokenizer
 
 
 def word_tokenizer(words: Sequence[str], max_length: int = 64, *, cased: bool = False) -> BertTokenizer:
@@ -23,3 +24,16 @@ def byte_tokenizer(texts: Sequence[str], max_length: int = 64) -> RobertaTokeniz
     model = json.loads(trained.to_str())["model"]
     merges = [tuple(merge) for merge in model["merges"]]
     return RobertaTokenizer(vocab=model["vocab"], merges=merges, model_max_length=max_length)
+
+
+def bos_tokenizer(texts: Sequence[str], *, adds: str = "<s> $A </s>") -> PreTrainedTokenizerFast:
+    """One of bytes that has bos and eos tokens in place of cls and sep, as EuroBERT's; eos is the padding, too.
+
+    adds: what it puts around a text."""
+    special = ["<s>", "</s>", "<mask>"]
+    trained = ByteLevelBPETokenizer()
+    trained.train_from_iterator(texts, vocab_size=1000, min_frequency=1, special_tokens=special, show_progress=False)
+    numbers = [(token, trained.token_to_id(token)) for token in special]
+    trained.post_processor = TemplateProcessing(single=adds, pair=None, special_tokens=numbers)
+    named = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "</s>", "mask_token": "<mask>"}
+    return PreTrainedTokenizerFast(tokenizer_object=trained._tokenizer, **named)

@@ -35,7 +35,7 @@ class Encoder:
     about: its part of the configuration; continues: the encoder that it is trained further from, or None; folder: of
     a local one, None where its path needs a mirror and none is given; architecture: its config.json, None where it is
     not known; pooling: what stands for a sentence in it; has_mask: whether its tokenizer has a mask token; missing: why
-    it cannot be had, or ""."""
+    it cannot be had, or ""; no_documents: why a continued one gets no next-sentence head, although it is asked for."""
 
     name: str
     about: Mapping
@@ -45,6 +45,7 @@ class Encoder:
     pooling: str = ""
     has_mask: bool = True
     missing: str = ""
+    no_documents: str = ""
 
     @property
     def source(self) -> str:

@@ -29,8 +29,18 @@ def check_choice(name: str, value: object, known: Collection) -> None:
         raise BiasflowError(f"{name} is {value!r}; it can be {', '.join(map(str, known))}")
 
 
+MOST_NAMES = 10  # that a message lists
+
+
 def nearest(name: str, known: Collection[str]) -> str:
-    """Return the end of a message: the known name that may have been meant, or all known names; "" if none is known."""
-    if close := difflib.get_close_matches(name, known, n=1):
-        return f"did you mean {close[0]!r}?"
-    return f"there are: {', '.join(known)}" if known else ""
+    """Return the end of a message: the known name that may have been meant, or all known names (of many the ten most
+    like it); "" if none is known. Of two names as near the one with the same letters counts more: laece is leace."""
+
+    def likeness(other: str) -> tuple[float, bool]:
+        return difflib.SequenceMatcher(None, other, name).ratio(), sorted(other) == sorted(name)
+
+    if close := difflib.get_close_matches(name, known, n=MOST_NAMES):
+        return f"did you mean {max(close, key=likeness)!r}?"
+    listed = known if len(known) <= MOST_NAMES else sorted(known, key=likeness, reverse=True)[:MOST_NAMES]
+    more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+    return f"there are: {', '.join(listed)}{more}" if known else ""

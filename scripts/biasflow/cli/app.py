@@ -52,6 +52,11 @@ def configuration(files: Sequence[str] | None, settings: Sequence[str] | None) -
 
     from biasflow.base.files import read_text
 
+    if not files and not Path(DEFAULT).is_file():
+        raise BiasflowError(
+            f"there is no {DEFAULT} in this folder; start biasflow in the clone, where you start snakemake, or name a "
+            "configuration with --configfile"
+        )
     files = list(files or [DEFAULT])
     config: dict = {}
     for file in files:

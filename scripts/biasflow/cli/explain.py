@@ -16,7 +16,8 @@ def explain(
     configfile: Configfiles = None,
     config: Settings = None,
 ) -> None:
-    """Say which cells a file or a few names stand for, which jobs make them of what, and why a cell is not run."""
+    """Say which cells a file or a few names stand for, which jobs make them, from which files, and why a cell is not
+    run."""
     from biasflow.plan.explained import explained
     from biasflow.plan.prepared import prepared
 

@@ -25,6 +25,8 @@ def init(
     first = first_configuration(folder, str(output))
     with whole_file(output) as temporary:
         temporary.write_text(first.text, encoding="utf-8")
+    if first.unedited:
+        typer.echo(first.unedited)
     for metric, reason in first.lacking.items():
         typer.echo(f"cannot be measured: {metric}: {reason}")
     typer.echo(f"{output} is written; start it with: snakemake --cores 2 --configfile {output}")

@@ -17,7 +17,8 @@ def list_(
     configfile: Configfiles = None,
     config: Settings = None,
 ) -> None:
-    """List what may be written in a configuration, with a line each; with --configfile, what that one defines, too."""
+    """List what may be written in a configuration, with a line each. With --configfile it also lists the names that
+    this configuration defines."""
     from biasflow.plan import choices
 
     known = choices.CHOICES if of is None else choices.OF_FOLDER

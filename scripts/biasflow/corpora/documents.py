@@ -9,6 +9,8 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text, whole_file
 from biasflow.corpora.plain_text import read_texts
 
+NEEDED = 4  # documents of a text that a next-sentence head is trained on: two of them are held out
+
 
 def check_documents(documents: Sequence[Sequence[str]], source: str) -> None:
     """Raise BiasflowError naming `source` unless next-sentence pairs can be drawn: two documents of two sentences or
@@ -32,6 +34,18 @@ def read_documents(path: str | Path) -> list[list[str]]:
     if not documents[-1]:
         documents.pop()
     check_documents(documents, str(path))
+    return documents
+
+
+def count_documents(path: str | Path, most: int) -> int:
+    """How many documents of two sentences or more a corpus file has, counted up to `most`: the rest is not read."""
+    documents = sentences = 0
+    with Path(path).open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            sentences = sentences + 1 if line.strip() else 0
+            documents += sentences == 2
+            if documents == most:
+                break
     return documents
 
 

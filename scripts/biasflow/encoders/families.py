@@ -136,11 +136,11 @@ _DECODER_TYPES = (
     r"([_-].*)?|modernbert-decoder"
 )
 _DECODER_CLASSES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "DoubleHeadsModel", "Decoder")
-# Why a decoder is refused, and what measures one.
+# Why a decoder is refused, and what measures one. It holds for those that see both sides of a token, too.
 DECODER = (
-    "a decoder, whose states and predictions see the words before a token alone; biasflow measures encoders. Score the "
-    "items with other software (lm-evaluation-harness, for instance) and read the scores with source: external "
-    "(docs/howto/item_scores.md)"
+    "a decoder, or an encoder with a decoder behind it. biasflow does not read this architecture: it measures encoders "
+    "such as BERT, whose states are made of the words on both sides of a token. Score the items with other software "
+    "(lm-evaluation-harness, for instance) and read the scores with source: external (docs/howto/item_scores.md)"
 )
 
 

@@ -15,7 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, PrinterCallba
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
-from biasflow.corpora.documents import read_documents
+from biasflow.corpora.documents import NEEDED, read_documents
 from biasflow.corpora.plain_text import read_texts
 from biasflow.encoders.checkpoints import PeriodicCheckpoint, last_checkpoint
 from biasflow.encoders.described import ABOUT
@@ -204,11 +204,18 @@ def _blocks(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads,
 
 def _pairs(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads, steps: int | None, seed: int) -> Parts:
     """Pairs as in pre-training; the last documents are held out, and no pair has parts of both kinds of documents."""
+    special = {"cls": tokenizer.cls_token_id, "sep": tokenizer.sep_token_id, "pad": tokenizer.pad_token_id}
+    if None in special.values():
+        raise BiasflowError(
+            f"{tokenizer.name_or_path}: the tokenizer has no cls_token, sep_token or pad_token, with which pairs of "
+            "segments are made; leave next_sentence out"
+        )
     documents = read_documents(text)
     n_held_out = max(2, min(HELD_OUT_MOST, int(HELD_OUT_SHARE * len(documents))))
     if len(documents) < n_held_out + 2:
         raise BiasflowError(
-            f"{text}: {len(documents)} documents, but a next-sentence head needs 4 (2 are held out); give more text"
+            f"{text}: {len(documents)} documents, but a next-sentence head needs {NEEDED} (2 are held out); give more "
+            "text"
         )
     train, held_out = (_tokenise(tokenizer, part) for part in (documents[:-n_held_out], documents[-n_held_out:]))
     steps = steps or math.ceil(len(train.ids) / (how.max_length * how.batch_size))
@@ -217,7 +224,6 @@ def _pairs(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads, 
         (sentences, draw_pairs(sentences, n=wanted, max_length=how.max_length, rng=np.random.default_rng([seed, part])))
         for part, (sentences, wanted) in enumerate(((train, n), (held_out, HELD_OUT_MOST)))
     ]
-    special = {"cls": tokenizer.cls_token_id, "sep": tokenizer.sep_token_id, "pad": tokenizer.pad_token_id}
 
     def arrays(chosen: np.ndarray) -> dict[str, np.ndarray]:
         is_held_out = int(chosen[0] >= n)  # a batch is of one part

@@ -207,11 +207,15 @@ def _checked_tokenizer(folder: Path, model: PreTrainedModel, head: Head) -> PreT
 
 
 def _absent_special(folder: Path, tokenizer: PreTrainedTokenizerBase) -> list[str]:
-    """Special tokens that are not named, or that the encoder's files do not hold. A mask token may be missing, and the
-    token of unknown pieces where all texts can be written in bytes (BPE)."""
+    """Special tokens that are not named, or that the encoder's files do not hold. A mask token may be missing, the
+    token of unknown pieces where all texts can be written in bytes (BPE), and those that begin and end a text where the
+    tokenizer takes its bos_token and eos_token (EuroBERT)."""
     named = {kind: getattr(tokenizer, kind) for kind in SPECIAL}
     vocabulary = type(tokenizer.backend_tokenizer.model).__name__ if tokenizer.is_fast else ""
     optional = {"mask_token", *(["unk_token"] if vocabulary == "BPE" else [])}
+    if tokenizer("")["input_ids"] == [tokenizer.bos_token_id, tokenizer.eos_token_id]:
+        optional |= {"cls_token", "sep_token"}
+        named |= {kind: getattr(tokenizer, kind) for kind in ("bos_token", "eos_token")}
     absent = [kind for kind, token in named.items() if token is None and kind not in optional]
     if vocabulary in WITH_SPECIAL:
         pieces, file = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False), folder / "tokenizer.json"

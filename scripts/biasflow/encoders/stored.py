@@ -92,6 +92,9 @@ def check_config(path: Path) -> None:
     there."""
     _check_regular(path)
     about = _object(path)
+    if _names_transformers_classes(about):
+        _check_named_sizes(path, about)
+        about = {key: value for key, value in about.items() if key != "auto_map"}
     _check_keys(path, about)
     _check_sizes(path, about)
     names = about.get("architectures") or []
@@ -100,6 +103,29 @@ def check_config(path: Path) -> None:
     if sign := sign_of_decoder(about):
         raise BiasflowError(f"{path}: {sign}: {DECODER}")
     _check_known(path, about)
+
+
+def _names_transformers_classes(about: Mapping) -> bool:
+    """Whether all classes that `auto_map` names are those of a listed model type in transformers, which is loaded in
+    their place: EuroBERT was published with code that transformers has taken over. JinaBERT, whose model type is bert,
+    names other classes, and transformers' BERT would be another encoder."""
+    kind, classes = about.get("model_type"), about.get("auto_map")
+    if not (classes and isinstance(classes, dict) and isinstance(kind, str) and kind in FAMILIES):
+        return False
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    start = CONFIG_MAPPING_NAMES[kind].removesuffix("Config")
+    return all(isinstance(name, str) and name.rpartition(".")[2].startswith(start) for name in classes.values())
+
+
+def _check_named_sizes(path: Path, about: Mapping) -> None:
+    """NomicBERT's own code called the sizes otherwise: transformers would take those of its default."""
+    for names in (HIDDEN, DEPTH):
+        if _size(about, names) is None:
+            raise BiasflowError(
+                f"{path}: no key {names[0]!r}: the keys are those of the publisher's own code, which is never run; "
+                "load the encoder with transformers and save it again (docs/howto/encoder.md shows how)"
+            )
 
 
 def _check_known(path: Path, about: Mapping) -> None:
@@ -112,8 +138,8 @@ def _check_known(path: Path, about: Mapping) -> None:
 
         if kind not in CONFIG_MAPPING_NAMES:
             raise BiasflowError(
-                f"{path}: key 'model_type' is {_short(kind)}, which transformers {__version__} does not know; use "
-                "another encoder"
+                f"{path}: key 'model_type' is {_short(kind)}, which transformers {__version__} does not know; "
+                "install a newer transformers that knows it, or use another encoder"
             )
 
 

@@ -239,8 +239,17 @@ def _tap_pooled(model: nn.Module) -> Tap:
 
 def sentence(model: nn.Module, states: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
     """What stands for a sentence in the last state [n, tokens, hidden]: [n, hidden], the first token's state or, in
-    models whose classifiers are built so, the mean over tokens. keep [n, tokens]: which of them are no padding."""
-    if family(model).averages and model.config.classifier_pooling == "mean" and not _reads_first_token(model):
+    models whose classifiers are built so, the mean over tokens. keep [n, tokens]: which of them are no padding.
+
+    BiasflowError for classifiers that average the logits of all tokens ("late"): no one vector stands for a sentence.
+    `load.new_classifier` makes none of them."""
+    pooling = model.config.classifier_pooling if family(model).averages and not _reads_first_token(model) else "first"
+    if pooling == "late":
+        raise BiasflowError(
+            f"{name_of(model)}: config.json has classifier_pooling 'late': the classifier averages the logits of all "
+            "tokens, and no vector stands for a sentence; let biasflow fine-tune the encoder, which then reads the mean"
+        )
+    if pooling == "mean":
         return (states * keep[..., None]).sum(1) / keep.sum(1, keepdim=True)
     return states[:, 0]
 

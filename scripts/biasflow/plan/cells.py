@@ -118,6 +118,8 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
     if datasets_of(metric, asked.task) is None:
         return f"{block.key}.task: {metric} needs a task of kind {' or '.join(filter(None, kinds))}"
     if dataset is None:
+        if about.datasets == "planted_occupations":
+            return f"{block.key}.metrics: {metric} is for encoders of the project's artificial text (corpus: planted)"
         key = f"metrics.{metric}" if metric in asked.options else f"{block.key}.metrics: {metric}"
         return f"{key} has no dataset for encoders.{encoder.name}"
     if reason := _no_data(setup.facts.absent, asked, dataset):
@@ -149,7 +151,8 @@ def _no_head(encoder: Encoder, readout: str) -> str | None:
     if head == "masked_lm" and not encoder.has_mask:
         return f"encoders.{encoder.name} has no mask token in its tokenizer, so no word can be masked"
     if head in ("next_sentence", "masked_lm") and not encoder.has_head(head):
-        return f"encoders.{encoder.name} has no {name_of_head(head)} head"
+        of_text = head == "next_sentence" and encoder.no_documents
+        return of_text or f"encoders.{encoder.name} has no {name_of_head(head)} head"
     return None
 
 

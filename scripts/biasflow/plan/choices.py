@@ -33,6 +33,7 @@ MEANINGS = {  # of the places of a method
     "layer[i].attention.value": "its values",
 }
 ENCODER = "encoder"  # what the encoder of a folder is called here
+GROUPS = {"inside": "inside the encoder", "outside": "in a fine-tuned model", "cost": "cost"}  # of measures, in words
 
 
 def checked(config: Mapping) -> dict:
@@ -133,7 +134,7 @@ def measures(config: Mapping | None) -> Lines:
         for name, measure in entry.measures.items():
             better = "nearer is better" if measure.better == "neutral" else f"{measure.better} is better"
             about = f"{measure.label}: {meanings('measures')[name]}"
-            yield name, f"{about}; {measure.group}, neutral {measure.neutral:g}, {better}; metric {metric}"
+            yield name, f"{about}; {GROUPS[measure.group]}, neutral {measure.neutral:g}, {better}; metric {metric}"
 
 
 def papers(config: Mapping | None) -> Lines:

@@ -18,31 +18,33 @@ from biasflow.plan.readings import reading_output
 from biasflow.plan.setup import Setup
 
 RATE = 60e9  # operations a second of one core, in single precision
-SOFTMAX = 1000  # operations that a probability of one word takes beside its product, in the time of RATE
+SOFTMAX = 450  # operations that a probability of one word takes beside its product, in the time of RATE: 7.5 ns
 START, SCORE = 6.0, 3.0  # seconds of processor time of a job that loads a model, and of one that scores
 LOW, HIGH = 0.7, 1.5  # the interval that is told, in parts of the estimate
 TEXT_TOKENS = 25  # of a sentence
 BASE = {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072, "vocab_size": 30522}
 OTHER_NAMES = {"num_hidden_layers": ("n_layers", "layers"), "hidden_size": ("dim", "hidden")}
 OTHER_NAMES |= {"intermediate_size": ("hidden_dim", "intermediate"), "vocab_size": ("vocab_size",)}
-# The beginning of a dataset's name -> its items, how often each goes through the encoder, and its tokens.
+# The beginning of a dataset's name -> its items, how often each goes through the encoder, and its tokens. Their product
+# is what the tokenizer of BERT counted (docs/costs.md); of BEC-Pro several items are read off one masked sentence.
 ITEMS = {
-    "gest": (3565, 8, 22),
-    "crows-pairs": (262, 30, 18),
-    "stereoset-blanks": (255, 12, 13),
-    "bec-pro": (2700, 4, 14),
+    "gest": (3565, 4, 21),
+    "crows-pairs": (262, 26, 20),
+    "stereoset-blanks": (255, 3, 12),
+    "bec-pro": (2700, 0.3, 14),
     "stereoset-pairs": (255, 22, 12),
     "disco": (1700, 1, 11),
-    "winogender": (240, 2, 20),
-    "stereoset": (250, 6, 25),
+    "winogender": (240, 1, 18.5),
+    "stereoset": (250, 6, 20),
     "planted": (240, 6, 15),
-    "professions": (320, 1, 10),
-    "sent-": (200, 2, 10),
-    "C": (300, 1, 8),
+    "professions": (320, 1, 7.4),
+    "sent-": (200, 2, 8.5),
+    "C": (48, 1, 4),
     "occupation-pairs": (10_824, 1, 12),
 }
 CONTEXTS, CONTEXT_TOKENS = 13_000, 80  # of a test of CEAT in WikiText-2
-RUNNING = 12_000  # sentences of the running text of the perplexity
+RUNNING = 12_000  # parts of TEXT_TOKENS of the running text of the perplexity
+WIKITEXT_TOKENS = 34  # of a sentence of it
 TASK_TOKENS = {"occupation": 75, "nli": 30, "glue": 40, "coreference": 250}
 CONTINUED, BLOCK = 2.5e6, 512  # tokens of WikiText-2, and of a block
 OWN_FILE = 10_000  # examples of a file that the catalogue does not count
@@ -155,7 +157,9 @@ def _reading(setup: Setup, catalogue: Catalogue, reading: Reading) -> float:
         items, texts, tokens, scored = RUNNING * len(options["mask_seeds"]), 1, TEXT_TOKENS, 0.15 * TEXT_TOKENS
         limit = limit and limit * len(options["mask_seeds"])
     elif "pseudo_sentences" in options:
-        items, texts, tokens, scored = options["pseudo_sentences"], TEXT_TOKENS, TEXT_TOKENS, 1.0
+        items, texts, tokens, scored = options["pseudo_sentences"], WIKITEXT_TOKENS, WIKITEXT_TOKENS, 1.0
+    elif reading.readout == "sentence_vectors":
+        items, texts, tokens = options["sentences"], 1, WIKITEXT_TOKENS
     elif reading.readout == "associations":
         items, texts, tokens = CONTEXTS, 1, CONTEXT_TOKENS
     elif reading.readout in ("first_token", "predictions", "nli_heads") and reading.block.task and start is None:

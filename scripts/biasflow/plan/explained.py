@@ -20,22 +20,28 @@ from biasflow.registry import METRICS, rule_of
 RULES_OF_ENCODERS = {"hub": "download_encoder", "pretrain": "pretrain", "continued": "continue_encoder"}
 MOST_CELLS, MOST_FILES = 20, 4  # that are shown
 KINDS = ("tables", "figures", "pages")  # of a paper's targets
+SUFFIXES = (".csv", ".html", ".tex", ".pdf", ".png", ".txt")  # of the files of a run that a user opens
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job of the plan. output: its file or folder (of several the first); inputs: the files that it waits for."""
+    """A job of the plan. output: its file or folder (of several the first); inputs: the files that it waits for;
+    beside: its other files."""
 
     rule: str
     output: str
     inputs: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
 
 def explained(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
-    """Lines about a file of the run (one word, a path) or about the cells that all words name: encoder, task, strategy,
-    seed, method, metric or measure, dataset, block. BiasflowError, with the nearest name, for what the plan lacks."""
+    """Lines about a file of the run (one word: a path, or what comes after results/<run>/) or about the cells that all
+    words name: encoder, task, strategy, seed, method, metric or measure, dataset, block. BiasflowError, with the
+    nearest name, for what the plan lacks."""
     if len(words) == 1 and words[0].startswith(f"{RESULTS}/"):
         yield from _of_file(prepared, words[0].rstrip("/"))
+    elif len(words) == 1 and words[0].endswith(SUFFIXES):
+        yield from _of_file(prepared, f"{prepared.find.paths.root}/{words[0]}")
     else:
         yield from _of_cells(prepared, words)
 
@@ -52,7 +58,7 @@ def _of_cells(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
         raise BiasflowError(f"explain: no cell of the plan is named {' and '.join(words)} at once; leave a word out")
     yield from _listed(matching)
     places = dict.fromkeys(_place(prepared, cell) for cell in matching if cell.status == RUN)
-    yield from _chain({job.output: job for job in jobs_of(prepared)}, filter(None, places))
+    yield from _chain(_by_file(prepared), filter(None, places))
 
 
 def _place(prepared: Prepared, cell: Cell) -> str:
@@ -64,7 +70,7 @@ def _place(prepared: Prepared, cell: Cell) -> str:
 
 
 def _of_file(prepared: Prepared, path: str) -> Iterator[str]:
-    paths, jobs = prepared.find.paths, {job.output: job for job in jobs_of(prepared)}
+    paths, jobs = prepared.find.paths, _by_file(prepared)
     output = _maker(jobs, path)
     if output is None:
         run = path.split("/")[1]
@@ -79,8 +85,10 @@ def _of_file(prepared: Prepared, path: str) -> Iterator[str]:
             f"explain: no job that trains, fits, reads, scores or prints makes {path}; {meant}`snakemake -n "
             f"{path}` knows all other files"
         )
-    needing = [job for job in prepared.plan.scored if output in _upstream(jobs, [paths.scores(*job)])]
-    yield from _listed([cell for cell in prepared.plan.cells if any(_is_of(cell, job) for job in needing)])
+    made_from = set(_upstream(jobs, [output]))
+    scored = {job: paths.scores(*job) for job in prepared.plan.scored}
+    of_file = [job for job, file in scored.items() if file in made_from or output in _upstream(jobs, [file])]
+    yield from _listed([cell for cell in prepared.plan.cells if any(_is_of(cell, job) for job in of_file)])
     yield from _chain(jobs, [output])
 
 
@@ -130,8 +138,8 @@ def _by_folder(files: Iterable[str]) -> list[str]:
 
 
 def _maker(jobs: Mapping[str, Job], file: str) -> str | None:
-    """The output that a file is, or lies in."""
-    return next((str(path) for path in (Path(file), *Path(file).parents) if str(path) in jobs), None)
+    """The output that a file is, lies in, or is made beside."""
+    return next((jobs[str(path)].output for path in (Path(file), *Path(file).parents) if str(path) in jobs), None)
 
 
 def _upstream(jobs: Mapping[str, Job], outputs: Iterable[str]) -> list[str]:
@@ -150,15 +158,20 @@ def _upstream(jobs: Mapping[str, Job], outputs: Iterable[str]) -> list[str]:
     return list(ordered)
 
 
+def _by_file(prepared: Prepared) -> dict[str, Job]:
+    return {file: job for job in jobs_of(prepared) for file in (job.output, *job.beside)}
+
+
 def jobs_of(prepared: Prepared) -> list[Job]:
-    """The jobs of the plan that make, train, fit, read and score encoders, and those of papers; not those that prepare
-    texts and data."""
+    """The jobs of the plan that make, train, fit, read and score encoders, those of papers, and those of the page and
+    its tables; not those that prepare texts and data."""
     return [
         *_of_encoders(prepared),
         *_of_models(prepared),
         *_of_readings(prepared),
         *_of_scores(prepared),
         *_of_papers(prepared),
+        *_of_page(prepared),
     ]
 
 
@@ -203,7 +216,7 @@ def _of_scores(prepared: Prepared) -> Iterator[Job]:
     for job in prepared.plan.scored:
         yield Job("score", find.paths.scores(*job), _files(find.scores.readouts_and_data(job)))
     scores = tuple(find.paths.scores(*job) for job in prepared.plan.scored)
-    yield Job("scores", f"{find.paths.root}/scores.csv", scores)
+    yield Job("scores", f"{find.paths.root}/scores.csv", scores, (f"{find.paths.root}/reasons.csv",))
 
 
 def _of_papers(prepared: Prepared) -> Iterator[Job]:
@@ -216,6 +229,18 @@ def _of_papers(prepared: Prepared) -> Iterator[Job]:
                 rule = f"paper_{name}" + "_audit" * audit
                 for file in text.files(kind, target):
                     yield Job(rule, f"{find.paths.root}/{file}", () if audit else inputs)
+
+
+def _of_page(prepared: Prepared) -> Iterator[Job]:
+    """The plan as a table, what is known of encoders and trainings, and the page with its own tables (scores.smk)."""
+    root, find = prepared.find.paths.root, prepared.find
+    yield Job("plan", f"{root}/plan.csv", (), (f"{root}/names.csv",))
+    yield Job("describe", f"{root}/encoders.csv", _files(find.described_files()), (f"{root}/trainings.csv",))
+    inputs = ("scores", "reasons", "plan", "files", "names", "encoders", "trainings")
+    tables = dict.fromkeys(f"matrix_{cell.model.task}".removesuffix(f"_{NA}") for cell in prepared.plan.cells)
+    own = [f"tables/{name}.{kind}" for name in (*tables, "power", "agreement") for kind in ("csv", "tex", "html")]
+    beside = tuple(f"{root}/{name}" for name in ("matrix.csv", "summary.txt", *own))
+    yield Job("matrix", f"{root}/index.html", tuple(f"{root}/{name}.csv" for name in inputs), beside)
 
 
 def _files(inputs: object) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from biasflow.plan.datasets import DATASETS
 from biasflow.registry import METRICS
 
 METHODS = ("none", "leace", "leace-random0")  # the first alone where the layers of an architecture are not known
-CONTROL = "none: the encoder as it is. leace-random0 is a control: random directions in place of those of leace."
-UNEDITED = "none: the encoder as it is. No method can act, because the layers of the model type {kind} are not known."
+CONTROL = "leace-random0 is a control: random directions in place of those of leace."
+UNEDITED = "No method can act, because the layers of the model type {kind} are not known."
 SLOW = ("ceat",)  # reads words in thousands of contexts: a user may want to see the others first
 TEXT = """\
 # Measures gender bias in the encoder in {folder}; made by `biasflow init`. Start it with
@@ -36,10 +36,12 @@ ask:
 
 
 class First(NamedTuple):
-    """A first configuration (text), and by metric why it cannot be measured on this encoder (lacking)."""
+    """A first configuration (text), by metric why it cannot be measured on this encoder (lacking), and why no method
+    can act, or "" (unedited)."""
 
     text: str
     lacking: Mapping[str, str]
+    unedited: str
 
 
 def first_configuration(folder: str, file: str) -> First:
@@ -51,18 +53,19 @@ def first_configuration(folder: str, file: str) -> First:
     asked = [name for name, reason in why.items() if not reason and METRICS[name].measures]
     lacking = {name: reason for name, reason in why.items() if reason}
     width = max(len(name) for name in asked) + 1
+    unedited = "" if editable else UNEDITED.format(kind=kind)
     text = TEXT.format(
         folder=" ".join(folder.split()),
         file=file,
         name=_run_name(folder),
         path=json.dumps(folder, ensure_ascii=False),
         methods=", ".join(METHODS if editable else METHODS[:1]),
-        about=CONTROL if editable else UNEDITED.format(kind=kind),
+        about=f"none: the encoder as it is. {unedited or CONTROL}",
         metrics="\n".join(f"      - {name:{width}}# {METRICS[name].label}" for name in asked if name not in SLOW),
         slow=", ".join(name for name in asked if name in SLOW),
         lacking="".join(f"    # Cannot be measured: {name}, because {reason}\n" for name, reason in lacking.items()),
     )
-    return First(text, lacking)
+    return First(text, lacking, unedited)
 
 
 def _is_of_encoders(metric: str) -> bool:

@@ -20,11 +20,12 @@ from biasflow.encoders.checkpoints import PeriodicCheckpoint
 from biasflow.encoders.continue_ import continue_encoder
 from biasflow.encoders.described import described
 from biasflow.encoders.examples import blocks_of, mask_tokens
+from biasflow.encoders.heads import train_heads
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.recipes import RECIPES
+from biasflow.encoders.recipes import RECIPES, NewHeads
 from biasflow.encoders.taps import set_dropout
 from tests.unit.conftest import DISTILBERT, SIZES
-from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.fake_tokenizer import bos_tokenizer, word_tokenizer
 from tests.unit.tasks.test_finetune import WORDS, save_source
 
 SENTENCES = [" ".join(WORDS[(i * k) % len(WORDS)] for k in range(1, 8)) for i in range(60)]
@@ -225,6 +226,12 @@ def test_a_next_sentence_head_is_trained_on_pairs_of_the_documents(tmp_path):
     with pytest.raises(BiasflowError, match="documents"):
         (tmp_path / "text.txt").write_text("red blue\n" * 50)
         run(source, "none", **STEPS | {"next_sentence": True})
+
+
+def test_a_next_sentence_head_needs_tokens_that_part_two_segments(tmp_path):
+    how = {"next_sentence": True, "how": NewHeads(), "steps": 1, "seed": 0, "work": tmp_path}
+    with pytest.raises(BiasflowError, match=r"no cls_token, sep_token or pad_token.*leave next_sentence out"):
+        train_heads(None, bos_tokenizer(["he is a nurse"]), [], tmp_path / "text.txt", **how)
 
 
 def test_only_masked_lm_gives_a_head(tmp_path):

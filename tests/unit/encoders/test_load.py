@@ -11,13 +11,21 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import RobertaConfig, RobertaForMaskedLM
+from transformers import (
+    EuroBertConfig,
+    EuroBertForMaskedLM,
+    EuroBertForSequenceClassification,
+    RobertaConfig,
+    RobertaForMaskedLM,
+)
 
 from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.encoders import taps
 from biasflow.encoders.device import resolve_device
-from biasflow.encoders.load import OFFLINE, load_encoder
+from biasflow.encoders.first_token import new_first_token_classifier
+from biasflow.encoders.load import OFFLINE, load_encoder, new_classifier
 from tests.unit.conftest import MODELS, SIZES, VOCABULARY
-from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.fake_tokenizer import bos_tokenizer, word_tokenizer
 
 ROOT = Path(__file__).parents[3]
 
@@ -203,6 +211,76 @@ def test_code_in_the_folder_of_an_encoder_is_never_run(folder, tmp_path):
     for line, (name, (file, _)) in zip(lines, asking.items(), strict=True):
         assert line.startswith(f"BiasflowError: {tmp_path / name / file}: ") and "auto_map" in line
     assert not (tmp_path / "ran").exists()
+
+
+def eurobert(folder, tokenizer=None):
+    """A EuroBERT as it was published: its keys name code in the folder, and its texts lie between bos and eos."""
+    torch.manual_seed(0)
+    config = EuroBertConfig(**SIZES | {"vocab_size": 400}, pad_token_id=1, bos_token_id=0, eos_token_id=1)
+    EuroBertForMaskedLM(config).save_pretrained(folder)
+    (tokenizer or bos_tokenizer(["he is a nurse"])).save_pretrained(folder)
+    heads = {"AutoModel": "Model", "AutoModelForMaskedLM": "ForMaskedLM", "AutoModelForPreTraining": "PreTrainedModel"}
+    named = {kind: f"modeling_eurobert.EuroBert{name}" for kind, name in heads.items()}
+    changed_json(folder / "config.json", auto_map={"AutoConfig": "configuration_eurobert.EuroBertConfig", **named})
+    return folder
+
+
+def test_an_encoder_whose_code_transformers_has_taken_over_is_read_without_its_code(tmp_path):
+    folder = eurobert(tmp_path / "published")
+    for name in ("modeling_eurobert", "configuration_eurobert"):
+        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    for head in ("masked_lm", "none"):
+        model, tokenizer = load_encoder(folder, head=head)
+        assert type(model).__module__ == "transformers.models.eurobert.modeling_eurobert"
+        texts = tokenizer(["he", "he is a nurse"], padding=True, return_tensors="pt")
+        assert torch.isfinite(taps.last_state(model, **texts)).all()
+    assert tokenizer.cls_token is None and texts["input_ids"][:, 0].tolist() == [0, 0]
+    assert not (tmp_path / "ran").exists() and not {"modeling_eurobert", "configuration_eurobert"} & {*sys.modules}
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({"auto_map": {"AutoModel": "modeling_eurobert.EuroBertModel", "AutoConfig": "own.Config"}}, "auto_map"),
+        ({"auto_map": {"AutoTokenizer": ["own.EuroBertTokenizer", None]}}, "auto_map"),
+        ({"model_type": "bert", "auto_map": {"AutoModel": "modeling_bert.JinaBertModel"}}, "auto_map"),
+        ({"model_type": "nystromformer", "auto_map": {"AutoModel": "own.NystromformerModel"}}, "auto_map"),
+        ({"num_hidden_layers": None}, "no key 'num_hidden_layers': the keys are those of the publisher's own code"),
+    ],
+)
+def test_code_that_transformers_does_not_replace_is_refused(tmp_path, keys, named):
+    folder = eurobert(tmp_path / "published")
+    about = json.loads((folder / "config.json").read_text()) | keys
+    kept = {key: value for key, value in about.items() if value is not None}
+    (folder / "config.json").write_text(json.dumps(kept))
+    with pytest.raises(BiasflowError, match=f"{folder / 'config.json'}: .*{named}"):
+        load_encoder(folder, head="none")
+
+
+@pytest.mark.parametrize("adds", ["$A", "<s> $A", "$A </s>"])
+def test_a_tokenizer_that_puts_no_bos_and_eos_around_texts_needs_cls_and_sep(tmp_path, adds):
+    folder = eurobert(tmp_path / "other", bos_tokenizer(["he is a nurse"], adds=adds))
+    with pytest.raises(BiasflowError, match=r"vocabulary has no (cls|sep)_token"):
+        load_encoder(folder, head="none")
+
+
+def test_a_new_classifier_that_would_average_logits_averages_states(tmp_path):
+    """EuroBERT's default, "late", has no vector of a sentence that a method could change."""
+    folder = eurobert(tmp_path / "published")
+    batch = {"input_ids": torch.randint(3, 400, (2, 7)), "attention_mask": torch.ones(2, 7, dtype=torch.long)}
+    model, _ = new_classifier(folder, ["no", "yes"], seed=0)
+    model.eval().save_pretrained(tmp_path / "saved")
+    assert json.loads((tmp_path / "saved" / "config.json").read_text())["classifier_pooling"] == "mean"
+    with torch.inference_mode():
+        states, keep = taps.last_state(model, **batch), batch["attention_mask"].bool()
+        ours = taps.classify(model, taps.pool(model, taps.sentence(model, states, keep)))
+        assert torch.allclose(ours, model(**batch).logits, atol=1e-5)
+    late = EuroBertForSequenceClassification.from_pretrained(folder)
+    assert late.config.classifier_pooling == "late"
+    with pytest.raises(BiasflowError, match=r"EuroBertForSequenceClassification .*classifier_pooling 'late'"):
+        taps.sentence(late, states, keep)
+    first = new_first_token_classifier(folder, ["no", "yes"], seed=0)[0]
+    assert torch.equal(taps.sentence(first, states, keep), states[:, 0])  # its linear layer reads that token
 
 
 UNSAFE = {  # what runs code that stands in a file, or may: module or name -> the files that may call it, and why

@@ -80,6 +80,7 @@ HOSTILE = {
     "a kernel, inside": (keys(_attn_implementation_internal="somebody/kernel"), "_attn_implementation_internal"),
     "quantised": (keys(quantization_config={"quant_method": "bitsandbytes"}), "quantization_config"),
     "eight bits": (keys(load_in_8bit=True), "load_in_8bit"),
+    "an unknown type": (keys(model_type="bert-of-2030"), "install a newer transformers"),
     "a decoder": (keys(is_decoder=True), "is_decoder"),
     "3,000 layers": (keys(num_hidden_layers=3000), "3000 layers"),
     "fewer layers": (keys(num_hidden_layers=2), "bert.encoder.layer.2."),

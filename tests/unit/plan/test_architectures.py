@@ -55,6 +55,26 @@ def test_attention_in_one_matrix_has_no_parts(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "about",
+    [
+        {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]},
+        {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "is_encoder_decoder": True},
+        {"model_type": "gemma3_text", "architectures": ["Gemma3TextModel"], "use_bidirectional_attention": True},
+    ],
+)
+def test_a_decoder_is_told_by_its_config_alone(tmp_path, about):
+    """The sentence holds for all of them: not every decoder sees one side of a token alone."""
+    (tmp_path / "config.json").write_text(json.dumps(about))
+    with pytest.raises(
+        BiasflowError, match=r"^config: key 'encoders\.mine\.path': .*config\.json: key .*: a decoder"
+    ) as told:
+        cells_of(str(tmp_path))
+    line = str(told.value)
+    assert "biasflow does not read this architecture" in line and "docs/howto/item_scores.md" in line
+    assert "alone" not in line and "weights" not in line
+
+
+@pytest.mark.parametrize(
     ("model_type", "architecture", "heads"),
     [
         ("bert", "BertForPreTraining", {"gest", "strength"}),

@@ -54,6 +54,15 @@ def test_a_configuration_has_names_of_its_own():
     assert dict(CHOICES["tasks"](config)).keys() == config["tasks"].keys()
 
 
+def test_measures_are_in_words():
+    measures = dict(CHOICES["measures"](None))
+    assert (
+        "; inside the encoder, neutral 0, " in measures["strength"]
+        and "; in a fine-tuned model, " in measures["separation"]
+    )
+    assert "; cost, neutral 1, " in measures["accuracy"]
+
+
 def test_places_are_those_that_methods_may_name():
     assert all(PLACE.fullmatch(place.replace("[i]", "[0]")) for place in MEANINGS)
     parts = re.findall(r"\w+", PLACE.pattern.replace("layer", "").replace("P<", "").replace("d+", ""))

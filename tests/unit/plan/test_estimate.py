@@ -1,12 +1,14 @@
 """The rough time before a run: it counts what is left, and follows what makes a run dear."""
 
+import re
+
 import pytest
 
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.estimate import Estimate, estimate
-from tests.unit.plan.configs import RUNS, SCHEMA, asking, of_file, setup_of
+from biasflow.plan.estimate import ITEMS, RUNNING, TEXT_TOKENS, WIKITEXT_TOKENS, Estimate, estimate
+from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, asking, of_file, setup_of
 
 CATALOGUE = read_catalogue()
 BLOCK = {"encoders": ["real"], "metrics": ["gest", "ceat", "perplexity"]}
@@ -59,3 +61,39 @@ def test_a_larger_encoder_takes_longer():
 def test_it_is_told_as_an_interval(seconds, cores, said):
     sentence = Estimate(3, 4, seconds).sentence(cores)
     assert said in sentence and "3 are not done" in sentence and "roughly" in sentence
+
+
+COUNTED = {  # a row of the table of docs/costs.md -> the datasets whose texts it has
+    "GEST": ("gest",),
+    "CrowS-Pairs on gender": ("crows-pairs",),
+    "next sentences (StereoSet)": ("stereoset",),
+    "SEAT, six tests, three poolings": 6 * ("sent-",),
+    "BEC-Pro": ("bec-pro",),
+    "StereoSet's blanks": ("stereoset-blanks",),
+    "OCCTMP, two sets": 2 * ("professions",),
+    "Winogender": ("winogender",),
+    "WEAT, three tests": 3 * ("C",),
+}
+
+
+def test_the_tokens_of_the_published_tests_are_those_that_were_counted():
+    rows = re.findall(r"^\| (.+?) \| \d+ \| \d+ % \| ([\d,]+) \|", (ROOT / "docs/costs.md").read_text(), re.MULTILINE)
+    counted = {stage: int(tokens.replace(",", "")) for stage, tokens in rows}
+    ours = {stage: sum(a * b * c for a, b, c in map(ITEMS.get, names)) for stage, names in COUNTED.items()}
+    ours["perplexity on WikiText-2's test part"] = RUNNING * TEXT_TOKENS
+    ours["pseudo-perplexity, 50 sentences"] = 50 * WIKITEXT_TOKENS**2
+    ours["similarity, 200 sentences"] = 200 * WIKITEXT_TOKENS
+    assert ours == pytest.approx(counted, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("layers", "hidden", "minutes"),
+    [(12, 768, 160), (2, 128, 6.5)],  # docs/costs.md; docs/findings/time.md, which measured splade-tiny
+)
+def test_the_interval_of_mine_contains_what_it_takes(layers, hidden, minutes):
+    size = {"num_hidden_layers": layers, "hidden_size": hidden, "intermediate_size": 4 * hidden, "vocab_size": 30522}
+    heads = {"architectures": ["BertForPreTraining" if hidden == 768 else "BertForMaskedLM"]}
+    sentence = left(of_file("mine"), **size, **heads).sentence(1)
+    low, high, unit = re.search(r"(\d+) to (\d+) (minutes|hours) on 1 core", sentence).groups()
+    in_unit = minutes / 60 if unit == "hours" else minutes
+    assert int(low) < in_unit < int(high) <= 2.5 * int(low)

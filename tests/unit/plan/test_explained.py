@@ -57,9 +57,44 @@ def test_a_file_has_its_cells_and_jobs(masked, demo):
 
 
 @pytest.mark.parametrize(
+    ("file", "rule"),
+    [
+        ("index.html", "matrix: results/mine/index.html"),
+        ("matrix.csv", "matrix: results/mine/index.html"),
+        ("tables/matrix.html", "matrix: results/mine/index.html"),
+        ("tables/power.csv", "matrix: results/mine/index.html"),
+        ("plan.csv", "plan: results/mine/plan.csv"),
+        ("names.csv", "plan: results/mine/plan.csv"),
+        ("encoders.csv", "describe: results/mine/encoders.csv"),
+        ("reasons.csv", "scores: results/mine/scores.csv"),
+        ("scores.csv", "scores: results/mine/scores.csv"),
+    ],
+)
+def test_the_files_that_a_user_opens_have_their_jobs(masked, file, rule):
+    lines = list(explained(masked, [f"results/mine/{file}"]))
+    made = [line for line in lines if line.endswith("(is not there yet)")]
+    assert made[-1] == f"{rule} (is not there yet)"
+    assert list(explained(masked, [file])) == lines  # what comes after results/<run>/ is enough
+    if "index" in rule:
+        assert {line.partition(":")[0] for line in made} >= {"fit_methods", "score", "scores", "plan", "describe"}
+    cells = len(masked.plan.cells) if rule.startswith(("matrix", "scores")) else 0
+    assert lines[0].startswith(f"{cells} cells" if cells else rule)
+
+
+def test_the_tables_of_the_page_are_those_of_the_workflow(demo):
+    """rules/scores.smk names them, which is no module."""
+    (page,) = [job for job in jobs_of(demo) if job.rule == "matrix"]
+    assert {f"results/demo/tables/{name}.csv" for name in ("matrix", "matrix_bios", "agreement")} <= {*page.beside}
+    rule = (ROOT / "rules" / "scores.smk").read_text()
+    assert 'f"matrix_{task}".removesuffix("_-")' in rule and '"power":' in rule and '"agreement":' in rule
+
+
+@pytest.mark.parametrize(
     ("words", "why"),
     [
         (["wheat"], "'wheat'; did you mean 'weat'"),
+        (["quux"], r"'quux'; there are: (\S+, ){9}\S+ and \d+ more$"),
+        (["no.csv"], r"no job .* makes results/demo/no\.csv"),
         (["nli", "strength"], "nli and strength at once"),
         (["results/demo/tables/dawkins2024_tabel1.csv"], r"did you mean results/demo/tables/dawkins2024_table1\.csv"),
         (["results/demo/nothing"], "`snakemake -n results/demo/nothing` knows"),
@@ -71,5 +106,5 @@ def test_what_the_plan_lacks_is_one_line(demo, words, why):
 
 
 def test_no_two_jobs_make_one_file(demo):
-    outputs = [job.output for job in jobs_of(demo)]
+    outputs = [file for job in jobs_of(demo) for file in (job.output, *job.beside)]
     assert len(set(outputs)) == len(outputs) > 100

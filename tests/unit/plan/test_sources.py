@@ -144,6 +144,39 @@ def test_a_family_without_a_next_sentence_head_gets_none(folder):
         gather(config)
 
 
+@pytest.mark.parametrize("kind", ["mobilebert", "distilbert"])
+def test_a_type_whose_head_would_not_be_found_gets_none(folder, kind):
+    (folder / "config.json").write_text(json.dumps(BERT | {"model_type": kind, "architectures": ["AnyModel"]}))
+    config = local(str(folder))
+    config["encoders"]["more"] = {"source": "continued", "from": "real", "next_sentence": True}
+    with pytest.raises(BiasflowError, match=rf"'encoders\.more\.next_sentence': an encoder of the type {kind} has no"):
+        gather(resolve(config, SCHEMA))
+
+
+ENDS = {"without documents": ("one\ntwo\n" * 9, 1), "of single sentences": ("one\n\n" * 9, 0), "empty": ("\n", 0)}
+
+
+@pytest.mark.parametrize("text", [*ENDS, None])
+def test_a_text_without_documents_gives_no_next_sentence_head(folder, tmp_path, text):
+    """The encoder is trained without that head, and what needs it is a cell with the reason."""
+    written, found = ENDS[text] if text else ("one\ntwo\n\n" * 4, 4)
+    (tmp_path / "text.txt").write_text(written)
+    (folder / "config.json").write_text(json.dumps(BERT | {"architectures": ["BertModel"]}))
+    more = {"source": "continued", "from": "real", "next_sentence": True, "text": str(tmp_path / "text.txt")}
+    about = {"encoders.real": {"source": "local", "path": str(folder)}, "encoders.more": more}
+    about["ask.inside"] = {"encoders": ["more"], "metrics": ["strength", "occtmp"]}
+    config = resolve(changed(*about.items()), SCHEMA)
+    setup = Setup(config, gather(config))
+    reasons = {cell.metric: cell.reason for cell in plan(setup).cells}
+    assert reasons["occtmp"] == "" and setup.encoders["more"].about["next_sentence"] == (text is None)
+    assert setup.encoders["more"].new_heads == ["masked_lm", "next_sentence"][: 1 + (text is None)]
+    if text is None:
+        assert reasons["strength"] == ""
+        return
+    assert reasons["strength"].startswith(f"encoders.more.text: {tmp_path / 'text.txt'} has {found} documents of two")
+    assert "need 4" in reasons["strength"] and "an empty line between documents" in reasons["strength"]
+
+
 def test_one_encoder_per_bias_and_seed():
     planted = {"encoder": {"corpus": "planted", "steps": 3}, "bias": [0.0, 0.5], "seeds": [1, 2]}
     encoders = sources.derived_encoders({"papers": {"planted": planted}})

@@ -198,7 +198,10 @@ class SpecialTokens:
         """Read them from a tokenizer; BiasflowError if it lacks one."""
         ids = (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id)
         if None in ids:
-            raise BiasflowError(f"{type(tokenizer).__name__}: no [CLS], [SEP] or padding token; use another encoder.")
+            raise BiasflowError(
+                f"{tokenizer.name_or_path}: the tokenizer has no cls_token, sep_token or pad_token, between which "
+                "segments of documents are read; use another encoder for coreference"
+            )
         return cls(*ids)
 
     def batch(self, pieces: Pieces) -> EncoderInput:

@@ -17,6 +17,7 @@ from biasflow.tasks.coreference.segments import (
     segment_numbers,
 )
 from tests.unit.conftest import SIZES
+from tests.unit.fake_tokenizer import bos_tokenizer
 from tests.unit.readouts.test_word_contexts import byte_pairs, word_pieces
 from tests.unit.synthetic_conll import conll_text, documents_of
 from tests.unit.tasks.coreference.made_up import TOKENIZER, documents
@@ -146,3 +147,8 @@ def test_clusters_of_words_have_every_span_once(tmp_path):
     # pieces: nur ##se a ##b ##c he she the
     clusters = [[(0, 0), (0, 1), (5, 5)], [(6, 6), (1, 1)], [(2, 3), (7, 7), (2, 4)]]
     assert found.word_clusters(clusters) == (((0, 0), (2, 2)), ((1, 1), (4, 4)))
+
+
+def test_a_tokenizer_without_cls_and_sep_is_refused():
+    with pytest.raises(BiasflowError, match=r"no cls_token, sep_token or pad_token.*use another encoder"):
+        SpecialTokens.of(bos_tokenizer(["he is a nurse"]))

@@ -1,0 +1,27 @@
+"""What surrounds the work of every rule's script (scripts/_rule.py)."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+JOB = """
+from types import SimpleNamespace
+import _rule
+with _rule.rule(SimpleNamespace(threads=1, scriptdir={scripts!r}, log=[{log!r}])):
+    print("ran")
+"""
+
+
+def test_a_job_whose_modules_come_from_another_checkout_ends_with_one_line(tmp_path):
+    """PYTHONPATH comes before the folder of a script: the job of one clone would run the code of another."""
+    other = tmp_path / "other" / "scripts"
+    other.mkdir(parents=True)
+    shutil.copy(ROOT / "scripts" / "_rule.py", other)
+    code = JOB.format(scripts=str(other), log=str(tmp_path / "log"))
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "scripts")}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    line = f"biasflow: the rule's script lies in {other}, but its modules in {ROOT / 'scripts'}; unset PYTHONPATH\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", line) and not (tmp_path / "log").exists()
