@@ -21,7 +21,10 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.stereoset import LABELS
 from biasflow.metrics.items import SUMMARY, score_items
+from biasflow.readouts.files import METHOD, load_table
 from biasflow.results.bootstrap import interval
+from biasflow.results.comparison import CHANGED
+from biasflow.results.scores import NONE
 
 ITEM = ["item", "target", "label", "filling", "log_p"]
 NAMES = ("intrasentence_stereotype_score", "intrasentence_language_model_score", "intrasentence_icat")
@@ -59,8 +62,29 @@ def shares(scores: ArrayLike, terms: ArrayLike | None = None) -> tuple[float, fl
 
 def score(path: str | Path) -> pd.DataFrame:
     """Return the `summary` of every method, from a file of readouts/masked_words.py about the blanks of
-    corpora/stereoset.py."""
-    return score_items(path, ITEM, summary)
+    corpora/stereoset.py; if the file has the untouched model, methods also have the `changes` of the language-model
+    score."""
+    by_method = dict(list(load_table(path, ITEM).groupby(METHOD, sort=False)))
+    untouched = [items for (name, _), items in by_method.items() if name == NONE]
+    changed = [
+        changes(items, untouched[0]).assign(**dict(zip(METHOD, method, strict=True)))
+        for method, items in by_method.items()
+        if untouched and method[0] != NONE
+    ]
+    return pd.concat([score_items(path, ITEM, summary), *changed], ignore_index=True)
+
+
+def changes(items: pd.DataFrame, untouched: pd.DataFrame) -> pd.DataFrame:
+    """Return the language-model score of one model minus that of the untouched model on the same items, in all variants
+    that `summary` has: columns SUMMARY, of the metric intrasentence_language_model_score_change. The interval is a
+    bootstrap over items, which draws an item for both models."""
+    rows, before = [], _by_variant(untouched)
+    for variant, (scores, terms) in _by_variant(items).items():
+        difference = _outcomes(scores) - _outcomes(before[variant][0].reindex(scores.index))
+        value = _means(np.ones((1, len(scores))), difference, terms)[0, 1]
+        ends = interval(lambda counts, d=difference, t=terms: _means(counts, d, t)[:, 1], np.arange(len(scores)))
+        rows.append((f"{NAMES[1]}{CHANGED}", "-", variant, value, len(scores), *map(float, ends)))
+    return pd.DataFrame(rows, columns=SUMMARY)
 
 
 def summary(items: pd.DataFrame) -> pd.DataFrame:
@@ -70,20 +94,27 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     items: one row for each piece of a word and filling, columns ITEM: item, target (its term), label, filling, log_p
     (nats). BiasflowError: an item without its three words, or what `shares` refuses."""
     rows = []
+    for variant, (scores, terms) in _by_variant(items).items():
+        outcomes = _outcomes(scores)
+        values = _summary(np.ones((1, len(scores))), outcomes, terms)[0]
+        ends = interval(lambda counts, o=outcomes, t=terms: _summary(counts, o, t), np.arange(len(scores)))
+        rows += [
+            (name, "-", variant, value, len(scores), *limits)
+            for name, value, *limits in zip(NAMES, values, *ends, strict=True)
+        ]
+    return pd.DataFrame(rows, columns=SUMMARY)
+
+
+def _by_variant(items: pd.DataFrame) -> dict[str, tuple[pd.DataFrame, np.ndarray | None]]:
+    """Variant -> the scores of the words of each item, and the target of each item if all targets count alike."""
+    scores: dict[str, tuple[pd.DataFrame, np.ndarray | None]] = {}
     for variant, (filling, of_pieces, by_term) in (GIVEN if "given" in set(items["filling"]) else VARIANTS).items():
         words = items[items["filling"] == filling].groupby(["item", "target", "label"], sort=False)["log_p"]
         wide = words.agg(of_pieces).unstack("label").reindex(columns=LABELS)
         if wide.empty or wide.isna().any(axis=None):
             raise BiasflowError(f"StereoSet: an item lacks one of its three words, {filling}; give all of them")
-        outcomes = _outcomes(wide)
-        terms = wide.index.get_level_values("target").to_numpy() if by_term else None
-        values = _summary(np.ones((1, len(wide))), outcomes, terms)[0]
-        ends = interval(lambda counts, o=outcomes, t=terms: _summary(counts, o, t), np.arange(len(wide)))
-        rows += [
-            (name, "-", variant, value, len(wide), *limits)
-            for name, value, *limits in zip(NAMES, values, *ends, strict=True)
-        ]
-    return pd.DataFrame(rows, columns=SUMMARY)
+        scores[variant] = wide, wide.index.get_level_values("target").to_numpy() if by_term else None
+    return scores
 
 
 def _outcomes(scores: ArrayLike) -> np.ndarray:

@@ -18,6 +18,8 @@ from biasflow.base.errors import BiasflowError
 from biasflow.metrics.truncated import truncated_rows
 from biasflow.readouts.files import METHOD, TRUNCATED, load_table
 from biasflow.results.bootstrap import ENDS, SEED, interval, share_interval, weighted_mean
+from biasflow.results.comparison import CHANGED
+from biasflow.results.scores import NONE
 
 STEREOTYPE, ANTI, UNRELATED = LABELS = ("stereotype", "anti-stereotype", "unrelated")
 SENTENCE = ["triple", "label", "swapped"]
@@ -171,7 +173,20 @@ def score_settings(probabilities: pd.DataFrame, *, tops: Sequence[float] = (0.05
         column: pd.DataFrame(np.transpose(values), index=settings, columns=measure).stack(measure.names)
         for column, values in zip(("value", "low", "high"), zip(*scores.values(), strict=True), strict=True)
     }
-    return pd.DataFrame(wide).reset_index().assign(n=n)
+    changed = _changes(settings, shares["language_model_score", "-", "both"])
+    return pd.concat([pd.DataFrame(wide).reset_index(), changed], ignore_index=True).assign(n=n)
+
+
+def _changes(settings: pd.MultiIndex, related: np.ndarray) -> pd.DataFrame:
+    """The language-model score of each setting minus that of the untouched model, with the bootstrap interval over
+    triples, which draws a triple for both; no rows without the untouched model. related [settings, triples]."""
+    untouched = settings.get_level_values("method") == NONE
+    if not untouched.any() or untouched.all():
+        return pd.DataFrame()
+    differences = related[~untouched] - related[untouched][0]
+    low, high = _share_ends(differences)
+    scores = pd.DataFrame({"value": differences.mean(axis=-1), "low": low, "high": high}, settings[~untouched])
+    return scores.reset_index().assign(metric=f"language_model_score{CHANGED}", part="-", variant="both")
 
 
 def _share_ends(shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.intrasentence import LABELS, icat, score, shares
+from biasflow.metrics.intrasentence import LABELS, changes, icat, score, shares, summary
 
 SCORES = st.lists(st.tuples(*[st.floats(-9, 0)] * 3), min_size=1, max_size=20)
 FILLINGS = ("left-to-right", "together", "one-mask")
@@ -83,3 +83,38 @@ def test_an_item_without_a_word_is_named(tmp_path):
     path = readout(tmp_path / "p.parquet", {("i", "t", "stereotype", filling): [-1.0] for filling in FILLINGS})
     with pytest.raises(BiasflowError, match="three words"):
         score(path)
+
+
+def items(scores):
+    """scores [items, 3] -> one piece for each word, in all fillings; the items come in another order than they went."""
+    rows = [
+        (f"i{k}", f"t{k % 3}", label, filling, value)
+        for filling in FILLINGS
+        for k, values in reversed(list(enumerate(scores)))
+        for label, value in zip(LABELS, values, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["item", "target", "label", "filling", "log_p"])
+
+
+@given(st.integers(6, 25), st.integers(0, 2**32 - 1))
+def test_a_change_is_the_difference_of_two_scores_on_the_same_items(n, seed):
+    rng = np.random.default_rng(seed)
+    before = rng.uniform(-9, 0, (n, 3))
+    after = np.where(rng.random((n, 1)) < 0.3, rng.uniform(-9, 0, (n, 3)), before)
+    scores = [summary(items(side)).set_index(["metric", "variant"])["value"] for side in (after, before)]
+    difference = (scores[0] - scores[1])["intrasentence_language_model_score"]
+    changed = changes(items(after), items(before).sample(frac=1, random_state=0)).set_index("variant")
+    assert changed["value"].to_dict() == pytest.approx(difference.to_dict())
+    assert (changed["low"] <= changed["value"]).all() and (changed["value"] <= changed["high"]).all()
+    same = changes(items(before), items(before))
+    assert (same[["value", "low", "high"]] == 0).all(axis=None)
+
+
+def test_methods_have_changes_and_the_untouched_model_has_none(tmp_path):
+    sides = {"none": np.tile([-1.0, -2.0, -3.0], (8, 1)), "hard": np.tile([-1.0, -4.0, -3.0], (8, 1))}
+    tables = [items(scores).assign(method=name, setting="-") for name, scores in sides.items()]
+    pd.concat(tables).to_parquet(tmp_path / "p.parquet")
+    scores = score(tmp_path / "p.parquet").set_index(["method", "metric", "variant"])
+    changed = scores.loc[("hard", "intrasentence_language_model_score_change", "left-to-right-terms")]
+    assert changed[["value", "low", "high"]].tolist() == [-0.5] * 3
+    assert "intrasentence_language_model_score_change" not in scores.loc["none"].index.get_level_values("metric")
