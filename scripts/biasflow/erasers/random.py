@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import torch
 
+from biasflow.base.errors import BiasflowError
 from biasflow.erasers.directions import check_components, each_head, leading
 from biasflow.erasers.eraser import Eraser
 
@@ -35,13 +36,17 @@ def like(eraser: Eraser, seed: int) -> Eraser:
 
 
 def matched(eraser: Eraser, X: torch.Tensor, seed: int) -> Eraser:
-    """The control of equal force: random directions that move the vectors X as far as `eraser` does (mean square).
+    """The control of equal force: random directions that move the vectors X as far as `eraser` does (mean square), and
+    are orthogonal to its own.
 
     X: [n, d] or [n, heads, d], the vectors that the eraser was fitted to. The directions are as many as the eraser's,
-    orthonormal, about its centre. They are the QR of M^(t/2) N, where M is the second moment of X about that centre and
-    N normal: t = 0 gives those of `like`, a larger t favours directions along which the vectors vary much. t is chosen
-    so that the mean squared change, sum_i w_i^2 q_i' M q_i, is the eraser's; where no t reaches it (an oblique eraser
-    moves vectors farther than any projection), the weights are scaled. Computed in float64."""
+    orthonormal, about its centre, and orthogonal to all that the eraser reads and changes: if gender is what vectors
+    vary along most, directions that move them as far would otherwise be those of gender. (An eraser of more than about
+    half of the dimensions leaves too few others; then all are allowed.) They are the QR of M^(t/2) N, where M is the
+    second moment of X about that centre and N normal: a larger t favours directions along which the vectors vary much.
+    t is at most 1, so that draws differ: at a large t all are the one along which the vectors vary most. t is chosen so
+    that the mean squared change, sum_i w_i^2 q_i' M q_i, is the eraser's; where no t reaches it, the weights are
+    scaled, and are then above 1. Computed in float64."""
     if eraser.heads:
         by_head = (part.unbind() for part in (eraser.right, eraser.left, eraser.weights))
         centers = [None] * len(eraser.right) if eraser.center is None else eraser.center.unbind()
@@ -50,10 +55,17 @@ def matched(eraser: Eraser, X: torch.Tensor, seed: int) -> Eraser:
     X = X.double()
     target = (eraser.apply(X) - X).square().sum(1).mean()
     centred = X if eraser.center is None else X - eraser.center
-    moment, basis = leading(centred.T @ centred / len(X), X.shape[1])
+    k, d = eraser.components, X.shape[1]
+    own = _span(torch.cat([eraser.left, eraser.right.T]).double())
+    own = own if len(own) + k <= d else own[:0]
+    centred = centred - centred @ own.T @ own
+    moment, basis = leading(centred.T @ centred / len(X), d - len(own))
+    if not moment[0] > 0:
+        raise BiasflowError(
+            "random-matched: vectors vary only along the directions of the method; leave its control out."
+        )
     moment = moment.clamp_min(FLOOR * moment[0])
-    k = eraser.components
-    normal = basis @ _normal(X.shape[1], seed)[:, :k].to(X)  # in the coordinates of M's eigenvectors
+    normal = basis @ _normal(d, seed)[:, :k].to(X)  # in the coordinates of M's eigenvectors
     weights, logarithms = eraser.weights.double(), moment.log()
 
     def drawn(t: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -64,12 +76,19 @@ def matched(eraser: Eraser, X: torch.Tensor, seed: int) -> Eraser:
 
     spans = float(logarithms[-k] - logarithms[-1]), float(logarithms[0] - logarithms[k - 1])
     low, high = (end / max(span, 0.1) for end, span in zip((-STEEPEST, STEEPEST), spans, strict=True))
+    high = min(high, 1.0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if drawn(middle)[1] < target else (low, middle)
     rows, change = drawn(high)
     scaled = (weights * (target / change).sqrt()).float()
     return replace(Eraser.projection((rows @ basis).float(), scaled), center=eraser.center)
+
+
+def _span(rows: torch.Tensor) -> torch.Tensor:
+    """Orthonormal rows that span the same as these rows [n, d]: [rank, d]."""
+    _, sizes, basis = torch.linalg.svd(rows, full_matrices=False)
+    return basis[sizes > FLOOR * sizes.max()]
 
 
 def _drawn(components: int, d: int, seed: int) -> torch.Tensor:
