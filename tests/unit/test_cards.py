@@ -182,3 +182,20 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
     )
     assert dict(cards.card("disco"))["price"].startswith("not run: ")
     assert fields["power on tiny"].startswith("sent-weat6: 3 seeds in each group to tell dose 1 from dose 0")
+
+
+def test_the_run_of_the_held_out_world_has_a_line_of_its_own(cards, folders):
+    study = calibrated.stored("planted_calibration")
+    rows = [
+        {"measure": "GEST rate", "mean_bias_0": 1.0, "mean_bias_1": 2.5, "q": 0.01, "p_full": 0.014},
+        {"measure": "Distance", "mean_bias_0": 0.002, "mean_bias_1": 0.003, "q": 0.3, "p_full": 0.4},
+    ]
+    pd.DataFrame(rows).to_csv(folders / "tables/planted_calibration.csv", index=False)
+    cards.store(folders, "config/held_out.yaml", "held-out")
+    calibrated.stored.cache_clear()
+    calibrated.runs.cache_clear()
+    assert calibrated.runs()["held-out"]["commit"] == "0123456"
+    line = dict(cards.card("gest_stereotype_rate"))["with other words: sees the full bias?"]
+    assert line == "yes (1.00 without bias, 2.50 with the full bias; exact p 0.014)"
+    assert dict(cards.card("distance"))["with other words: sees the full bias?"].startswith("no (0.002 without bias")
+    assert calibrated.stored("planted_calibration").equals(study)
