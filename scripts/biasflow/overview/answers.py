@@ -186,7 +186,8 @@ def how_sure(biases: Sequence[Measured]) -> str:
 
 
 def _methods(model_map: Map) -> list[MethodRow]:
-    """A row for every method of a map but the untouched model, an untrained encoder and the settings of a grid."""
+    """A row for every method of a map but the untouched model, an untrained encoder and the settings of a grid;
+    controls come last."""
     cells, prices = model_map.cells, costs.costs(model_map.cells)
     cells = cells[(cells["name"] != UNTOUCHED) & (cells["strategy"] != RANDOM) & ~cells["grid"]]
     rows = []
@@ -207,7 +208,7 @@ def _methods(model_map: Map) -> list[MethodRow]:
                 list(dict.fromkeys(cell.label for cell in biases.itertuples() if turned(cell))),
             )
         )
-    return rows
+    return sorted(rows, key=lambda row: control_of(row.name) is not None)
 
 
 def _often(label: str, kinds: Sequence[str], kind: str) -> str:

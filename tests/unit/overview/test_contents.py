@@ -252,6 +252,15 @@ def test_random_directions_are_no_method_whatever_they_remove():
     assert "Random directions in its place remove 9 %. Random directions that move vectors as far remove 19 %." in said
 
 
+def test_methods_come_before_controls_whatever_the_order_of_the_plan():
+    scored = made_up.scores(**{"alpha-random0": (1.0, 10.0)})
+    scored = scored.sort_values("method", key=lambda names: names != "alpha-random0", kind="stable")
+    planned = made_up.plan(scored)
+    assert planned["method"].iloc[0] == "alpha-random0"
+    (only,) = contents(matrix(scored, planned), planned, scored).answers
+    assert [row.name for row in only.methods] == ["alpha", "beta", "gamma", "zeta", "alpha-random0"]
+
+
 def test_controls_alone_are_no_best_method():
     scored = made_up.scores(**{"zeta-random0": (0.1, 10.0)})
     scored = scored[scored["method"].isin(["none", "zeta-random0"])]
