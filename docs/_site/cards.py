@@ -26,6 +26,10 @@ from biasflow.results.meanings import meanings
 FOLDER = ROOT / "docs/measures"
 SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 SOURCE = re.compile(r"\bSources?(?: of [\w ]+)?: (.+?)(?=\s+Modules?\b|\n\n|\Z)", re.DOTALL)
+HELD_OUT = {
+    "tables": ["held_out_calibration"],
+    "units": "encoders without bias and with the full bias, pre-trained on the text of the held-out world",
+}
 MADE = "*Made by `make cards` from the code and the stored results of runs; do not edit.*"
 
 
@@ -155,9 +159,10 @@ def store(folder: Path, config: str, name: str) -> None:
         units = f"{table['seeds'].max()} encoders at each of the doses {doses}, trained further on real biographies"
         about[name] |= {"tables": ["calibration"], "units": units}
     else:
-        files = {table: table.replace(name.replace("-", "_"), "planted") for table in runs()[name]["tables"]}
+        known = runs().get(name, HELD_OUT)
+        files = {table: table.replace(name.replace("-", "_"), "planted") for table in known["tables"]}
         new = {table: _with_cards(pd.read_csv(folder / f"tables/{file}.csv")) for table, file in files.items()}
-        about[name] = runs()[name] | about[name]
+        about[name] = known | about[name]
     for table, rows in new.items():
         write_csv(rows, CARDS / f"{table}.csv")
     text = (CARDS / "runs.yaml").read_text(encoding="utf-8").splitlines()[0]

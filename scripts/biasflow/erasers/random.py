@@ -56,17 +56,17 @@ def matched(eraser: Eraser, X: torch.Tensor, seed: int) -> Eraser:
     target = (eraser.apply(X) - X).square().sum(1).mean()
     centred = X if eraser.center is None else X - eraser.center
     k, d = eraser.components, X.shape[1]
-    own = _span(torch.cat([eraser.left, eraser.right.T]).double())
-    own = own if len(own) + k <= d else own[:0]
-    centred = centred - centred @ own.T @ own
-    moment, basis = leading(centred.T @ centred / len(X), d - len(own))
+    others = _orthogonal(torch.cat([eraser.left, eraser.right.T]).double())
+    others = others if len(others) >= k else torch.eye(d).to(others)
+    moment, within = leading(others @ (centred.T @ centred / len(X)) @ others.T, len(others))
+    basis = within @ others
     if not moment[0] > 0:
         raise BiasflowError(
             "random-matched: vectors vary only along the directions of the method; leave its control out."
         )
-    moment = moment.clamp_min(FLOOR * moment[0])
+    logarithms = moment.clamp_min(FLOOR * moment[0]).log()
     normal = basis @ _normal(d, seed)[:, :k].to(X)  # in the coordinates of M's eigenvectors
-    weights, logarithms = eraser.weights.double(), moment.log()
+    weights = eraser.weights.double()
 
     def drawn(t: float) -> tuple[torch.Tensor, torch.Tensor]:
         """The directions as rows for t, and their mean squared change."""
@@ -85,10 +85,10 @@ def matched(eraser: Eraser, X: torch.Tensor, seed: int) -> Eraser:
     return replace(Eraser.projection((rows @ basis).float(), scaled), center=eraser.center)
 
 
-def _span(rows: torch.Tensor) -> torch.Tensor:
-    """Orthonormal rows that span the same as these rows [n, d]: [rank, d]."""
-    _, sizes, basis = torch.linalg.svd(rows, full_matrices=False)
-    return basis[sizes > FLOOR * sizes.max()]
+def _orthogonal(rows: torch.Tensor) -> torch.Tensor:
+    """Orthonormal rows that span all that is orthogonal to these rows [n, d]: [d - rank, d]."""
+    _, sizes, basis = torch.linalg.svd(rows)
+    return basis[int((sizes > FLOOR * sizes.max()).sum()) :]
 
 
 def _drawn(components: int, d: int, seed: int) -> torch.Tensor:

@@ -43,6 +43,7 @@ def write(folder):
 def by_method(scores: pd.DataFrame) -> pd.Series:
     """The values of the untouched model; every other method must have as many scores, and some of its own."""
     keys = ["metric", "part", "variant"]
+    scores = scores[~scores["metric"].str.endswith("_change")]  # of methods alone
     sizes = scores.groupby(["method", "setting"]).size()
     assert set(sizes.index.get_level_values(0)) == set(ORDINARY) and sizes.nunique() == 1
     plain, edited = (scores[scores["method"] == name].set_index(keys)["value"] for name in ("none", "densray"))
