@@ -60,6 +60,7 @@ def matched(eraser: Eraser, X: torch.Tensor, seed: int) -> Eraser:
     others = others if len(others) >= k else torch.eye(d).to(others)
     moment, within = leading(others @ (centred.T @ centred / len(X)) @ others.T, len(others))
     basis = within @ others
+    basis *= basis.gather(-1, basis.abs().argmax(-1, keepdim=True)).sign()  # the same draws on every machine
     if not moment[0] > 0:
         raise BiasflowError(
             "random-matched: vectors vary only along the directions of the method; leave its control out."
