@@ -218,11 +218,12 @@ def _often(label: str, kinds: Sequence[str], kind: str) -> str:
 
 def _unpaired(model_map: Map) -> str:
     """What is to be said of changes whose interval is over items (`results.matrix`), as a sentence."""
-    cells = model_map.cells
+    cells = model_map.cells[model_map.cells["name"] != UNTOUCHED]
     if not cells["change_interval"].eq(ITEMS).any():
         return ""
-    paired = list(dict.fromkeys(cells.loc[cells["change_interval"] == SAME_ITEMS, "label"]))
-    but = f", except in {' and '.join(paired)}," if paired else ""
+    over = cells[cells["change_interval"].isin([ITEMS, SAME_ITEMS])].groupby("label", sort=False)["change_interval"]
+    paired = [label for label, intervals in over if intervals.eq(SAME_ITEMS).all()]
+    but = f", except in {', '.join(paired)}," if paired else ""
     return (
         f" Changes by methods{but} are judged as if they were measured on different items, so their intervals are too "
         "wide."
