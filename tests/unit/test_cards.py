@@ -82,7 +82,9 @@ def stored(monkeypatch):
     ]
     table = pd.DataFrame(rows, columns=["card", "encoder", "occupations", "q", "p_full"])
     doses = pd.DataFrame({"card": ["strength", "perplexity"], "smallest_dose": [0.5, float("nan")]})
-    monkeypatch.setattr(calibrated, "stored", {"calibration": table, "planted_calibration": doses}.__getitem__)
+    held_out = pd.DataFrame({"card": ["bec_pro_interaction", "lpbs"], "q": [0.02, 0.8], "p_full": [0.014, 0.8]})
+    tables = {"calibration": table, "planted_calibration": doses, "held_out_calibration": held_out}
+    monkeypatch.setattr(calibrated, "stored", tables.__getitem__)
     monkeypatch.setattr(calibrated, "runs", lambda: {name: {"units": "3 encoders a dose"} for name in ("one", "two")})
 
 
@@ -97,6 +99,10 @@ def test_the_page_says_what_followed_what_did_not_and_what_was_not_calibrated(st
     assert calibrated.in_short(["Strength", "perplexity"], "embedded") == [
         "Followed the known bias that we planted in encoders of the embedded language: Strength.",
         "Not shown to follow the known bias that we planted in encoders of the embedded language: perplexity.",
+    ]
+    assert calibrated.in_short(["BEC-Pro", "LPBS"], "embedded") == [
+        "Followed the known bias that we planted in encoders of the held-out world: BEC-Pro.",
+        "Not shown to follow the known bias that we planted in encoders of the held-out world: LPBS.",
     ]
     assert calibrated.in_short(["BEC-Pro"], "") == [
         "Never tested with a planted bias in an encoder without a masked-LM head: BEC-Pro."

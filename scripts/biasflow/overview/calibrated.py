@@ -83,6 +83,10 @@ def _verdict(card: str, kind: str) -> str:
             some = "" if seen.all() or not seen.any() else " (some of its readings)"
             said = "Followed" if seen.any() else "Not shown to follow"
             return f"{said} the known bias that we planted in encoders of the embedded language{some}"
+        rows = rows_of("held_out_calibration", card)
+        if len(rows):
+            said = "Followed" if follows(rows).any() else "Not shown to follow"
+            return f"{said} the known bias that we planted in encoders of the held-out world"
     if kind == "head":
         rows = rows_of("calibration", card)
         whole = rows["occupations"] == ALL
