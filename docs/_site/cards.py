@@ -26,10 +26,6 @@ from biasflow.results.meanings import meanings
 FOLDER = ROOT / "docs/measures"
 SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 SOURCE = re.compile(r"\bSources?(?: of [\w ]+)?: (.+?)(?=\s+Modules?\b|\n\n|\Z)", re.DOTALL)
-HELD_OUT = {
-    "tables": ["held_out_calibration"],
-    "units": "encoders without bias and with the full bias, pre-trained on the text of the held-out world",
-}
 MADE = "*Made by `make cards` from the code and the stored results of runs; do not edit.*"
 
 
@@ -159,7 +155,7 @@ def store(folder: Path, config: str, name: str) -> None:
         units = f"{table['seeds'].max()} encoders at each of the doses {doses}, trained further on real biographies"
         about[name] |= {"tables": ["calibration"], "units": units}
     else:
-        known = runs().get(name, HELD_OUT)
+        known = runs()[name]
         files = {table: table.replace(name.replace("-", "_"), "planted") for table in known["tables"]}
         new = {table: _with_cards(pd.read_csv(folder / f"tables/{file}.csv")) for table, file in files.items()}
         about[name] = known | about[name]
