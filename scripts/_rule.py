@@ -16,10 +16,20 @@ from biasflow.base.planned import check_as_planned, planned
 from biasflow.base.provenance import rule_log, write_provenance
 from biasflow.base.records import check_unchanged, checked
 
-# A job begins with imports, whose objects (400,000 with a model) live until it ends. Searched for cycles after every
-# 700 new ones, and once more at the end, they took a third of a job's start.
-gc.set_threshold(20_000)
+# A job begins with imports, whose objects (400,000 with a model) live until it ends. Searched for cycles again and
+# again, and once more at the end, they took a third of a job's start. So the first search comes after them, and sets
+# them aside.
+gc.set_threshold(400_000)
 atexit.register(gc.freeze)
+
+
+def _set_imports_aside(phase: str, info: dict) -> None:
+    gc.callbacks.remove(_set_imports_aside)
+    gc.freeze()
+    gc.set_threshold(20_000)  # a longer wait would keep tensors of dead cycles in memory
+
+
+gc.callbacks.append(_set_imports_aside)
 
 
 # Roles of inputs that rules declare `ancient`: they spare work, and change nothing in a result.
