@@ -25,9 +25,10 @@ lint: env
 bench: env
 	OMP_WAIT_POLICY=PASSIVE PYTHONPATH=scripts $(BIN)/python -m benchmarks results/bench.csv
 
-# A card for every measure, in docs/measures.
+# A card for every measure, in docs/measures; the tables of docs/findings that come from the same stored results.
 cards: env
 	PYTHONPATH=scripts $(BIN)/python docs/_site/cards.py
+	PYTHONPATH=scripts $(BIN)/python docs/_site/findings.py
 
 # The site, in site/; its packages are installed by this target alone.
 docs: env .venv/docs

@@ -166,9 +166,11 @@ def store(folder: Path, config: str, name: str) -> None:
 
 
 def _with_cards(table: pd.DataFrame) -> pd.DataFrame:
-    table = table.drop(columns="card", errors="ignore")
-    table.insert(0, "card", table["measure"].map(card_of))
-    return table.dropna(subset="card")
+    """The table of a run with the card of each row; a row that belongs to no measure of the registry has none."""
+    if "measure" in table:
+        table = table.drop(columns="card", errors="ignore")
+        table.insert(0, "card", table["measure"].map(card_of))
+    return table
 
 
 if __name__ == "__main__":
