@@ -63,9 +63,9 @@ def reasons(found: Plan) -> dict[tuple[str, str, str], str]:
 
 JOBS = {
     "config": {
-        "finetune_nli": 1, "finetune_planted-nli": 4, "finetune_bios": 8, "finetune_coref": 4,
-        "read_together": 4 + 1 + 11 + 7 + 6,  # papers A and B, biographies, coreference, predictions of sentences
-        "read_losses": 1, "read_likelihoods": 1, "heads_documents": 5, "fit_methods": 6, "score": 28,
+        "finetune_nli": 1, "finetune_planted-nli": 4, "finetune_bios": 4, "finetune_coref": 2,
+        "read_together": 23,
+        "read_losses": 1, "read_likelihoods": 1, "heads_documents": 3, "fit_methods": 6, "score": 22,
     },
     "small": {
         "finetune_nli": 2, "finetune_bios": 8, "finetune_coref": 8,
@@ -122,7 +122,10 @@ JOBS = {
         "read_together": 8, "read_losses": 8, "read_likelihoods": 8, "read_pair_tokens": 8, "fit_methods": 0,
         "score": 8,
     },
-    "calibrate": {"read_together": 16, "read_likelihoods": 16, "fit_methods": 0, "score": 16},
+    "calibrate": {
+        **dict.fromkeys(("read_together", "read_likelihoods", "read_pair_tokens", "read_fillings", "score"), 16),
+        "fit_methods": 0,
+    },
     "mine": {
         "read_together": 1, "read_losses": 1, "read_likelihoods": 1, "fit_methods": 1, "score": 1,
     },
