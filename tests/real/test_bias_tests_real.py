@@ -7,14 +7,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertTokenizer,
-    RobertaConfig,
-    RobertaForMaskedLM,
-    RobertaTokenizer,
-)
+from transformers import BertConfig, BertForMaskedLM, BertTokenizer, RobertaConfig, RobertaForMaskedLM, RobertaTokenizer
 
 from biasflow.corpora import bec_pro, gest, stereoset, winogender
 from biasflow.corpora.catalogue import read_catalogue

@@ -12,14 +12,7 @@ from biasflow.corpora.conll import read_conll, without_singletons, write_conll
 from biasflow.corpora.winobias import PRONOUNS, masked_words, professions, read_pairs, two_professions
 from biasflow.metrics import winobias as winobias_metric
 from biasflow.metrics.coreference import conll_f1, f1_difference
-from biasflow.metrics.winobias import (
-    NONE,
-    class_counts,
-    predicted_professions,
-    profession_gaps,
-    pronoun_kinds,
-    score,
-)
+from biasflow.metrics.winobias import NONE, class_counts, predicted_professions, profession_gaps, pronoun_kinds, score
 from biasflow.readouts.predicted_clusters import cluster_rows
 from biasflow.tasks.coreference.professions import profession_rows
 from biasflow.tasks.coreference.rules import rule_clusters

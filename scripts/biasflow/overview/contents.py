@@ -8,15 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.overview.about import permutation_tests
-from biasflow.overview.agreement import (
-    agreement,
-    conflicts,
-    counted,
-    in_words,
-    mean_ranks,
-    observations,
-    sentences,
-)
+from biasflow.overview.agreement import agreement, conflicts, counted, in_words, mean_ranks, observations, sentences
 from biasflow.overview.answers import Answer, answer
 from biasflow.overview.judgements import COST, FARTHER, NEARER, NO_CLAIM, UNCOMPARED, VIABLE, compared, printed
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps

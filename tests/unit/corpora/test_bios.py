@@ -10,14 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.bios import (
-    COLUMNS,
-    PROFESSIONS,
-    collect_bios,
-    keep_professions,
-    left_out,
-    name_parts,
-)
+from biasflow.corpora.bios import COLUMNS, PROFESSIONS, collect_bios, keep_professions, left_out, name_parts
 
 ROWS = [
     {"text": 'She heals "all", always.', "profession": "nurse", "gender": "F"},

@@ -108,10 +108,7 @@ HOSTILE = {
         written("tokenizer_config.json", '{"mask_token": "[PAD]"}'),
         "mask_token and pad_token",
     ),
-    "masked by padding, elsewhere": (
-        mask_elsewhere,
-        "mask_token and unk_token",
-    ),
+    "masked by padding, elsewhere": (mask_elsewhere, "mask_token and unk_token"),
     "a nested list": (written("config.json", "[" * DEEP + "]" * DEEP), "nested too deeply"),
     "a nested object": (written("tokenizer_config.json", '{"a":' * DEEP + "1" + "}" * DEEP), "nested too deeply"),
     "a list": (written("config.json", "[]"), "JSON object"),

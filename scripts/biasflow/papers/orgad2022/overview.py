@@ -7,16 +7,7 @@ import pandas as pd
 
 from biasflow.papers.frames import RUN, Run, status
 from biasflow.papers.orgad2022.comparisons import LEVEL, compare, comparisons
-from biasflow.papers.orgad2022.halves import (
-    AFTER,
-    BEFORE,
-    CEAT,
-    COMPRESSION,
-    COREFERENCE,
-    OCCUPATION,
-    RAW,
-    Half,
-)
+from biasflow.papers.orgad2022.halves import AFTER, BEFORE, CEAT, COMPRESSION, COREFERENCE, OCCUPATION, RAW, Half
 from biasflow.papers.orgad2022.measures import (
     CEAT_EFFECT,
     CEAT_MEASURE,
