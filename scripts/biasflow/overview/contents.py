@@ -104,7 +104,7 @@ def contents(
 ) -> Contents:
     """What the page says: matrix (results.matrix), the plan with reasons (results.holes) and the table of scores.
 
-    kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. families (results.families): of encoders
+    kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. families (results.power): of encoders
     that differ in their seed alone the first is shown, as one page cannot hold dozens; agreement, ranks and
     contradictions are those of all."""
     observed = observations(claimable(scores))
