@@ -10,14 +10,8 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
-from transformers import (
-    EuroBertConfig,
-    EuroBertForMaskedLM,
-    EuroBertForSequenceClassification,
-    RobertaConfig,
-    RobertaForMaskedLM,
-)
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.encoders import taps
@@ -61,14 +55,14 @@ def test_a_head_that_was_not_trained_is_an_error(folder):
 
 
 def test_a_family_without_the_head_is_an_error(tmp_path):
-    RobertaForMaskedLM(RobertaConfig(**SIZES)).save_pretrained(tmp_path)
+    transformers.RobertaForMaskedLM(transformers.RobertaConfig(**SIZES)).save_pretrained(tmp_path)
     word_tokenizer(["he"]).save_pretrained(tmp_path)
     with pytest.raises(BiasflowError, match=f"{tmp_path}.*roberta.*next_sentence"):
         load_encoder(tmp_path, head="next_sentence")
 
 
 def test_an_encoder_saved_without_a_pooler_is_loaded_without_one(tmp_path):
-    RobertaForMaskedLM(RobertaConfig(**SIZES)).save_pretrained(tmp_path)
+    transformers.RobertaForMaskedLM(transformers.RobertaConfig(**SIZES)).save_pretrained(tmp_path)
     word_tokenizer(["he"]).save_pretrained(tmp_path)
     assert load_encoder(tmp_path, head="none")[0].pooler is None
 
@@ -182,8 +176,8 @@ def test_code_in_the_folder_of_an_encoder_is_never_run(folder, tmp_path):
 def eurobert(folder, tokenizer=None):
     """A EuroBERT as it was published: its keys name code in the folder, and its texts lie between bos and eos."""
     torch.manual_seed(0)
-    config = EuroBertConfig(**SIZES | {"vocab_size": 400}, pad_token_id=1, bos_token_id=0, eos_token_id=1)
-    EuroBertForMaskedLM(config).save_pretrained(folder)
+    config = transformers.EuroBertConfig(**SIZES | {"vocab_size": 400}, pad_token_id=1, bos_token_id=0, eos_token_id=1)
+    transformers.EuroBertForMaskedLM(config).save_pretrained(folder)
     (tokenizer or bos_tokenizer(["he is a nurse"])).save_pretrained(folder)
     heads = {"AutoModel": "Model", "AutoModelForMaskedLM": "ForMaskedLM", "AutoModelForPreTraining": "PreTrainedModel"}
     named = {kind: f"modeling_eurobert.EuroBert{name}" for kind, name in heads.items()}
@@ -241,7 +235,7 @@ def test_a_new_classifier_that_would_average_logits_averages_states(tmp_path):
         states, keep = taps.last_state(model, **batch), batch["attention_mask"].bool()
         ours = taps.classify(model, taps.pool(model, taps.sentence(model, states, keep)))
         assert torch.allclose(ours, model(**batch).logits, atol=1e-5)
-    late = EuroBertForSequenceClassification.from_pretrained(folder)
+    late = transformers.EuroBertForSequenceClassification.from_pretrained(folder)
     assert late.config.classifier_pooling == "late"
     with pytest.raises(BiasflowError, match=r"EuroBertForSequenceClassification .*classifier_pooling 'late'"):
         taps.sentence(late, states, keep)

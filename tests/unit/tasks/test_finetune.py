@@ -7,17 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertForPreTraining,
-    DistilBertConfig,
-    DistilBertForMaskedLM,
-    RobertaConfig,
-    RobertaForMaskedLM,
-    TrainerCallback,
-)
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
@@ -39,10 +30,10 @@ RECIPE = Recipe(
     checkpoint_steps=3,
 )  # fmt: skip
 SOURCES = {
-    "bert": lambda: BertForPreTraining(BertConfig(**SIZES | {"initializer_range": 0.1})),
-    "bert-without-pooler": lambda: BertForMaskedLM(BertConfig(**SIZES)),
-    "roberta": lambda: RobertaForMaskedLM(RobertaConfig(**SIZES)),
-    "distilbert": lambda: DistilBertForMaskedLM(DistilBertConfig(**DISTILBERT)),
+    "bert": lambda: transformers.BertForPreTraining(transformers.BertConfig(**SIZES | {"initializer_range": 0.1})),
+    "bert-without-pooler": lambda: transformers.BertForMaskedLM(transformers.BertConfig(**SIZES)),
+    "roberta": lambda: transformers.RobertaForMaskedLM(transformers.RobertaConfig(**SIZES)),
+    "distilbert": lambda: transformers.DistilBertForMaskedLM(transformers.DistilBertConfig(**DISTILBERT)),
 }
 
 
@@ -109,7 +100,7 @@ class KilledError(Exception):
     pass
 
 
-class KillAt(TrainerCallback):
+class KillAt(transformers.TrainerCallback):
     def __init__(self, step: int):
         self.step = step
 
