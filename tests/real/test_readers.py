@@ -81,7 +81,7 @@ def test_wikitext_2_has_60_articles_of_natural_text(valid):
     [("train", 2_051_910, 8_414, 1_058_615, 4_486), ("test", 241_211, 483, 56_868, 115)],
 )
 def test_wikitext_2_is_read_whole_and_what_its_sentences_leave_out_is_counted(
-    data, part, words, feminine, whole_words, whole_feminine
+    part, words, feminine, whole_words, whole_feminine
 ):
     path = DATA / f"wikitext-2/wiki.{part}.tokens"
     assert running_text(path) == path.read_bytes().decode() and len(running_text(path).split()) == words
