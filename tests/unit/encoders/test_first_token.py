@@ -2,8 +2,17 @@
 
 import pytest
 import torch
-import transformers
 from safetensors.torch import load_file
+from transformers import (
+    BertConfig,
+    BertModel,
+    DebertaConfig,
+    DebertaModel,
+    DistilBertConfig,
+    DistilBertModel,
+    RobertaConfig,
+    RobertaModel,
+)
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders import first_token
@@ -17,12 +26,10 @@ from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.tasks.test_finetune import LABELS, TRAIN, VALIDATION, WORDS, KillAt, KilledError
 
 ENCODERS = {
-    "bert": lambda: transformers.BertModel(transformers.BertConfig(**SIZES)),
-    "roberta": lambda: transformers.RobertaModel(transformers.RobertaConfig(**SIZES)),
-    "distilbert": lambda: transformers.DistilBertModel(transformers.DistilBertConfig(**DISTILBERT)),
-    "deberta": lambda: transformers.DebertaModel(
-        transformers.DebertaConfig(**SIZES, relative_attention=True, pos_att_type=["c2p", "p2c"])
-    ),
+    "bert": lambda: BertModel(BertConfig(**SIZES)),
+    "roberta": lambda: RobertaModel(RobertaConfig(**SIZES)),
+    "distilbert": lambda: DistilBertModel(DistilBertConfig(**DISTILBERT)),
+    "deberta": lambda: DebertaModel(DebertaConfig(**SIZES, relative_attention=True, pos_att_type=["c2p", "p2c"])),
 }
 RECIPE = Recipe(
     epochs=3, batch_size=8, learning_rate=3e-3, warmup=0.0, weight_decay=0.0, max_length=32, keep="best",

@@ -4,7 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import transformers
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    DistilBertConfig,
+    DistilBertForMaskedLM,
+    RobertaConfig,
+    RobertaForMaskedLM,
+)
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.documents import sample_sentences
@@ -21,11 +28,9 @@ from tests.unit.readouts.conftest import reader
 WORDS = [f"w{number}" for number in range(60)]
 TEXT = " ".join(np.random.default_rng(0).choice(WORDS, size=203))
 MASKED_LM = {
-    "bert": lambda: transformers.BertForMaskedLM(transformers.BertConfig(**SIZES)),
-    "roberta": lambda: transformers.RobertaForMaskedLM(transformers.RobertaConfig(**SIZES, pad_token_id=0)),
-    "distilbert": lambda: transformers.DistilBertForMaskedLM(
-        transformers.DistilBertConfig(**DISTILBERT, initializer_range=0.3)
-    ),
+    "bert": lambda: BertForMaskedLM(BertConfig(**SIZES)),
+    "roberta": lambda: RobertaForMaskedLM(RobertaConfig(**SIZES, pad_token_id=0)),
+    "distilbert": lambda: DistilBertForMaskedLM(DistilBertConfig(**DISTILBERT, initializer_range=0.3)),
 }
 
 

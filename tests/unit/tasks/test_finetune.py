@@ -7,8 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import transformers
 from safetensors.torch import load_file
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertForPreTraining,
+    DistilBertConfig,
+    DistilBertForMaskedLM,
+    RobertaConfig,
+    RobertaForMaskedLM,
+    TrainerCallback,
+)
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
@@ -30,10 +39,10 @@ RECIPE = Recipe(
     checkpoint_steps=3,
 )  # fmt: skip
 SOURCES = {
-    "bert": lambda: transformers.BertForPreTraining(transformers.BertConfig(**SIZES | {"initializer_range": 0.1})),
-    "bert-without-pooler": lambda: transformers.BertForMaskedLM(transformers.BertConfig(**SIZES)),
-    "roberta": lambda: transformers.RobertaForMaskedLM(transformers.RobertaConfig(**SIZES)),
-    "distilbert": lambda: transformers.DistilBertForMaskedLM(transformers.DistilBertConfig(**DISTILBERT)),
+    "bert": lambda: BertForPreTraining(BertConfig(**SIZES | {"initializer_range": 0.1})),
+    "bert-without-pooler": lambda: BertForMaskedLM(BertConfig(**SIZES)),
+    "roberta": lambda: RobertaForMaskedLM(RobertaConfig(**SIZES)),
+    "distilbert": lambda: DistilBertForMaskedLM(DistilBertConfig(**DISTILBERT)),
 }
 
 
@@ -100,7 +109,7 @@ class KilledError(Exception):
     pass
 
 
-class KillAt(transformers.TrainerCallback):
+class KillAt(TrainerCallback):
     def __init__(self, step: int):
         self.step = step
 
