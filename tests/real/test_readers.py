@@ -1,5 +1,8 @@
 """The readers and the mirror on the real files of the folder that BIASFLOW_DATA names."""
 
+import os
+from pathlib import Path
+
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -9,25 +12,29 @@ from biasflow.corpora.download import fetch
 from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
 from biasflow.corpora.wikitext import contents, read_articles, running_text
 from biasflow.stimuli.gendered_words import read_gendered_words
-from tests.real.files import DATA, needs_data
 from tests.real.wikitext import read_wikitext
 
-pytestmark = needs_data
+pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 
 
 @pytest.fixture(scope="module")
-def original():
-    return read_stereoset(DATA / "stereoset/dev.json")
+def data():
+    return Path(os.environ["BIASFLOW_DATA"])
 
 
 @pytest.fixture(scope="module")
-def authors():
-    return read_gender_swapped(DATA / "stereoset/gender_swapped_dev.csv")
+def original(data):
+    return read_stereoset(data / "stereoset/dev.json")
 
 
 @pytest.fixture(scope="module")
-def valid():
-    return read_wikitext(DATA / "wikitext-2/wiki.valid.tokens")
+def authors(data):
+    return read_gender_swapped(data / "stereoset/gender_swapped_dev.csv")
+
+
+@pytest.fixture(scope="module")
+def valid(data):
+    return read_wikitext(data / "wikitext-2/wiki.valid.tokens")
 
 
 def test_stereoset_has_242_gender_triples(original):
@@ -40,8 +47,8 @@ def test_the_authors_have_234_triples(authors):
     assert authors["gender"].value_counts().to_dict() == {"M": 363, "F": 339}
 
 
-def test_the_authors_test_file_has_749_triples():
-    file = DATA / "stereoset/gender_swapped_test.csv"
+def test_the_authors_test_file_has_749_triples(data):
+    file = data / "stereoset/gender_swapped_test.csv"
     if not file.is_file():
         pytest.skip(f"{file} is not there")
     test = read_gender_swapped(file)
@@ -68,11 +75,11 @@ def test_the_authors_dropped_8_triples_and_edited_22_rows(original, authors):
     assert (len(theirs), len(same)) == (702, 680)
 
 
-def test_wikitext_2_has_60_articles_of_natural_text(valid):
+def test_wikitext_2_has_60_articles_of_natural_text(data, valid):
     sentences = [sentence for document in valid for sentence in document]
     assert len(valid) == 60 and len(sentences) > 7000
     assert not any(mark in sentence for sentence in sentences for mark in (" @-@ ", " @.@ ", " , "))
-    whole = read_wikitext(DATA / "wikitext-2/wiki.valid.tokens", whole=True)
+    whole = read_wikitext(data / "wikitext-2/wiki.valid.tokens", whole=True)
     assert len(whole) == 60 and all("<unk>" not in sentence for document in whole for sentence in document)
 
 
@@ -81,32 +88,32 @@ def test_wikitext_2_has_60_articles_of_natural_text(valid):
     [("train", 2_051_910, 8_414, 1_058_615, 4_486), ("test", 241_211, 483, 56_868, 115)],
 )
 def test_wikitext_2_is_read_whole_and_what_its_sentences_leave_out_is_counted(
-    part, words, feminine, whole_words, whole_feminine
+    data, part, words, feminine, whole_words, whole_feminine
 ):
-    path = DATA / f"wikitext-2/wiki.{part}.tokens"
+    path = data / f"wikitext-2/wiki.{part}.tokens"
     assert running_text(path) == path.read_bytes().decode() and len(running_text(path).split()) == words
-    family = read_gendered_words("family", [DATA / "analogies/questions-words.txt"])
+    family = read_gendered_words("family", [data / "analogies/questions-words.txt"])
     table = contents(read_articles(path), family).set_index("kind")
     assert table.loc["all", ["words", "feminine"]].tolist() == [words, feminine]
     assert table.loc["whole sentence", ["words", "feminine"]].tolist() == [whole_words, whole_feminine]
     assert table.loc["heading", "feminine"] < 0.01 * feminine  # what the sentences leave out
 
 
-def test_wikitext_2_as_the_hub_has_it_gives_the_same(valid, tmp_path):
-    lines = (DATA / "wikitext-2/wiki.valid.tokens").read_text(encoding="utf-8").split("\n")
+def test_wikitext_2_as_the_hub_has_it_gives_the_same(data, valid, tmp_path):
+    lines = (data / "wikitext-2/wiki.valid.tokens").read_text(encoding="utf-8").split("\n")
     rows = [f"{line}\n" if line.strip() else "" for line in lines[:-1]]  # every line has its end
     pa.parquet.write_table(pa.table({"text": rows}), tmp_path / "valid.parquet")
     assert len(rows) == 3760  # as the hub states
     assert read_wikitext(tmp_path / "valid.parquet") == valid
-    assert running_text(tmp_path / "valid.parquet") == running_text(DATA / "wikitext-2/wiki.valid.tokens")
+    assert running_text(tmp_path / "valid.parquet") == running_text(data / "wikitext-2/wiki.valid.tokens")
 
 
 @pytest.mark.parametrize("name", list(read_catalogue().files))
-def test_the_mirror_agrees_with_its_manifest_and_the_catalogue(tmp_path, name):
+def test_the_mirror_agrees_with_its_manifest_and_the_catalogue(data, tmp_path, name):
     entry = read_catalogue().entry(name)
-    if not (DATA / entry.mirror_path).exists():
+    if not (data / entry.mirror_path).exists():
         pytest.skip(f"the mirror has no {entry.mirror_path}")
-    origin = fetch(entry, tmp_path / name, lock_file=tmp_path / "lock.json", mirror=DATA)
+    origin = fetch(entry, tmp_path / name, lock_file=tmp_path / "lock.json", mirror=data)
     upstream_known = entry.sha256 is not None or entry.bytes is not None
     assert origin.source == "mirror"
     assert origin.byte_equal_to_upstream is (entry.mirror_exact if upstream_known else None)

@@ -1,6 +1,8 @@
 """WEAT and SEAT on the real files of the folder that BIASFLOW_DATA names, and through a small BERT beside it."""
 
 import math
+import os
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +12,9 @@ from biasflow.encoders.load import load_encoder
 from biasflow.metrics.association import weat
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.vectors import embed_test
-from tests.real.files import DATA, LITWIKI, needs_data
 
-pytestmark = needs_data
+pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+FOLDER = Path(os.environ.get("BIASFLOW_DATA", "")).parent / "models" / "litwiki-bert"
 
 SENTENCES_OF = {"MaleNames": 64, "FemaleNames": 64, "MaleTerms": 80, "FemaleTerms": 80, "Career": 101, "Family": 112}
 TARGET_SENTENCES = {"weat7": 72, "weat7b": 72, "weat8": 56, "weat8b": 56}  # for both targets
@@ -20,17 +22,18 @@ TARGET_SENTENCES = {"weat7": 72, "weat7b": 72, "weat8": 56, "weat8b": 56}  # for
 
 @pytest.fixture(scope="module")
 def read_tests():
+    data = Path(os.environ["BIASFLOW_DATA"])
     catalogue = read_catalogue()
     return {
-        name: read_association_test(DATA / catalogue.entry(name).mirror_path) for name in (*WORD_TESTS, *SENTENCE_TESTS)
+        name: read_association_test(data / catalogue.entry(name).mirror_path) for name in (*WORD_TESTS, *SENTENCE_TESTS)
     }
 
 
 @pytest.fixture(scope="module")
 def encoder():
-    if not LITWIKI.is_dir():
+    if not FOLDER.is_dir():
         pytest.skip("no models/litwiki-bert beside the folder that BIASFLOW_DATA names")
-    return Reader(*load_encoder(LITWIKI, head="none"))
+    return Reader(*load_encoder(FOLDER, head="none"))
 
 
 @pytest.mark.parametrize("name", WORD_TESTS)

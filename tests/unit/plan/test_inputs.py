@@ -108,11 +108,13 @@ def flat(inputs) -> list[str]:
 
 
 def jobs(find: Inputs):
-    """(what it is, its inputs) of every job of the plan. A model has the wildcards of its rule as attributes."""
+    """(what it is, its inputs) of every job of the plan."""
     for (encoder, training), model in find.plan.trained.items():
+        task, strategy, seed = model.task, model.strategy, model.seed
+        wildcards = SimpleNamespace(encoder=encoder, task=task, strategy=strategy, seed=seed)
         yield ("finetune", encoder, training), training_files(find, model)
-        for path in find.trainings.tokens(model):
-            data = find.setup.task(model.task).files(find.setup.task(model.task).kind.trained_on)
+        for path in find.trainings.tokens(wildcards):
+            data = find.setup.task(task).files(kind_of(find.setup.config["tasks"][task]["kind"]).trained_on)
             yield ("tokenise", encoder, path), {"encoder": find.encoders.files(encoder), **data}
     for name, about in find.setup.config["tasks"].items():
         for step in kind_of(about["kind"]).steps:
@@ -183,14 +185,15 @@ def test_a_job_reads_every_dataset_of_its_readout_under_its_methods(find):
 
 def test_the_parameters_of_jobs_are_plain_values(find):
     """They go into provenance and decide whether a job is run again."""
-    for model in find.plan.trained.values():
-        params, task = find.trainings.params(model), find.setup.task(model.task)
+    for (encoder, _), model in find.plan.trained.items():
+        wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
+        params, task = find.trainings.params(wildcards), find.setup.task(model.task)
         assert json.loads(json.dumps(params)) == params
         assert (params["fit"] is None) == (model.carried is None)
         tokens = {"tokens"} & set(params["roles"])
         assert set(task.kind.trained_on) | tokens == set(params["roles"])
         assert set(task.kind.trained_on) <= set(training_files(find, model))
-        assert bool(tokens) == bool(find.trainings.tokens(model))
+        assert bool(tokens) == bool(find.trainings.tokens(wildcards))
     for job in find.plan.fits:
         params = find.fits.params(job)
         assert json.loads(json.dumps(params)) == params
@@ -240,10 +243,11 @@ def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find
     """A training and the readings of the same text and encoder share a file; its age starts none of them."""
     paths = set()
     for (encoder, _), model in find.plan.trained.items():
-        task, text = find.setup.task(model.task), find.trainings.params(model)["options"].get("text")
+        wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
+        task, text = find.setup.task(model.task), find.trainings.params(wildcards)["options"].get("text")
         real = text is not None and task.about["data"] != "planted"
         own = [task.file(f"tokens/{encoder}/{text}.safetensors")] if real else []
-        assert find.trainings.tokens(model) == own
+        assert find.trainings.tokens(wildcards) == own
         assert not set(own) & set(flat(training_files(find, model)))
         paths |= set(own)
     for job, readings in readings_of(find).items():
@@ -261,8 +265,9 @@ def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find
 
 def test_modules_that_jobs_import_by_name_are_there(find):
     modules = set()
-    for model in find.plan.trained.values():
-        own = find.trainings.modules(model)
+    for (encoder, _), model in find.plan.trained.items():
+        wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
+        own = find.trainings.modules(wildcards)
         assert module_of(TASKS[find.setup.config["tasks"][model.task]["kind"]]) in own
         modules |= set(own)
     for job in find.plan.fits:

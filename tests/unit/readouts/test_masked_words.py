@@ -69,8 +69,10 @@ def test_a_phrase_of_one_piece_is_a_word(encoder):
 @pytest.mark.parametrize("batch_size", [1, 64])
 def test_a_phrase_of_two_pieces_gets_two_masks(encoder, batch_size):
     model, tokenizer = encoder
-    sentences = ["[MASK] was late .", "the baker said that [MASK] was late ."]
-    phrases = ["the nurse", "he", "the baker"]
+    sentences, phrases = (
+        ["[MASK] was late .", "the baker said that [MASK] was late ."],
+        ["the nurse", "he", "the baker"],
+    )
     (found,) = log_probabilities(reader(*encoder, batch_size=batch_size), sentences, phrases, pieces=True)
     for sentence, row in zip(sentences, found, strict=True):
         before, after = (part.split() for part in sentence.split("[MASK]"))

@@ -62,6 +62,7 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
         result[f"{NAME}-by-layer"] = {"encoders": encoders, "methods": [EACH], "metrics": options["by_layer"]}
     chinese = [name for name in config["metrics"]["occtmp"]["chinese"] if name not in encoders]
     if chinese:  # encoders that are there for this alone
+        inside = [*methods, *options["inside_only"]]
         result[f"{NAME}-chinese"] = {"encoders": chinese, "methods": inside, "metrics": ["occtmp"]}
     if options["finetuned_perplexity"]:
         result[f"{NAME}-mlm"] = {
