@@ -15,7 +15,6 @@ from biasflow.overview.contents import contents
 from biasflow.overview.glossary import glossary
 from biasflow.overview.overview import PaperLinks, write_page, write_summary
 from biasflow.results import power
-from biasflow.results.families import families
 from biasflow.results.first_table import FirstTable, first_table
 from biasflow.results.holes import read_plan
 from biasflow.results.matrix import matrix
@@ -29,7 +28,7 @@ def main(smk) -> None:
         matrix_table = matrix(scores, plan)
         write_csv(matrix_table, smk.output.matrix)
         names, encoders = read_text_csv(smk.input.names), read_text_csv(smk.input.encoders)
-        alike, kinds = families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
+        alike, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
         overview = contents(matrix_table, plan, scores, alike, kinds)
         tables = {name: first_table(matrix_table, task) for name, task in smk.params.tables.items()}
         needed = power.power(scores, alike)

@@ -171,18 +171,11 @@ READOUTS = {
         alone=True,
     ),
     "pair_tokens": Readout(
-        "predictions of the tokens of sentences in pairs",
-        "readouts.pair_tokens",
-        "masked_lm",
-        runtime=240,
-        alone=True,
+        "predictions of the tokens of sentences in pairs", "readouts.pair_tokens", "masked_lm", runtime=240, alone=True
     ),
     "fillings": Readout("likeliest tokens for blanks", "readouts.fillings", "masked_lm", runtime=240, alone=True),
     "vectors": Readout(
-        "vectors of words and sentences",
-        "readouts.vectors",
-        suffix="safetensors",
-        external="readouts.external_vectors",
+        "vectors of words and sentences", "readouts.vectors", suffix="safetensors", external="readouts.external_vectors"
     ),
     "sentence_vectors": Readout("vectors of a sample of sentences", "readouts.sentence_vectors", suffix="safetensors"),
     "token_scores": Readout("scores of tokens", "readouts.token_scores"),
@@ -371,13 +364,7 @@ METRICS = {
         "word_tests",
         measures={
             "weat_effect_size": Measure(
-                "WEAT",
-                0,
-                "neutral",
-                INSIDE,
-                variant="target",
-                or_variants=("given",),
-                beside=_spread("weat_spread"),
+                "WEAT", 0, "neutral", INSIDE, variant="target", or_variants=("given",), beside=_spread("weat_spread")
             )
         },
         reads_states=WORDS,
@@ -412,12 +399,7 @@ METRICS = {
         criticism=NO_SCALE,
     ),
     "gender_share": Metric(
-        "gender share",
-        "metrics.gender_share",
-        "gender_shares",
-        "words",
-        untouched_only=True,
-        finetuned=False,
+        "gender share", "metrics.gender_share", "gender_shares", "words", untouched_only=True, finetuned=False
     ),
     "log_odds": Metric(
         "she-he log-odds of planted occupations",
@@ -449,13 +431,7 @@ METRICS = {
         "crows_pairs",
         measures={
             "crows_pairs_score": Measure(
-                "CrowS-Pairs",
-                0.5,
-                "neutral",
-                INSIDE,
-                part="all",
-                variant="exact",
-                readings=("released", "aul", "aula"),
+                "CrowS-Pairs", 0.5, "neutral", INSIDE, part="all", variant="exact", readings=("released", "aul", "aula")
             )
         },
         reads_states=WORDS,
@@ -639,10 +615,7 @@ METRICS = {
         "metrics.glue",
         "predictions",
         "test_sets",
-        measures={
-            "accuracy": _ACCURACY,
-            "glue_score": Measure("GLUE score", 1, "high", COST, beside=_one_label()),
-        },
+        measures={"accuracy": _ACCURACY, "glue_score": Measure("GLUE score", 1, "high", COST, beside=_one_label())},
         pretrained=False,
     ),
     "nli_fairness": Metric(
@@ -672,10 +645,7 @@ METRICS = {
         "metrics.occupation",
         "heads",
         "classified_texts",
-        measures={
-            "accuracy": _ACCURACY,
-            **_gaps(pearson="train", sums="-", distances="absdiff"),
-        },
+        measures={"accuracy": _ACCURACY, **_gaps(pearson="train", sums="-", distances="absdiff")},
         reads_states=FIRST_TOKEN,
     ),
     "coreference": Metric(

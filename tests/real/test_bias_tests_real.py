@@ -1,20 +1,11 @@
 """Tests of bias on the real files of the folder that BIASFLOW_DATA names: counts, and what tokenizers make of them."""
 
 import json
-import os
 import string
 from itertools import product
-from pathlib import Path
 
 import pytest
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertTokenizer,
-    RobertaConfig,
-    RobertaForMaskedLM,
-    RobertaTokenizer,
-)
+from transformers import BertConfig, BertForMaskedLM, BertTokenizer, RobertaConfig, RobertaForMaskedLM, RobertaTokenizer
 
 from biasflow.corpora import bec_pro, gest, stereoset, winogender
 from biasflow.corpora.catalogue import read_catalogue
@@ -26,39 +17,36 @@ from biasflow.readouts.likelihoods import shared_places
 from biasflow.readouts.masked_words import in_sentences, places_in, tokens_of_words
 from biasflow.readouts.reader import Reader
 from biasflow.text.occupation_templates import MASK, PRONOUNS, occupation_sentences
+from tests.real.files import DATA, needs_data
 
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
+BIAS_TESTS = DATA / "bias_tests"
 TOKENIZERS = {"bert-base-uncased": BertTokenizer, "roberta-base": RobertaTokenizer}
 
 
-@pytest.fixture(scope="module")
-def data():
-    return Path(os.environ["BIASFLOW_DATA"]) / "bias_tests"
-
-
 @pytest.fixture(scope="module", params=TOKENIZERS)
-def tokenizer(data, request):
-    return TOKENIZERS[request.param].from_pretrained(data.parent / "tokenizers" / request.param, local_files_only=True)
+def tokenizer(request):
+    return TOKENIZERS[request.param].from_pretrained(DATA / "tokenizers" / request.param, local_files_only=True)
 
 
-def test_gest_has_3565_sentences_of_which_244_were_corrected(data):
-    table, paper = (read_gest(data / f"gest/{name}.csv") for name in ("gest_1.1", "gest"))
+def test_gest_has_3565_sentences_of_which_244_were_corrected():
+    table, paper = (read_gest(BIAS_TESTS / f"gest/{name}.csv") for name in ("gest_1.1", "gest"))
     assert len(table) == len(paper) == 3565 and set(table["stereotype"]) == set(range(1, 17))
     assert (table["stereotype"] == paper["stereotype"]).all()
     assert (table["sentence"] != paper["sentence"]).sum() == 244
 
 
-def test_gests_pairs_differ_in_one_token(data, tokenizer):
+def test_gests_pairs_differ_in_one_token(tokenizer):
     """So that both sentences are the same text where that is masked, and it goes through the model once."""
-    pairs = gest.items(data / "gest/gest_1.1.csv")
+    pairs = gest.items(BIAS_TESTS / "gest/gest_1.1.csv")
     assert len(pairs) == 4 * 3565
     some = pairs.iloc[::7]
     for pair in zip(*(tokenizer(list(some[side]))["input_ids"] for side in ("first", "second")), strict=True):
         assert [len(ids) - len(own) for ids, own in zip(pair, shared_places(*pair), strict=True)] == [1, 1]
 
 
-def test_crows_pairs_has_1508_pairs_and_262_on_gender(data, tokenizer):
-    path = data / "crows_pairs/crows_pairs_anonymized.csv"
+def test_crows_pairs_has_1508_pairs_and_262_on_gender(tokenizer):
+    path = BIAS_TESTS / "crows_pairs/crows_pairs_anonymized.csv"
     table, gender = read_crows_pairs(path), items(path, bias_type="gender")
     assert len(table) == 1508 and table["bias_type"].nunique() == 9
     assert [int((gender["direction"] == direction).sum()) for direction in DIRECTIONS] == [159, 103]
@@ -71,8 +59,8 @@ def test_crows_pairs_has_1508_pairs_and_262_on_gender(data, tokenizer):
 
 
 @pytest.mark.parametrize("language", ["EN", "DE"])
-def test_bec_pro_has_5400_sentences_and_every_one_its_counterpart(data, language):
-    table = bec_pro.read_bec_pro(data / f"bec_pro/BEC-Pro_{language}.tsv")
+def test_bec_pro_has_5400_sentences_and_every_one_its_counterpart(language):
+    table = bec_pro.read_bec_pro(BIAS_TESTS / f"bec_pro/BEC-Pro_{language}.tsv")
     assert len(table) == 5400 and (table["template"].nunique(), table["pair"].nunique()) == (5, 9)
     groups = table.drop_duplicates("profession")["profession_gender"].value_counts().to_dict()
     assert groups == {"male": 20, "female": 20, "balanced": 20}
@@ -81,17 +69,17 @@ def test_bec_pro_has_5400_sentences_and_every_one_its_counterpart(data, language
 
 
 @pytest.mark.parametrize("language", ["EN", "DE"])
-def test_the_released_masks_of_bec_pro_hide_five_sentences_wrongly(data, language):
+def test_the_released_masks_of_bec_pro_hide_five_sentences_wrongly(language):
     """Why ours are made of the sentence, the person and the profession."""
-    path = data / f"bec_pro/BEC-Pro_{language}.tsv"
+    path = BIAS_TESTS / f"bec_pro/BEC-Pro_{language}.tsv"
     released = read_records(path)["Sent_TM"].tolist()
     ours = [text[:start] + "[MASK]" + text[end:] for text, start, end in _spans(bec_pro.read_bec_pro(path))]
     wrong = [(one, other) for one, other in zip(released, ours, strict=True) if one != other]
     assert len(wrong) == 5 and all(one.count("[MASK]") == 2 and other.count("[MASK]") == 1 for one, other in wrong)
 
 
-def test_winogender_has_60_occupations_and_a_pronoun_a_sentence(data):
-    files = [data / f"winogender/{name}.tsv" for name in ("all_sentences", "occupations-stats")]
+def test_winogender_has_60_occupations_and_a_pronoun_a_sentence():
+    files = [BIAS_TESTS / f"winogender/{name}.tsv" for name in ("all_sentences", "occupations-stats")]
     table = winogender.items(*files)
     assert len(table) == 480 and table["occupation"].nunique() == 60
     assert table["refers_to"].value_counts().to_dict() == {"occupation": 240, "participant": 240}
@@ -99,10 +87,10 @@ def test_winogender_has_60_occupations_and_a_pronoun_a_sentence(data):
     assert table[["bls", "bergsma"]].to_numpy().min() > 0 and table[["bls", "bergsma"]].to_numpy().max() < 1
 
 
-def test_words_are_found_among_the_tokens_of_their_sentences(data, tokenizer):
+def test_words_are_found_among_the_tokens_of_their_sentences(tokenizer):
     """Lower-cased word pieces, and bytes whose pieces begin with a blank: "he" is one token, "woman" is whole."""
-    files = [data / f"winogender/{name}.tsv" for name in ("all_sentences", "occupations-stats")]
-    persons = bec_pro.read_bec_pro(data / "bec_pro/BEC-Pro_EN.tsv").iloc[::50]
+    files = [BIAS_TESTS / f"winogender/{name}.tsv" for name in ("all_sentences", "occupations-stats")]
+    persons = bec_pro.read_bec_pro(BIAS_TESTS / "bec_pro/BEC-Pro_EN.tsv").iloc[::50]
     for table in (winogender.items(*files), persons):
         encoded = tokenizer(list(table["text"]), return_offsets_mapping=True)
         for (text, start, end), ids, offsets in zip(
@@ -128,8 +116,8 @@ def reader(tokenizer):
 
 
 @pytest.mark.parametrize("template", ["released", "said"])
-def test_pronouns_are_the_tokens_that_stand_in_the_sentences_of_occupations(data, reader, request, template):
-    occupations = read_professions(data.parent / read_catalogue().entry("professions").mirror_path)
+def test_pronouns_are_the_tokens_that_stand_in_the_sentences_of_occupations(reader, request, template):
+    occupations = read_professions(DATA / read_catalogue().entry("professions").mirror_path)
     sentences = occupation_sentences(occupations, template)
     name = request.node.callspec.params["tokenizer"]
     found = tokens_of_words(reader, sentences, PRONOUNS[template])
@@ -140,15 +128,15 @@ def test_pronouns_are_the_tokens_that_stand_in_the_sentences_of_occupations(data
     assert {ids[at[0]] for ids, at in found} == (TOKENS if template == "released" else INSIDE)[name]
 
 
-def test_stereoset_has_255_blanks_on_gender(data):
-    table = stereoset.read_blanks(data.parent / "stereoset/dev.json")
+def test_stereoset_has_255_blanks_on_gender():
+    table = stereoset.read_blanks(DATA / "stereoset/dev.json")
     assert len(table) == 3 * 255 and table["item"].nunique() == 255 and table["target"].nunique() == 10
     assert all(text[start:end].strip() and " " not in text[start:end] for text, start, end in _spans(table))
 
 
-def test_one_context_on_gender_ends_the_word_and_every_word_is_the_authors(data, reader):
+def test_one_context_on_gender_ends_the_word_and_every_word_is_the_authors(reader):
     """The authors' word is the one that the sentence has between the spaces, without its punctuation marks."""
-    path = data.parent / "stereoset/dev.json"
+    path = DATA / "stereoset/dev.json"
     sentences = {
         (item["id"], each["gold_label"]): (item["context"].split(" "), each["sentence"].split(" "))
         for item in json.loads(path.read_text(encoding="utf-8"))["data"]["intrasentence"]

@@ -1,9 +1,7 @@
 """The sample of Bias in Bios in the folder that BIASFLOW_DATA names: reading, scrubbing, splits and balance."""
 
-import os
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -14,16 +12,17 @@ from biasflow.tasks.occupation.data import check_balanceable, rows_of, shares_of
 from biasflow.tasks.occupation.gender_classifier import ALL, gender_accuracy
 from biasflow.tasks.occupation.versions import scrubbed_texts
 from biasflow.text.scrub import TERMS, gendered_nouns
+from tests.real.files import DATA, needs_data
 from tests.unit.synthetic_bios import STRATEGIES
 
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
 KEPT = ["accountant", "dentist", "nurse", "physician", "psychologist", "surgeon"]
 SEEDS = [0, 5, 11, 26, 42, 46, 50, 63, 83, 90]
 
 
 @pytest.fixture(scope="module")
 def collected():
-    path = Path(os.environ["BIASFLOW_DATA"]) / read_catalogue().entry("bias-in-bios-dev").mirror_path
+    path = DATA / read_catalogue().entry("bias-in-bios-dev").mirror_path
     return collect_bios({"bias-in-bios-dev": path})
 
 

@@ -1,9 +1,7 @@
 """CEAT of a small BERT on contexts from WikiText-2, and the words that tell gender in real biographies."""
 
 import json
-import os
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,13 +17,12 @@ from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.word_contexts import find_word_contexts
 from biasflow.stimuli.ceat_sets import ceat_tests, sets_of_vectors, words_of
 from biasflow.tasks.occupation.gender_classifier import top_words
+from tests.real.files import DATA, LITWIKI, needs, needs_data
 from tests.real.wikitext import read_wikitext
 from tests.unit.reference_ceat import word_vectors
 
-DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
-FOLDER = DATA.parent / "models" / "litwiki-bert"
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
-with_encoder = pytest.mark.skipif(not FOLDER.is_dir(), reason="no models/litwiki-bert beside the folder BIASFLOW_DATA")
+pytestmark = needs_data
+with_encoder = needs(LITWIKI)
 
 TESTS = ceat_tests(["C6", "C7", "C8"])
 PRONOUNS = re.compile(r"\b(he|she|her|his|him|hers|himself|herself|mrs?|ms)\b", re.IGNORECASE)
@@ -38,7 +35,7 @@ def sentences():
 
 @pytest.fixture(scope="module")
 def encoder():
-    return load_encoder(FOLDER, head="none")
+    return load_encoder(LITWIKI, head="none")
 
 
 @pytest.fixture(scope="module")

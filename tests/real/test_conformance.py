@@ -2,7 +2,6 @@
 why the others do not."""
 
 import importlib
-import os
 import re
 from pathlib import Path
 
@@ -15,11 +14,11 @@ from biasflow.base.errors import AbsentError
 from biasflow.papers.items.ledger import KEYS, MOST, Z_95, ledger
 from biasflow.papers.ledger import NOT_COMPARABLE, NOT_RUN, OFF, REPRODUCED, summary
 from biasflow.plan.prepared import prepared
+from tests.real.files import DATA, needs_data
 from tests.real.published_clusters import read_and_scored
 
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
 ROOT = Path(__file__).parents[2]
-DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,5 @@
 """Family pairs of the real analogy file, where they occur in WikiText-2, and DensRay on a small BERT of real text."""
 
-import os
-from pathlib import Path
-
 import pytest
 import torch
 from transformers import BertTokenizer, RobertaTokenizer
@@ -16,12 +13,11 @@ from biasflow.methods.fitting import fit_block
 from biasflow.methods.occurrences import find_occurrences
 from biasflow.methods.states import WordStates
 from biasflow.readouts.gender_shares import gender_shares
+from tests.real.files import DATA, LITWIKI, needs, needs_data
 from tests.real.wikitext import read_wikitext
 
-DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
-FOLDER = DATA.parent / "models" / "litwiki-bert"
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
-with_encoder = pytest.mark.skipif(not FOLDER.is_dir(), reason="no models/litwiki-bert beside the folder BIASFLOW_DATA")
+pytestmark = needs_data
+with_encoder = needs(LITWIKI)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +27,7 @@ def pairs():
 
 @pytest.fixture(scope="module")
 def encoder():
-    return load_encoder(FOLDER, head="none")
+    return load_encoder(LITWIKI, head="none")
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,5 @@
 """OntoGUM in the pieces and segments of a small real BERT, in models/ beside the folder that BIASFLOW_DATA names."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -10,13 +7,9 @@ from transformers import AutoTokenizer
 
 from biasflow.corpora.conll import read_conll
 from biasflow.tasks.coreference.segments import Segmenter
+from tests.real.files import DATA, LITWIKI, needs
 
-DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
-FOLDER = DATA.parent / "models" / "litwiki-bert"
-pytestmark = pytest.mark.skipif(
-    "BIASFLOW_DATA" not in os.environ or not FOLDER.is_dir(),
-    reason="BIASFLOW_DATA names no folder with models/litwiki-bert beside it",
-)
+pytestmark = needs(LITWIKI)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +19,7 @@ def documents():
 
 @pytest.fixture(scope="module")
 def pieces(documents):
-    return Segmenter(AutoTokenizer.from_pretrained(FOLDER, local_files_only=True), 128)(documents)
+    return Segmenter(AutoTokenizer.from_pretrained(LITWIKI, local_files_only=True), 128)(documents)
 
 
 def test_most_documents_have_more_than_eleven_segments(pieces):

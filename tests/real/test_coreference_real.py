@@ -1,8 +1,6 @@
 """Coreference on the real OntoGUM and WinoBias files of the folder that BIASFLOW_DATA names."""
 
-import os
 from collections import Counter
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,38 +10,27 @@ from biasflow.corpora.conll import read_conll, without_singletons, write_conll
 from biasflow.corpora.winobias import PRONOUNS, masked_words, professions, read_pairs, two_professions
 from biasflow.metrics import winobias as winobias_metric
 from biasflow.metrics.coreference import conll_f1, f1_difference
-from biasflow.metrics.winobias import (
-    NONE,
-    class_counts,
-    predicted_professions,
-    profession_gaps,
-    pronoun_kinds,
-    score,
-)
+from biasflow.metrics.winobias import NONE, class_counts, predicted_professions, profession_gaps, pronoun_kinds, score
 from biasflow.readouts.predicted_clusters import cluster_rows
 from biasflow.tasks.coreference.professions import profession_rows
 from biasflow.tasks.coreference.rules import rule_clusters
 from biasflow.tasks.coreference.strategies import STRATEGIES, debias
+from tests.real.files import DATA, needs_data
 
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
 ONTOGUM = ("train", "dev", "test")
 
 
 @pytest.fixture(scope="module")
-def data():
-    return Path(os.environ["BIASFLOW_DATA"])
+def ontogum():
+    return {part: read_conll(DATA / f"ontogum/{part}.v4_gold_conll") for part in ONTOGUM}
 
 
 @pytest.fixture(scope="module")
-def ontogum(data):
-    return {part: read_conll(data / f"ontogum/{part}.v4_gold_conll") for part in ONTOGUM}
-
-
-@pytest.fixture(scope="module")
-def winobias(data):
+def winobias():
     """The pairs of dev and test, by type."""
     files = {
-        (part, type): [data / f"winobias/{part}_type{type}_{side}_stereotype.v4_auto_conll" for side in ("pro", "anti")]
+        (part, type): [DATA / f"winobias/{part}_type{type}_{side}_stereotype.v4_auto_conll" for side in ("pro", "anti")]
         for part in ("dev", "test")
         for type in (1, 2)
     }
@@ -75,16 +62,16 @@ def test_ontogum(ontogum, part, documents, words, clusters, mentions, merged, si
     assert {speaker for document in corpus.documents for speaker in document.speakers} == {"Speaker#1"}
 
 
-def test_ontogum_has_a_second_test_file_with_a_broken_document(data):
-    path = data / "ontogum/test2.v4_gold_conll"
+def test_ontogum_has_a_second_test_file_with_a_broken_document():
+    path = DATA / "ontogum/test2.v4_gold_conll"
     with pytest.raises(BiasflowError, match=r"\(mz/GENTLE_poetry_road\); part 000: line 11755: .*'3'"):
         read_conll(path)
     corpus = read_conll(path, broken="drop")
     assert corpus.dropped == ("(mz/GENTLE_poetry_road); part 000",) and len(corpus.documents) == 25
 
 
-def test_files_are_written_as_they_were_read(data, tmp_path):
-    paths = [*(data / f"ontogum/{part}.v4_gold_conll" for part in ONTOGUM), *(data / "winobias").glob("*conll")]
+def test_files_are_written_as_they_were_read(tmp_path):
+    paths = [*(DATA / f"ontogum/{part}.v4_gold_conll" for part in ONTOGUM), *(DATA / "winobias").glob("*conll")]
     assert len(paths) == 11
     for path in paths:
         write_conll(read_conll(path).documents, tmp_path / "copy")
@@ -188,10 +175,10 @@ def test_what_is_probed_of_winobias(winobias):
     assert list(rows[["profession", "first", "last"]].itertuples(index=False, name=None)) == named_first
 
 
-def test_the_lists_of_winobias_are_ours(data):
+def test_the_lists_of_winobias_are_ours():
     table = professions()
     for name, gender in (("male", "M"), ("female", "F")):
-        listed = (data / f"winobias/{name}_occupations.txt").read_text().split("\n")
+        listed = (DATA / f"winobias/{name}_occupations.txt").read_text().split("\n")
         assert {line.strip() for line in listed} - {""} == set(table.index[table["stereotype"] == gender])
 
 

@@ -1,8 +1,5 @@
 """What erasers promise on the vectors that they were fitted to, on a small encoder that was trained on real text."""
 
-import os
-from pathlib import Path
-
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -12,14 +9,11 @@ from torch.nn.functional import one_hot
 from biasflow.encoders.load import load_encoder
 from biasflow.erasers import inlp, leace, mean_projection, random, splince
 from biasflow.tasks.occupation.gendered_vectors import gendered_vectors
+from tests.real.files import SPLADE, needs
 from tests.unit.erasers.test_splince import covariance
 from tests.unit.synthetic_bios import readable
 
-FOLDER = Path(os.environ.get("BIASFLOW_DATA", "")).parent / "models" / "splade-tiny"
-pytestmark = pytest.mark.skipif(
-    "BIASFLOW_DATA" not in os.environ or not FOLDER.is_dir(),
-    reason="BIASFLOW_DATA names no folder with models/splade-tiny beside it",
-)
+pytestmark = needs(SPLADE)
 
 
 @pytest.fixture(scope="module", params=[120, 1200], ids=["fewer vectors than dimensions", "more"])
@@ -27,7 +21,7 @@ def vectors(request, tmp_path_factory):
     """X, z and y of made-up biographies, read as a run reads them."""
     path = tmp_path_factory.mktemp("bios") / "biographies.parquet"
     readable(request.param).to_parquet(path)
-    model, tokenizer = load_encoder(FOLDER, head="none")
+    model, tokenizer = load_encoder(SPLADE, head="none")
     X, z, y = gendered_vectors(model, tokenizer, {"biographies": [path]}, seed=0, max_length=64)
     assert (len(X) < X.shape[1]) == (request.param == 120)
     return X, torch.from_numpy(z), torch.from_numpy(y)

@@ -1,6 +1,5 @@
 """Any system's clusters on WinoBias: systems whose numbers are known, from CoNLL files to scores."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,15 @@ from biasflow.metrics import coreference, winobias
 from biasflow.readouts.external_clusters import read
 from biasflow.tasks.coreference.pairs import SIDES, prepare
 from biasflow.tasks.coreference.plan import WINOBIAS
+from tests.real.files import DATA, needs_data
 
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
 
 
 @pytest.fixture(scope="module")
 def files():
     """Side -> its files as released."""
-    folder = Path(os.environ["BIASFLOW_DATA"]) / "winobias"
+    folder = DATA / "winobias"
     return {
         side: [folder / f"{file['part']}_{file['type']}_{side}_stereotype.v4_auto_conll" for file in WINOBIAS]
         for side in SIDES
@@ -32,7 +32,7 @@ def data(files, tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     made = {side: folder / f"{side}.conll" for side in SIDES} | {"pairs": folder / "pairs.csv"}
     prepare(files, made | {"pairs_baseline": folder / "baseline.csv"}, planted=None, files=WINOBIAS)
-    return made | {"test": Path(os.environ["BIASFLOW_DATA"]) / "ontogum/test.v4_gold_conll"}
+    return made | {"test": DATA / "ontogum/test.v4_gold_conll"}
 
 
 @pytest.fixture

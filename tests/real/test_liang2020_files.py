@@ -1,8 +1,6 @@
 """The files of paper A: lists of occupations, GLUE, and OCCTMP and perplexity of a small BERT trained on real text."""
 
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,11 +22,10 @@ from biasflow.readouts.losses import masked_losses
 from biasflow.readouts.masked_words import log_probabilities
 from biasflow.readouts.reader import Reader
 from biasflow.text.occupation_templates import PRONOUNS, occupation_sentences
+from tests.real.files import DATA, LITWIKI, needs_data
 from tests.real.wikitext import read_wikitext
 
-DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
-ENCODER = DATA.parent / "models" / "litwiki-bert"
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
 
 
 def at_hand(name):
@@ -42,9 +39,9 @@ def professions():
 
 @pytest.fixture(scope="module")
 def encoder():
-    if not ENCODER.is_dir():
+    if not LITWIKI.is_dir():
         pytest.skip("no models/litwiki-bert beside the folder that BIASFLOW_DATA names")
-    return Reader(*load_encoder(ENCODER, head="masked_lm"), batch_size=8)
+    return Reader(*load_encoder(LITWIKI, head="masked_lm"), batch_size=8)
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 and they know what English is like."""
 
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,24 +15,20 @@ from biasflow.readouts import next_sentence
 from biasflow.readouts.masked_words import log_probabilities
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source
+from tests.real.files import DATA, LITWIKI, needs
 from tests.real.wikitext import read_wikitext
 
-DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
-FOLDER = DATA.parent / "models" / "litwiki-bert"
-pytestmark = pytest.mark.skipif(
-    "BIASFLOW_DATA" not in os.environ or not FOLDER.is_dir(),
-    reason="BIASFLOW_DATA names no folder with models/litwiki-bert beside it",
-)
+pytestmark = needs(LITWIKI)
 
 
 @pytest.fixture(scope="module")
 def encoder():
-    return load_encoder(FOLDER, head="pretraining")
+    return load_encoder(LITWIKI, head="pretraining")
 
 
 @pytest.mark.parametrize("head", ["pretraining", "next_sentence", "masked_lm", "none"])
 def test_it_has_every_head(head):
-    model, tokenizer = load_encoder(FOLDER, head=head)
+    model, tokenizer = load_encoder(LITWIKI, head=head)
     assert model.config.num_hidden_layers == 4
     assert len(tokenizer) == model.config.vocab_size
 
@@ -74,7 +68,7 @@ def test_sentences_of_stereoset_have_the_probability_of_the_heads_own_logits(enc
     """The readout of `intersentence`, against the model called for one pair after the other, without batches."""
     model, tokenizer = encoder
     items, file = "biasflow.corpora.stereoset", DATA / "stereoset/dev.json"
-    source = Source(FOLDER, ("none",), "stereoset-sentences", {"stereoset": (file,)})
+    source = Source(LITWIKI, ("none",), "stereoset-sentences", {"stereoset": (file,)})
     next_sentence.read(source, tmp_path / "p.parquet", items=items, of={"part": "intersentence"}, limit=20)
     table = pd.read_parquet(tmp_path / "p.parquet")
     data = json.loads(file.read_text())["data"]["intersentence"]

@@ -1,6 +1,5 @@
 """The NLI readers and the gender-occupation pairs on the real files of the folder that BIASFLOW_DATA names."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,9 @@ import yaml
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.nli import LABELS, check_classes, hold_out, read_nli
 from biasflow.text.occupation_pairs import LISTS, all_templates, read_word_lists, select
+from tests.real.files import DATA, needs_data
 
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
 
 
 SCHEMA = Path(__file__).parents[2] / "scripts/biasflow/tasks/nli/schema.yaml"
@@ -20,7 +20,7 @@ FULL = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))["properties"]["selecti
 @pytest.fixture(scope="module")
 def place():
     """Name of a file of the catalogue -> its path in the folder."""
-    return lambda name: Path(os.environ["BIASFLOW_DATA"]) / read_catalogue().entry(name).mirror_path
+    return lambda name: DATA / read_catalogue().entry(name).mirror_path
 
 
 @pytest.fixture(scope="module")

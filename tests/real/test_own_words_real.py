@@ -1,6 +1,5 @@
 """The lists of docs/words on a small encoder that was trained on real text: what docs/howto/words.md says of them."""
 
-import os
 from itertools import product
 from pathlib import Path
 
@@ -13,17 +12,14 @@ from biasflow.metrics.association import score
 from biasflow.readouts import vectors
 from biasflow.readouts.source import Source
 from biasflow.text.pieces import split_words
+from tests.real.files import SPLADE, needs
 
 LISTS = Path(__file__).parents[2] / "docs/words"
-FOLDER = Path(os.environ.get("BIASFLOW_DATA", "")).parent / "models" / "splade-tiny"
-pytestmark = pytest.mark.skipif(
-    "BIASFLOW_DATA" not in os.environ or not FOLDER.is_dir(),
-    reason="BIASFLOW_DATA names no folder with models/splade-tiny beside it",
-)
+pytestmark = needs(SPLADE)
 
 
 def found(tmp_path, name, **options):
-    source = Source(FOLDER, ("none",), name, {"own": (LISTS / f"{name}.csv",)})
+    source = Source(SPLADE, ("none",), name, {"own": (LISTS / f"{name}.csv",)})
     vectors.read(source, tmp_path / "vectors", **options)
     return score(tmp_path / "vectors").set_index("metric")
 
@@ -47,7 +43,7 @@ def test_the_lists_are_balanced_and_their_pairs_known_to_the_vocabulary():
     for name, single in product(("race", "religion"), (False, True)):
         test = read_word_sets(LISTS / f"{name}.csv", name, single=single)
         assert len(test.X.examples) == len(test.Y.examples) and len(test.A.examples) == len(test.B.examples) == 8
-    _, tokenizer = load_encoder(FOLDER, head="none")
+    _, tokenizer = load_encoder(SPLADE, head="none")
     pairs = read_word_pairs(LISTS / "religion_pairs.csv")
     assert pairs.groups == ("Christianity", "Islam")
     assert split_words(tokenizer.backend_tokenizer, [word for words in pairs.words for word in words]) == []

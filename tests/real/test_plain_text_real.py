@@ -1,16 +1,14 @@
 """Corpora of the folder that BIASFLOW_DATA names: Reddit comments in tables, numbered Wikipedia sentences."""
 
-import os
 import tracemalloc
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from biasflow.corpora.plain_text import read_texts
+from tests.real.files import DATA, needs_data
 
-DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
 
 REDDIT = "reddit_comments_gender_female_processed"
 

@@ -1,8 +1,6 @@
 """Pre-training on real text of long documents: the loss falls, and what is saved loads."""
 
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,14 +8,15 @@ import pytest
 from biasflow.encoders.examples import Sentences, draw_pairs
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.pretrain import pretrain
+from tests.real.files import DATA, needs_data
 from tests.real.wikitext import read_wikitext
 
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
 
 
 @pytest.fixture(scope="module")
 def documents():
-    return read_wikitext(Path(os.environ["BIASFLOW_DATA"]) / "wikitext-2/wiki.valid.tokens")
+    return read_wikitext(DATA / "wikitext-2/wiki.valid.tokens")
 
 
 def test_a_few_steps_beat_the_uniform_guess(documents, tmp_path):

@@ -1,6 +1,5 @@
 """The professions of the real WinoBias, read by small encoders with real tokenizers, and a probe of them."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +13,9 @@ from biasflow.metrics.codelength import score
 from biasflow.readouts import probes, professions
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
+from tests.real.files import DATA, LITWIKI, needs
 
-DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
-BERT = DATA.parent / "models" / "litwiki-bert"
-pytestmark = pytest.mark.skipif(
-    "BIASFLOW_DATA" not in os.environ or not BERT.is_dir(),
-    reason="BIASFLOW_DATA names no folder with models/litwiki-bert beside it",
-)
+pytestmark = needs(LITWIKI)
 
 
 def save_roberta(folder: Path) -> Path:
@@ -37,7 +32,7 @@ def save_roberta(folder: Path) -> Path:
 def test_every_profession_has_pieces_and_32_of_40_are_sent(tmp_path, encoder):
     files = [DATA / f"winobias/{part}_type{n}_pro_stereotype.v4_auto_conll" for part in ("dev", "test") for n in (1, 2)]
     write_conll([document for file in files for document in read_conll(file).documents], tmp_path / "pro.conll")
-    folder = BERT if encoder == "litwiki-bert" else save_roberta(tmp_path / "model")
+    folder = LITWIKI if encoder == "litwiki-bert" else save_roberta(tmp_path / "model")
     data = {"pro": (tmp_path / "pro.conll",), "professions": (PROFESSIONS,)}
     path = tmp_path / "professions.safetensors"
     facts = professions.read(Source(folder, ("none",), "professions", data), path, word_prefix_space=True)

@@ -1,12 +1,11 @@
 """WinoBias from the clusters that a published system predicts: the numbers that its authors print."""
 
-import os
-
 import pytest
 
+from tests.real.files import needs_data
 from tests.real.published_clusters import SIDES, read_and_scored
 
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,6 @@
 """The printed numbers of GEST, CrowS-Pairs and StereoSet, from what real models gave for each item."""
 
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,9 +11,9 @@ from biasflow.corpora.stereoset import LABELS
 from biasflow.metrics.crows_pairs import stereotype_share
 from biasflow.metrics.gest import rates
 from biasflow.metrics.intrasentence import icat, shares
+from tests.real.files import DATA, needs_data
 
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
-DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
+pytestmark = needs_data
 ITEMS = DATA / "published_items"
 
 

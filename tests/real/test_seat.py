@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 
 from biasflow.corpora.catalogue import read_catalogue
-from biasflow.corpora.seat import (
-    SENTENCE_TESTS,
-    WORD_TESTS,
-    densray_tests,
-    read_association_test,
-)
+from biasflow.corpora.seat import SENTENCE_TESTS, WORD_TESTS, densray_tests, read_association_test
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.association import weat
 from biasflow.readouts.reader import Reader
@@ -21,14 +16,7 @@ from biasflow.readouts.vectors import embed_test
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
 FOLDER = Path(os.environ.get("BIASFLOW_DATA", "")).parent / "models" / "litwiki-bert"
 
-SENTENCES_OF = {
-    "MaleNames": 64,
-    "FemaleNames": 64,
-    "MaleTerms": 80,
-    "FemaleTerms": 80,
-    "Career": 101,
-    "Family": 112,
-}
+SENTENCES_OF = {"MaleNames": 64, "FemaleNames": 64, "MaleTerms": 80, "FemaleTerms": 80, "Career": 101, "Family": 112}
 TARGET_SENTENCES = {"weat7": 72, "weat7b": 72, "weat8": 56, "weat8b": 56}  # for both targets
 
 

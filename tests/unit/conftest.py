@@ -1,6 +1,5 @@
 """Small random models of every family, and random subspaces for them."""
 
-import gc
 import os
 from pathlib import Path
 
@@ -8,7 +7,6 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import pytest
 import torch
-from hypothesis import settings
 from transformers import (
     BertConfig,
     BertForNextSentencePrediction,
@@ -22,9 +20,6 @@ from transformers import (
 
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Subspaces
-
-settings.register_profile("untimed", deadline=None)  # a busy machine is no error
-settings.load_profile("untimed")
 
 HIDDEN, HEADS, VOCABULARY = 32, 4, 100
 SIZES = {
@@ -90,11 +85,3 @@ def random_batch(model, *, rows: int = 5, tokens: int = 9) -> dict[str, torch.Te
 
 def logits_of(output) -> torch.Tensor:
     return output.seq_relationship_logits if "seq_relationship_logits" in output else output.logits
-
-
-@pytest.fixture(scope="module")
-def frozen_heap():
-    """Every Holm correction of statsmodels collects garbage: slow with all of torch loaded."""
-    gc.freeze()
-    yield
-    gc.unfreeze()

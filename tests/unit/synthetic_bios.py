@@ -1,10 +1,12 @@
 """Biographies whose content is known, vectors and a model for them, methods, and the strategies of the registry."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
+from hypothesis import strategies as st
 from transformers import BertConfig, BertModel
 
 from biasflow import registry
@@ -34,6 +36,18 @@ def labels_of(counts: dict[str, tuple[int, int]], seed: int = 0) -> pd.DataFrame
     ]
     order = np.random.default_rng(seed).permutation(len(pairs))
     return pd.DataFrame([pairs[k] for k in order], columns=["profession", "gender"])
+
+
+def tables_of(least: int, most: int) -> st.SearchStrategy[dict[str, tuple[int, int]]]:
+    """Counts for `labels_of`: of each gender that many biographies."""
+    sizes = st.integers(least, most)
+    professions = st.sampled_from(["nurse", "dj", "poet", "model", "pastor"])
+    return st.dictionaries(professions, st.tuples(sizes, sizes), min_size=2)
+
+
+def cells(bios: pd.DataFrame, rows: np.ndarray) -> Counter:
+    """(profession, gender) -> how many of the rows."""
+    return Counter(zip(bios["profession"].to_numpy()[rows], bios["gender"].to_numpy()[rows], strict=True))
 
 
 def biographies(n: int = 900, seed: int = 0) -> pd.DataFrame:

@@ -8,15 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.overview.about import permutation_tests
-from biasflow.overview.agreement import (
-    agreement,
-    conflicts,
-    counted,
-    in_words,
-    mean_ranks,
-    observations,
-    sentences,
-)
+from biasflow.overview.agreement import agreement, conflicts, counted, in_words, mean_ranks, observations, sentences
 from biasflow.overview.answers import Answer, answer
 from biasflow.overview.judgements import COST, FARTHER, NEARER, NO_CLAIM, UNCOMPARED, VIABLE, compared, printed
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
@@ -112,7 +104,7 @@ def contents(
 ) -> Contents:
     """What the page says: matrix (results.matrix), the plan with reasons (results.holes) and the table of scores.
 
-    kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. families (results.families): of encoders
+    kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. families (results.power): of encoders
     that differ in their seed alone the first is shown, as one page cannot hold dozens; agreement, ranks and
     contradictions are those of all."""
     observed = observations(claimable(scores))

@@ -78,10 +78,7 @@ class PaperText:
     def links(self, without: Collection[str] = ()) -> list[tuple[str, str]]:
         """(first sentence of its caption, the file that a browser shows) of every target but those in `without`."""
         return [
-            (
-                first_sentence(caption)[0],
-                next(file for file in self.files(kind, target) if file.endswith(_SHOWN)),
-            )
+            (first_sentence(caption)[0], next(file for file in self.files(kind, target) if file.endswith(_SHOWN)))
             for kind in _SUFFIXES
             for target, caption in self.captions(kind).items()
             if target not in without

@@ -24,17 +24,7 @@ from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.recipes import MASKED_LM, PLANTED_BIAS, RECIPES, SWAPPED
-from biasflow.plan.datasets import (
-    BIOGRAPHIES,
-    CEAT,
-    SENTENCE_TESTS,
-    SENTENCES,
-    TEXT_SOURCES,
-    WHOLE_SENTENCES,
-    WIKITEXT,
-    WORD_TESTS,
-    own_pairs,
-)
+from biasflow.plan import datasets
 from biasflow.plan.facts import encoder_of
 from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from biasflow.plan.tasks import task_of, tasks_of_papers
@@ -238,7 +228,7 @@ def _cross_check(config: Mapping) -> None:
     for metric, known in _SETS.items():
         for set_name, about in config["metrics"][metric]["own"].items():
             key = f"metrics.{metric}.own.{set_name}"
-            if set_name in known or (metric == "weat" and set_name.startswith(SENTENCES)):
+            if set_name in known or (metric == "weat" and set_name.startswith(datasets.SENTENCES)):
                 raise BiasflowError(f"config: key '{key}': there is a set of this name already; choose another name")
             for number, name in enumerate(about["encoders"] or ()):
                 require(name, encoders, f"{key}.encoders.{number}", _ENCODERS)
@@ -253,9 +243,9 @@ def _cross_check(config: Mapping) -> None:
 # Metric -> the names of its sets, which none of the user's may have.
 _SETS = {
     "occtmp": tuple(OCCUPATIONS),
-    "weat": (PLANTED, *WORD_TESTS),
-    "seat": tuple(name.removeprefix(SENTENCES) for name in SENTENCE_TESTS),
-    "ceat": (PLANTED, *WORD_TESTS, CEAT),
+    "weat": (PLANTED, *datasets.WORD_TESTS),
+    "seat": tuple(name.removeprefix(datasets.SENTENCES) for name in datasets.SENTENCE_TESTS),
+    "ceat": (PLANTED, *datasets.WORD_TESTS, datasets.CEAT),
 }
 _ENCODERS = "encoders with weights"  # what else than a block of `ask` can name
 
@@ -265,7 +255,7 @@ def _with_weights(config: Mapping) -> dict[str, Mapping]:
 
 
 def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mapping) -> None:
-    if name in TEXT_SOURCES:
+    if name in datasets.TEXT_SOURCES:
         raise BiasflowError(f"config: key 'encoders.{name}': {name} is the name of a text; give the encoder another")
     if encoder["source"] == "pretrain" and encoder["hidden"] % encoder["heads"]:
         heads, hidden = encoder["heads"], encoder["hidden"]
@@ -288,7 +278,7 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
                 )
         if encoder["text"] == PLANTED and not encoder_of(config, name).is_planted:
             raise not_planted(f"encoders.{name}.text", above[-1])
-        recipe, known = encoder["recipe"], (None, PLANTED, WIKITEXT, WHOLE_SENTENCES)
+        recipe, known = encoder["recipe"], (None, PLANTED, datasets.WIKITEXT, datasets.WHOLE_SENTENCES)
         planting, key = recipe == PLANTED_BIAS, f"encoders.{name}"
         if planting and encoder.get("dose") is None:
             raise BiasflowError(f"config: key '{key}.dose': recipe {recipe} plants a dose; give one from -1 to 1")
@@ -296,7 +286,7 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
             raise BiasflowError(
                 f"config: key '{key}.{part}': recipe {recipe} plants no bias; leave it out, or take recipe planted"
             )
-        if encoder["text"] in ((PLANTED,) if planting else BIOGRAPHIES):
+        if encoder["text"] in ((PLANTED,) if planting else datasets.BIOGRAPHIES):
             raise BiasflowError(
                 f"config: key '{key}.text': recipe {recipe} cannot train on {encoder['text']}; name another text"
             )
@@ -331,7 +321,7 @@ _NAMED_BY_PAPERS = {
 
 def _check_papers(config: Mapping) -> None:
     """The names that papers' options refer to, the kinds of their tasks, and what their erasers are fitted to."""
-    if config["papers"] and own_pairs(config["fitting"]):
+    if config["papers"] and datasets.own_pairs(config["fitting"]):
         raise BiasflowError(
             "config: key 'fitting.words': a paper's erasers are fitted to its own words, and printed numbers stand "
             "beside them; leave the paper or these words out"

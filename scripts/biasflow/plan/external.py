@@ -15,11 +15,7 @@ from biasflow.corpora.catalogue import MANIFEST, Catalogue
 from biasflow.corpora.word_pairs import read_word_pairs
 from biasflow.corpora.word_sets import read_word_sets
 from biasflow.plan.cells import Plan, plan
-from biasflow.plan.datasets import (
-    fitting_files,
-    own_pairs,
-    sources_of_data,
-)
+from biasflow.plan.datasets import fitting_files, own_pairs, sources_of_data
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.facts import gather
 from biasflow.plan.setup import Setup

@@ -24,12 +24,25 @@ CAPTION = (
 )
 
 
+def families(names: pd.DataFrame) -> dict[str, str]:
+    """Encoder -> the first one that has all of its attributes but the `seed` of its pre-training; itself without one.
+
+    names: names.csv, columns name, kind, attribute, value."""
+    first: dict[frozenset, str] = {}
+    first_of_family = {}
+    for name, rows in names[names["kind"] == "encoder"].groupby("name", sort=False):
+        about = dict(zip(rows["attribute"], rows["value"], strict=True))
+        alike = frozenset((about | {"seed": ""}).items()) if "seed" in about else frozenset({name})
+        first_of_family[name] = first.setdefault(alike, name)
+    return first_of_family
+
+
 def power(scores: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
     """One row per measure of untouched models: encoder (the first of its family), task, dataset, measure, seeds, value
     (mean), distance (of it from neutral), sd_items, sd_seeds, sd_low, sd_high, seeds_for_half, _quarter, _tenth (in
     each of two groups), note (TOO_FEW, where a single seed was measured).
 
-    families: encoder -> family, of `results.families`."""
+    families: encoder -> its family (`families`)."""
     untouched = scores[(scores["method"] == NONE) & scores["strategy"].isin(PLAIN) & scores["head"].isin(OWN)]
     untouched = untouched.assign(family=untouched["encoder"].map(lambda name: families.get(name, name)))
     rows = []

@@ -78,13 +78,7 @@ def test_a_configuration_is_read_as_snakemake_reads_it(folder):
     Path("a.yaml").write_text("run: a\nfitting: {n: 10, words: family}\nask: {x: 1}\n")
     Path("b.yaml").write_text("fitting: {n: 20}\nask: 3\n")
     config, files = configuration(["a.yaml", "b.yaml"], ["limit=200", "mirror=a b"])
-    assert config == {
-        "run": "a",
-        "fitting": {"n": 20, "words": "family"},
-        "ask": 3,
-        "limit": 200,
-        "mirror": "a b",
-    }
+    assert config == {"run": "a", "fitting": {"n": 20, "words": "family"}, "ask": 3, "limit": 200, "mirror": "a b"}
     assert files == ["a.yaml", "b.yaml"]
     Path("c.yaml").write_text("a: [1\n")
     for wrong, why in ((["c.yaml"], "c.yaml: not valid YAML"), (["d.yaml"], "d.yaml: cannot be read")):

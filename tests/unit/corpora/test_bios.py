@@ -10,14 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.bios import (
-    COLUMNS,
-    PROFESSIONS,
-    collect_bios,
-    keep_professions,
-    left_out,
-    name_parts,
-)
+from biasflow.corpora.bios import COLUMNS, PROFESSIONS, collect_bios, keep_professions, left_out, name_parts
 
 ROWS = [
     {"text": 'She heals "all", always.', "profession": "nurse", "gender": "F"},
@@ -212,20 +205,6 @@ def test_a_pickle_with_a_global_is_refused_and_runs_nothing(tmp_path, protocol, 
     assert sprung.exists()  # the trap works
 
 
-@pytest.mark.parametrize("content", [b"", b"\x80\x04", b"\x80\x04]q", b"\x80\xff.", b"rubbish", b"P0\n."])
-def test_a_damaged_pickle_is_named(tmp_path, content):
-    (tmp_path / "BIOS.pkl").write_bytes(content)
-    with pytest.raises(BiasflowError, match=r"BIOS\.pkl"):
-        read_bios(tmp_path / "BIOS.pkl")
-
-
-@pytest.mark.parametrize("records", [{"raw": "x"}, ["x"], []])
-def test_a_pickle_of_something_else_is_named(tmp_path, records):
-    as_pickle(records, tmp_path / "BIOS.pkl")
-    with pytest.raises(BiasflowError, match=r"BIOS\.pkl"):
-        read_bios(tmp_path / "BIOS.pkl")
-
-
 @pytest.mark.parametrize("start", [None, -1, 2.5, "3"])
 def test_a_wrong_start_is_named(tmp_path, start):
     as_pickle([BIOS_PKL, {**BIOS_PKL, "start_pos": start}], tmp_path / "BIOS.pkl")
@@ -368,9 +347,12 @@ def test_an_empty_file_holds_no_biography(tmp_path, name, content):
     assert "no biography" in refused(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    "content", [b"P0\n.", b"\x80\x04K\x01Q.", b"\x80\x04\x8c\x01ax", b"c" + b"o" * 9999 + b"\nx\n."]
-)
+BAD_PICKLES = [b"", b"\x80\x04", b"\x80\x04]q", b"\x80\xff.", b"rubbish", b"P0\n.", b"\x80\x04K\x01Q."]
+BAD_PICKLES += [b"\x80\x04\x8c\x01ax", b"c" + b"o" * 9999 + b"\nx\n."]
+OTHER_PICKLES = [pickle.dumps(records, protocol=4) for records in ({"raw": "x"}, ["x"], [])]
+
+
+@pytest.mark.parametrize("content", BAD_PICKLES + OTHER_PICKLES)
 def test_a_pickle_is_refused_in_one_line(tmp_path, content):
     (tmp_path / "BIOS.pkl").write_bytes(content)
     refused(tmp_path / "BIOS.pkl")

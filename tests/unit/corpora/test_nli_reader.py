@@ -11,17 +11,7 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import without_formulas
-from biasflow.corpora.nli import (
-    COLUMNS,
-    LABELS,
-    NliData,
-    check_classes,
-    collect_parts,
-    hold_out,
-    read_nli,
-    read_pairs,
-    write_nli,
-)
+from biasflow.corpora import nli
 
 ROWS = [
     ("A man sleeps.", "A person rests.", "entailment"),
@@ -68,7 +58,7 @@ WRITERS = {
 @pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
 def test_every_format_gives_the_same(tmp_path, writer):
     writer(tmp_path / "pairs")  # without a suffix: the content tells
-    data = read_nli(tmp_path / "pairs")
+    data = nli.read_nli(tmp_path / "pairs")
     assert list(data.pairs.columns) == list(HUB) and list(data.pairs.index) == [0, 1, 2]
     assert list(data.pairs.itertuples(index=False, name=None)) == KEPT
     assert data.dropped == 1
@@ -79,12 +69,12 @@ def test_a_byte_order_mark_and_windows_line_ends_change_nothing(tmp_path, writer
     writer(tmp_path / "pairs")
     content = (tmp_path / "pairs").read_bytes()
     (tmp_path / "pairs").write_bytes(b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n"))
-    assert list(read_nli(tmp_path / "pairs").pairs.itertuples(index=False, name=None)) == KEPT
+    assert list(nli.read_nli(tmp_path / "pairs").pairs.itertuples(index=False, name=None)) == KEPT
 
 
 def test_a_line_break_within_a_sentence_becomes_a_space(tmp_path):
     as_json(tmp_path / "pairs", rows=[("One\ntwo", "three\r\nfour", "neutral")])
-    assert read_nli(tmp_path / "pairs").pairs.loc[0].tolist() == ["One two", "three four", "neutral"]
+    assert nli.read_nli(tmp_path / "pairs").pairs.loc[0].tolist() == ["One two", "three four", "neutral"]
 
 
 def changed(row, column, value):
@@ -127,7 +117,7 @@ def changed(row, column, value):
 def test_what_is_wrong_is_named_in_one_line(tmp_path, write, place):
     write(tmp_path / "pairs")
     with pytest.raises(BiasflowError, match=f"pairs: .*{place}") as caught:
-        read_nli(tmp_path / "pairs")
+        nli.read_nli(tmp_path / "pairs")
     assert "\n" not in str(caught.value)
 
 
@@ -135,26 +125,26 @@ texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filt
 
 
 @settings(deadline=None)
-@given(rows=st.lists(st.tuples(texts, texts, st.sampled_from(LABELS)), min_size=1))
+@given(rows=st.lists(st.tuples(texts, texts, st.sampled_from(nli.LABELS)), min_size=1))
 def test_written_pairs_are_read_back(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("nli") / "pairs.csv"
     pairs = pd.DataFrame(rows, columns=HUB, dtype="str")
-    write_nli(pairs.assign(other=1), path)
-    pd.testing.assert_frame_equal(read_pairs(path), pairs)
-    pd.testing.assert_frame_equal(read_nli(path).pairs, without_formulas(pairs))  # as whoever opens it sees it
+    nli.write_nli(pairs.assign(other=1), path)
+    pd.testing.assert_frame_equal(nli.read_pairs(path), pairs)
+    pd.testing.assert_frame_equal(nli.read_nli(path).pairs, without_formulas(pairs))  # as whoever opens it sees it
 
 
 def test_a_written_file_with_an_unknown_label_is_refused(tmp_path):
-    write_nli(pd.DataFrame([("a", "b", "neutral"), ("a", "c", "nuetral")], columns=HUB), tmp_path / "pairs.csv")
+    nli.write_nli(pd.DataFrame([("a", "b", "neutral"), ("a", "c", "nuetral")], columns=HUB), tmp_path / "pairs.csv")
     with pytest.raises(BiasflowError, match=r"pairs\.csv: line 3: column label: 'nuetral'"):
-        read_pairs(tmp_path / "pairs.csv")
+        nli.read_pairs(tmp_path / "pairs.csv")
 
 
 def test_a_class_that_training_lacks_is_named():
     pairs = pd.DataFrame(KEPT, columns=HUB)
-    check_classes(NliData(pairs, 0), "ours")
+    nli.check_classes(nli.NliData(pairs, 0), "ours")
     with pytest.raises(BiasflowError, match=r"ours: .*labelled neutral,"):
-        check_classes(NliData(pairs[pairs["label"] != "neutral"], 0), "ours")
+        nli.check_classes(nli.NliData(pairs[pairs["label"] != "neutral"], 0), "ours")
 
 
 @settings(deadline=None)
@@ -165,20 +155,20 @@ def test_a_class_that_training_lacks_is_named():
 )
 def test_held_out_premises_are_never_trained_on(premises, share, seed):
     pairs = pd.DataFrame([(premise, str(i), "neutral") for i, premise in enumerate(premises)], columns=HUB)
-    train, validation = hold_out(pairs, share, seed)
+    train, validation = nli.hold_out(pairs, share, seed)
     assert len(train) and len(validation)
     assert not set(train["premise"]) & set(validation["premise"])
     together = pd.concat([train, validation])
     assert sorted(together["hypothesis"]) == sorted(pairs["hypothesis"])
     for part in (train, validation):
         assert part["hypothesis"].astype(int).is_monotonic_increasing
-    for part, again in zip((train, validation), hold_out(pairs, share, seed), strict=True):
+    for part, again in zip((train, validation), nli.hold_out(pairs, share, seed), strict=True):
         pd.testing.assert_frame_equal(part, again)
 
 
 def test_the_share_counts_premises_and_the_seed_decides():
     pairs = pd.DataFrame([(str(i // 3), str(i), "neutral") for i in range(300)], columns=HUB)
-    parts = [hold_out(pairs, 0.2, seed)[1] for seed in (0, 1)]
+    parts = [nli.hold_out(pairs, 0.2, seed)[1] for seed in (0, 1)]
     assert [len(part) for part in parts] == [60, 60]
     assert set(parts[0]["premise"]) != set(parts[1]["premise"])
 
@@ -186,20 +176,20 @@ def test_the_share_counts_premises_and_the_seed_decides():
 @pytest.mark.parametrize(("rows", "share"), [(KEPT, 0.0), (KEPT, 1.0), (KEPT[:1], 0.5)])
 def test_what_cannot_be_split(rows, share):
     with pytest.raises(BiasflowError, match="premise"):
-        hold_out(pd.DataFrame(rows, columns=HUB), share, 0)
+        nli.hold_out(pd.DataFrame(rows, columns=HUB), share, 0)
 
 
 def json_lines(path, rows):
-    path.write_text("".join(json.dumps(dict(zip(COLUMNS, row, strict=True))) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(dict(zip(nli.COLUMNS, row, strict=True))) + "\n" for row in rows))
     return path
 
 
 def test_parts_are_put_together_and_their_sources_said(tmp_path):
-    rows = [(f"premise {i}", "hypothesis", LABELS[i % 3]) for i in range(9)]
+    rows = [(f"premise {i}", "hypothesis", nli.LABELS[i % 3]) for i in range(9)]
     first = json_lines(tmp_path / "first", [*rows, ("no gold label", "here", "-")])
     second = json_lines(tmp_path / "second", rows[:3])
     files = {"train": {"one": first, "two": second}, "validation": {"two": second}, "test": {"one": first}}
-    parts, sources = collect_parts(files, validation_share=0.1, seed=0)
+    parts, sources = nli.collect_parts(files, validation_share=0.1, seed=0)
     assert {part: len(pairs) for part, pairs in parts.items()} == {"train": 12, "validation": 3, "test": 9}
     assert list(sources.itertuples(index=False, name=None)) == [
         ("train", "one", 9, 1), ("train", "two", 3, 0), ("validation", "two", 3, 0), ("test", "one", 9, 1)
@@ -207,9 +197,9 @@ def test_parts_are_put_together_and_their_sources_said(tmp_path):
 
 
 def test_without_validation_files_premises_are_held_out_of_training(tmp_path):
-    rows = [(f"premise {i // 2}", f"hypothesis {i}", LABELS[i % 3]) for i in range(60)]
+    rows = [(f"premise {i // 2}", f"hypothesis {i}", nli.LABELS[i % 3]) for i in range(60)]
     path = json_lines(tmp_path / "pairs", rows)
-    parts, sources = collect_parts({"train": {"a": path}, "test": {"a": path}}, validation_share=0.2, seed=1)
+    parts, sources = nli.collect_parts({"train": {"a": path}, "test": {"a": path}}, validation_share=0.2, seed=1)
     assert (len(parts["train"]), len(parts["validation"]), len(parts["test"])) == (48, 12, 60)
     assert not set(parts["train"]["premise"]) & set(parts["validation"]["premise"])
     assert list(sources["part"]) == ["train", "validation", "test"]
@@ -217,6 +207,6 @@ def test_without_validation_files_premises_are_held_out_of_training(tmp_path):
 
 
 def test_a_class_that_training_lacks_is_an_error(tmp_path):
-    path = json_lines(tmp_path / "pairs", [(f"premise {i}", "hypothesis", LABELS[i % 2]) for i in range(8)])
-    with pytest.raises(BiasflowError, match=f"mine.*{LABELS[2]}"):
-        collect_parts({"train": {"mine": path}, "test": {"mine": path}}, validation_share=0.2, seed=0)
+    path = json_lines(tmp_path / "pairs", [(f"premise {i}", "hypothesis", nli.LABELS[i % 2]) for i in range(8)])
+    with pytest.raises(BiasflowError, match=f"mine.*{nli.LABELS[2]}"):
+        nli.collect_parts({"train": {"mine": path}, "test": {"mine": path}}, validation_share=0.2, seed=0)

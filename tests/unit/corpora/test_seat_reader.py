@@ -5,19 +5,8 @@ import json
 import pytest
 
 from biasflow.base.errors import BiasflowError
+from biasflow.corpora import seat
 from biasflow.corpora.catalogue import read_catalogue
-from biasflow.corpora.seat import (
-    DENSRAY_TESTS,
-    SENTENCE_TESTS,
-    WORD_TESTS,
-    densray_tests,
-    examples_of,
-    exchange_roles,
-    in_sentences,
-    in_templates,
-    read_association_test,
-    words_about,
-)
 
 KEYS = {
     "targ1": {"category": "Fruit", "examples": ["Apple", "pear"]},
@@ -38,7 +27,7 @@ def write(tmp_path):
 
 @pytest.fixture
 def fruit(write):
-    return read_association_test(write(json.dumps(KEYS, indent=2)))
+    return seat.read_association_test(write(json.dumps(KEYS, indent=2)))
 
 
 def test_the_sets_are_read_as_they_are(fruit):
@@ -56,42 +45,42 @@ def test_the_sets_are_read_as_they_are(fruit):
 @pytest.mark.parametrize("layout", [{"indent": 2}, {}, {"indent": "\t"}])
 def test_neither_layout_nor_order_of_the_keys_matters(write, fruit, layout):
     turned = dict(reversed(KEYS.items()))
-    assert read_association_test(write("\ufeff" + json.dumps(turned, **layout) + "\n")) == fruit
+    assert seat.read_association_test(write("\ufeff" + json.dumps(turned, **layout) + "\n")) == fruit
 
 
 def test_sentences_are_about_words():
     singular = ("This is Amy.", "The person's name is Amy.", "Amy is here.", "It is art.", "A novel is a thing.")
-    assert words_about((*singular, "These are novels.", "Novels are things.")) == (0, 0, 0, 1, 2, 2, 2)
-    assert words_about(("he", "him", "this", "those")) == (0, 1, 2, 3)
+    assert seat.words_about((*singular, "These are novels.", "Novels are things.")) == (0, 0, 0, 1, 2, 2, 2)
+    assert seat.words_about(("he", "him", "this", "those")) == (0, 1, 2, 3)
 
 
 def test_sentences_of_templates_are_about_the_word_in_them(fruit):
-    assert in_sentences(fruit, ["{word} is red.", "I saw a {word}."]).Y.about == (0, 0, 1, 1, 2, 2)
+    assert seat.in_sentences(fruit, ["{word} is red.", "I saw a {word}."]).Y.about == (0, 0, 1, 1, 2, 2)
 
 
 def test_a_file_can_be_given_a_name(write):
-    assert read_association_test(write(json.dumps(KEYS), "download"), "weat6").name == "weat6"
+    assert seat.read_association_test(write(json.dumps(KEYS), "download"), "weat6").name == "weat6"
 
 
 def test_roles_exchanged_twice_are_as_before(fruit):
-    other = exchange_roles(fruit)
+    other = seat.exchange_roles(fruit)
     assert (other.X, other.Y, other.A, other.B) == (fruit.A, fruit.B, fruit.X, fruit.Y)
-    assert exchange_roles(other) == fruit
+    assert seat.exchange_roles(other) == fruit
 
 
 def test_paper_a_exchanges_the_roles_and_lower_cases(write):
-    files = {name: read_association_test(write(json.dumps(KEYS)), name) for name in WORD_TESTS}
-    found = densray_tests(files)
-    assert list(found) == ["C6", "C7", "C8"] and DENSRAY_TESTS["C7"] == "weat7"
+    files = {name: seat.read_association_test(write(json.dumps(KEYS)), name) for name in seat.WORD_TESTS}
+    found = seat.densray_tests(files)
+    assert list(found) == ["C6", "C7", "C8"] and seat.DENSRAY_TESTS["C7"] == "weat7"
     assert found["C6"].name == "C6"
     assert found["C6"].X.examples == ("honey", "jam") and found["C6"].A.examples == ("apple", "pear")
     del files["weat8"]
     with pytest.raises(BiasflowError, match="weat8"):
-        densray_tests(files)
+        seat.densray_tests(files)
 
 
 def test_targets_and_attributes_have_templates_of_their_own(fruit):
-    found = examples_of(in_templates(fruit))
+    found = seat.examples_of(seat.in_templates(fruit))
     assert list(found) == list("XYAB")
     assert found["X"] == ("Apple is [MASK].", "pear is [MASK].")
     assert found["Y"][2] == "drill is [MASK]."
@@ -100,13 +89,13 @@ def test_targets_and_attributes_have_templates_of_their_own(fruit):
 
 
 def test_roles_can_be_exchanged(fruit):
-    exchanged = examples_of(exchange_roles(fruit))
-    assert examples_of(fruit)["X"] == exchanged["A"] == ("Apple", "pear")
+    exchanged = seat.examples_of(seat.exchange_roles(fruit))
+    assert seat.examples_of(fruit)["X"] == exchanged["A"] == ("Apple", "pear")
 
 
 def test_every_test_is_in_the_catalogue():
     files = read_catalogue().files
-    for name in (*WORD_TESTS, *SENTENCE_TESTS):
+    for name in (*seat.WORD_TESTS, *seat.SENTENCE_TESTS):
         assert files[name].url.endswith(f"/{name}.jsonl")
 
 
@@ -136,13 +125,13 @@ def changed(key, **values):
 def test_what_is_wrong_is_named_with_its_line(write, text, line, named):
     path = write(text)
     with pytest.raises(BiasflowError, match=rf"{path}: line {line}\b.*{named}") as caught:
-        read_association_test(path)
+        seat.read_association_test(path)
     assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(BiasflowError, match="nowhere"):
-        read_association_test(tmp_path / "nowhere.jsonl")
+        seat.read_association_test(tmp_path / "nowhere.jsonl")
     (tmp_path / "latin").write_bytes(b'{"targ1": "\xe9"}')
     with pytest.raises(BiasflowError, match="latin"):
-        read_association_test(tmp_path / "latin")
+        seat.read_association_test(tmp_path / "latin")

@@ -8,13 +8,7 @@ import json
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.stereoset import (
-    LABELS,
-    align,
-    changes,
-    read_gender_swapped,
-    read_stereoset,
-)
+from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
 
 
 def item(id, noun, *, bias_type="gender"):

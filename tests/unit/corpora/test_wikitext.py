@@ -5,13 +5,7 @@ import pyarrow.parquet
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.wikitext import (
-    contents,
-    natural_sentences,
-    read_articles,
-    running_text,
-    sentences_of,
-)
+from biasflow.corpora.wikitext import contents, natural_sentences, read_articles, running_text, sentences_of
 
 # As upstream writes it: every line between spaces, headings between blank lines.
 TEXT = """ \n = First article = \n \n The cat sat . It saw a <unk> there . She left her house . \n

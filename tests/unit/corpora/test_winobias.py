@@ -3,15 +3,7 @@
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.winobias import (
-    masked_words,
-    profession_of,
-    professions,
-    professions_in,
-    read_pairs,
-    read_professions,
-    two_professions,
-)
+from biasflow.corpora import winobias
 from tests.unit.synthetic_conll import conll_text
 
 PRO = "The construction worker thanked the nurse because he is kind .".split()
@@ -31,7 +23,7 @@ def write(tmp_path):
 
 
 def test_professions_are_20_of_either_stereotype():
-    table = professions()
+    table = winobias.professions()
     assert table["stereotype"].value_counts().to_dict() == {"M": 20, "F": 20}
     assert table["share_of_women"].between(0.02, 0.95).all() and table.at["CEO", "share_of_women"] == 0.39
 
@@ -39,14 +31,14 @@ def test_professions_are_20_of_either_stereotype():
 def test_another_table_of_professions(write, tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("profession,share_of_women,stereotype\nsurgeon,0.2,M\nnurse,0.9,F\n")
-    known = read_professions(path)
+    known = winobias.read_professions(path)
     words, gold = ["The", "surgeon", "told", "a", "nurse", "that", "he", "left"], [((0, 1), (6, 6))]
     anti = [{"he": "she"}.get(word, word) for word in words]
-    (pair,) = read_pairs(write("pro", (words, gold)), write("anti", (anti, gold)), known=known)
+    (pair,) = winobias.read_pairs(write("pro", (words, gold)), write("anti", (anti, gold)), known=known)
     assert (pair.pro.profession, pair.anti.gender, pair.pro.named) == ("surgeon", "F", (1, 1))
-    assert two_professions(pair.pro, known) == {"M": ("surgeon", (1, 1)), "F": ("nurse", (4, 4))}
+    assert winobias.two_professions(pair.pro, known) == {"M": ("surgeon", (1, 1)), "F": ("nurse", (4, 4))}
     with pytest.raises(BiasflowError, match="surgeon"):
-        read_pairs(write("pro", (words, gold)), write("anti", (anti, gold)))
+        winobias.read_pairs(write("pro", (words, gold)), write("anti", (anti, gold)))
 
 
 @pytest.mark.parametrize(
@@ -63,20 +55,20 @@ def test_a_table_of_professions_that_is_none_is_named(tmp_path, rows, named):
     path = tmp_path / "own.csv"
     path.write_text("\n".join(["profession,share_of_women,stereotype", *rows]))
     with pytest.raises(BiasflowError, match=rf"own\.csv: .*{named}"):
-        read_professions(path)
+        winobias.read_professions(path)
 
 
 def test_a_table_of_professions_without_a_column_is_named(tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("profession,stereotype\nnurse,F\n")
     with pytest.raises(BiasflowError, match=r"own\.csv: no column share_of_women"):
-        read_professions(path)
+        winobias.read_professions(path)
 
 
 def test_sentences_are_paired_by_position(write):
     two = ["The", "nurse", "told", "her", "boss", "that", "she", "left"], [((0, 1), (3, 3), (6, 6))]
     his = ["A", "nurse", "told", "him", "that", "he", "left"], [((0, 1), (3, 3), (5, 5))]
-    pairs = read_pairs(write("pro", (PRO, GOLD), two), write("anti", (ANTI, GOLD), his))
+    pairs = winobias.read_pairs(write("pro", (PRO, GOLD), two), write("anti", (ANTI, GOLD), his))
     first, second = pairs
     assert (first.pro.profession, first.pro.gender, first.pro.pronouns) == ("construction worker", "M", ((7, 7),))
     assert (first.anti.profession, first.anti.gender) == ("construction worker", "F")
@@ -90,7 +82,7 @@ def test_sentences_are_paired_by_position(write):
     [("An assistant", "assistant"), ("a CEO", "CEO"), ("nurse", "nurse"), ("the surgeon", None), ("The", None)],
 )
 def test_an_article_is_no_part_of_the_profession(mention, expected):
-    assert profession_of(mention.split()) == expected
+    assert winobias.profession_of(mention.split()) == expected
 
 
 @pytest.mark.parametrize(
@@ -108,17 +100,17 @@ def test_an_article_is_no_part_of_the_profession(mention, expected):
 )
 def test_a_document_that_is_no_sentence_of_winobias_is_named(write, words, gold, reason):
     with pytest.raises(BiasflowError, match=rf"document \(nw/pro/1\); part 000: .*({reason})"):
-        read_pairs(write("pro", (PRO, GOLD), (words, gold)), write("anti", (ANTI, GOLD), (ANTI, GOLD)))
+        winobias.read_pairs(write("pro", (PRO, GOLD), (words, gold)), write("anti", (ANTI, GOLD), (ANTI, GOLD)))
 
 
 def test_files_that_do_not_belong_together(write):
     pro, anti, longer = write("pro", (PRO, GOLD)), write("anti", (ANTI, GOLD)), write("two", *[(ANTI, GOLD)] * 2)
     with pytest.raises(BiasflowError, match="2 documents, but 1"):
-        read_pairs(pro, longer)
+        winobias.read_pairs(pro, longer)
     with pytest.raises(BiasflowError, match="with M is the stereotype"):
-        read_pairs(pro, pro)
+        winobias.read_pairs(pro, pro)
     with pytest.raises(BiasflowError, match="with F is no stereotype"):
-        read_pairs(anti, pro)
+        winobias.read_pairs(anti, pro)
 
 
 @pytest.mark.parametrize(
@@ -132,23 +124,23 @@ def test_files_that_do_not_belong_together(write):
     ],
 )
 def test_professions_are_whole_words(words, expected):
-    assert professions_in(words.split()) == expected
+    assert winobias.professions_in(words.split()) == expected
 
 
 def test_what_a_probe_asks_of_a_sentence(write):
     words = "The farmer told the nurse that his nurse and the construction worker saw Him".split()
-    pairs = read_pairs(
+    pairs = winobias.read_pairs(
         write("pro", (words, [((0, 1), (6, 6))])),
         write("anti", ([{"his": "her", "Him": "her"}.get(word, word) for word in words], [((0, 1), (6, 6))])),
     )
-    assert two_professions(pairs[0].pro) == {"M": ("construction worker", (10, 11)), "F": ("nurse", (4, 4))}
-    masked = masked_words(pairs[0].pro, "[MASK]")
-    assert masked == masked_words(pairs[0].anti, "[MASK]")
+    assert winobias.two_professions(pairs[0].pro) == {"M": ("construction worker", (10, 11)), "F": ("nurse", (4, 4))}
+    masked = winobias.masked_words(pairs[0].pro, "[MASK]")
+    assert masked == winobias.masked_words(pairs[0].anti, "[MASK]")
     assert [at for at, word in enumerate(masked) if word == "[MASK]"] == [6, 13]
 
 
 def test_a_sentence_without_a_second_profession_is_named(write):
     words, gold = ["The", "cook", "saw", "himself"], [((0, 1), (3, 3))]
-    (pair,) = read_pairs(write("pro", (words, gold)), write("anti", ([*words[:3], "herself"], gold)))
+    (pair,) = winobias.read_pairs(write("pro", (words, gold)), write("anti", ([*words[:3], "herself"], gold)))
     with pytest.raises(BiasflowError, match=r"\(nw/pro/0\); part 000: no profession .* stereotype F"):
-        two_professions(pair.pro)
+        winobias.two_professions(pair.pro)

@@ -16,10 +16,7 @@ from transformers import (
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders import first_token
-from biasflow.encoders.first_token import (
-    first_token_vectors,
-    new_first_token_classifier,
-)
+from biasflow.encoders.first_token import first_token_vectors, new_first_token_classifier
 from biasflow.encoders.linear_head import HEAD, load_head
 from biasflow.encoders.load import load_encoder, load_model, random_encoder
 from biasflow.tasks import finetune as finetuning

@@ -10,14 +10,8 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
-from transformers import (
-    EuroBertConfig,
-    EuroBertForMaskedLM,
-    EuroBertForSequenceClassification,
-    RobertaConfig,
-    RobertaForMaskedLM,
-)
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.encoders import taps
@@ -61,20 +55,16 @@ def test_a_head_that_was_not_trained_is_an_error(folder):
 
 
 def test_a_family_without_the_head_is_an_error(tmp_path):
-    RobertaForMaskedLM(RobertaConfig(**SIZES)).save_pretrained(tmp_path)
+    transformers.RobertaForMaskedLM(transformers.RobertaConfig(**SIZES)).save_pretrained(tmp_path)
     word_tokenizer(["he"]).save_pretrained(tmp_path)
     with pytest.raises(BiasflowError, match=f"{tmp_path}.*roberta.*next_sentence"):
         load_encoder(tmp_path, head="next_sentence")
 
 
 def test_an_encoder_saved_without_a_pooler_is_loaded_without_one(tmp_path):
-    RobertaForMaskedLM(RobertaConfig(**SIZES)).save_pretrained(tmp_path)
+    transformers.RobertaForMaskedLM(transformers.RobertaConfig(**SIZES)).save_pretrained(tmp_path)
     word_tokenizer(["he"]).save_pretrained(tmp_path)
     assert load_encoder(tmp_path, head="none")[0].pooler is None
-
-
-def no_config(folder):
-    (folder / "config.json").unlink()
 
 
 def truncated(folder):
@@ -89,43 +79,19 @@ def not_a_number(folder):
     model.save_pretrained(folder)
 
 
-def pickled(folder):
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+def changed(folder, file="config.json", **keys):
+    """Keys of a JSON file, changed."""
+    (folder / file).write_text(json.dumps(json.loads((folder / file).read_text()) | keys))
 
 
-def too_many_pieces(folder):
-    word_tokenizer([f"w{i}" for i in range(VOCABULARY)]).save_pretrained(folder)
-
-
-def changed_json(path, **keys):
-    path.write_text(json.dumps(json.loads(path.read_text()) | keys))
-
-
-def changed_weights(folder, change):
+def weights(change):
     """Every tensor of the weights, changed by `change` of its name and itself."""
-    tensors = load_file(folder / "model.safetensors")
-    save_file({name: change(name, tensor) for name, tensor in tensors.items()}, folder / "model.safetensors")
 
+    def damage(folder):
+        tensors = load_file(folder / "model.safetensors")
+        save_file({name: change(name, tensor) for name, tensor in tensors.items()}, folder / "model.safetensors")
 
-def all_zero(folder):
-    changed_weights(folder, lambda name, tensor: torch.zeros_like(tensor))
-
-
-def one_matrix_of_zeros(folder):
-    """As a copy that was broken off leaves them."""
-    changed_weights(folder, lambda name, tensor: tensor * ("layer.2.output.dense" not in name))
-
-
-def whole_numbers(folder):
-    changed_weights(folder, lambda name, tensor: (100 * tensor).to(torch.int8))
-
-
-def fewer_layers(folder):
-    changed_json(folder / "config.json", num_hidden_layers=2)
-
-
-def more_layers(folder):
-    changed_json(folder / "config.json", num_hidden_layers=4)
+    return damage
 
 
 def lost_from_the_vocabulary(folder, *, renumbered, declared):
@@ -144,34 +110,28 @@ def vocabulary_file_without_mask(folder):
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nhe\nshe\nnurse\n")
 
 
-def no_mask_token(folder):
-    changed_json(folder / "tokenizer_config.json", mask_token=None)
+MANY = [f"w{i}" for i in range(VOCABULARY)]
+LOST = "layer.2.output.dense"  # in a copy that was broken off
+DAMAGE = {
+    "no config": (lambda folder: (folder / "config.json").unlink(), "config.json"),
+    "truncated": (truncated, "weights"),
+    "not a number": (not_a_number, "layer.1.output.dense.bias"),
+    "pickled": (lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"), "safetensors"),
+    "too many pieces": (lambda folder: word_tokenizer(MANY).save_pretrained(folder), "tokenizer"),
+    "unknown family": (partial(changed, model_type="no-such-family"), "config.json"),
+    "all zero": (weights(lambda _, tensor: 0 * tensor), "all 0 in bert.embeddings.word_embeddings.weight"),
+    "zeros": (weights(lambda name, tensor: tensor * (LOST not in name)), f"all 0 in bert.encoder.{LOST}.weight"),
+    "whole numbers": (weights(lambda _, tensor: (100 * tensor).to(torch.int8)), "of type I8"),
+    "fewer layers": (partial(changed, num_hidden_layers=2), "bert.encoder.layer.2."),
+    "more layers": (partial(changed, num_hidden_layers=4), "no weights of layer 3"),
+    "a number without a piece": (partial(lost_from_the_vocabulary, renumbered=False, declared=True), "no [MASK]"),
+    "no piece": (partial(lost_from_the_vocabulary, renumbered=True, declared=True), "no [MASK]"),
+    "no such token": (partial(lost_from_the_vocabulary, renumbered=True, declared=False), "no [MASK]"),
+    "no piece in a file of lines": (vocabulary_file_without_mask, "no [MASK]"),
+}
 
 
-def unknown_family(folder):
-    (folder / "config.json").write_text(json.dumps({"model_type": "no-such-family"}))
-
-
-@pytest.mark.parametrize(
-    ("damage", "named"),
-    [
-        (no_config, "config.json"),
-        (truncated, "weights"),
-        (not_a_number, "layer.1.output.dense.bias"),
-        (pickled, "safetensors"),
-        (too_many_pieces, "tokenizer"),
-        (unknown_family, "config.json"),
-        (all_zero, "all 0 in bert.embeddings.word_embeddings.weight"),
-        (one_matrix_of_zeros, "all 0 in bert.encoder.layer.2.output.dense.weight"),
-        (whole_numbers, "of type I8"),
-        (fewer_layers, "bert.encoder.layer.2."),
-        (more_layers, "no weights of layer 3"),
-        (partial(lost_from_the_vocabulary, renumbered=False, declared=True), "no [MASK]"),
-        (partial(lost_from_the_vocabulary, renumbered=True, declared=True), "no [MASK]"),
-        (partial(lost_from_the_vocabulary, renumbered=True, declared=False), "no [MASK]"),
-        (vocabulary_file_without_mask, "no [MASK]"),
-    ],
-)
+@pytest.mark.parametrize(("damage", "named"), DAMAGE.values(), ids=DAMAGE)
 def test_damage_is_one_line_that_names_the_folder(folder, damage, named):
     damage(folder)
     with pytest.raises(BiasflowError) as caught:
@@ -181,7 +141,7 @@ def test_damage_is_one_line_that_names_the_folder(folder, damage, named):
 
 
 def test_an_encoder_without_a_mask_token_is_read_without_its_masked_lm_head(folder):
-    no_mask_token(folder)
+    changed(folder, "tokenizer_config.json", mask_token=None)
     assert load_encoder(folder, head="next_sentence")[1].mask_token is None
     with pytest.raises(AbsentError, match="no mask token"):
         load_encoder(folder, head="masked_lm")
@@ -197,7 +157,7 @@ def test_code_in_the_folder_of_an_encoder_is_never_run(folder, tmp_path):
     asking["tokenizer"] = ("tokenizer_config.json", {"tokenizer_class": "Tokenizer"})
     for name, (file, keys) in asking.items():
         shutil.copytree(folder, tmp_path / name)
-        changed_json(tmp_path / name / file, auto_map=named, **keys)
+        changed(tmp_path / name, file, auto_map=named, **keys)
     code = (
         "import sys; from biasflow.encoders.load import load_encoder\n"
         "for folder in sys.argv[1:]:\n"
@@ -216,12 +176,12 @@ def test_code_in_the_folder_of_an_encoder_is_never_run(folder, tmp_path):
 def eurobert(folder, tokenizer=None):
     """A EuroBERT as it was published: its keys name code in the folder, and its texts lie between bos and eos."""
     torch.manual_seed(0)
-    config = EuroBertConfig(**SIZES | {"vocab_size": 400}, pad_token_id=1, bos_token_id=0, eos_token_id=1)
-    EuroBertForMaskedLM(config).save_pretrained(folder)
+    config = transformers.EuroBertConfig(**SIZES | {"vocab_size": 400}, pad_token_id=1, bos_token_id=0, eos_token_id=1)
+    transformers.EuroBertForMaskedLM(config).save_pretrained(folder)
     (tokenizer or bos_tokenizer(["he is a nurse"])).save_pretrained(folder)
     heads = {"AutoModel": "Model", "AutoModelForMaskedLM": "ForMaskedLM", "AutoModelForPreTraining": "PreTrainedModel"}
     named = {kind: f"modeling_eurobert.EuroBert{name}" for kind, name in heads.items()}
-    changed_json(folder / "config.json", auto_map={"AutoConfig": "configuration_eurobert.EuroBertConfig", **named})
+    changed(folder, auto_map={"AutoConfig": "configuration_eurobert.EuroBertConfig", **named})
     return folder
 
 
@@ -275,7 +235,7 @@ def test_a_new_classifier_that_would_average_logits_averages_states(tmp_path):
         states, keep = taps.last_state(model, **batch), batch["attention_mask"].bool()
         ours = taps.classify(model, taps.pool(model, taps.sentence(model, states, keep)))
         assert torch.allclose(ours, model(**batch).logits, atol=1e-5)
-    late = EuroBertForSequenceClassification.from_pretrained(folder)
+    late = transformers.EuroBertForSequenceClassification.from_pretrained(folder)
     assert late.config.classifier_pooling == "late"
     with pytest.raises(BiasflowError, match=r"EuroBertForSequenceClassification .*classifier_pooling 'late'"):
         taps.sentence(late, states, keep)

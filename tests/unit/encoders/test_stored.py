@@ -54,14 +54,6 @@ def pipe(file):
     return change
 
 
-def link_to_nothing(folder):
-    (folder / "vocab.txt").symlink_to(folder / "nowhere.txt")
-
-
-def folder_for_a_file(folder):
-    (folder / "added_tokens.json").mkdir()
-
-
 def without_a_layer(folder):
     path = folder / "model.safetensors"
     save_file({name: part for name, part in load_file(path).items() if ".layer.1." not in name}, path)
@@ -108,10 +100,7 @@ HOSTILE = {
         written("tokenizer_config.json", '{"mask_token": "[PAD]"}'),
         "mask_token and pad_token",
     ),
-    "masked by padding, elsewhere": (
-        mask_elsewhere,
-        "mask_token and unk_token",
-    ),
+    "masked by padding, elsewhere": (mask_elsewhere, "mask_token and unk_token"),
     "a nested list": (written("config.json", "[" * DEEP + "]" * DEEP), "nested too deeply"),
     "a nested object": (written("tokenizer_config.json", '{"a":' * DEEP + "1" + "}" * DEEP), "nested too deeply"),
     "a list": (written("config.json", "[]"), "JSON object"),
@@ -120,8 +109,8 @@ HOSTILE = {
     "a pipe for the weights": (pipe("model.safetensors"), "no regular file"),
     "a pipe for the vocabulary": (pipe("vocab.txt"), "no regular file"),
     "a pipe beside them": (pipe("more.json"), "no regular file"),
-    "a folder for a file": (folder_for_a_file, "no regular file"),
-    "a link to nothing": (link_to_nothing, "cannot be read"),
+    "a folder for a file": (lambda folder: (folder / "added_tokens.json").mkdir(), "no regular file"),
+    "a link to nothing": (lambda folder: (folder / "vocab.txt").symlink_to(folder / "nowhere.txt"), "cannot be read"),
 }
 
 

@@ -139,10 +139,7 @@ def test_a_layer_beyond_the_last(bert):
 def test_missing_places_name_model_and_place():
     from transformers import DistilBertConfig, RobertaConfig
 
-    without_head = [
-        DistilBertModel(DistilBertConfig(**DISTILBERT)),
-        RobertaForMaskedLM(RobertaConfig(**SIZES)),
-    ]
+    without_head = [DistilBertModel(DistilBertConfig(**DISTILBERT)), RobertaForMaskedLM(RobertaConfig(**SIZES))]
     for bare in without_head:
         with pytest.raises(BiasflowError, match=f"{type(bare).__name__}.*pooled"):
             taps.tap(bare, "pooled")

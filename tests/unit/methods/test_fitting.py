@@ -158,10 +158,7 @@ def test_pairs_are_aligned_by_token_or_by_sentence(bert, tokenizer):
 
 def test_any_eraser_can_be_fitted_to_pairs_and_to_a_task(bert, tokenizer):
     X, z = torch.randn(40, HIDDEN, dtype=torch.float16), torch.arange(40) % 2
-    methods = {
-        "pairs": [at("layer[0]", "pca", fitted_to="pairs")],
-        "task": [at("last.cls", "leace", fitted_to="task")],
-    }
+    methods = {"pairs": [at("layer[0]", "pca", fitted_to="pairs")], "task": [at("last.cls", "leace", fitted_to="task")]}
     fitted = fit(bert, tokenizer, methods, task=(X.numpy(), z.numpy()))
     states = pair_states(bert, tokenizer, {"a": PAIRS}, "a", batch_size=3)
     found = states.at(["layer[0]"])["layer[0]"]
@@ -308,16 +305,8 @@ def test_states_in_files_give_the_same_methods(bert, tokenizer, tmp_path, monkey
         ([at("last", fitted_to="pairs")], {"sentence_pairs": None}, "wrong.*pairs"),
         (grid(), {"sentence_pairs": None}, "wrong.*pairs"),
         ([at("last.cls", fitted_to="task")], {}, "wrong.*task"),
-        (
-            [at("last", fitted_to="task")],
-            {"task": TASK},
-            r"wrong.*layer\[2\].cls",
-        ),
-        (
-            [at("layer[0]"), at("last.cls", fitted_to="task", sequential=True)],
-            {"task": TASK},
-            "wrong.*sequence",
-        ),
+        ([at("last", fitted_to="task")], {"task": TASK}, r"wrong.*layer\[2\].cls"),
+        ([at("layer[0]"), at("last.cls", fitted_to="task", sequential=True)], {"task": TASK}, "wrong.*sequence"),
         (
             [at("last.cls", "splince", fitted_to="task", needs_labels=True)],
             {"task": TASK},

@@ -66,12 +66,7 @@ def test_fitted_subspaces_in_both_ways_of_fitting(bert, sequential):
             "feminine": ["the woman is here", "she went home", "the queen went home", "mother is here"],
         }
     )
-    method = {
-        "grid": "dawkins2024",
-        "eraser": "pca",
-        "module": "biasflow.erasers.pca",
-        "sequential": sequential,
-    }
+    method = {"grid": "dawkins2024", "eraser": "pca", "module": "biasflow.erasers.pca", "sequential": sequential}
     sets = {"interventions": pairs, "sentence-debias": pairs}
     subspaces = fit_block(bert, tokenizer, {"g": method}, sentence_pairs=sets, batch_size=2).grids[0].subspaces
     assert len(subspaces.erasers) == (7 if not sequential else 7 + 1 + 8 + 36)

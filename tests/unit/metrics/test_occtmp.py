@@ -163,8 +163,7 @@ def test_a_wrong_profession_is_named_with_file_and_entry(tmp_path, text, place):
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
-    [("会计\nnurse\n", "line 2"), ("会计\n工人\n会计", "line 3"), ("\n", "no occupation")],
+    ("text", "place"), [("会计\nnurse\n", "line 2"), ("会计\n工人\n会计", "line 3"), ("\n", "no occupation")]
 )
 def test_a_wrong_chinese_profession_is_named_with_file_and_line(tmp_path, text, place):
     (tmp_path / "c.txt").write_text(text, encoding="utf-8")

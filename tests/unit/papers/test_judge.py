@@ -10,13 +10,7 @@ from scipy.stats import f_oneway, spearmanr
 from benchmarks.coverage import coverage_of_rank_correlations
 from biasflow.base.errors import BiasflowError
 from biasflow.papers import judge as module
-from biasflow.papers.judge import (
-    judge,
-    permutation_p,
-    rank_correlation,
-    smallest_dose,
-    variance_shares,
-)
+from biasflow.papers.judge import judge, permutation_p, rank_correlation, smallest_dose, variance_shares
 
 FEW = settings(max_examples=15, deadline=None)
 numbers = st.lists(st.integers(0, 9), min_size=2, max_size=4)

@@ -20,10 +20,7 @@ RUNS = sorted(path.stem for path in (ROOT / "config").glob("*.yaml") if "\nrun:"
 BERT = {"model_type": "bert", "architectures": ["BertForPreTraining"], "num_hidden_layers": 4, "hidden_size": 256}
 SMALL = {
     "run": "test",
-    "encoders": {
-        "own": {"source": "pretrain", "corpus": "planted"},
-        "real": {"source": "local", "path": "somewhere"},
-    },
+    "encoders": {"own": {"source": "pretrain", "corpus": "planted"}, "real": {"source": "local", "path": "somewhere"}},
     "tasks": {
         "nli": {
             "kind": "nli",

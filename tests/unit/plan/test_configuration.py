@@ -290,10 +290,7 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
             "'papers.planted.tasks.t.epochs'",
         ),
         # what the message says to do
-        (
-            changed(("methods.mine", {"eraser": "densray"})),
-            r"'methods\.mine': a method is a list.*{eraser: densray}",
-        ),
+        (changed(("methods.mine", {"eraser": "densray"})), r"'methods\.mine': a method is a list.*{eraser: densray}"),
         (changed(("methods.mine", "densray")), r"'methods\.mine': a method is a list.*{eraser: densray}"),
         (asking({"encoders": ["own"], "metrics": ["distance"]}), "a measure of the metric strength"),
         (asking({"encoders": ["own"], "metrics": ["tpr_gap"]}), "a measure of the metric fairness"),

@@ -142,10 +142,7 @@ MISTAKES = [
     (occupations("planted"), "metrics.occtmp.own.planted"),
     (occupations("chinese-professions"), "metrics.occtmp.own.chinese-professions"),
     (changed(("encoders.planted-bias0-seed0", DERIVED), config=planted()), "encoders.planted-bias0-seed0"),
-    (
-        changed(("encoders.own-mlm", DERIVED), config=paper("liang2020", finetuned_perplexity=True)),
-        "encoders.own-mlm",
-    ),
+    (changed(("encoders.own-mlm", DERIVED), config=paper("liang2020", finetuned_perplexity=True)), "encoders.own-mlm"),
     # seeds
     (own(seed=2**32), "encoders.own.seed"),
     (own(seed=-1), "encoders.own.seed"),
@@ -257,10 +254,7 @@ MISTAKES = [
     (own_pairs("sets.csv"), "fitting.words.file"),
     (own_pairs(name="a b"), "fitting.words.name"),
     (fitting(words="pairs.csv"), "fitting.words"),
-    (
-        changed(("fitting.words", {"name": "religion", "file": "pairs.csv"}), config=paper("liang2020")),
-        "fitting.words",
-    ),
+    (changed(("fitting.words", {"name": "religion", "file": "pairs.csv"}), config=paper("liang2020")), "fitting.words"),
     # files
     (top(files={"stereoset-dev": "nowhere.json"}), "files.stereoset-dev"),
     (top(files={"stereoset-dev": "encoder"}), "files.stereoset-dev"),
@@ -308,14 +302,8 @@ MISTAKES = [
     (task("nli", data={"train": [], "test": ["snli-test"]}), "tasks.nli.data.train"),
     (task("nli", data=None), "tasks.nli.data"),
     (task("cola", data="colla"), "tasks.cola.data"),
-    (
-        task("coref", data={part: ["nowhere.conll"] for part in PARTS}),
-        "tasks.coref.data.train.0",
-    ),
-    (
-        task("coref", data={"folder": "nowhere"} | {part: ["{folder}/x"] for part in PARTS}),
-        "tasks.coref.data.folder",
-    ),
+    (task("coref", data={part: ["nowhere.conll"] for part in PARTS}), "tasks.coref.data.train.0"),
+    (task("coref", data={"folder": "nowhere"} | {part: ["{folder}/x"] for part in PARTS}), "tasks.coref.data.folder"),
     # encoders
     (also("hub", {"source": "hub", "id": "bert base", "revision": "0" * 40}), "encoders.hub.id"),
     (also("hub", {"source": "hub", "id": "bert", "revision": "main"}), "encoders.hub.revision"),

@@ -14,11 +14,7 @@ from biasflow.corpora.conll import read_conll, write_conll
 from biasflow.corpora.winobias import professions, read_pairs
 from biasflow.metrics.coreference import conll_f1, f1_difference
 from biasflow.metrics.winobias import pronoun_kinds
-from biasflow.planted.coreference import (
-    coreference_documents,
-    coreference_pairs,
-    load_grammar,
-)
+from biasflow.planted.coreference import coreference_documents, coreference_pairs, load_grammar
 from biasflow.planted.corpus import discourses
 from biasflow.planted.frames import PRONOUNS
 from biasflow.planted.world import FOLDER, load_world

@@ -193,10 +193,7 @@ def test_more_triples_than_there_are():
         ("items.csv", lambda text: text.replace("share_of_women", "share")),
         ("items.csv", lambda text: text + "work,nurse,0.5\n"),
         ("items.csv", lambda text: text.replace("0.98", "1.98", 1)),
-        (
-            "items.csv",
-            lambda text: text + "".join(f"work,new{number},0.99\n" for number in range(9)),
-        ),
+        ("items.csv", lambda text: text + "".join(f"work,new{number},0.99\n" for number in range(9))),
         ("people.csv", lambda text: text + "x,y,robot\n"),
         ("frames.yaml", lambda text: text.replace("{possessive} coat", "{posessive} coat", 1)),
     ],

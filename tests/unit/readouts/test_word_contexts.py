@@ -13,11 +13,7 @@ from transformers import BertTokenizer, PreTrainedTokenizerFast
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_parquet
-from biasflow.readouts.word_contexts import (
-    find_word_contexts,
-    lower_cases,
-    read_word_contexts,
-)
+from biasflow.readouts.word_contexts import find_word_contexts, lower_cases, read_word_contexts
 from tests.unit.conftest import MODELS
 from tests.unit.reference_ceat import word_vectors
 
@@ -179,11 +175,7 @@ def test_a_word_that_the_vocabulary_lacks_is_not_waited_for():
 
 @pytest.mark.parametrize(
     ("text", "max_length", "cut"),
-    [
-        ("a b c (he), d e f", 9, " c (he), d"),
-        ("a b c (he), d e f", 6, " (he),"),
-        ("a b he", 9, "a b he"),
-    ],
+    [("a b c (he), d e f", 9, " c (he), d"), ("a b c (he), d e f", 6, " (he),"), ("a b he", 9, "a b he")],
 )
 def test_texts_are_cut_between_words(text, max_length, cut):
     (row,) = contexts_of("cased", ["he"], [text], max_length=max_length).table.itertuples()

@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasflow.results.differences import (
-    COLUMNS,
-    DIFFERS,
-    ONLY_FIRST,
-    ONLY_SECOND,
-    UNTESTED,
-    differences,
-    in_words,
-)
+from biasflow.results.differences import COLUMNS, DIFFERS, ONLY_FIRST, ONLY_SECOND, UNTESTED, differences, in_words
 from biasflow.results.scores import tidy
 
 NAN = float("nan")

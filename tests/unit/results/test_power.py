@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from biasflow.results.families import families
-from biasflow.results.power import TOO_FEW, power
+from biasflow.results.power import TOO_FEW, families, power
 from biasflow.results.scores import concatenate, tidy
 from biasflow.results.statistics import MOST_SEEDS, sd_interval, seeds_needed
 

@@ -6,11 +6,7 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.planted.world import load_world
-from biasflow.stimuli.densray_sets import (
-    OccupationSet,
-    read_occupation_set,
-    read_test,
-)
+from biasflow.stimuli.densray_sets import OccupationSet, read_occupation_set, read_test
 from biasflow.stimuli.gendered_words import planted_pairs, read_gendered_words
 
 

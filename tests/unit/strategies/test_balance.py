@@ -11,20 +11,11 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.strategies.balance import balance
-from tests.unit.synthetic_bios import STRATEGIES, labels_of
+from tests.unit.synthetic_bios import STRATEGIES, cells, labels_of, tables_of
 
 BIOS = labels_of({"nurse": (180, 20), "dj": (24, 96), "poet": (50, 50)})
 PARTS = np.arange(300)[::2], np.arange(300)[1::2]
-seeds = st.integers(0, 2**32 - 1)
-tables = st.dictionaries(
-    st.sampled_from(["nurse", "dj", "poet", "model", "pastor"]),
-    st.tuples(st.integers(15, 60), st.integers(15, 60)),
-    min_size=2,
-)
-
-
-def cells(bios, rows):
-    return Counter(zip(bios["profession"].to_numpy()[rows], bios["gender"].to_numpy()[rows], strict=True))
+tables, seeds = tables_of(15, 60), st.integers(0, 2**32 - 1)
 
 
 def seen(name, seed=3):

@@ -6,13 +6,7 @@ from hypothesis import strategies as st
 from biasflow.base.errors import BiasflowError
 from biasflow.text.gender_lexicon import DEFAULT_FOLDER, default_lexicon
 from biasflow.text.gender_swap import swap_gender
-from biasflow.text.swap_agreement import (
-    SET_ASIDE_COLUMNS,
-    compare,
-    digest,
-    equal_but_names,
-    kind_of_difference,
-)
+from biasflow.text.swap_agreement import SET_ASIDE_COLUMNS, compare, digest, equal_but_names, kind_of_difference
 from tests.unit.text.round_trips import is_held_out, round_trips
 
 CONTEXT, SWAPPED = "My sister is here.", "My brother is here."

@@ -8,25 +8,10 @@ import pandas as pd
 from biasflow.papers.dawkins2024.audit import audit
 from biasflow.papers.dawkins2024.downstream import table6
 from biasflow.papers.dawkins2024.examples import SWAPPED, table1, table3, table4
-from biasflow.papers.dawkins2024.rows import (
-    AUTHORS,
-    INSIDE,
-    MEASURES,
-    PRINTED_SCORES,
-    model_name,
-    other_nli_data,
-)
+from biasflow.papers.dawkins2024.rows import AUTHORS, INSIDE, MEASURES, PRINTED_SCORES, model_name, other_nli_data
 from biasflow.papers.dawkins2024.table7 import table7
 from biasflow.papers.dawkins2024.tables import table5
-from biasflow.papers.dawkins2024.text import (
-    OF_OCCUPATIONS,
-    OF_STEREOSET,
-    ON_BOTH,
-    ON_NLI,
-    ON_SNLI,
-    ON_STIMULI,
-    text,
-)
+from biasflow.papers.dawkins2024.text import OF_OCCUPATIONS, OF_STEREOSET, ON_BOTH, ON_NLI, ON_SNLI, ON_STIMULI, text
 from biasflow.papers.frames import Run
 from biasflow.papers.ledger import AGREES, DISAGREES, Beside
 from biasflow.results.scores import NA

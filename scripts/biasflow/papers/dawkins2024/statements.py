@@ -229,9 +229,7 @@ def _unweighted_unviable(table: pd.DataFrame) -> Finding:
 
 
 @_says_of_nli(
-    "viable-weighted-{level}",
-    "All viable models of level {level} have n_p = 1.",
-    level=[LAYER_11, ATTENTION],
+    "viable-weighted-{level}", "All viable models of level {level} have n_p = 1.", level=[LAYER_11, ATTENTION]
 )
 def _viable_are_weighted(table: pd.DataFrame, level: str) -> Finding:
     flags = table.loc[level, "viable"]

@@ -32,13 +32,10 @@ PLAIN = "plain"  # a subspace that was fitted with no other intervention active
 
 def table5(run: Run) -> pd.DataFrame:
     """The best of each level beside the printed table 5, see `best_of_levels`."""
-    table, nli = (
-        best_of_levels(table7(run), run.published("table5")),
-        ["fairness", "fairness_settings", "snli_accuracy"],
-    )
+    table = best_of_levels(table7(run), run.published("table5"))
     intrinsic = [name for measure in MEASURES for name in (measure, f"{measure}_settings")]
     table = published_where(printed_inside(run, table), table, intrinsic)
-    return published_where(printed_nli(run, table), table, nli)
+    return published_where(printed_nli(run, table), table, ["fairness", "fairness_settings", "snli_accuracy"])
 
 
 def best_of_levels(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:

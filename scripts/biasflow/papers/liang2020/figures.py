@@ -16,17 +16,7 @@ from biasflow.papers.frames import Run
 from biasflow.papers.liang2020.blocks import EACH
 from biasflow.papers.liang2020.performance import gender_shares as read_gender_shares
 from biasflow.papers.liang2020.performance import perplexity_rows
-from biasflow.papers.liang2020.rows import (
-    DENSRAY,
-    KEY,
-    PLACEMENT,
-    Placement,
-    Rows,
-    not_run,
-    of_metrics,
-    of_paper,
-    wide,
-)
+from biasflow.papers.liang2020.rows import DENSRAY, KEY, PLACEMENT, Placement, Rows, not_run, of_metrics, of_paper, wide
 from biasflow.papers.liang2020.tables import readings
 from biasflow.results import figures as draw
 from biasflow.results.page import page

@@ -8,14 +8,7 @@ import pandas as pd
 
 from biasflow.papers.orgad2022.halves import FROZEN, RAW
 from biasflow.papers.orgad2022.measures import Measure
-from biasflow.papers.orgad2022.runs import (
-    CELL,
-    MEASURE,
-    coded,
-    compression_runs,
-    extrinsic_runs,
-    undefined_cells,
-)
+from biasflow.papers.orgad2022.runs import CELL, MEASURE, coded, compression_runs, extrinsic_runs, undefined_cells
 from biasflow.papers.orgad2022.selection import NONE, Selection
 from biasflow.results.statistics import paired_permutations
 

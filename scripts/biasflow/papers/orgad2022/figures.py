@@ -10,29 +10,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from biasflow.papers.frames import Run
+from biasflow.papers.orgad2022 import halves
 from biasflow.papers.orgad2022.fits import line, printed_r_squared
-from biasflow.papers.orgad2022.halves import (
-    AFTER,
-    BEFORE,
-    COREFERENCE,
-    F1_DIFFERENCE,
-    OCCUPATION,
-    PEARSON,
-    RAW,
-    TPR_GAP,
-    Half,
-)
 from biasflow.papers.orgad2022.measures import Measure, mixed
 from biasflow.papers.orgad2022.runs import POINT, coded, compression_runs, points
 from biasflow.papers.orgad2022.selection import Selection, select
 from biasflow.results import figures as draw
 
 # Of models, in their order; the shapes repeat what the colours say.
-_COLOURS, _SHAPES = (
-    (draw.BLACK, draw.VERMILION, draw.BLUE, draw.GREEN, draw.PURPLE, draw.GREY),
-    ("o", "^", "s", "D", "v", "P", "X"),
-)
-_STAGES = {BEFORE: "before retraining", AFTER: "after retraining"}
+_COLOURS = (draw.BLACK, draw.VERMILION, draw.BLUE, draw.GREEN, draw.PURPLE, draw.GREY)
+_SHAPES = ("o", "^", "s", "D", "v", "P", "X")
+_STAGES = {halves.BEFORE: "before retraining", halves.AFTER: "after retraining"}
 _COLUMNS = 3  # measures side by side, each before and after
 _ABOVE = 26  # points from a panel to the name of the encoder: higher than the panel's title
 # A line through fewer models says nothing: of unrelated points R^2 is 1 / (n - 1) on average, 0.33 for four and 0.11
@@ -43,7 +31,7 @@ _CROWD = 100  # points from which the marks are smaller
 Marks = Mapping[str, tuple[str, str]]
 
 
-def figure3(run: Run, *, tested: str = RAW) -> Figure:
+def figure3(run: Run, *, tested: str = halves.RAW) -> Figure:
     """TPR gap (P) against compression, a row of two panels per encoder.
 
     Left: before retraining, a point per fine-tuned model; right: after, a box per fine-tuned encoder over its heads
@@ -51,37 +39,39 @@ def figure3(run: Run, *, tested: str = RAW) -> Figure:
     strategy. Line: least squares over all points (right: all heads), with R^2, and below it the printed one; none
     with fewer than LEAST_MODELS fine-tuned models. Where nothing can be drawn the figure says why. `tested`: as in
     `points`. BiasflowError naming encoder and strategy for a hole in the scores."""
-    return _boxes(run, OCCUPATION, TPR_GAP, f"{TPR_GAP.label}, data shares", tested)
+    return _boxes(run, halves.OCCUPATION, halves.TPR_GAP, f"{halves.TPR_GAP.label}, data shares", tested)
 
 
 def figure4(run: Run) -> Figure:
     """The F1 difference against compression; as `figure3`."""
-    return _boxes(run, COREFERENCE, F1_DIFFERENCE, f"{F1_DIFFERENCE.label}, points", RAW)
+    return _boxes(run, halves.COREFERENCE, halves.F1_DIFFERENCE, f"{halves.F1_DIFFERENCE.label}, points", halves.RAW)
 
 
-def figure5(run: Run, *, tested: str = RAW) -> Figure:
+def figure5(run: Run, *, tested: str = halves.RAW) -> Figure:
     """All extrinsic measures against compression: rows of up to three measures per encoder, each before and after.
 
     A point per fine-tuned model (before) and per retrained head (after); line and R^2 as in `figure3`. The two panels
     of a measure share its axis. Width 10.5 in: a landscape page."""
-    return _small_multiples(run, OCCUPATION, OCCUPATION.panels, tested)
+    return _small_multiples(run, halves.OCCUPATION, halves.OCCUPATION.panels, tested)
 
 
 def figure6(run: Run) -> Figure:
     """All extrinsic measures of coreference against compression; as `figure5`."""
-    return _small_multiples(run, COREFERENCE, COREFERENCE.panels, RAW)
+    return _small_multiples(run, halves.COREFERENCE, halves.COREFERENCE.panels, halves.RAW)
 
 
-def figure7(run: Run, *, tested: str = RAW) -> Figure:
+def figure7(run: Run, *, tested: str = halves.RAW) -> Figure:
     """The Pearson measures with the US labour statistics' share of women, against compression; as `figure5`.
 
     Below each R^2 stands that of the same measure with the shares of the training data (in brackets), because the
     figure is about how far the two agree."""
-    return _small_multiples(run, OCCUPATION, [[measure._replace(variant="labour") for measure in PEARSON]], tested)
+    return _small_multiples(
+        run, halves.OCCUPATION, [[measure._replace(variant="labour") for measure in halves.PEARSON]], tested
+    )
 
 
 @draw.style()
-def _boxes(run: Run, half: Half, measure: Measure, label: str, tested: str) -> Figure:
+def _boxes(run: Run, half: halves.Half, measure: Measure, label: str, tested: str) -> Figure:
     chosen = select(run, half)
     blocks, marks = _blocks(chosen, [measure], tested), _marks(chosen)
     if not blocks:
@@ -91,7 +81,7 @@ def _boxes(run: Run, half: Half, measure: Measure, label: str, tested: str) -> F
     for row, (name, stages) in zip(grid, blocks.items(), strict=True):
         for axes, (stage, block) in zip(row, stages.items(), strict=True):
             r_squared = printed.get((name, *measure.key, stage))
-            _draw(axes, block, _x(chosen), measure, marks, r_squared, boxes=stage == AFTER, title=_STAGES[stage])
+            _draw(axes, block, _x(chosen), measure, marks, r_squared, boxes=stage == halves.AFTER, title=_STAGES[stage])
             axes.tick_params(labelleft=True)
         row[0].set_ylabel(label)
         draw.name_row(row[0], name, _ABOVE)
@@ -100,7 +90,7 @@ def _boxes(run: Run, half: Half, measure: Measure, label: str, tested: str) -> F
 
 
 @draw.style()
-def _small_multiples(run: Run, half: Half, rows: Sequence[Sequence[Measure]], tested: str) -> Figure:
+def _small_multiples(run: Run, half: halves.Half, rows: Sequence[Sequence[Measure]], tested: str) -> Figure:
     chosen = select(run, half)
     blocks, marks = _blocks(chosen, [measure for row in rows for measure in row], tested), _marks(chosen)
     if not blocks:

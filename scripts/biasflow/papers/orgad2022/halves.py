@@ -7,14 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from biasflow.papers.orgad2022.measures import (
-    COMPRESSION_VALUE,
-    READINGS,
-    RELEASED,
-    UNDEFINED,
-    Measure,
-    compression,
-)
+from biasflow.papers.orgad2022.measures import COMPRESSION_VALUE, READINGS, RELEASED, UNDEFINED, Measure, compression
 
 RAW, SCRUBBED = "raw", "scrubbed"
 # Fine-tuned encoders with their own head, with retrained ones, and by themselves; heads on the encoder before

@@ -6,27 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 
 from biasflow.papers.frames import RUN, Run, status
+from biasflow.papers.orgad2022 import measures
 from biasflow.papers.orgad2022.comparisons import LEVEL, compare, comparisons
-from biasflow.papers.orgad2022.halves import (
-    AFTER,
-    BEFORE,
-    CEAT,
-    COMPRESSION,
-    COREFERENCE,
-    OCCUPATION,
-    RAW,
-    Half,
-)
-from biasflow.papers.orgad2022.measures import (
-    CEAT_EFFECT,
-    CEAT_MEASURE,
-    CEAT_P,
-    CEAT_PRINTED,
-    Measure,
-    bits,
-    control,
-    mixed,
-)
+from biasflow.papers.orgad2022.halves import AFTER, BEFORE, CEAT, COMPRESSION, COREFERENCE, OCCUPATION, RAW, Half
 from biasflow.papers.orgad2022.printed import PROBED_ON, encoders_of, printed_values, with_all
 from biasflow.papers.orgad2022.runs import MEASURE, ceat_runs, coded, compression_runs, of_all_models
 from biasflow.papers.orgad2022.selection import BASELINES, NONE, Selection, select
@@ -63,16 +45,16 @@ def _overview(run: Run, half: Half) -> pd.DataFrame:
     }
     numbers = ["1", *(half.printed_in[stage] for stage in (BEFORE, AFTER))]
     printed = printed_values(run, half, *numbers)
-    printed = printed[(printed["metric"] != CEAT_EFFECT) | (chosen.ceat_test == CEAT_PRINTED)]
+    printed = printed[(printed["metric"] != measures.CEAT_EFFECT) | (chosen.ceat_test == measures.CEAT_PRINTED)]
     in_print = dict(list(printed.groupby("table")))
     table = _rows(chosen, [*measured.values(), *in_print.values()])
     rows = pd.MultiIndex.from_frame(table)
 
-    def rows_of(measure: Measure, frame: pd.DataFrame) -> pd.DataFrame:
+    def rows_of(measure: measures.Measure, frame: pd.DataFrame) -> pd.DataFrame:
         matching = frame[(frame["metric"] == measure.metric) & (frame["variant"] == measure.variant)]
         return matching.set_index(_KEY).reindex(rows).reset_index(drop=True)
 
-    def beside(name: str, measure: Measure, source: str, number: str) -> dict[str, object]:
+    def beside(name: str, measure: measures.Measure, source: str, number: str) -> dict[str, object]:
         """The columns of a measure, with the values of a printed table."""
         ours, theirs = rows_of(measure, measured[source]), rows_of(measure, in_print[number])
         # No deviations are printed in table 1; that of compression stands in table 3 or 7, that of CEAT nowhere.
@@ -89,8 +71,8 @@ def _overview(run: Run, half: Half) -> pd.DataFrame:
             f"{name}_stars": [_who(*pair) for pair in stars],
         }
 
-    counts = rows_of(CEAT_MEASURE, measured[CEAT])
-    ceat = beside("ceat", CEAT_MEASURE, CEAT, "1")
+    counts = rows_of(measures.CEAT_MEASURE, measured[CEAT])
+    ceat = beside("ceat", measures.CEAT_MEASURE, CEAT, "1")
     ceat.pop("ceat_difference_in_printed_sd")
     truncated = chosen.rows[chosen.rows["metric"] == "truncated"].groupby(["encoder", "model"])["value"].mean()
     models = list(zip(table["encoder"], table["model"], strict=True))
@@ -99,7 +81,7 @@ def _overview(run: Run, half: Half) -> pd.DataFrame:
     table = table.rename(columns={"text": "setting"}) if len(half.inputs) > 1 else table.drop(columns="text")
     return table.assign(
         probe_data=chosen.probe_data[0],
-        **beside("compression", mixed(chosen.probe_data[0]), COMPRESSION, "1"),
+        **beside("compression", measures.mixed(chosen.probe_data[0]), COMPRESSION, "1"),
         **_compression_columns(chosen.probe_data, lambda measure: rows_of(measure, measured[COMPRESSION])),
         **ceat,
         ceat_significant=counts["significant"].astype("Int64"),
@@ -118,24 +100,26 @@ def _overview(run: Run, half: Half) -> pd.DataFrame:
     )
 
 
-def _name(measure: Measure) -> str:
+def _name(measure: measures.Measure) -> str:
     """The column of a measure: "TPR gap (P)" -> "tpr_gap_p"."""
     return "_".join(re.findall(r"\w+", measure.label.lower()))
 
 
-def _compression_columns(probe_data: Sequence[str], rows_of: Callable[[Measure], pd.DataFrame]) -> dict[str, pd.Series]:
+def _compression_columns(
+    probe_data: Sequence[str], rows_of: Callable[[measures.Measure], pd.DataFrame]
+) -> dict[str, pd.Series]:
     """Labels, bits and control of the compression of the first data; of the others mean, deviation and labels."""
     data, *others = probe_data
-    in_bits, at_random = rows_of(bits(data)), rows_of(control(data))["mean"]
+    in_bits, at_random = rows_of(measures.bits(data)), rows_of(measures.control(data))["mean"]
     columns = {
-        "compression_coded": rows_of(mixed(data))["coded"].astype("Int64"),
+        "compression_coded": rows_of(measures.mixed(data))["coded"].astype("Int64"),
         "compression_bits": in_bits["mean"],
         "compression_bits_sd": in_bits["sd"],
         "control_compression": at_random,
         "control_at_chance": (at_random - 1).abs().le(CHANCE).astype("boolean").mask(at_random.isna()),
     }
     for other in others:
-        name, values = f"compression_{other}".replace("-", "_"), rows_of(mixed(other))
+        name, values = f"compression_{other}".replace("-", "_"), rows_of(measures.mixed(other))
         columns |= {name: values["mean"], f"{name}_sd": values["sd"], f"{name}_coded": values["coded"].astype("Int64")}
     return columns
 
@@ -153,9 +137,9 @@ def _rows(chosen: Selection, frames: list[pd.DataFrame]) -> pd.DataFrame:
 def _ceat(chosen: Selection) -> pd.DataFrame:
     """`compare` of effect sizes, and how many of the `seeds` have p < LEVEL (`significant`)."""
     runs = of_all_models(lambda stage: ceat_runs(chosen, chosen.ceat_test, stage))
-    p = runs[runs["metric"] == CEAT_P].dropna(subset="value")
+    p = runs[runs["metric"] == measures.CEAT_P].dropna(subset="value")
     counts = (p["value"] < LEVEL).groupby([p["encoder"], p["model"]]).agg(significant="sum", seeds="count")
-    table = compare(runs[runs["metric"] == CEAT_EFFECT]).merge(counts.reset_index(), on=_KEY[:2], how="left")
+    table = compare(runs[runs["metric"] == measures.CEAT_EFFECT]).merge(counts.reset_index(), on=_KEY[:2], how="left")
     return table.assign(text=RAW)
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.papers.frames import NOT_ASKED, Run
+from biasflow.papers.orgad2022 import measures
 from biasflow.papers.orgad2022.blocks import named_encoders, random_seeds
 from biasflow.papers.orgad2022.halves import (
     AFTER,
@@ -26,14 +27,6 @@ from biasflow.papers.orgad2022.halves import (
     RAW,
     SCRUBBED,
     Half,
-)
-from biasflow.papers.orgad2022.measures import (
-    CEAT_EFFECT,
-    CEAT_PRINTED,
-    COMPRESSION_VALUE,
-    CONTROL_VALUE,
-    UNDEFINED,
-    data_of,
 )
 from biasflow.planted.association import PLANTED
 from biasflow.registry import STRATEGIES, WITH
@@ -70,18 +63,18 @@ class Selection:
     @cached_property
     def ceat_tests(self) -> list[str]:
         """The paper's tests that the run has (C6, C7, C8, or the planted one), without a user's and limited ones."""
-        datasets = set(self.rows.loc[self.rows["metric"] == CEAT_EFFECT, "dataset"])
+        datasets = set(self.rows.loc[self.rows["metric"] == measures.CEAT_EFFECT, "dataset"])
         return [name for name in (*DENSRAY_TESTS, PLANTED) if name in datasets]
 
     @property
     def ceat_test(self) -> str:
         """The test that tables 1, 2 and 6 show: the first."""
-        return self.ceat_tests[0] if self.ceat_tests else CEAT_PRINTED
+        return self.ceat_tests[0] if self.ceat_tests else measures.CEAT_PRINTED
 
     @cached_property
     def probe_data(self) -> list[str]:
         """The readings of the probe's data that the run has: those of the printed values first."""
-        in_run = set(self.rows.loc[self.rows["metric"] == COMPRESSION_VALUE, "variant"].map(data_of))
+        in_run = set(self.rows.loc[self.rows["metric"] == measures.COMPRESSION_VALUE, "variant"].map(measures.data_of))
         return [data for data in self.half.probe_data if data in in_run] or [*self.half.probe_data[:1]]
 
     @property
@@ -149,7 +142,7 @@ def select(run: Run, half: Half) -> Selection:
     listed = listed.where(rows["stage"] != RANDOM, seed.isin(map(str, random_seeds(options))))
     listed |= rows["stage"] == FROZEN  # the task has seeds of their own for them
     text = rows["dataset"].map({f"{task}-{end}": text for end, text in half.texts.items()})
-    of_texts = {measure.metric for measure in half.measures} | {CONTROL_VALUE, UNDEFINED}
+    of_texts = {measure.metric for measure in half.measures} | {measures.CONTROL_VALUE, measures.UNDEFINED}
     listed &= text.notna() | ~rows["metric"].isin(of_texts)  # an encoder before fine-tuning reads those of all
     reading = rows[["variant", "part"]].replace(NA, "")
     rows = rows.assign(

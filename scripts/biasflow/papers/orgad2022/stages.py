@@ -7,14 +7,7 @@ import pandas as pd
 from biasflow.papers.frames import RUN, Run, status
 from biasflow.papers.orgad2022.comparisons import comparisons
 from biasflow.papers.orgad2022.documents import baselines
-from biasflow.papers.orgad2022.halves import (
-    AFTER,
-    BEFORE,
-    COREFERENCE,
-    FROZEN,
-    OCCUPATION,
-    Half,
-)
+from biasflow.papers.orgad2022.halves import AFTER, BEFORE, COREFERENCE, FROZEN, OCCUPATION, Half
 from biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values, with_labels
 from biasflow.papers.orgad2022.runs import CELL, MEASURE
 from biasflow.papers.orgad2022.selection import select

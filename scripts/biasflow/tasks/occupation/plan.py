@@ -97,14 +97,7 @@ def _made_of_vectors(
         )
         for version in sorted({text, *texts})
     }
-    return Dataset(
-        f"{task.name}-{text}",
-        files,
-        options,
-        scored_with=shares or {},
-        modules=modules,
-        made_from=vectors,
-    )
+    return Dataset(f"{task.name}-{text}", files, options, scored_with=shares or {}, modules=modules, made_from=vectors)
 
 
 def biography_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:

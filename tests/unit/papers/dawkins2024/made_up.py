@@ -8,16 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.metrics.stereoset import LABELS
-from biasflow.papers.dawkins2024.rows import (
-    BASE,
-    CONTROLS,
-    DURING,
-    HEADS,
-    MEASURES,
-    SCORES,
-    SETTING,
-    key_of,
-)
+from biasflow.papers.dawkins2024.rows import BASE, CONTROLS, DURING, HEADS, MEASURES, SCORES, SETTING, key_of
 from biasflow.papers.frames import Run
 from biasflow.papers.published import read_published
 from biasflow.results.scores import COLUMNS, KEYS, NA, NONE, tidy

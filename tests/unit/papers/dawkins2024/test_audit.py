@@ -217,10 +217,7 @@ def test_wrong_numbers_of_the_text_are_found_and_nothing_else(made_up, made_up_a
 
 
 def test_the_numbers_that_other_claims_use_are_used(made_up, made_up_audit):
-    for name, claim in (
-        ("stereoset-triples", "stereoset-sentence-pairs"),
-        ("attention-heads", "attention-subspaces"),
-    ):
+    for name, claim in (("stereoset-triples", "stereoset-sentence-pairs"), ("attention-heads", "attention-subspaces")):
         after = made_up.changed("claims", made_up.claims["id"] == name, "value", 11).audit()
         assert {claim for claim, _ in newly_disagreeing(made_up_audit, after)} == {claim}
     occupations = made_up.changed("claims", made_up.claims["id"] == "occupations", "value", 163).audit()
@@ -298,10 +295,7 @@ def test_settings_of_table_5_count_as_much_as_values(made_up, made_up_audit):
     own = made_up.table5["level"] == LAYER_11
     after = made_up.changed("table5", own, "strength_settings", "1,1,1,1,1").audit()
     where = f"table 5, {LAYER_11}"
-    assert newly_disagreeing(made_up_audit, after) == {
-        ("best-strength", where),
-        ("same-strength-in-table-7", where),
-    }
+    assert newly_disagreeing(made_up_audit, after) == {("best-strength", where), ("same-strength-in-table-7", where)}
 
 
 @pytest.mark.parametrize(("table", "claim"), [("1", "example-order"), ("3", "example-s"), ("4", "example-d")])

@@ -11,15 +11,7 @@ from biasflow.papers.dawkins2024.blocks import blocks
 from biasflow.papers.make import make_paper
 from biasflow.papers.paper import load
 from biasflow.registry import METRICS
-from tests.unit.papers.dawkins2024.made_up import (
-    NO_HEAD,
-    NOTHING,
-    OPTIONS,
-    inside_scores,
-    nli_scores,
-    run_of,
-    together,
-)
+from tests.unit.papers.dawkins2024.made_up import NO_HEAD, NOTHING, OPTIONS, inside_scores, nli_scores, run_of, together
 
 CONFIG = {"methods": {"dawkins2024": {"grid": "dawkins2024"}, "densray": [{"eraser": "densray"}]}}
 CONFIG["methods"]["sent-0"] = {"grid": "dawkins2024", "settings": ["sent 0"]}

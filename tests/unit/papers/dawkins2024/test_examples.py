@@ -8,15 +8,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.metrics import stereoset
 from biasflow.papers.dawkins2024.examples import examples, mended, table1, table2
 from biasflow.text.swap_agreement import digest
-from tests.unit.papers.dawkins2024.made_up import (
-    BERT,
-    NO_HEAD,
-    NOTHING,
-    published,
-    run_of,
-    stimuli,
-    worded,
-)
+from tests.unit.papers.dawkins2024.made_up import BERT, NO_HEAD, NOTHING, published, run_of, stimuli, worded
 
 EXAMPLES = published("tables1_3_4")
 WORDED = worded(EXAMPLES)

@@ -6,13 +6,7 @@ import pytest
 import torch
 
 from biasflow.tasks.coreference import scorer as module
-from biasflow.tasks.coreference.decisions import (
-    NONE,
-    antecedent_loss,
-    clusters_of,
-    gold_clusters,
-    mention_loss,
-)
+from biasflow.tasks.coreference.decisions import NONE, antecedent_loss, clusters_of, gold_clusters, mention_loss
 from biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Sizes
 from biasflow.tasks.coreference.segments import Pieces
 from tests.unit.tasks.coreference.reference_scorer import plain_loss, plain_score
@@ -79,11 +73,7 @@ def test_in_single_precision_it_is_equal_within_1e_5():
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"speakers": torch.arange(40) // 9 % 2},
-        {"genre": 5},
-        {"segments": torch.arange(40) // 10},
-    ],
+    [{"speakers": torch.arange(40) // 9 % 2}, {"genre": 5}, {"segments": torch.arange(40) // 10}],
     ids=lambda change: next(iter(change)),
 )
 def test_speakers_genre_and_segments_are_seen(change):

@@ -9,13 +9,7 @@ from transformers import BertConfig, BertModel
 
 from biasflow.base.errors import BiasflowError
 from biasflow.tasks.coreference.model import TokenVectors
-from biasflow.tasks.coreference.segments import (
-    GENRES,
-    UNKNOWN_GENRE,
-    Segmenter,
-    SpecialTokens,
-    segment_numbers,
-)
+from biasflow.tasks.coreference.segments import GENRES, UNKNOWN_GENRE, Segmenter, SpecialTokens, segment_numbers
 from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import bos_tokenizer
 from tests.unit.readouts.test_word_contexts import byte_pairs, word_pieces

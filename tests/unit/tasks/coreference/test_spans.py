@@ -5,14 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasflow.tasks.coreference.spans import (
-    band,
-    candidates,
-    distance_buckets,
-    head_weights,
-    kept_spans,
-    padded,
-)
+from biasflow.tasks.coreference.spans import band, candidates, distance_buckets, head_weights, kept_spans, padded
 from tests.unit.tasks.coreference.reference_scorer import bucket, crosses, prune
 
 SENTENCES = st.lists(st.integers(1, 6), min_size=1, max_size=5).map(

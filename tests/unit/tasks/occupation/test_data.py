@@ -20,23 +20,13 @@ from biasflow.tasks.occupation.data import (
     split,
     split_counts,
 )
-from tests.unit.synthetic_bios import PLAIN, STRATEGIES, labels_of
-
-
-def cells(bios, rows):
-    return Counter(zip(bios["profession"].to_numpy()[rows], bios["gender"].to_numpy()[rows], strict=True))
-
+from tests.unit.synthetic_bios import PLAIN, STRATEGIES, cells, labels_of, tables_of
 
 BIOS = labels_of({"nurse": (180, 20), "dj": (24, 96), "poet": (50, 50), "model": (70, 30)})
 seeds = st.integers(0, 2**32 - 1)
-tables = st.dictionaries(
-    st.sampled_from(["nurse", "dj", "poet", "model", "pastor"]),
-    st.tuples(st.integers(15, 60), st.integers(15, 60)),
-    min_size=2,
-)
 
 
-@given(tables, seeds)
+@given(tables_of(15, 60), seeds)
 @settings(max_examples=40, deadline=None)
 def test_parts_are_a_stratified_partition(counts, seed):
     bios = labels_of(counts)
@@ -219,14 +209,7 @@ def test_the_training_part_counts_only_where_it_is_balanced():
             check(bios, seeds=seeds, strategies=["plain", strategy])
 
 
-small_tables = st.dictionaries(
-    st.sampled_from(["nurse", "dj", "poet", "model", "pastor"]),
-    st.tuples(st.integers(2, 30), st.integers(2, 30)),
-    min_size=2,
-)
-
-
-@given(small_tables, st.lists(st.integers(0, 99), min_size=1, max_size=4), st.sampled_from([STRATEGIES, ["plain"]]))
+@given(tables_of(2, 30), st.lists(st.integers(0, 99), min_size=1, max_size=4), st.sampled_from([STRATEGIES, ["plain"]]))
 @settings(max_examples=40, deadline=None)
 def test_what_is_accepted_works_and_what_works_is_accepted(counts, seeds, strategies):
     bios = labels_of(counts)

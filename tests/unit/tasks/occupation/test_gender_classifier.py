@@ -9,13 +9,7 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.tasks.occupation import gender_classifier
-from biasflow.tasks.occupation.gender_classifier import (
-    ALL,
-    COLUMNS,
-    gender_accuracy,
-    of_profession,
-    top_words,
-)
+from biasflow.tasks.occupation.gender_classifier import ALL, COLUMNS, gender_accuracy, of_profession, top_words
 
 # Share of the texts of (women, men) that hold the word: two words a gender, from telling to less telling.
 SHARES = {"husband": (0.5, 0.02), "wife": (0.02, 0.5), "ballet": (0.4, 0.1), "football": (0.1, 0.4)}

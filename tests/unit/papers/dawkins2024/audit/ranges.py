@@ -46,7 +46,4 @@ def rank_correlation(x: pd.Series, y: pd.Series) -> tuple[Range, Range]:
 def _untied(x: pd.Series, y: pd.Series, sign: int) -> tuple[np.ndarray, np.ndarray]:
     """Ranks of x and of y without ties, broken in the order (sign 1) or against the order (-1) of the other."""
     position = np.arange(len(x))  # for pairs that are tied on both sides
-    return (
-        np.argsort(np.lexsort((position, sign * y, x))),
-        np.argsort(np.lexsort((sign * position, sign * x, y))),
-    )
+    return (np.argsort(np.lexsort((position, sign * y, x))), np.argsort(np.lexsort((sign * position, sign * x, y))))

@@ -17,24 +17,10 @@ from biasflow.papers.dawkins2024.rows import (
     OWN_LEVELS,
     model_name,
 )
-from biasflow.papers.dawkins2024.statements import (
-    SIGNIFICANT,
-    STATEMENTS,
-    UNWEIGHTED_PLANE,
-    Finding,
-    findings,
-    shown_p,
-)
+from biasflow.papers.dawkins2024.statements import SIGNIFICANT, STATEMENTS, UNWEIGHTED_PLANE, Finding, findings, shown_p
 from biasflow.results.rounding import DECIMALS, EQUAL, Range, rounded
 from biasflow.results.viability import READINGS
-from tests.unit.papers.dawkins2024.audit.checks import (
-    Check,
-    check,
-    check_count,
-    check_number,
-    not_computable,
-    note,
-)
+from tests.unit.papers.dawkins2024.audit.checks import Check, check, check_count, check_number, not_computable, note
 from tests.unit.papers.dawkins2024.audit.printed import VIABLE_READINGS, Printed, best, value_at
 from tests.unit.papers.dawkins2024.audit.ranges import negative, rank_correlation
 from tests.unit.papers.dawkins2024.audit.tables import accuracy_times_parity

@@ -1,0 +1,15 @@
+"""The folder of real files that BIASFLOW_DATA names, and the encoders in models/ beside it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
+LITWIKI, SPLADE = (DATA.parent / "models" / name for name in ("litwiki-bert", "splade-tiny"))
+needs_data = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+
+
+def needs(encoder: Path) -> pytest.MarkDecorator:
+    there = "BIASFLOW_DATA" in os.environ and encoder.is_dir()
+    return pytest.mark.skipif(not there, reason=f"BIASFLOW_DATA names no folder with models/{encoder.name} beside it")
