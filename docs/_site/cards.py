@@ -17,7 +17,7 @@ from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 
 from biasflow.base.code import module_file
 from biasflow.base.tabular import write_csv
-from biasflow.overview.calibrated import ALL, BY_LABEL, CARDS, LABELS, follows, rows_of, runs, stored
+from biasflow.overview.calibrated import ALL, BY_LABEL, CARDS, LABELS, follows, rows_of, runs, smallest_dose, stored
 from biasflow.overview.cards import card
 from biasflow.papers.planted.measures import BESIDE
 from biasflow.registry import COST, METRICS, Measure, module_of
@@ -48,7 +48,7 @@ how much of it is noise, and which printed numbers we reproduced.
   rows of all occupations; the log-odds have none, so theirs are those of seen and of held-out occupations.
 * *Embedded*: the smallest dose at which the measure differs from dose 0 in [the study of planted
   bias](../findings/planted.md), where encoders are pre-trained on artificial text. A measure with several rows there
-  has a number for each. *no dose*: it does not detect the full bias.
+  has a number for each. *no dose*: it was not shown to follow the bias.
 * *Other words*: whether the measure detects the full bias in [the held-out world](../findings/held_out.md), where
   occupations, other words and sentences are new.
 * –: not run. The card says why.
@@ -77,9 +77,7 @@ def _in_short(key: str) -> tuple[str, str, str]:
     real = rows_of("calibration", key)
     whole = real["occupations"] == ALL
     real = real[whole] if whole.any() else real
-    doses = [
-        "no dose" if pd.isna(dose) else f"{dose:g}" for dose in rows_of("planted_calibration", key)["smallest_dose"]
-    ]
+    doses = ["no dose" if pd.isna(dose) else f"{dose:g}" for dose in smallest_dose(rows_of("planted_calibration", key))]
     held_out = ["yes" if seen else "no" for seen in follows(rows_of("held_out_calibration", key))]
     return f"{follows(real).sum()} of {len(real)}" if len(real) else "–", *(
         " / ".join(x) or "–" for x in (doses, held_out)

@@ -11,13 +11,13 @@ from pathlib import Path
 import pandas as pd
 from reference import ROOT, markdown_table
 
-from biasflow.overview.calibrated import follows, stored
+from biasflow.overview.calibrated import follows, smallest_dose, stored
 from biasflow.registry import COST
 
 FOLDER = ROOT / "docs/findings"
 MARKED = re.compile(r"(?<=<!-- table: )([\w-]+)( -->\n\n)(?:\|.*\n)*")
 MEAN, SD = "mean_", "sd_"
-METHODS = {"densray": "DensRay", "hard": "hard", "leace": "LEACE", "densray-random0": "random", "random": "random"}
+METHODS = {"densray": "DensRay", "hard": "hard", "leace": "LEACE", "densray-random0": "random"}
 
 
 def pages() -> dict[Path, str]:
@@ -35,9 +35,10 @@ def _replaced(marked: re.Match) -> str:
 def _doses(trained: bool) -> str:
     """The measures by planted dose: of models that are trained on a task, or of the encoders themselves."""
     rows = stored("planted_calibration")
-    task = rows["measure"].str.extract(r"\((\w+)\)$")[0]
+    rows = rows.assign(smallest_dose=smallest_dose(rows))
+    of_tasks = rows["measure"].isin(stored("planted_two_by_two")["measure"])
     doses = [column.removeprefix(MEAN) for column in rows if column.startswith(MEAN)]
-    rows = rows[task.notna() == trained].dropna(axis=1, how="all")
+    rows = rows[of_tasks == trained]
     doses = [dose for dose in doses if rows[MEAN + dose].notna().any()]
     header = ["trained models" if trained else "inside the encoder", *(dose.removeprefix("bias_") for dose in doses)]
     table = [
@@ -121,6 +122,7 @@ def _heads() -> str:
 def _held_out() -> str:
     """The measures without bias and with the full bias, in the world of other words."""
     rows, study = stored("held_out_calibration"), stored("planted_calibration").set_index("measure")
+    study = study.assign(smallest_dose=smallest_dose(study))
     detected = follows(rows)
     table = []
     for number_of_row, row in rows.iterrows():
@@ -180,7 +182,7 @@ def number(value: float) -> str:
 
 
 def _small(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 0.01 else f"{value:.2f}"
+    return f"{round(value, 3) + 0:.3f}" if abs(value) < 0.01 else f"{value:.2f}"
 
 
 def _two(value: float) -> str:

@@ -104,7 +104,7 @@ def stored(monkeypatch):
         )
     ]
     table = pd.DataFrame(rows, columns=["card", "encoder", "occupations", "q", "p_full"])
-    doses = pd.DataFrame({"card": ["strength", "perplexity"], "smallest_dose": [0.5, float("nan")]})
+    doses = pd.DataFrame({"card": ["strength", "perplexity"], "q": [0.01, 0.35], "p_full": [0.004, 0.004]})
     held_out = pd.DataFrame({"card": ["bec_pro_interaction", "lpbs"], "q": [0.02, 0.8], "p_full": [0.014, 0.8]})
     tables = {"calibration": table, "planted_calibration": doses, "held_out_calibration": held_out}
     monkeypatch.setattr(calibrated, "stored", tables.__getitem__)
@@ -136,6 +136,8 @@ def test_the_page_says_what_followed_what_did_not_and_what_was_not_calibrated(st
 def test_a_low_correlation_alone_or_a_difference_of_the_ends_alone_is_not_called_following():
     rows = pd.DataFrame({"q": [0.01, 0.01, 0.2, float("nan")], "p_full": [0.05, 0.2, 0.05, float("nan")]})
     assert calibrated.follows(rows).tolist() == [True, False, False, False]
+    doses = calibrated.smallest_dose(rows.assign(smallest_dose=0.25))
+    assert doses.fillna(0).tolist() == [0.25, 0, 0, 0]
 
 
 def test_the_kind_of_an_encoder_is_that_of_the_one_it_continues():

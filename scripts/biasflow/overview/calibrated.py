@@ -44,6 +44,12 @@ def follows(rows: pd.DataFrame) -> pd.Series:
     return (rows["p_full"] <= LEVEL) & (rows["q"] <= LEVEL)
 
 
+def smallest_dose(rows: pd.DataFrame) -> pd.Series:
+    """The smallest dose that each row of a calibration tells from none; NaN for a row that does not follow the dose,
+    which may differ at one dose by chance."""
+    return rows["smallest_dose"].where(follows(rows))
+
+
 def kind_of(names: pd.DataFrame, encoders: pd.DataFrame, encoder: str) -> str:
     """The kind of an encoder of a run, as calibrations tell kinds apart: "embedded" (pre-trained on the embedded
     language), "head" (any other with a masked-LM head) or "" (without one). names, encoders: the CSV files, as texts;
@@ -77,16 +83,12 @@ def in_short(labels: Iterable[str], kind: str) -> list[str]:
 def _verdict(card: str, kind: str) -> str:
     """What a calibration of this kind says of a measure, in words."""
     if kind == "embedded":
-        rows = rows_of("planted_calibration", card)
-        if len(rows):
-            seen = rows["smallest_dose"].notna()
-            some = "" if seen.all() or not seen.any() else " (some of its readings)"
-            said = "Followed" if seen.any() else "Not shown to follow"
-            return f"{said} the known bias that we planted in encoders of the embedded language{some}"
-        rows = rows_of("held_out_calibration", card)
-        if len(rows):
-            said = "Followed" if follows(rows).any() else "Not shown to follow"
-            return f"{said} the known bias that we planted in encoders of the held-out world"
+        for table, where in (("planted", "the embedded language"), ("held_out", "the held-out world")):
+            seen = follows(rows_of(f"{table}_calibration", card))
+            if len(seen):
+                some = "" if seen.all() or not seen.any() else " (some of its readings)"
+                said = "Followed" if seen.any() else "Not shown to follow"
+                return f"{said} the known bias that we planted in encoders of {where}{some}"
     if kind == "head":
         rows = rows_of("calibration", card)
         whole = rows["occupations"] == ALL

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from biasflow.overview.calibrated import ALL, BY_LABEL, follows, rows_of
+from biasflow.overview.calibrated import ALL, BY_LABEL, follows, rows_of, smallest_dose
 from biasflow.plan.cells import name_of_head
 from biasflow.registry import ALWAYS, METRICS, OUTSIDE, READOUTS, Measure, Metric
 from biasflow.results.statistics import seeds_needed
 
 NOT_RUN = "not run: "
-_METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "random": "random directions"}
+_METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "densray-random0": "random directions"}
 _AGREEMENT = (
     "not computed: this needs six encoders, or six seeds, under several methods; the page of your run has a table"
 )
@@ -74,7 +74,8 @@ def _on_real(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, s
         yield "on real encoders", NOT_RUN + why
         return
     for encoder, of in rows.groupby("encoder", sort=False):
-        said = [_followed(row) for row in of.assign(follows=follows(of)).itertuples()]
+        judged = of.assign(follows=follows(of), smallest_dose=smallest_dose(of))
+        said = [_followed(row) for row in judged.itertuples()]
         yield f"on {encoder}: follows a planted dose?", "; ".join(said)
         whole = of[of["occupations"] == ALL] if (of["occupations"] == ALL).any() else of
         yield f"reliability on {encoder}", "; ".join(_where(row) + _shares(row) for row in whole.itertuples())
@@ -89,8 +90,7 @@ def _followed(row) -> str:
     if pd.isna(row.spearman):
         return f"{where}not tested, for want of seeds ({slope})"
     evidence = f"rank correlation {row.spearman:.2f}, q {row.q:.2g}; {slope}"
-    # Without the correction for all rows, a row that follows nothing may have a smallest dose, too.
-    smallest = f"; smallest dose {row.smallest_dose:g}" if row.follows and pd.notna(row.smallest_dose) else ""
+    smallest = f"; smallest dose {row.smallest_dose:g}" if pd.notna(row.smallest_dose) else ""
     return f"{where}{'yes' if row.follows else 'no'} ({evidence}{smallest})"
 
 
@@ -125,11 +125,10 @@ def _on_embedded(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
     rows = rows_of("planted_calibration", key)
     if rows.empty:
         yield "on planted encoders", NOT_RUN + _NOT_JUDGED
-    for row in rows.itertuples():
-        smallest = f"smallest dose {row.smallest_dose:g}"
-        said = [smallest if pd.notna(row.smallest_dose) else "no: it does not see the full bias"]
+    for row in rows.assign(smallest_dose=smallest_dose(rows)).itertuples():
+        said = [f"smallest dose {row.smallest_dose:g}" if pd.notna(row.smallest_dose) else "not shown to follow it"]
         if pd.notna(row.spearman):
-            said.insert(0, f"rank correlation {row.spearman:.2f}{_interval(row.low, row.high)}")
+            said.insert(0, f"rank correlation {row.spearman:.2f}{_interval(row.low, row.high)}, q {row.q:.2g}")
         sd = ((row.sd_bias_0**2 + row.sd_bias_1**2) / 2) ** 0.5
         power = _seeds(sd, abs(row.mean_bias_1 - row.mean_bias_0) / 2, "half of the full bias from none")
         yield f"on planted encoders{_of(row, measure)}", "; ".join([*said, f"variance: {_shares(row)}", power])
@@ -160,7 +159,7 @@ def _sources(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, s
 
 def _erased(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
     """Which share of the way to models that were never biased each method goes."""
-    rows = rows_of("planted_erased", key)
+    rows = rows_of("planted_erased", key).dropna(subset="closed")
     if rows.empty:
         yield "what erasing does", NOT_RUN + "in the study of planted bias it followed no bias, or was not judged"
     for _, of in rows.groupby("measure", sort=False):

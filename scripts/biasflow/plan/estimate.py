@@ -5,6 +5,7 @@ A training takes 6 operations for each token and parameter of the layers, a pass
 before the last layer takes a pass of its own, what it changes there is computed from the untouched states. Numbers of
 items and tokens are typical ones, not counted: the files are not read. Downloads, and waiting for them, are apart."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -43,6 +44,7 @@ ITEMS = {
     "occupation-pairs": (10_824, 1, 12),
 }
 CONTEXTS, CONTEXT_TOKENS = 13_000, 80  # of a test of CEAT in WikiText-2
+PLANTED_TOKENS = 25  # of a pair of sentences of the embedded corpus: 18, and what the output layer adds
 RUNNING = 12_000  # parts of TEXT_TOKENS of the running text of the perplexity
 WIKITEXT_TOKENS = 34  # of a sentence of it
 TASK_TOKENS = {"occupation": 75, "nli": 30, "glue": 40, "coreference": 250}
@@ -111,7 +113,8 @@ def _pretraining_tokens(encoder: Encoder) -> float:
     """How many tokens an encoder is trained on in this run; 0 for one that comes as it is."""
     about = encoder.about
     if encoder.source == "pretrain":
-        return about["steps"] * about["batch_size"] * about["max_length"]
+        longest = PLANTED_TOKENS if encoder.is_planted else math.inf
+        return about["steps"] * about["batch_size"] * min(about["max_length"], longest)
     if not encoder.continues:
         return 0
     if about["recipe"] == PLANTED_BIAS:
@@ -161,7 +164,7 @@ def _reading(setup: Setup, catalogue: Catalogue, reading: Reading) -> float:
     elif reading.readout == "sentence_vectors":
         items, texts, tokens = options["sentences"], 1, WIKITEXT_TOKENS
     elif reading.readout == "associations":
-        items, texts, tokens = CONTEXTS, 1, CONTEXT_TOKENS
+        items, texts, tokens = CONTEXTS, 1, PLANTED_TOKENS if dataset.name == "planted" else CONTEXT_TOKENS
     elif reading.readout in ("first_token", "predictions", "nli_heads") and reading.block.task and start is None:
         task = setup.task(reading.block.task)
         items, tokens = _examples(task, catalogue), TASK_TOKENS.get(task.about["kind"], TEXT_TOKENS)
