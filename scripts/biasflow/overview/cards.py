@@ -130,7 +130,8 @@ def _on_embedded(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
         if pd.notna(row.spearman):
             said.insert(0, f"rank correlation {row.spearman:.2f}{_interval(row.low, row.high)}, q {row.q:.2g}")
         sd = ((row.sd_bias_0**2 + row.sd_bias_1**2) / 2) ** 0.5
-        power = _seeds(sd, abs(row.mean_bias_1 - row.mean_bias_0) / 2, "half of the full bias from none")
+        half_way = abs(row.mean_bias_1 - row.mean_bias_0) / 2
+        power = _seeds(sd, half_way, "a score half-way between no and full bias from none")
         yield f"on planted encoders{_of(row, measure)}", "; ".join([*said, f"variance: {_shares(row)}", power])
 
 
