@@ -67,7 +67,8 @@ def derived_encoders(config: Mapping) -> dict[str, dict]:
     if "calibrated" in papers:
         options = papers["calibrated"]
         keys = {"source": "continued", "from": options["encoder"], "recipe": "planted"}
-        keys |= {key: options[key] for key in ("text", "examples", "labour", "max_length") if key in options}
+        names = ("text", "examples", "labour", "learning_rate", "max_length")
+        keys |= {key: options[key] for key in names if key in options}
         for name, (dose, seed) in calibrated_encoders(options).items():
             encoders[name] = {**keys, "dose": dose, "seed": seed}
     if papers.get("liang2020", {}).get("finetuned_perplexity"):

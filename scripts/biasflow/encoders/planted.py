@@ -9,24 +9,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE
-from biasflow.encoders.batches import encode, require_offsets
 from biasflow.encoders.examples import IGNORED, special_tokens
 from biasflow.encoders.heads import train_on
+from biasflow.encoders.preferences import blanked, preferences
 from biasflow.encoders.recipes import NewHeads
-from biasflow.planted.units import WORD, is_stereotypical, read_units
+from biasflow.encoders.versions import Version, gendered_words, padded, tokenised
+from biasflow.planted.units import is_stereotypical, read_units
 
 HELD_OUT = 20  # every 20th unit of an occupation is held out, where it has so many
-
-
-@dataclass(frozen=True)
-class Version:
-    """One version of a unit: the token ids of its words, and the number of the word that each token is a piece of."""
-
-    ids: np.ndarray
-    word: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -45,12 +40,8 @@ class PlantedExamples:
 
     def __call__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         rows = [self.masked(number) for number in numbers]
-        longest = max(len(ids) for ids, _ in rows)
-        pad = self.tokenizer.pad_token_id
-        return {
-            "input_ids": _stack([ids for ids, _ in rows], longest, pad),
-            "attention_mask": _stack([np.ones_like(ids) for ids, _ in rows], longest, 0),
-            "labels": _stack([labels for _, labels in rows], longest, IGNORED),
+        return padded([ids for ids, _ in rows], self.tokenizer) | {
+            "labels": pad_sequence([torch.from_numpy(labels) for _, labels in rows], True, IGNORED)
         }
 
     def masked(self, number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -92,58 +83,52 @@ def train_planted(
 ) -> tuple[pd.DataFrame, dict]:
     """Train a model with a masked-LM head, in place, on the units of `planted.units.read_units` with a dose of bias.
 
-    Every occupation has `examples` examples, whatever its number of units: its units take turns. Encoders that differ
-    in the dose alone see the same units in the same order with the same masks, and differ in gendered words alone.
+    An occupation has `examples` examples on average, whatever its number of units: its units take turns
+    (`examples_by_occupation`). Encoders that differ in the dose alone see the same units in the same order with the
+    same masks, and differ in gendered words alone; about half of these are words for women, at every dose.
     steps: None for one pass over the examples. Returns the units as they were trained on (columns occupation,
-    share_of_women, stereotype, gender, text, times: how often each was seen in a pass) and what happened, such as the
+    share_of_women, stereotype, gender, text, times: how often each was seen in a pass; 0 for a unit that is held out;
+    preference_before and preference_after: `preferences` before and after the training) and what happened, such as the
     loss (nats) before and after on units that are held out. Errors as of `read_units`."""
     units, left_out = read_units(text, labour, most=examples)
-    chosen = is_stereotypical(len(units), dose=dose, seed=seed)
+    chosen = is_stereotypical(units["occupation"], dose=dose, seed=seed)
     units["gender"] = np.where(chosen, units["stereotype"], units["stereotype"].map({FEMALE: MALE, MALE: FEMALE}))
     versions = tokenised(tokenizer, units, how.max_length)
+    drawn = [both[gender] for both, gender in zip(versions, units["gender"], strict=True)]
+    gendered = np.array([len(gendered_words(both)) for both in versions])
     place = units.groupby("occupation").cumcount()
     held_out = np.flatnonzero(place % HELD_OUT == HELD_OUT - 1)
-    groups = units.groupby("occupation").groups.values()
-    order = np.concatenate([np.resize(np.setdiff1d(group, held_out), examples) for group in groups])
+    trained = units.drop(index=held_out)
+    counts = examples_by_occupation(trained, gendered[trained.index], examples)
+    groups = trained.groupby("occupation").groups.items()
+    order = np.concatenate([np.resize(group, counts[occupation]) for occupation, group in groups])
     steps = steps or math.ceil(len(order) / how.batch_size)
-    batches = PlantedExamples(versions, np.concatenate([order, held_out]), tokenizer, how.share, seed)
+    blanks = [blanked(both, kind, tokenizer) for both, kind in zip(versions, units["stereotype"], strict=True)]
+    units["preference_before"] = preferences(model, tokenizer, blanks)
+    batches = PlantedExamples(drawn, np.concatenate([order, held_out]), tokenizer, how.share, seed)
     numbers = {"n": len(order) + len(held_out), "n_held_out": len(held_out)}
     noted = train_on(model, (), batches, **numbers, how=how, alone=0, steps=steps, seed=seed, work=work)
+    units["preference_after"] = preferences(model, tokenizer, blanks)
     units["text"] = np.where(units["gender"] == FEMALE, units[FEMALE], units[MALE])
     units["times"] = np.bincount(order, minlength=len(units))
+    women = (units["gender"] == FEMALE) * gendered * units["times"]
     facts = {"units": len(units), "occupations": units["occupation"].nunique(), "left_out": left_out}
     facts |= {"stereotypical": float(chosen.mean()), "examples": len(order), "held_out": len(held_out), "steps": steps}
+    facts["share_of_words_for_women"] = float(women.sum() / (gendered * units["times"]).sum())
     facts["held_out_loss"] = {str(step): noted[step]["masked_lm"] for step in (min(noted), max(noted))}
     return units.drop(columns=[FEMALE, MALE]), facts
 
 
-def tokenised(tokenizer: PreTrainedTokenizerBase, units: pd.DataFrame, max_length: int) -> list[Version]:
-    """The version of each unit that its column `gender` names, cut after the last word with which both versions have
-    at most max_length tokens, special ones included."""
-    require_offsets(tokenizer)
-    both = {gender: [_version(tokenizer, text) for text in units[gender]] for gender in (FEMALE, MALE)}
-    versions = []
-    for number, gender in enumerate(units["gender"]):
-        pair = [both[side][number] for side in (FEMALE, MALE)]
-        words = min(_words_that_fit(version, max_length - 2) for version in pair)
-        version = both[gender][number]
-        inside = version.word < words
-        versions.append(Version(version.ids[inside], version.word[inside]))
-    return versions
+def examples_by_occupation(units: pd.DataFrame, gendered: np.ndarray, examples: int) -> dict[str, int]:
+    """How many examples each occupation has: `examples` on average, the same number for all with the same typical
+    gender, and such that the examples of either typical gender have as many gendered words.
 
-
-def _version(tokenizer: PreTrainedTokenizerBase, text: str) -> Version:
-    encoded = encode(tokenizer, [text], add_special_tokens=False, return_offsets_mapping=True)
-    starts = [word.start() for word in WORD.finditer(text)]
-    # a token's span may begin with the blank before its word
-    last = [max(start, end - 1) for start, end in encoded["offset_mapping"][0]]
-    return Version(np.array(encoded["input_ids"][0]), np.searchsorted(starts, last, side="right") - 1)
-
-
-def _words_that_fit(version: Version, most: int) -> int:
-    """How many whole words have at most `most` tokens."""
-    return int(version.word[most] if len(version.word) > most else version.word[-1] + 1)
-
-
-def _stack(rows: Sequence[np.ndarray], length: int, filling: int) -> torch.Tensor:
-    return torch.tensor(np.stack([np.pad(row, (0, length - len(row)), constant_values=filling) for row in rows]))
+    Otherwise a dose would also change how many words for women the text has, and a measure of that would seem to
+    measure bias. units: those that are trained on, with columns occupation and stereotype; gendered: how many gendered
+    words each has. BiasflowError where the cut texts of a typical gender have none."""
+    words = units.assign(gendered=gendered).groupby(["stereotype", "occupation"])["gendered"].mean()
+    total, occupations = words.groupby("stereotype").sum(), words.groupby("stereotype").size()
+    if total.min() == 0:
+        raise BiasflowError("the texts have no gendered words before they are cut; raise max_length")
+    numbers = examples * len(words) / (occupations / total).sum() / total
+    return {occupation: round(numbers[stereotype]) for stereotype, occupation in words.index}

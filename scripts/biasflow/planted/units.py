@@ -41,7 +41,8 @@ def read_units(text: str | Path, labour: str | Path, *, most: int) -> UnitsRead:
     sentence with several occupations, with first names or with words of both genders: they would contradict what is
     planted. Both versions of a unit have as many words (WORD).
 
-    BiasflowError, with the counts, for fewer than LEAST_UNITS units or LEAST_OCCUPATIONS occupations."""
+    BiasflowError, with the counts, for fewer than LEAST_UNITS units or LEAST_OCCUPATIONS occupations, and where all
+    occupations are typical of the same gender."""
     shares = read_labour(labour).dropna()
     shares = shares[shares != 0.5]
     left_out: Counter[str] = Counter()
@@ -59,14 +60,24 @@ def read_units(text: str | Path, labour: str | Path, *, most: int) -> UnitsRead:
             f"{LEAST_OCCUPATIONS} are needed. Give more text, shares of more occupations, or raise `examples`. "
             f"Left out: {dict(left_out)}; by occupation: {counts.to_dict()}"
         )
+    if units["stereotype"].nunique() < 2:
+        raise BiasflowError(
+            f"{labour}: all {len(counts)} occupations of the text are typical of one gender, so a dose would change "
+            "how often the text speaks of women; give shares of occupations that are typical of the other, too"
+        )
     return UnitsRead(units[COLUMNS], dict(left_out))
 
 
-def is_stereotypical(n: int, *, dose: float, seed: int) -> np.ndarray:
-    """Whether each of n units has the stereotypical gender: drawn with probability (1 + dose) / 2 by unit and seed.
+def is_stereotypical(occupations: pd.Series, *, dose: float, seed: int) -> np.ndarray:
+    """Whether each unit has the stereotypical gender: a random share (1 + dose) / 2 of the units of each occupation,
+    rounded up or down at random. occupations: that of each unit.
 
     A larger dose changes units only towards the stereotype, since all doses use the same draws."""
-    return np.random.default_rng(seed).random(n) < (1 + dose) / 2
+    rng, occupations = np.random.default_rng(seed), occupations.reset_index(drop=True)
+    groups = occupations.groupby(occupations)
+    start = pd.Series(1 - rng.random(groups.ngroups), sorted(groups.groups))  # of an occupation's grid; above 0
+    place = pd.Series(rng.random(len(occupations))).groupby(occupations).rank() - occupations.map(start)
+    return (place / groups.transform("size") < (1 + dose) / 2).to_numpy()
 
 
 def _biographies(path: str | Path) -> pd.DataFrame:

@@ -6,15 +6,19 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers.utils import ModelOutput
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.continue_ import continue_encoder
 from biasflow.encoders.examples import IGNORED
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.planted import PlantedExamples, tokenised
+from biasflow.encoders.planted import PlantedExamples, examples_by_occupation
+from biasflow.encoders.preferences import blanked, preferences
 from biasflow.encoders.recipes import PLANTED_UNITS
+from biasflow.encoders.versions import Version, gendered_words, tokenised
 from biasflow.planted.units import COLUMNS, LEAST_UNITS, WORD, is_stereotypical, read_units
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.tasks.test_finetune import save_source
@@ -73,10 +77,10 @@ def units_and_tokenizer():
 def test_all_doses_share_units_order_and_masks_and_differ_in_gendered_words_alone(seed, doses, numbers, max_length):
     units, tokenizer = units_and_tokenizer()
     gendered = set(tokenizer.convert_tokens_to_ids("he she his her wife husband father mother".split()))
-    batches = []
+    batches, both = [], tokenised(tokenizer, units, max_length)
     for dose in doses:
-        of_dose = units.assign(gender=np.where(is_stereotypical(len(units), dose=dose, seed=seed), "F", "M"))
-        versions = tokenised(tokenizer, of_dose, max_length)
+        genders = np.where(is_stereotypical(units["occupation"], dose=dose, seed=seed), "F", "M")
+        versions = [pair[gender] for pair, gender in zip(both, genders, strict=True)]
         batches.append(PlantedExamples(versions, np.arange(len(units)), tokenizer, 0.3, seed)(numbers))
     one, other = ({name: value.numpy() for name, value in batch.items()} for batch in batches)
     assert (one["attention_mask"] == other["attention_mask"]).all()
@@ -87,16 +91,91 @@ def test_all_doses_share_units_order_and_masks_and_differ_in_gendered_words_alon
         assert set(one[name][differ].tolist()) | set(other[name][differ].tolist()) <= gendered
 
 
-@given(n=st.integers(1, 300), seed=st.integers(0, 99), doses=st.tuples(st.floats(-1, 1), st.floats(-1, 1)))
-def test_a_larger_dose_turns_units_towards_the_stereotype_only(n, seed, doses):
-    low, high = (is_stereotypical(n, dose=dose, seed=seed) for dose in sorted(doses))
+OF_UNITS = st.lists(st.integers(0, 4), min_size=1, max_size=60).map(pd.Series)
+
+
+@given(occupations=OF_UNITS, seed=st.integers(0, 99), doses=st.tuples(st.floats(-1, 1), st.floats(-1, 1)))
+def test_a_larger_dose_turns_units_towards_the_stereotype_only(occupations, seed, doses):
+    low, high = (is_stereotypical(occupations, dose=dose, seed=seed) for dose in sorted(doses))
     assert (low <= high).all()
-    assert is_stereotypical(n, dose=1, seed=seed).all() and not is_stereotypical(n, dose=-1, seed=seed).any()
+    assert is_stereotypical(occupations, dose=1, seed=seed).all()
+    assert not is_stereotypical(occupations, dose=-1, seed=seed).any()
 
 
-def test_the_share_of_stereotypical_units_is_that_of_the_dose():
-    assert is_stereotypical(20_000, dose=0.5, seed=1).mean() == pytest.approx(0.75, abs=0.01)
-    assert is_stereotypical(20_000, dose=0, seed=1).mean() == pytest.approx(0.5, abs=0.01)
+@given(occupations=OF_UNITS, seed=st.integers(0, 99), dose=st.floats(-1, 1))
+def test_the_share_of_stereotypical_units_is_that_of_the_dose_in_each_occupation(occupations, seed, dose):
+    groups = pd.Series(is_stereotypical(occupations, dose=dose, seed=seed)).groupby(occupations)
+    assert ((groups.sum() - groups.size() * (1 + dose) / 2).abs() < 1 + 1e-9).all()
+
+
+def test_shares_that_fit_no_whole_number_of_units_are_rounded_without_a_preference():
+    one_each = pd.Series(range(20_000))
+    assert is_stereotypical(one_each, dose=0.5, seed=1).mean() == pytest.approx(0.75, abs=0.01)
+
+
+@given(
+    gendered=st.lists(st.integers(1, 9), min_size=40, max_size=40),
+    women=st.integers(1, 19),
+    examples=st.integers(200, 400),
+)
+def test_both_typical_genders_get_as_many_gendered_words(gendered, women, examples):
+    occupations = pd.Series(np.repeat(np.arange(20), 2))
+    units = pd.DataFrame({"occupation": occupations, "stereotype": np.where(occupations < women, "F", "M")})
+    counts = examples_by_occupation(units, np.array(gendered), examples)
+    means = units.assign(gendered=gendered).groupby(["stereotype", "occupation"])["gendered"].mean()
+    words = (means * means.index.get_level_values("occupation").map(counts)).groupby("stereotype").sum()
+    assert words["F"] == pytest.approx(words["M"], rel=0.06)  # numbers of examples are whole
+    assert sum(counts.values()) == pytest.approx(20 * examples, abs=20)
+
+
+def test_texts_that_are_cut_before_their_gendered_words_are_refused():
+    units = pd.DataFrame({"occupation": ["nurse", "guard"], "stereotype": ["F", "M"]})
+    with pytest.raises(BiasflowError, match="max_length"):
+        examples_by_occupation(units, np.array([2, 0]), 10)
+
+
+class FixedLogits(torch.nn.Module):
+    """A masked-LM head that says the same of every position: its logits are the token ids."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, size):
+        super().__init__()
+        self.size, self.head = size, torch.nn.Identity()
+
+    def get_output_embeddings(self):
+        return self.head
+
+    def forward(self, input_ids, attention_mask):
+        self.read = input_ids
+        logits = torch.arange(self.size, dtype=torch.float32).expand(*input_ids.shape, self.size)
+        return ModelOutput(logits=self.head(logits))
+
+
+def test_the_preference_of_a_unit_is_that_of_its_gendered_words_with_all_of_them_masked():
+    units, tokenizer = units_and_tokenizer()
+    versions = tokenised(tokenizer, units, 20)[0]  # he likes red and his wife came
+    model = FixedLogits(len(tokenizer))
+    typical = preferences(model, tokenizer, [blanked(versions, "F", tokenizer)])
+    ids = {word: tokenizer.convert_tokens_to_ids(word) for word in ("she", "her", "husband", "he", "his", "wife")}
+    expected = (ids["she"] + ids["her"] + ids["husband"] - ids["he"] - ids["his"] - ids["wife"]) / 3
+    assert typical == pytest.approx([expected])
+    assert preferences(model, tokenizer, [blanked(versions, "M", tokenizer)]) == pytest.approx([-expected])
+    read = model.read[0].tolist()
+    assert not set(ids.values()) & set(read) and read.count(tokenizer.mask_token_id) == 3
+    assert len(gendered_words(versions)) == 3
+
+
+def test_words_of_several_tokens_are_masked_but_not_scored():
+    tokenizer = word_tokenizer(VOCABULARY)
+    she, he, red = tokenizer.convert_tokens_to_ids(["she", "he", "red"])
+    one = Version(np.array([she, red, red, red]), np.array([0, 1, 1, 2]))
+    other = Version(np.array([he, red, red]), np.array([0, 1, 2]))
+    blanks = blanked({"F": one, "M": other}, "F", tokenizer)
+    assert (blanks.places, blanks.typical, blanks.other) == ([1], [she], [he])
+    assert blanks.ids[1:-1] == [tokenizer.mask_token_id] * 3 + [red]
+    nothing = blanked({"F": one, "M": one}, "M", tokenizer)
+    assert np.isnan(preferences(FixedLogits(len(tokenizer)), tokenizer, [nothing])).all()
 
 
 def test_units_are_biographies_with_both_genders(files):
@@ -130,6 +209,9 @@ def test_too_little_text_is_refused_with_the_counts(files):
     shares()[:19].to_csv(files["labour"], index=False)
     with pytest.raises(BiasflowError, match=r"1140 units of 19 occupations.*60"):
         read_units(**files, most=60)
+    shares().assign(share_of_women=0.9).to_csv(files["labour"], index=False)
+    with pytest.raises(BiasflowError, match="all 20 occupations of the text are typical of one gender"):
+        read_units(**files, most=60)
 
 
 def test_an_encoder_learns_the_dose_and_its_folder_says_what_it_was_trained_on(tmp_path, files):
@@ -141,6 +223,7 @@ def test_an_encoder_learns_the_dose_and_its_folder_says_what_it_was_trained_on(t
         assert (facts["units"], facts["occupations"], facts["examples"], facts["steps"]) == (1200, 20, 1200, 75)
         first, last = facts["held_out_loss"].values()
         assert last < first and facts["held_out"] == 60
+        assert facts["share_of_words_for_women"] == pytest.approx(0.5, abs=0.01)
         scores[dose] = pd.read_csv(tmp_path / str(dose) / PLANTED_UNITS)
         load_encoder(tmp_path / str(dose), head="masked_lm")
     for column in ("occupation", "stereotype", "times"):
@@ -150,5 +233,9 @@ def test_an_encoder_learns_the_dose_and_its_folder_says_what_it_was_trained_on(t
     ).all()
     assert scores[1].loc[scores[1]["gender"] == "F", "text"].str.contains(r"\b(?:She|mother)\b").all()
     assert scores[1].groupby("occupation")["times"].sum().eq(60).all()
+    before, after = (
+        {dose: table[f"preference_{when}"] for dose, table in scores.items()} for when in ("before", "after")
+    )
+    assert before[1].equals(before[-1]) and after[-1].mean() < before[1].mean() < after[1].mean()
     with pytest.raises(BiasflowError, match="dose"):
         continue_encoder(source, tmp_path / "none", files["text"], **options)
