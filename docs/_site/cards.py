@@ -17,8 +17,8 @@ from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 
 from biasflow.base.code import module_file
 from biasflow.base.tabular import write_csv
-from biasflow.overview.calibrated import ALL, BY_LABEL, CARDS, LABELS, follows, rows_of, runs, smallest_dose, stored
-from biasflow.overview.cards import card
+from biasflow.overview.calibrated import BY_LABEL, CARDS, LABELS, runs, stored
+from biasflow.overview.cards import card, in_short
 from biasflow.papers.planted.measures import BESIDE
 from biasflow.registry import COST, METRICS, Measure, module_of
 from biasflow.results.meanings import meanings
@@ -60,7 +60,7 @@ for this way of planting: [calibrate the measures on your encoder](../howto/cali
 """
     for group, title in GROUPS.items():
         rows = [
-            (f"[{LABELS[key]}]({key}.md)", meanings("measures")[key], *_in_short(key))
+            (f"[{LABELS[key]}]({key}.md)", meanings("measures")[key], *in_short(key))
             for key, names in metrics.items()
             if METRICS[names[0]].measures[key].group == group
         ]
@@ -70,18 +70,6 @@ for this way of planting: [calibrate the measures on your encoder](../howto/cali
         (name, *(str(about[key]) for key in ("config", "commit", "date", "units"))) for name, about in runs().items()
     ]
     return f"{text}\n## The runs\n\n{markdown_table(('run', 'configuration', 'commit', 'date', 'units'), rows)}"
-
-
-def _in_short(key: str) -> tuple[str, str, str]:
-    """What a measure followed: in real encoders, in those of the embedded language, and in the held-out world."""
-    real = rows_of("calibration", key)
-    whole = real["occupations"] == ALL
-    real = real[whole] if whole.any() else real
-    doses = ["no dose" if pd.isna(dose) else f"{dose:g}" for dose in smallest_dose(rows_of("planted_calibration", key))]
-    held_out = ["yes" if seen else "no" for seen in follows(rows_of("held_out_calibration", key))]
-    return f"{follows(real).sum()} of {len(real)}" if len(real) else "–", *(
-        " / ".join(x) or "–" for x in (doses, held_out)
-    )
 
 
 def _card(key: str, names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from biasflow.overview import calibrated
+from biasflow.papers.judge import SEES
 from biasflow.registry import METRICS
 
 ROOT = Path(__file__).parents[2]
@@ -97,16 +98,17 @@ def test_a_row_of_a_table_finds_its_card(cards):
 def stored(monkeypatch):
     """Two calibrations: BEC-Pro follows on both, WEAT in one test of one, GEST nowhere."""
     rows = [
-        (card, encoder, "all", 0.01 if sees else 0.9, 0.05 if sees else 0.5)
+        (card, encoder, "all", 0.01 if sees else 0.9)
         for encoder, seen in (("one", (True, True, False, False)), ("two", (True, False, False, False)))
         for card, sees in zip(
             ("bec_pro_interaction", "weat_effect_size", "weat_effect_size", "gest_stereotype_rate"), seen, strict=True
         )
     ]
-    table = pd.DataFrame(rows, columns=["card", "encoder", "occupations", "q", "p_full"])
-    doses = pd.DataFrame({"card": ["strength", "perplexity"], "q": [0.01, 0.35], "p_full": [0.004, 0.004]})
-    held_out = pd.DataFrame({"card": ["bec_pro_interaction", "lpbs"], "q": [0.02, 0.8], "p_full": [0.014, 0.8]})
+    table = pd.DataFrame(rows, columns=["card", "encoder", "occupations", "q"])
+    doses = pd.DataFrame({"card": ["strength", "perplexity"], "q": [0.01, 0.35]})
+    held_out = pd.DataFrame({"card": ["bec_pro_interaction", "lpbs"], "q": [0.02, 0.8]})
     tables = {"calibration": table, "planted_calibration": doses, "held_out_calibration": held_out}
+    tables = {name: rows.assign(verdict=SEES, smallest_dose=0.5) for name, rows in tables.items()}
     monkeypatch.setattr(calibrated, "stored", tables.__getitem__)
     monkeypatch.setattr(calibrated, "runs", lambda: {name: {"units": "3 encoders a dose"} for name in ("one", "two")})
 
@@ -133,11 +135,9 @@ def test_the_page_says_what_followed_what_did_not_and_what_was_not_calibrated(st
     assert calibrated.in_short([], "head") == []
 
 
-def test_a_low_correlation_alone_or_a_difference_of_the_ends_alone_is_not_called_following():
-    rows = pd.DataFrame({"q": [0.01, 0.01, 0.2, float("nan")], "p_full": [0.05, 0.2, 0.05, float("nan")]})
-    assert calibrated.follows(rows).tolist() == [True, False, False, False]
-    doses = calibrated.smallest_dose(rows.assign(smallest_dose=0.25))
-    assert doses.fillna(0).tolist() == [0.25, 0, 0, 0]
+def test_a_row_that_does_not_follow_has_no_smallest_dose():
+    rows = pd.DataFrame({"q": [0.01, 0.2], "verdict": SEES, "smallest_dose": 0.25})
+    assert calibrated.smallest_dose(rows).fillna(0).tolist() == [0.25, 0]
 
 
 def test_the_kind_of_an_encoder_is_that_of_the_one_it_continues():
@@ -158,6 +158,17 @@ def test_the_kind_of_an_encoder_is_that_of_the_one_it_continues():
 
 def test_the_stored_runs_are_valid_yaml_with_text():
     assert yaml.safe_load((calibrated.CARDS / "runs.yaml").read_text(encoding="utf-8")) == calibrated.runs()
+
+
+def test_a_card_begins_with_what_the_measure_followed(stored, cards, monkeypatch):
+    for name in ("follows", "rows_of"):
+        monkeypatch.setattr(f"biasflow.overview.cards.{name}", getattr(calibrated, name))
+    assert cards.card("weat_effect_size")[0] == (
+        "in short",
+        "real encoders: 1 of 4 tests followed a dose of bias that we planted; artificial language: not tested; "
+        "artificial language, other words: not tested",
+    )
+    assert cards.card("conll_f1")[0][1] == "never tested with a bias that we planted"
 
 
 @pytest.fixture()
@@ -190,7 +201,7 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
         "share_dose": 0.8,
         "seeds": 3,
     }
-    numbers |= {"spearman": 0.9, "q": 0.01, "p_full": 0.05, "smallest_dose": 1.0, "occupations": "all"}
+    numbers |= {"spearman": 0.9, "q": 0.01, "verdict": SEES, "smallest_dose": 1.0, "occupations": "all"}
     rows = [{"measure": "SEAT (sent-weat6)"} | numbers, {"measure": "SEAT (sent-weat7)"} | numbers | {"q": 0.3}]
     pd.DataFrame(rows).to_csv(run / "tables/calibrated_calibration.csv", index=False)
     for _ in range(2):  # a second time it replaces its rows
@@ -207,19 +218,21 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
         "sent-weat6: yes (rank correlation 0.90, q 0.01; slope 0.50 [0.10, 0.90]; smallest dose 1); "
         "sent-weat7: no (rank correlation 0.90, q 0.3; slope 0.50 [0.10, 0.90])"
     )
-    assert fields["reliability on tiny"].startswith("sent-weat6: dose 0.80, seed 0.10, items 0.10; sent-weat7: ")
+    assert fields["reliability on tiny"].startswith("shares of variance: sent-weat6: dose 0.80, seed 0.10, items 0.10;")
     assert dict(cards.card("gest_stereotype_rate"))["price"].startswith(
         "13 minutes of processor time for a BERT-base (297,"
     )
     assert dict(cards.card("disco"))["price"].startswith("not run: ")
-    assert fields["power on tiny"].startswith("sent-weat6: 3 seeds in each group to tell dose 1 from dose 0")
+    assert fields["power on tiny"] == (
+        "seeds to tell the slope from 0 (two-sided paired t test, 80 % power): sent-weat6: 4; sent-weat7: 4"
+    )
 
 
 def test_the_run_of_the_held_out_world_has_a_line_of_its_own(cards, folders):
     study = calibrated.stored("planted_calibration")
     rows = [
-        {"measure": "GEST rate", "mean_bias_0": 1.0, "mean_bias_1": 2.5, "q": 0.01, "p_full": 0.014},
-        {"measure": "Distance", "mean_bias_0": 0.002, "mean_bias_1": 0.003, "q": 0.3, "p_full": 0.4},
+        {"measure": "GEST rate", "mean_bias_0": 1.0, "mean_bias_1": 2.5, "q": 0.01, "p_full": 0.014, "verdict": SEES},
+        {"measure": "Distance", "mean_bias_0": 0.002, "mean_bias_1": 0.003, "q": 0.3, "p_full": 0.4, "verdict": SEES},
     ]
     pd.DataFrame(rows).to_csv(folders / "tables/planted_calibration.csv", index=False)
     cards.store(folders, "config/held_out.yaml", "held-out")

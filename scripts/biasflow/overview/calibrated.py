@@ -9,10 +9,10 @@ import yaml
 
 from biasflow.base.files import read_text
 from biasflow.base.shipped import shipped
+from biasflow.papers.judge import follows
 from biasflow.registry import METRICS
 
 CARDS = shipped("data/cards")
-LEVEL = 0.05
 ALL = "all"  # the rows of all items, not those of seen or held-out occupations alone
 EMBEDDED = "planted"  # the corpus of encoders that are pre-trained on the embedded language
 BY_LABEL = {measure.label: name for entry in METRICS.values() for name, measure in entry.measures.items()}
@@ -35,13 +35,6 @@ def rows_of(table: str, card: str) -> pd.DataFrame:
     """The rows of a stored table that belong to a measure."""
     rows = stored(table)
     return rows[rows["card"] == card]
-
-
-def follows(rows: pd.DataFrame) -> pd.Series:
-    """Whether each row of a calibration follows the dose: the largest dose differs from the smallest (exact permutation
-    test, p <= 0.05), and the rank correlation with the dose has q <= 0.05 (false discovery rate over all rows of the
-    calibration). Both tests are one-sided, in the direction of more bias."""
-    return (rows["p_full"] <= LEVEL) & (rows["q"] <= LEVEL)
 
 
 def smallest_dose(rows: pd.DataFrame) -> pd.Series:

@@ -2,16 +2,18 @@
 that we planted, how much of it is noise, what erasing does to it, and which printed numbers we reproduced."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import pandas as pd
 
 from biasflow.overview.calibrated import ALL, BY_LABEL, follows, rows_of, smallest_dose
 from biasflow.plan.cells import name_of_head
 from biasflow.registry import ALWAYS, METRICS, OUTSIDE, READOUTS, Measure, Metric
-from biasflow.results.statistics import seeds_needed
+from biasflow.results.statistics import sd_of_interval, seeds_needed
 
 NOT_RUN = "not run: "
+UNPAIRED, PAIRED = "two-sided t test, 80 % power", "two-sided paired t test, 80 % power"
 _METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "densray-random0": "random directions"}
 _AGREEMENT = (
     "not computed: this needs six encoders, or six seeds, under several methods; the page of your run has a table"
@@ -27,6 +29,7 @@ def card(key: str) -> list[tuple[str, str]]:
     entry = next(entry for entry in METRICS.values() if key in entry.measures)
     measure = entry.measures[key]
     return [
+        ("in short", _short(key)),
         ("needs", _needs(entry)),
         ("price", _price(key)),
         *_on_real(key, measure, entry),
@@ -38,6 +41,46 @@ def card(key: str) -> list[tuple[str, str]]:
         ("printed numbers reproduced", _printed(key)),
         ("known problems", _problems(measure, entry)),
     ]
+
+
+class InShort(NamedTuple):
+    """What a measure followed: in how many tests on real encoders ("2 of 12"), from which dose on in encoders of the
+    embedded language, by row of the study ("0.25 / no dose"), and whether in the held-out world ("yes"). "–": not run.
+    """
+
+    real: str
+    embedded: str
+    other_words: str
+
+
+def in_short(key: str) -> InShort:
+    real = _whole(rows_of("calibration", key))
+    doses = smallest_dose(rows_of("planted_calibration", key))
+    held_out = follows(rows_of("held_out_calibration", key))
+    return InShort(
+        f"{follows(real).sum()} of {len(real)}" if len(real) else "–",
+        " / ".join("no dose" if pd.isna(dose) else f"{dose:g}" for dose in doses) or "–",
+        " / ".join("yes" if seen else "no" for seen in held_out) or "–",
+    )
+
+
+def _short(key: str) -> str:
+    real, embedded, other_words = in_short(key)
+    if (real, embedded, other_words) == ("–",) * 3:
+        return "never tested with a bias that we planted"
+    said = {
+        "real encoders": f"{real} tests followed a dose of bias that we planted",
+        "artificial language": f"smallest dose detected: {embedded} (the full bias is 1)",
+        "artificial language, other words": f"full bias detected: {other_words}",
+    }
+    pairs = zip(said.items(), (real, embedded, other_words), strict=True)
+    return "; ".join(f"{where}: {'not tested' if known == '–' else what}" for (where, what), known in pairs)
+
+
+def _whole(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of all occupations; those of seen and held-out occupations of a measure that has no others."""
+    chosen = rows["occupations"] == ALL
+    return rows[chosen] if chosen.any() else rows
 
 
 def _needs(entry: Metric) -> str:
@@ -77,9 +120,13 @@ def _on_real(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, s
         judged = of.assign(follows=follows(of), smallest_dose=smallest_dose(of))
         said = [_followed(row) for row in judged.itertuples()]
         yield f"on {encoder}: follows a planted dose?", "; ".join(said)
-        whole = of[of["occupations"] == ALL] if (of["occupations"] == ALL).any() else of
-        yield f"reliability on {encoder}", "; ".join(_where(row) + _shares(row) for row in whole.itertuples())
-        yield f"power on {encoder}", "; ".join(_where(row) + _power(row) for row in whole.itertuples())
+        whole = _whole(of)
+        yield f"reliability on {encoder}", f"shares of variance: {_each(whole, _shares)}"
+        yield f"power on {encoder}", f"seeds to tell the slope from 0 ({PAIRED}): {_each(whole, _seeds_for_slope)}"
+
+
+def _each(rows: pd.DataFrame, say: Callable[..., str]) -> str:
+    return "; ".join(_where(row) + say(row) for row in rows.itertuples())
 
 
 def _followed(row) -> str:
@@ -110,14 +157,16 @@ def _shares(row) -> str:
     return ", ".join(f"{name} {share:.2f}" for name, share in parts if pd.notna(share)) or "too few seeds"
 
 
-def _power(row) -> str:
-    sd = ((row.sd_dose_0**2 + row.sd_dose_1**2) / 2) ** 0.5
-    return _seeds(sd, abs(row.mean_dose_1 - row.mean_dose_0), "dose 1 from dose 0")
+def _seeds_for_slope(row) -> str:
+    if pd.isna(row.slope_low):
+        return "too few seeds"
+    return _number_of(
+        seeds_needed(sd_of_interval(row.slope_low, row.slope_high, row.seeds), abs(row.slope), paired=True)
+    )
 
 
-def _seeds(sd: float, difference: float, which: str) -> str:
-    needed = seeds_needed(sd, difference)
-    return f"{needed or 'more than 1,000'} seeds in each group to tell {which} (two-sided t test, 80 % power)"
+def _number_of(seeds: int | None) -> str:
+    return str(seeds) if seeds else "more than 1,000"
 
 
 def _on_embedded(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
@@ -131,7 +180,8 @@ def _on_embedded(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
             said.insert(0, f"rank correlation {row.spearman:.2f}{_interval(row.low, row.high)}, q {row.q:.2g}")
         sd = ((row.sd_bias_0**2 + row.sd_bias_1**2) / 2) ** 0.5
         half_way = abs(row.mean_bias_1 - row.mean_bias_0) / 2
-        power = _seeds(sd, half_way, "a score half-way between no and full bias from none")
+        seeds = _number_of(seeds_needed(sd, half_way))
+        power = f"{seeds} seeds in each group to tell a score half-way between no and full bias from none ({UNPAIRED})"
         yield f"on planted encoders{_of(row, measure)}", "; ".join([*said, f"variance: {_shares(row)}", power])
 
 

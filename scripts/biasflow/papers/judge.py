@@ -74,6 +74,40 @@ def rank_correlation(groups: dict[float, np.ndarray], sign: int = 1) -> RankCorr
     return RankCorrelation(estimate, *spearman_interval(estimate, len(values)), float(p))
 
 
+def trend_within_seeds(table: np.ndarray, doses: Sequence[float], sign: int = 1) -> tuple[float, float]:
+    """Return the mean over seeds of Spearman's correlation of dose and value, and its permutation p; table [seeds,
+    doses].
+
+    Where the models of a seed share their text, only their order within the seed says something of the dose: p permutes
+    the values within seeds, one-sided by the sign (Page's trend test, 1963, whose L is linear in this mean). A seed
+    whose values are all equal counts as 0; NaN for fewer than two seeds."""
+    if len(table) < 2:
+        return np.nan, np.nan
+    x = stats.zscore(stats.rankdata(doses)) / len(doses)
+
+    def mean_correlation(*columns: np.ndarray, axis: int = -1) -> np.ndarray:
+        ranks = stats.rankdata(np.stack(columns, axis=-1), axis=-1)
+        ranks = ranks - ranks.mean(axis=-1, keepdims=True)
+        spread = np.maximum(ranks.std(axis=-1), ROUNDING)
+        return (ranks @ x / spread).mean(axis=axis)
+
+    result = stats.permutation_test(
+        tuple(table.T),
+        mean_correlation,
+        permutation_type="samples",
+        alternative=ALTERNATIVE[sign],
+        rng=np.random.default_rng(0),
+        vectorized=True,
+        n_resamples=RESAMPLES,
+    )
+    return float(result.statistic), float(result.pvalue)
+
+
+def by_seed(block: pd.DataFrame) -> pd.DataFrame:
+    """The values of a measure [seeds, amounts of bias], of the seeds that have one at every amount where any has."""
+    return block.pivot(index="seed", columns="bias", values="value").dropna(axis=1, how="all").dropna()
+
+
 def spearman_interval(r: float, n: int) -> tuple[float, float]:
     """The interval of `rank_correlation`."""
     if n < LEAST:
@@ -123,12 +157,13 @@ def variance_shares(groups: Sequence[np.ndarray], errors: np.ndarray) -> dict[st
     return {name: part / total if total else np.nan for name, part in shares.items()}
 
 
-def judge(values: pd.DataFrame) -> pd.DataFrame:
+def judge(values: pd.DataFrame, *, shared_seeds: bool = False) -> pd.DataFrame:
     """Return a row per measure: its values by planted bias, and whether and from which dose on it follows the bias.
 
     `values`: columns measure, sign, bias, seed, value, error, with two amounts of bias or more. mean_bias_*, sd_bias_*;
-    spearman with low, high, p and q (`rank_correlation`; q: that p adjusted over all measures, Benjamini and Hochberg
-    1995); p_full: `permutation_p` of the highest against the lowest bias; smallest_dose; share_* (`variance_shares`). A
+    spearman with low, high, p and q (`rank_correlation`, or, if the models of a seed share their text, those of
+    `trend_within_seeds` without an interval; q: that p adjusted over all measures, Benjamini and Hochberg 1995);
+    p_full: `permutation_p` of the highest against the lowest bias; smallest_dose; share_* (`variance_shares`). A
     measure sees the bias if p_full <= 0.05; with so few seeds that no outcome could reach 0.05 the verdict is that
     there are too few. Values that are not defined are left out and counted in `undefined`. BiasflowError for a measure
     with one amount of bias only."""
@@ -149,10 +184,20 @@ def judge(values: pd.DataFrame) -> pd.DataFrame:
         rows.append(row)
         if not all(map(len, ends)) or least_p(*map(len, ends), sign) > LEVEL:
             continue
-        row |= rank_correlation(groups, sign)._asdict()
+        if shared_seeds:
+            complete = by_seed(defined)
+            row["spearman"], row["p"] = trend_within_seeds(complete.to_numpy(), complete.columns, sign)
+        else:
+            row |= rank_correlation(groups, sign)._asdict()
         row |= {"p_full": permutation_p(*ends, sign), "smallest_dose": smallest_dose(groups, sign)}
         shares = variance_shares(list(groups.values()), defined["error"].to_numpy())
         row |= {f"share_{name}": share for name, share in shares.items()}
         row["verdict"] = SEES if row["p_full"] <= LEVEL else DOES_NOT
     table = pd.DataFrame(rows)
     return table.assign(q=false_discovery_rates(table["p"]))
+
+
+def follows(table: pd.DataFrame) -> pd.Series:
+    """Whether each row of a calibration follows the bias: the row itself sees it (`verdict`), and so does q, the p of
+    the rank correlation adjusted over all rows (q <= 0.05)."""
+    return (table["verdict"] == SEES) & (table["q"] <= LEVEL)

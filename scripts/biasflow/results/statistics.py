@@ -199,6 +199,11 @@ def t_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, f
     return float(values.mean() - half), float(values.mean() + half)
 
 
+def sd_of_interval(low: float, high: float, n: int, *, confidence: float = 0.95) -> float:
+    """The standard deviation of n values whose `t_interval` is [low, high]."""
+    return float((high - low) / 2 / stdtrit(n - 1, (1 + confidence) / 2) * np.sqrt(n))
+
+
 def mean_of_units(values: ArrayLike) -> tuple[float, float, float, float]:
     """The mean of values [n], one a unit (encoder, seed), its 95 % t interval (low, high), and the two-sided p of the t
     test that the mean is 0. Interval and p are NaN for fewer than LEAST units: too few for a claim.
@@ -229,17 +234,20 @@ def sd_interval(sd: float, n: int) -> tuple[float, float]:
     return tuple(float(sd * np.sqrt((n - 1) / chdtri(n - 1, tail))) for tail in (0.025, 0.975))
 
 
-def seeds_needed(sd: float, difference: float, *, power: float = 0.8, level: float = 0.05) -> int | None:
+def seeds_needed(
+    sd: float, difference: float, *, paired: bool = False, power: float = 0.8, level: float = 0.05
+) -> int | None:
     """The least number of seeds in each of two groups of models for which a two-sided t test at `level` sees a
-    difference of their means with this power; sd: standard deviation between seeds. At least 2; None above MOST_SEEDS.
-    """
-    from statsmodels.stats.power import TTestIndPower  # takes two seconds to load
+    difference of their means with this power; sd: standard deviation between seeds. paired: the groups share their
+    seeds, and sd is that of the differences. At least 2; None above MOST_SEEDS."""
+    from statsmodels.stats.power import TTestIndPower, TTestPower  # takes two seconds to load
 
     if difference <= 0:
         return None
     seeds = np.arange(2, MOST_SEEDS + 1)
     effect = min(difference / sd, 20.0) if sd else 20.0  # far above what two seeds see
-    enough = ~(TTestIndPower().power(effect, seeds, level) < power)  # NaN where it cannot be told from 1
+    test = TTestPower() if paired else TTestIndPower()
+    enough = ~(test.power(effect, seeds, level) < power)  # NaN where it cannot be told from 1
     return int(seeds[enough.argmax()]) if enough.any() else None
 
 

@@ -5,12 +5,20 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import f_oneway, spearmanr
+from scipy.stats import f_oneway, page_trend_test, spearmanr
 
 from benchmarks.coverage import coverage_of_rank_correlations
 from biasflow.base.errors import BiasflowError
 from biasflow.papers import judge as module
-from biasflow.papers.judge import judge, permutation_p, rank_correlation, smallest_dose, variance_shares
+from biasflow.papers.judge import (
+    follows,
+    judge,
+    permutation_p,
+    rank_correlation,
+    smallest_dose,
+    trend_within_seeds,
+    variance_shares,
+)
 
 FEW = settings(max_examples=15, deadline=None)
 numbers = st.lists(st.integers(0, 9), min_size=2, max_size=4)
@@ -73,6 +81,42 @@ def test_rank_correlation_does_not_depend_on_the_scale(seed, scale, shift):
     groups = {dose: rng.normal(dose, 1, 3) for dose in (0, 1)}
     moved = {dose: scale * group + shift for dose, group in groups.items()}
     assert rank_correlation(moved) == pytest.approx(rank_correlation(groups))
+
+
+DOSES = [-1.0, -0.5, 0.0, 0.5, 1.0]
+
+
+@FEW
+@given(st.integers(0, 99), st.floats(0, 0.5))
+def test_the_trend_within_seeds_is_that_of_page(seed, slope):
+    rng = np.random.default_rng(seed)
+    table = rng.normal(0, 9, (3, 1)) + rng.normal(slope * np.array(DOSES), 1, (3, 5))
+    estimate, p = trend_within_seeds(table, DOSES)
+    assert estimate == pytest.approx(np.mean([spearmanr(DOSES, row).statistic for row in table]))
+    assert p == pytest.approx(page_trend_test(table).pvalue, abs=0.03)  # 4,999 permutations against all
+    assert trend_within_seeds(-table, DOSES, -1) == pytest.approx((-estimate, p))
+
+
+def test_what_all_seeds_share_does_not_hide_a_trend_and_makes_none():
+    rng = np.random.default_rng(1)
+    noise = [rng.normal(0, 9, (3, 1)) + rng.normal(0, 1, (3, 5)) for _ in range(300)]
+    false = np.mean([trend_within_seeds(table, DOSES)[1] <= 0.05 for table in noise])
+    assert false <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+    rising = [table + 2 * np.array(DOSES) for table in noise[:40]]
+    assert np.mean([trend_within_seeds(table, DOSES)[1] <= 0.05 for table in rising]) > 0.9
+    assert np.mean([rank_correlation(dict(zip(DOSES, table.T, strict=True))).p <= 0.05 for table in rising]) < 0.5
+
+
+def test_a_trend_needs_two_seeds_and_a_seed_without_changes_counts_as_none():
+    assert np.isnan(trend_within_seeds(np.ones((1, 5)), DOSES)).all()
+    estimate, p = trend_within_seeds(np.array([DOSES, [2.0] * 5]), DOSES)
+    assert estimate == pytest.approx(0.5) and p > 0.005
+    assert trend_within_seeds(np.ones((3, 2)), [0, 1]) == (0, 1)
+
+
+def test_a_row_follows_if_it_sees_the_bias_and_the_correction_leaves_it():
+    table = pd.DataFrame({"verdict": [module.SEES] * 3 + [module.DOES_NOT], "q": [0.05, 0.2, np.nan, 0.01]})
+    assert follows(table).tolist() == [True, False, False, False]
 
 
 def test_the_smallest_dose_is_that_from_which_on_all_differ():

@@ -1,54 +1,68 @@
 """The targets of the calibration: whether each measure follows the dose, and what was planted."""
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 
 from biasflow.asking.sources import calibrated_encoders
-from biasflow.papers.calibrated.values import measured
+from biasflow.papers.calibrated.figures import draw_doses, draw_followed
+from biasflow.papers.calibrated.values import CONTROL, measured
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import judge, smallest_dose
+from biasflow.papers.judge import DOES_NOT, SEES, TOO_FEW, by_seed, judge
 from biasflow.results.statistics import t_interval
 
 WHAT = ["measure", "occupations"]
 
 
+@lru_cache(maxsize=1)  # the table and a figure are made of the same
 def calibration(run: Run) -> pd.DataFrame:
     """A row per measure and set of occupations: its values by dose, and whether and from which dose on it follows."""
     return judged(measured(run))
 
 
 def judged(values: pd.DataFrame) -> pd.DataFrame:
-    """Return `judge` of the values by dose, with four differences.
+    """Return `judge` of the values by dose, with what the encoders of a seed, which share text and masks, say together.
 
-    before: the value of the encoder without further training. smallest_dose: the smallest dose above 0 that differs
-    from 0 at 5 %. slope: the mean over seeds of the least-squares slope of the values on the dose, with Student's 95 %
-    interval over seeds (slope_low, slope_high; NaN for fewer than three). Fisher's interval of the rank correlation is
-    left out: encoders of a seed share their text and masks, so they are not independent."""
+    slope: the mean over seeds of the least-squares slope of the values on the dose, with Student's 95 % interval over
+    seeds (slope_low, slope_high; NaN for fewer than three). verdict: whether this interval lies on the side of more
+    bias of 0 (of measures of quality: on either side). smallest_dose: the smallest dose above 0 such that it and all
+    larger ones differ from dose 0 in this way. before: the value of the encoder without further training. The controls
+    have a q of their own, since they are no measures."""
     values = values.assign(key=values["measure"] + "|" + values["occupations"])
     dosed = values.dropna(subset="bias")
-    table = judge(dosed.drop(columns="measure").rename(columns={"key": "measure"})).drop(columns=["low", "high"])
+    keyed = dosed.drop(columns="measure").rename(columns={"key": "measure"})
+    tables = [judge(part, shared_seeds=True) for _, part in keyed.groupby(keyed["group"] != CONTROL)]
+    table = pd.concat(tables, ignore_index=True).drop(columns=["low", "high", "p_full", "smallest_dose", "verdict"])
     table = table.rename(columns=lambda name: name.replace("_bias_", "_dose_"))
-    table[WHAT] = table.pop("measure").str.split("|", expand=True).to_numpy()
+    keys = table.pop("measure")
     by_key = dict(iter(dosed.groupby("key", sort=False)))
-    before = values[values["bias"].isna()].set_index("key")["value"]
-    keys = table["measure"] + "|" + table["occupations"]
-    more = pd.DataFrame([_slope(by_key[key]) | {"before": before.get(key, np.nan)} for key in keys])
-    table["smallest_dose"] = [_smallest(by_key[key]) for key in keys]
-    return pd.concat([table[[*WHAT, "group"]], more, table.drop(columns=[*WHAT, "group"])], axis=1)
+    before = values[values["bias"].isna()].set_index("key")["value"].reindex(keys).to_numpy()
+    about = keys.str.split("|", expand=True).set_axis(WHAT, axis=1).assign(group=table.pop("group"))
+    more = pd.DataFrame([_over_seeds(by_key[key]) for key in keys]).assign(before=before)
+    return pd.concat([about, more, table], axis=1)
 
 
-def _slope(block: pd.DataFrame) -> dict[str, float]:
-    complete = block.pivot(index="seed", columns="bias", values="value").dropna()
-    doses = complete.columns.to_numpy(float)
-    slopes = complete.to_numpy() @ (doses - doses.mean()) / ((doses - doses.mean()) ** 2).sum()
+def _over_seeds(block: pd.DataFrame) -> dict[str, float | str]:
+    sign = int(block["sign"].iloc[0])
+    complete = by_seed(block)
+    doses = complete.columns.to_numpy(float) - complete.columns.to_numpy(float).mean()
+    changes = complete.sub(complete.iloc[:, 0], axis=0).to_numpy()  # exactly 0 of a constant
+    slopes = changes @ doses / (doses**2).sum()
     low, high = t_interval(slopes)
-    return {"slope": slopes.mean() if len(slopes) else np.nan, "slope_low": low, "slope_high": high}
+    smallest = np.nan
+    for dose in sorted(complete.columns[complete.columns > 0], reverse=True) if 0 in complete else ():
+        if not _is_more(*t_interval(complete[dose] - complete[0]), sign):
+            break
+        smallest = dose
+    verdict = TOO_FEW if np.isnan(low) else SEES if _is_more(low, high, sign) else DOES_NOT
+    slope = {"slope": slopes.mean() if len(slopes) else np.nan, "slope_low": low, "slope_high": high}
+    return slope | {"verdict": verdict, "smallest_dose": smallest}
 
 
-def _smallest(block: pd.DataFrame) -> float:
-    rows = block[block["bias"] >= 0].dropna(subset="value")
-    groups = {dose: part["value"].to_numpy() for dose, part in rows.groupby("bias")}
-    return smallest_dose(groups, int(block["sign"].iloc[0])) if 0 in groups else np.nan
+def _is_more(low: float, high: float, sign: int) -> bool:
+    """Whether an interval of changes lies on the side of more bias."""
+    return bool((sign >= 0 and low > 0) or (sign <= 0 and high < 0))
 
 
 def planted(run: Run) -> pd.DataFrame:
@@ -74,3 +88,7 @@ def planted(run: Run) -> pd.DataFrame:
 
 
 TABLES = {"calibration": calibration, "units": planted}
+FIGURES = {
+    "doses": lambda run: draw_doses(measured(run), calibration(run)),
+    "followed": lambda run: draw_followed({run.options["encoder"]: calibration(run)}),
+}

@@ -20,9 +20,11 @@ from biasflow.papers.judged import Judged
 from biasflow.registry import INSIDE, METRICS, Measure
 from biasflow.results.scores import NONE
 
+CONTROL = "control"  # the group of rows that are no measures: they show whether the encoder learnt what was planted
 ALL, SEEN, HELD_OUT = "all", "seen", "held out"
 BEFORE = "before"  # in place of a dose: the encoder as it is
 KEYS = ["measure", "group", "sign", "occupations", "bias", "seed"]
+TEXTS = "typical gender in the texts"
 LOG_ODDS = Judged(Measure("log-odds", 0, "neutral", INSIDE), "occtmp")
 LEAST_OCCUPATIONS = 4  # of a part; a correlation of fewer says nothing
 
@@ -30,7 +32,7 @@ LEAST_OCCUPATIONS = 4  # of a part; a correlation of fewer says nothing
 def measured(run: Run) -> pd.DataFrame:
     """A row per measure, set of occupations, dose and seed: KEYS, value, and error, the variance that the items leave
     in the value (that of its 95 % interval; NaN where it has none). bias: the dose; NaN for the encoder before."""
-    parts = [_scores, _by_occupations, *([_given_rows] if run.options.get("given") else [])]
+    parts = [_texts, _scores, _by_occupations, *([_given_rows] if run.options.get("given") else [])]
     values = pd.concat([part(run) for part in parts], ignore_index=True)
     order = {name: number for number, name in enumerate(values["measure"].unique())}
     return values.sort_values(KEYS, key=lambda c: c.map(order) if c.name == "measure" else c, kind="stable")
@@ -39,6 +41,20 @@ def measured(run: Run) -> pd.DataFrame:
 def _models(run: Run) -> dict[str, tuple[float, float]]:
     """Encoder -> its dose and seed; NaN for the encoder before."""
     return {run.options["encoder"]: (np.nan, np.nan), **calibrated_encoders(run.options)}
+
+
+def _texts(run: Run) -> pd.DataFrame:
+    """How much likelier the encoder finds the typical gender in the texts, in nats per gendered word: the mean over
+    occupations, of the texts that it was trained on (seen) and of the others (held out)."""
+    rows, models = [], _models(run)
+    for encoder, path in run.files["units"].items():
+        units = pd.read_csv(path)
+        for part, chosen in ((SEEN, units["times"] > 0), (HELD_OUT, units["times"] == 0)):
+            means = units[chosen].groupby("occupation")[["preference_before", "preference_after"]].mean().mean()
+            about = {"measure": TEXTS, "group": CONTROL, "sign": 1, "occupations": part, "error": np.nan}
+            for when, (dose, seed) in (("before", models[run.options["encoder"]]), ("after", models[encoder])):
+                rows.append(about | {"bias": dose, "seed": seed, "value": means[f"preference_{when}"]})
+    return pd.DataFrame(rows).drop_duplicates(KEYS)  # all start from the same encoder
 
 
 def _scores(run: Run) -> pd.DataFrame:
@@ -111,6 +127,7 @@ def _of_parts(files: dict[str, Path], trained: dict[str, float]) -> Iterator[tup
         others = tables["winogender"].drop_duplicates("occupation").set_index("occupation")["bls"]
         others = others[~is_seen(others.index.to_series(), set(trained))]
         odds = _log_odds(tables["professions"])
+        yield f"{LOG_ODDS.name} mean", CONTROL, 0, ALL, odds.mean()
         for part, shares in ((SEEN, pd.Series(trained)), (HELD_OUT, others)):
             shares = shares[shares.between(0, 1, inclusive="neither")]
             both = pd.concat([odds, shares], axis=1, join="inner")

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
-from scipy.stats import ttest_1samp
+from scipy.stats import false_discovery_control, ttest_1samp
 
 from biasflow.asking.sources import calibrated_encoders
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.calibrated.blocks import blocks
-from biasflow.papers.calibrated.targets import calibration, judged, planted
+from biasflow.papers.calibrated.targets import FIGURES, calibration, judged, planted
 from biasflow.papers.calibrated.values import is_seen, measured
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import DOES_NOT, SEES
+from biasflow.papers.judge import DOES_NOT, SEES, follows
 from biasflow.plan.configuration import resolve
 from biasflow.results.scores import tidy
 from tests.unit.plan.configs import SCHEMA, changed, of_file
@@ -74,7 +74,8 @@ def run(tmp_path_factory):
         if encoder != "mine":
             path = files["units"][encoder] = folder / f"{encoder}.csv"
             units = pd.DataFrame(SHARES.items(), columns=["occupation", "share_of_women"])
-            units = units.assign(stereotype=["F", "F", "M", "M"], gender=["F", "M", "M", "M"], times=[3, 1, 2, 2])
+            units = units.assign(stereotype=["F", "F", "M", "M"], gender=["F", "M", "M", "M"], times=[3, 1, 2, 0])
+            units = units.assign(preference_before=[1, 2, 3, 4], preference_after=[dose + seed, dose, dose, 0.5])
             units.to_csv(path, index=False)
     return Run(tidy(pd.DataFrame(rows)), pd.DataFrame(), pd.DataFrame(), lambda name: pd.DataFrame(), files, OPTIONS)
 
@@ -88,7 +89,7 @@ def test_a_measure_that_follows_the_dose_is_seen_with_its_slope(table):
     row = table.loc["CrowS-Pairs", "all"]
     assert row["slope"] == pytest.approx(0.1) and row["slope_low"] == pytest.approx(0.1)
     assert (row["verdict"], row["smallest_dose"]) == (SEES, 0.5) and row["before"] == pytest.approx(0.509)
-    assert row["p_full"] == pytest.approx(1 / 20)  # three against three, one-sided: the least that there is
+    assert row["spearman"] == 1 and row["q"] < 0.01
     assert row["mean_dose_1"] == pytest.approx(0.601) and row["seeds"] == 3
 
 
@@ -108,6 +109,30 @@ def test_a_measure_of_seen_occupations_alone_is_told_from_one_that_generalises(t
     assert table.loc["log-odds slope", "held out"]["mean_dose_0"] == pytest.approx(1)
 
 
+def test_controls_show_what_the_encoder_learnt_of_the_texts_themselves(table):
+    texts = table.loc["typical gender in the texts"]
+    assert list(table.index[:2]) == [("typical gender in the texts", part) for part in ("held out", "seen")]
+    assert texts.loc["seen", ["slope", "before", "verdict"]].tolist() == [pytest.approx(1), 2, SEES]
+    assert texts.loc["seen", "mean_dose_0"] == pytest.approx(1 / 3)  # the mean seed is 1, in one of three occupations
+    assert texts.loc["held out", ["slope", "before", "verdict"]].tolist() == [0, 4, DOES_NOT]
+    alone = table[table["group"] != "control"].dropna(subset="p")
+    assert alone["q"].tolist() == pytest.approx(false_discovery_control(alone["p"]).tolist())
+    assert table.loc["log-odds mean", "all"]["slope"] == pytest.approx(logit([0.9, 0.8, 0.2, 0.1]).sum() / 9)
+
+
+def test_the_figures_have_a_panel_per_row_and_a_mark_per_tested_row(run):
+    rows = calibration(run)
+    figure = FIGURES["doses"](run)
+    assert len(figure.axes) == len(rows)
+    titles = [axes.get_title(loc="left").replace("\n", " ") for axes in figure.axes]
+    assert titles[1] == "typical gender in the texts, seen" and "CrowS-Pairs" in titles
+    (axes,) = FIGURES["followed"](run).axes
+    marks = [line for line in axes.lines if line.get_marker() == "o"]
+    assert len(marks) == rows["spearman"].notna().sum()
+    filled = [line for line in marks if line.get_markerfacecolor() != "white"]
+    assert len(filled) == follows(rows).sum() > 0
+
+
 def test_a_name_that_holds_a_trained_occupation_counts_as_seen():
     names = pd.Series(["registered nurse", "nurse", "nursery worker", "teacher", "yoga teacher"])
     assert is_seen(names, {"nurse", "yoga teacher"}).tolist() == [True, True, False, False, True]
@@ -115,7 +140,7 @@ def test_a_name_that_holds_a_trained_occupation_counts_as_seen():
 
 def test_what_was_planted_is_counted_by_dose(run):
     units = planted(run).set_index("occupation")
-    assert units["units"].tolist() == [1, 1, 1, 1] and units["examples"].sum() == 8
+    assert units["units"].sum() == 3 and units["examples"].sum() == 6
     assert units.loc["nurse", "stereotypical_dose_0.5"] == 1 and units.loc["yoga_teacher", "stereotypical_dose_-1"] == 0
 
 

@@ -1,0 +1,84 @@
+"""The figures of the calibration: every measure by the dose, and which measures follow it."""
+
+import textwrap
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from biasflow.papers.judge import follows
+from biasflow.results import figures as draw
+
+COLOURS = (draw.BLUE, draw.VERMILION, draw.GREEN, draw.PURPLE)
+MARKERS = "osD^"
+WIDTH = 24  # letters of a panel's title in one line
+
+
+def _name(row) -> str:
+    return row.measure if row.occupations == "all" else f"{row.measure}, {row.occupations}"
+
+
+@draw.style()
+def draw_doses(values: pd.DataFrame, table: pd.DataFrame) -> Figure:
+    """Each row of the table against the dose: a panel per row, a thin line per seed, a thick one for their mean; blue
+    if it follows the dose. values: of `values.measured`; table: of `targets.judged`."""
+    rows = list(table.assign(follows=follows(table)).itertuples())
+    by_row = dict(iter(values.groupby(["measure", "occupations"])))
+    columns = min(6, len(rows))
+    lines = -(-len(rows) // columns)
+    figure, grid = draw.panels(lines, columns, (1.7 * columns + 0.4, 1.45 * lines + 0.6))
+    for axes in grid.flat[len(rows) :]:
+        axes.remove()
+    for axes, row in zip(grid.flat, rows, strict=False):
+        block = by_row[row.measure, row.occupations]
+        seeds = block.dropna(subset="bias").pivot(index="bias", columns="seed", values="value")
+        colour = draw.BLUE if row.follows else draw.GREY
+        axes.plot(seeds.index, seeds, color=colour, linewidth=0.6, marker=".", markersize=3)
+        axes.plot(seeds.index, seeds.mean(axis=1), color=colour, linewidth=1.8)
+        if np.isfinite(row.before):
+            axes.axhline(row.before, color=draw.BLACK, linewidth=0.6, linestyle=":")
+        axes.set_title(textwrap.fill(_name(row), WIDTH), loc="left", fontsize=7)
+        axes.set_xticks(seeds.index[:: max(1, len(seeds) // 2)])
+    figure.supxlabel("dose of planted bias (-1 against the stereotypes, 0 balanced, 1 all stereotypical)", fontsize=8)
+    entries = [
+        draw.legend_entry(name, color=colour, linestyle=style, linewidth=1.5)
+        for name, colour, style in (
+            ("follows the dose", draw.BLUE, "-"),
+            ("not shown to follow it", draw.GREY, "-"),
+            ("before this training", draw.BLACK, ":"),
+        )
+    ]
+    draw.legend_below(figure, entries, columns=3)
+    return figure
+
+
+@draw.style()
+def draw_followed(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """The rank correlation with the dose, mean within seeds, of every row that was tested; filled if the row follows
+    the dose. tables: encoder -> its table of `targets.judged`."""
+    tested = [
+        table.assign(encoder=encoder, name=[_name(row) for row in table.itertuples()], follows=follows(table))
+        for encoder, table in tables.items()
+    ]
+    rows = pd.concat(tested).dropna(subset="spearman")
+    names = list(dict.fromkeys(rows["name"]))
+    figure, grid = draw.panels(1, 1, (6.4, 0.16 * len(names) + 1.2))
+    axes, entries = grid[0, 0], []
+    marks = zip(tables, COLOURS, MARKERS, strict=False)
+    for number, (encoder, colour, marker) in enumerate(marks):
+        shift = 0.25 * (number - (len(tables) - 1) / 2)
+        for row in rows[rows["encoder"] == encoder].itertuples():
+            face = colour if row.follows else "white"
+            place = names.index(row.name) + shift
+            axes.plot(row.spearman, place, marker=marker, color=colour, markerfacecolor=face, markersize=4)
+        entries.append(draw.legend_entry(f"{encoder}: follows", color=colour, marker=marker))
+        entries.append(draw.legend_entry("not shown to", color=colour, marker=marker, markerfacecolor="white"))
+    axes.axvline(0, color=draw.GREY, linewidth=0.6)
+    axes.set_yticks(range(len(names)), names, fontsize=6)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlim(-1.05, 1.05)
+    axes.set_xlabel("rank correlation with the dose (mean within seeds)")
+    draw.light_grid(axes, "both")
+    draw.legend_below(figure, entries, columns=2)
+    return figure
