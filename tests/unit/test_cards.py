@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from biasflow.overview import calibrated
+from biasflow.overview.cards import in_short
 from biasflow.papers.judge import SEES
 from biasflow.registry import METRICS
 
@@ -160,15 +161,17 @@ def test_the_stored_runs_are_valid_yaml_with_text():
     assert yaml.safe_load((calibrated.CARDS / "runs.yaml").read_text(encoding="utf-8")) == calibrated.runs()
 
 
-def test_a_card_begins_with_what_the_measure_followed(stored, cards, monkeypatch):
-    for name in ("follows", "rows_of"):
-        monkeypatch.setattr(f"biasflow.overview.cards.{name}", getattr(calibrated, name))
-    assert cards.card("weat_effect_size")[0] == (
-        "in short",
-        "real encoders: 1 of 4 tests followed a dose of bias that we planted; artificial language: not tested; "
-        "artificial language, other words: not tested",
-    )
-    assert cards.card("conll_f1")[0][1] == "never tested with a bias that we planted"
+def test_what_a_measure_followed_in_short(stored, monkeypatch):
+    monkeypatch.setattr("biasflow.overview.cards.rows_of", calibrated.rows_of)
+    assert in_short("weat_effect_size") == ("1 of 4", "–", "–")
+    assert in_short("strength") == ("–", "0.5", "–") and in_short("perplexity") == ("–", "no dose", "–")
+    assert in_short("lpbs") == ("–", "–", "no")
+
+
+def test_a_card_begins_with_what_the_measure_followed(cards):
+    field, said = cards.card("crr_score")[0]
+    assert field == "in short" and said.endswith("artificial language, other words: full bias detected: yes")
+    assert cards.card("glue_score")[0][1] == "never tested with a bias that we planted"
 
 
 @pytest.fixture()
