@@ -1,9 +1,10 @@
-"""The tables of docs/findings that come from stored results of runs (data/cards of the package).
+"""The tables and the figure of docs/findings that come from stored results of runs (data/cards of the package).
 
-    python docs/_site/findings.py    writes them into the pages (part of `make cards`)
+    python docs/_site/findings.py    writes them (part of `make cards`)
 
 A page marks each table by a line such as <!-- table: inside -->; the lines of the table that follow it are replaced."""
 
+import io
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +13,12 @@ import pandas as pd
 from reference import ROOT, markdown_table
 
 from biasflow.overview.calibrated import follows, smallest_dose, stored
+from biasflow.papers.calibrated.figures import draw_followed
 from biasflow.registry import COST
+from biasflow.results import figures as draw
 
 FOLDER = ROOT / "docs/findings"
+FIGURE = FOLDER / "calibrated.svg"
 MARKED = re.compile(r"(?<=<!-- table: )([\w-]+)( -->\n\n)(?:\|.*\n)*")
 MEAN, SD = "mean_", "sd_"
 METHODS = {"densray": "DensRay", "hard": "hard", "leace": "LEACE", "densray-random0": "random"}
@@ -24,6 +28,15 @@ def pages() -> dict[Path, str]:
     """The text of every page that marks a table, with the tables of today's stored results."""
     texts = {path: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
     return {path: MARKED.sub(_replaced, text) for path, text in texts.items() if MARKED.search(text)}
+
+
+def figure() -> str:
+    """The SVG of the figure of the calibrations: which measures follow a planted dose in which encoder."""
+    svg, tables = io.StringIO(), dict(iter(stored("calibration").groupby("encoder", sort=False)))
+    drawn = draw_followed(tables)
+    with draw.style():
+        drawn.savefig(svg, format="svg", metadata={"Date": None})
+    return svg.getvalue()
 
 
 def _replaced(marked: re.Match) -> str:
@@ -209,3 +222,4 @@ def _shares(row: pd.Series) -> str:
 if __name__ == "__main__":
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
+    FIGURE.write_text(figure(), encoding="utf-8")

@@ -30,9 +30,11 @@ def cards(site):
     return site("cards")
 
 
-def test_the_tables_of_the_findings_are_as_make_cards_writes_them(site):
+def test_the_tables_and_the_figure_of_the_findings_are_as_make_cards_writes_them(site):
     for path, text in site("findings").pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date: run `make cards`"
+    drawn = site("findings").FIGURE
+    assert drawn.read_text(encoding="utf-8") == site("findings").figure(), f"{drawn.name} is out of date"
 
 
 def test_a_number_of_the_findings_has_as_many_decimals_as_its_size_needs(site):

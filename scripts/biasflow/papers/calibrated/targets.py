@@ -44,8 +44,9 @@ def judged(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def _over_seeds(block: pd.DataFrame) -> dict[str, float | str]:
-    sign = int(block["sign"].iloc[0])
-    complete = by_seed(block)
+    complete, sign = by_seed(block), int(block["sign"].iloc[0])
+    if complete.empty:
+        return dict.fromkeys(["slope", "slope_low", "slope_high", "smallest_dose"], np.nan) | {"verdict": TOO_FEW}
     doses = complete.columns.to_numpy(float) - complete.columns.to_numpy(float).mean()
     changes = complete.sub(complete.iloc[:, 0], axis=0).to_numpy()  # exactly 0 of a constant
     slopes = changes @ doses / (doses**2).sum()
@@ -56,8 +57,8 @@ def _over_seeds(block: pd.DataFrame) -> dict[str, float | str]:
             break
         smallest = dose
     verdict = TOO_FEW if np.isnan(low) else SEES if _is_more(low, high, sign) else DOES_NOT
-    slope = {"slope": slopes.mean() if len(slopes) else np.nan, "slope_low": low, "slope_high": high}
-    return slope | {"verdict": verdict, "smallest_dose": smallest}
+    about = {"slope": slopes.mean(), "slope_low": low, "slope_high": high}
+    return about | {"verdict": verdict, "smallest_dose": smallest}
 
 
 def _is_more(low: float, high: float, sign: int) -> bool:

@@ -17,7 +17,7 @@ from biasflow.papers.calibrated.blocks import blocks
 from biasflow.papers.calibrated.targets import FIGURES, calibration, judged, planted
 from biasflow.papers.calibrated.values import is_seen, measured
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import DOES_NOT, SEES, follows
+from biasflow.papers.judge import DOES_NOT, SEES, TOO_FEW, follows
 from biasflow.plan.configuration import resolve
 from biasflow.results.scores import tidy
 from tests.unit.plan.configs import SCHEMA, changed, of_file
@@ -131,6 +131,20 @@ def test_the_figures_have_a_panel_per_row_and_a_mark_per_tested_row(run):
     assert len(marks) == rows["spearman"].notna().sum()
     filled = [line for line in marks if line.get_markerfacecolor() != "white"]
     assert len(filled) == follows(rows).sum() > 0
+
+
+@pytest.mark.parametrize(("undefined", "slope"), [(range(15), np.nan), (range(0, 15, 5), 1), ([0], np.nan)])
+def test_a_measure_that_is_not_defined_somewhere_is_judged_by_the_seeds_and_doses_that_have_it(undefined, slope):
+    """All values, one dose, or one seed of a dose (then two seeds are left, of which nothing is said)."""
+    rows = [
+        ("m", "inside", 1, "all", dose, seed, dose, np.nan) for seed, dose in product(range(3), (-1, -0.5, 0, 0.5, 1))
+    ]
+    values = pd.DataFrame(rows, columns=["measure", "group", "sign", "occupations", "bias", "seed", "value", "error"])
+    values["value"] = values["value"].astype(float).mask(values.index.isin(list(undefined)))
+    row = judged(values).iloc[0]
+    assert row["slope_low"] == pytest.approx(slope, nan_ok=True)
+    assert row["verdict"] == (SEES if slope == 1 else TOO_FEW)
+    assert row["smallest_dose"] == pytest.approx(0.5 if slope == 1 else np.nan, nan_ok=True)
 
 
 def test_a_name_that_holds_a_trained_occupation_counts_as_seen():
