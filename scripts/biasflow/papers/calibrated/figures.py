@@ -21,9 +21,9 @@ def _name(row) -> str:
 
 @draw.style()
 def draw_doses(values: pd.DataFrame, table: pd.DataFrame) -> Figure:
-    """Each row of the table against the dose: a panel per row, a thin line per seed, a thick one for their mean; blue
-    if it follows the dose. values: of `values.measured`; table: of `targets.judged`."""
-    rows = list(table.assign(follows=follows(table)).itertuples())
+    """Each row of the table that has values against the dose: a panel per row, a thin line per seed, a thick one for
+    their mean; blue if it follows the dose. values: of `values.measured`; table: of `targets.judged`."""
+    rows = list(table.assign(follows=follows(table)).dropna(subset="slope").itertuples())
     by_row = dict(iter(values.groupby(["measure", "occupations"])))
     columns = min(6, len(rows))
     lines = -(-len(rows) // columns)
@@ -37,19 +37,21 @@ def draw_doses(values: pd.DataFrame, table: pd.DataFrame) -> Figure:
         axes.plot(seeds.index, seeds, color=colour, linewidth=0.6, marker=".", markersize=3)
         axes.plot(seeds.index, seeds.mean(axis=1), color=colour, linewidth=1.8)
         if np.isfinite(row.before):
+            inside = axes.get_ylim()  # a value that is far off would leave no room for the seeds
             axes.axhline(row.before, color=draw.BLACK, linewidth=0.6, linestyle=":")
+            axes.set_ylim(inside)
         axes.set_title(textwrap.fill(_name(row), WIDTH), loc="left", fontsize=7)
         axes.set_xticks(seeds.index[:: max(1, len(seeds) // 2)])
-    figure.supxlabel("dose of planted bias (-1 against the stereotypes, 0 balanced, 1 all stereotypical)", fontsize=8)
     entries = [
         draw.legend_entry(name, color=colour, linestyle=style, linewidth=1.5)
         for name, colour, style in (
             ("follows the dose", draw.BLUE, "-"),
             ("not shown to follow it", draw.GREY, "-"),
-            ("before this training", draw.BLACK, ":"),
+            ("before this training (if it is near)", draw.BLACK, ":"),
         )
     ]
-    draw.legend_below(figure, entries, columns=3)
+    title = "horizontal: dose of planted bias (-1 against the stereotypes, 0 balanced, 1 all stereotypical)"
+    draw.legend_below(figure, entries, columns=3, title=title)
     return figure
 
 

@@ -123,7 +123,7 @@ def test_controls_show_what_the_encoder_learnt_of_the_texts_themselves(table):
 def test_the_figures_have_a_panel_per_row_and_a_mark_per_tested_row(run):
     rows = calibration(run)
     figure = FIGURES["doses"](run)
-    assert len(figure.axes) == len(rows)
+    assert len(figure.axes) == rows["slope"].notna().sum()
     titles = [axes.get_title(loc="left").replace("\n", " ") for axes in figure.axes]
     assert titles[1] == "typical gender in the texts, seen" and "CrowS-Pairs" in titles
     (axes,) = FIGURES["followed"](run).axes
